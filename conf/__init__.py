@@ -1,0 +1,1 @@
+"""Hydra configuration of the commands, and what every command shares."""

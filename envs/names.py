@@ -1,0 +1,46 @@
+"""The game's names: actions, keys, bodies, joints, the 71 numbers of an observation.
+
+The actions' numbering and the observations' order are those of the published recordings.
+"""
+
+import numpy as np
+
+KEY_Q, KEY_W, KEY_O, KEY_P = 1, 2, 4, 8
+
+ACTIONS = ("qw", "qo", "qp", "q", "wo", "wp", "w", "op", "o", "p", "none")
+
+_BIT = {"q": KEY_Q, "w": KEY_W, "o": KEY_O, "p": KEY_P}
+
+ACTION_KEYS = np.array([sum(_BIT[key] for key in name if name != "none") for name in ACTIONS], dtype=np.uint8)
+"""uint8 [11]: the keys that are down while an action lasts."""
+
+ACTION_KEYS.setflags(write=False)
+
+BODIES = (
+    "torso", "head", "leftForearm", "leftThigh", "leftArm", "leftCalf", "leftFoot",
+    "rightForearm", "rightArm", "rightCalf", "rightFoot", "rightThigh", "hurdleBase", "hurdleTop",
+)  # fmt: skip
+"""The bodies in the order of a state's rows."""
+
+BODY_COLUMNS = ("x", "y", "angle", "vx", "vy", "angular_velocity")
+
+EVENT_COLUMNS = ("score", "fallen", "jumped", "landed", "ended", "clock")
+
+OBSERVED_JOINTS = (
+    "leftAnkle", "leftElbow", "leftHip", "leftKnee", "leftShoulder", "neck",
+    "rightAnkle", "rightElbow", "rightHip", "rightKnee", "rightShoulder",
+)  # fmt: skip
+
+OBSERVED_LIMBS = (
+    "leftArm", "leftCalf", "leftFoot", "leftForearm", "leftThigh",
+    "rightArm", "rightCalf", "rightFoot", "rightForearm", "rightThigh", "torso",
+)  # fmt: skip
+
+_BODY_NUMBERS = ("angle", "velocity_x", "velocity_y", "position_x", "position_y")
+
+FEATURES = (
+    *(f"head.{number}" for number in _BODY_NUMBERS),
+    *(f"joint.{joint}" for joint in OBSERVED_JOINTS),
+    *(f"{body}.{number}" for body in OBSERVED_LIMBS for number in _BODY_NUMBERS),
+)
+"""The 71 columns of a `features` observation; positions in x are relative to the torso's."""

@@ -1,0 +1,39 @@
+"""Which environment an episode or a policy belongs to, as data."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import gymnasium
+
+from ..conf.errors import BadInput
+
+
+@dataclass(frozen=True)
+class EnvironmentSpec:
+    """A Gymnasium environment with discrete actions, by name and settings.
+
+    Stored with datasets and policies, so that neither is used in another environment by mistake. `settings` are the
+    keyword arguments of `gymnasium.make` that change the task (frames a decision, reward), not how it is shown.
+    """
+
+    id: str = "QWOP-v1"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def make(self, **more: Any) -> gymnasium.Env[Any, Any]:
+        """One environment; `more` are settings that do not change the task (`render_mode`, `max_idle_frames`)."""
+        try:
+            return gymnasium.make(self.id, **{**self.settings, **more})
+        except gymnasium.error.Error as error:
+            raise BadInput(f"environment {self.id}: {str(error).splitlines()[0]}") from None
+
+    def to_json(self) -> dict[str, Any]:
+        return {"id": self.id, "settings": dict(self.settings)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "EnvironmentSpec":
+        return cls(id=str(data["id"]), settings=dict(data["settings"]))
+
+    def __str__(self) -> str:
+        inside = ", ".join(f"{name}={value}" for name, value in sorted(self.settings.items()))
+        return f"{self.id}({inside})"
