@@ -1,1 +1,1 @@
-"""policies"""
+"""Policies: networks, observation scaling, policy files, and games played by a policy."""
