@@ -1,15 +1,19 @@
 """Games played by a policy, many at a time."""
 
+from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
+from ..conf.errors import BadInput
 from ..envs.names import ACTION_KEYS
 from ..envs.spec import EnvironmentSpec
+from ..envs.vector import make_vector
 from .policy import Policy, choose
 
 
@@ -58,103 +62,173 @@ def play(
     that were started are played to their end, so short ones are not favoured. `environment` is the policy's own unless
     another of the same shapes is given. `progress` hears the number of games finished.
     """
+    for name, value in (("episodes", episodes), ("num_envs", num_envs)):
+        if value < 1:
+            raise BadInput(f"{name}={value}: expected at least 1")
     spec = environment or policy.environment
     more = {"max_idle_frames": max_idle_frames} if max_idle_frames else {}
-    slots = [spec.make(**more) for _ in range(min(num_envs, episodes))]
+    vector = make_vector(spec, min(num_envs, episodes), **more)
     try:
-        yield from _play(policy, slots, episodes, seed, greedy, progress)
+        _require_fit(policy, vector, spec)
+        games = _Games(policy, vector, episodes, seed, greedy)
+        finished: dict[int, Game] = {}
+        ended = 0
+        for index in range(episodes):
+            while index not in finished:
+                for game in games.step():
+                    finished[game.index] = game
+                    ended += 1
+                    if progress is not None:
+                        progress(ended)
+            yield finished.pop(index)
     finally:
-        for slot in slots:
-            slot.close()
+        vector.close()
 
 
-@dataclass
-class _Started:
-    """A game under way in one slot."""
+def _require_fit(policy: Policy, vector: gymnasium.vector.VectorEnv[Any, Any, Any], spec: EnvironmentSpec) -> None:
+    space = vector.single_action_space
+    if not isinstance(space, gymnasium.spaces.Discrete) or space.start != 0:
+        raise BadInput(f"environment {spec}: its actions are {space}, expected Discrete(n) from 0")
+    policy.require_fit(vector.single_observation_space.shape or (), int(space.n), "policy", f"environment {spec}")
+
+
+@dataclass(frozen=True)
+class _Step:
+    """What one step of all slots was: observations before it and what came of it, each [n, ...]."""
+
+    observations: NDArray[np.float32]
+    actions: NDArray[np.int64]
+    probabilities: NDArray[np.float32]
+    rewards: NDArray[np.float64]
+    clocks: NDArray[np.float64] | None
+    frames: NDArray[np.int64] | None
+
+
+@dataclass(frozen=True)
+class _Start:
+    """A game under way in one slot; `step` is the number of its first step."""
 
     index: int
     seed: int
     generator: np.random.Generator
-    observations: list[NDArray[np.float32]]
-    times: list[float]
+    step: int
+    clock: float
     idle_frames: int
-    actions: list[int] = field(default_factory=list)
-    probabilities: list[NDArray[np.float32]] = field(default_factory=list)
-    rewards: list[float] = field(default_factory=list)
-    frames: list[int] = field(default_factory=list)
 
 
-def _play(
-    policy: Policy,
-    slots: list[gymnasium.Env[Any, Any]],
-    episodes: int,
-    seed: int,
-    greedy: bool,
-    progress: Callable[[int], None] | None,
-) -> Iterator[Game]:
-    started: dict[int, _Started] = {slot: _start(env, seed, slot) for slot, env in enumerate(slots)}
-    finished: dict[int, Game] = {}
-    next_index, next_out, ended = len(slots), 0, 0
-    while started:
-        games = list(started.items())
-        probabilities = policy.probabilities(np.stack([game.observations[-1] for _, game in games]))
-        uniforms = None if greedy else np.array([game.generator.random() for _, game in games])
-        actions, probabilities = choose(probabilities, uniforms)
-        for (slot, game), action, row in zip(games, actions, probabilities, strict=True):
-            observation, reward, terminated, truncated, info = slots[slot].step(action)
-            game.actions.append(int(action))
-            game.probabilities.append(row)
-            game.rewards.append(float(reward))
-            game.observations.append(np.asarray(observation, dtype=np.float32))
-            game.times.append(float(info.get("clock", len(game.actions))))
-            if "frames" in info:
-                game.frames.append(int(info["frames"]))
-            if terminated or truncated:
-                finished[game.index] = _finish(game, bool(terminated), bool(truncated), info)
-                ended += 1
-                if progress is not None:
-                    progress(ended)
-                if next_index < episodes:
-                    started[slot] = _start(slots[slot], seed, next_index)
-                    next_index += 1
-                else:
-                    del started[slot]
-        while next_out in finished:
-            yield finished.pop(next_out)
-            next_out += 1
+class _Games:
+    """The slots of a vector environment, each refilled with the next game when one ends, while there are any."""
+
+    def __init__(
+        self,
+        policy: Policy,
+        vector: gymnasium.vector.VectorEnv[Any, Any, Any],
+        episodes: int,
+        seed: int,
+        greedy: bool,
+    ) -> None:
+        self.policy, self.vector, self.episodes, self.seed, self.greedy = policy, vector, episodes, seed, greedy
+        self.running: dict[int, _Start] = {}
+        self.steps: deque[_Step] = deque()
+        self.steps_dropped = 0
+        self.next_index = 0
+        self.observations = np.empty(0, dtype=np.float32)
+        self._start(list(range(vector.num_envs)))
+
+    def step(self) -> list[Game]:
+        """One decision in every running game; the games that it ended."""
+        slots = np.array(list(self.running))
+        uniforms = None if self.greedy else np.array([game.generator.random() for game in self.running.values()])
+        # A slot without a game left is stepped too (there is no stepping only some), with any action.
+        actions = np.zeros(self.vector.num_envs, dtype=np.int64)
+        probabilities = np.zeros((self.vector.num_envs, self.policy.actions), dtype=np.float32)
+        rows = self.policy.probabilities(self.observations[slots])
+        actions[slots], probabilities[slots] = choose(rows, uniforms)
+
+        before = self.observations
+        after, rewards, terminated, truncated, infos = self.vector.step(actions)
+        self.observations = np.array(after, dtype=np.float32)
+        clocks, frames = infos.get("clock"), infos.get("frames")
+        self.steps.append(
+            _Step(
+                before,
+                actions,
+                probabilities,
+                np.array(rewards),
+                None if clocks is None else np.array(clocks),
+                None if frames is None else np.array(frames),
+            )
+        )
+        games = []
+        for slot in slots[(terminated | truncated)[slots]].tolist():
+            games.append(self._finish(slot, bool(terminated[slot]), bool(truncated[slot]), infos))
+        if games:
+            self._start([slot for slot in slots.tolist() if slot not in self.running])
+            first = min((game.step for game in self.running.values()), default=self.steps_dropped + len(self.steps))
+            while self.steps_dropped < first:
+                self.steps.popleft()
+                self.steps_dropped += 1
+        return games
+
+    def _start(self, slots: list[int]) -> None:
+        slots = slots[: self.episodes - self.next_index]
+        if not slots:
+            return
+        mask = np.zeros(self.vector.num_envs, dtype=np.bool_)
+        mask[slots] = True
+        starts = {}
+        for index, slot in enumerate(slots, self.next_index):
+            for_reset, for_actions = np.random.SeedSequence(self.seed, spawn_key=(index,)).spawn(2)
+            starts[slot] = (index, int(for_reset.generate_state(1)[0]), np.random.default_rng(for_actions))
+        seeds = [starts[slot][1] if slot in starts else None for slot in range(self.vector.num_envs)]
+        # Gymnasium's annotation knows one seed, its environments take one for each slot.
+        observations, infos = self.vector.reset(seed=seeds, options={"reset_mask": mask})  # type: ignore[arg-type]
+        self.observations = np.array(observations, dtype=np.float32)
+        for slot, (index, reset_seed, generator) in starts.items():
+            self.running[slot] = _Start(
+                index=index,
+                seed=reset_seed,
+                generator=generator,
+                step=self.steps_dropped + len(self.steps),
+                clock=float(infos["clock"][slot]) if "clock" in infos else 0.0,
+                idle_frames=int(infos["frames"][slot]) if "frames" in infos else 0,
+            )
+        self.next_index += len(slots)
+
+    def _finish(self, slot: int, terminated: bool, truncated: bool, infos: dict[str, Any]) -> Game:
+        start = self.running.pop(slot)
+        steps = list(islice(self.steps, start.step - self.steps_dropped, None))
+        actions = np.array([step.actions[slot] for step in steps], dtype=np.int16)
+        last = infos["final_obs"][slot]
+        info = {
+            name: values[slot].item() if isinstance(values[slot], np.generic) else values[slot]
+            for name, values in infos.get("final_info", {}).items()
+            if not name.startswith("_") and not isinstance(values, dict)
+        }
+        # Without a game clock, a decision is the unit of time.
+        clocks = [i if step.clocks is None else step.clocks[slot] for i, step in enumerate(steps, 1)]
+        return Game(
+            observations=np.array([*(step.observations[slot] for step in steps), last], dtype=np.float32),
+            actions=actions,
+            probabilities=np.array([step.probabilities[slot] for step in steps], dtype=np.float32),
+            rewards=np.array([step.rewards[slot] for step in steps], dtype=np.float32),
+            times=np.array([start.clock, *clocks], dtype=np.float64),
+            keys=_keys(actions, [0 if step.frames is None else int(step.frames[slot]) for step in steps], start),
+            terminated=terminated,
+            truncated=truncated,
+            outcome=str(info.get("outcome", "terminated" if terminated else "truncated")),
+            info=info,
+            seed=start.seed,
+            index=start.index,
+        )
 
 
-def _start(env: gymnasium.Env[Any, Any], seed: int, index: int) -> _Started:
-    for_reset, for_actions = np.random.SeedSequence(seed, spawn_key=(index,)).spawn(2)
-    reset_seed = int(for_reset.generate_state(1)[0])
-    observation, info = env.reset(seed=reset_seed)
-    return _Started(
-        index=index,
-        seed=reset_seed,
-        generator=np.random.default_rng(for_actions),
-        observations=[np.asarray(observation, dtype=np.float32)],
-        times=[float(info.get("clock", 0.0))],
-        idle_frames=int(info.get("frames", 0)),
-    )
-
-
-def _finish(game: _Started, terminated: bool, truncated: bool, info: dict[str, Any]) -> Game:
-    keys = None
-    if game.frames:
-        played = [np.full(n, ACTION_KEYS[a], dtype=np.uint8) for a, n in zip(game.actions, game.frames, strict=True)]
-        played[0] = np.concatenate([np.zeros(game.idle_frames, dtype=np.uint8), played[0]])
-        keys = tuple(played)
-    return Game(
-        observations=np.stack(game.observations),
-        actions=np.array(game.actions, dtype=np.int16),
-        probabilities=np.stack(game.probabilities),
-        rewards=np.array(game.rewards, dtype=np.float32),
-        times=np.array(game.times),
-        keys=keys,
-        terminated=terminated,
-        truncated=truncated,
-        outcome=str(info.get("outcome", "terminated" if terminated else "truncated")),
-        info=dict(info),
-        seed=game.seed,
-        index=game.index,
-    )
+def _keys(actions: NDArray[np.int16], frames: list[int], start: _Start) -> tuple[NDArray[np.uint8], ...] | None:
+    """The keys of every frame of each decision; None in an environment that has no frames."""
+    if not any(frames):
+        return None
+    played = [
+        np.full(count, ACTION_KEYS[action], dtype=np.uint8) for action, count in zip(actions, frames, strict=True)
+    ]
+    idle = np.zeros(start.idle_frames, dtype=np.uint8)
+    return (np.concatenate([idle, played[0]]), *played[1:])

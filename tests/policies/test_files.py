@@ -1,0 +1,124 @@
+"""Policy files: what comes back, and what is refused."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from qwop.conf.errors import BadInput
+from qwop.envs.spec import EnvironmentSpec
+from qwop.policies.files import METADATA, load_policy, save_policy
+from qwop.policies.networks import ActorCritic
+from qwop.policies.policy import Policy
+from safetensors import safe_open
+from safetensors.torch import save_file
+
+
+def make_policy() -> Policy:
+    network = ActorCritic(71, 11, generator=torch.Generator().manual_seed(0))
+    network.scaler.fit(np.random.default_rng(0).normal(3, 2, size=(50, 71)))
+    return Policy(network, EnvironmentSpec("QWOP-v1", {"frames_per_step": 3}), (71,), {"seed": 7})
+
+
+def test_a_saved_policy_comes_back_whole(tmp_path: Path) -> None:
+    policy = make_policy()
+    loaded = load_policy(save_policy(tmp_path / "new" / "p.safetensors", policy))
+    rows = np.random.default_rng(1).normal(size=(10, 71)).astype(np.float32)
+    assert np.array_equal(loaded.probabilities(rows), policy.probabilities(rows))
+    assert loaded.environment == policy.environment
+    assert loaded.observation_shape == (71,)
+    assert loaded.training == {"seed": 7}
+    for name, tensor in policy.network.state_dict().items():
+        assert torch.equal(loaded.network.state_dict()[name], tensor)
+
+
+def test_equal_policies_give_equal_bytes_and_leave_nothing_beside(tmp_path: Path) -> None:
+    one, two = save_policy(tmp_path / "1", make_policy()), save_policy(tmp_path / "2", make_policy())
+    assert one.read_bytes() == two.read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["1", "2"]
+
+
+def test_the_file_says_what_it_is_to_any_reader_of_safetensors(tmp_path: Path) -> None:
+    with safe_open(save_policy(tmp_path / "p", make_policy()), framework="np") as file:
+        document = json.loads(file.metadata()[METADATA])
+    assert document["architecture"] == {"name": "actor-critic", "hidden": [256, 128]}
+    assert document["environment"] == {"id": "QWOP-v1", "settings": {"frames_per_step": 3}}
+    assert document["software"].startswith("qwop ")
+
+
+def test_a_failed_save_leaves_the_old_file(tmp_path: Path) -> None:
+    path = save_policy(tmp_path / "p", make_policy())
+    before = path.read_bytes()
+    unsayable = Policy(ActorCritic(71, 11), EnvironmentSpec(), (71,), {"seed": object()})
+    with pytest.raises(TypeError):
+        save_policy(path, unsayable)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def refused(path: Path) -> str:
+    with pytest.raises(BadInput) as caught:
+        load_policy(path)
+    message = str(caught.value)
+    assert str(path) in message
+    assert "\n" not in message
+    return message
+
+
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
+    assert "no such file" in refused(tmp_path / "absent.safetensors")
+
+
+def test_a_folder_is_refused(tmp_path: Path) -> None:
+    assert "a folder" in refused(tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"", b"hello, this is text and not a policy", b"\x00" * 64])
+def test_a_file_of_another_kind_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "p.safetensors").write_bytes(content)
+    assert "not a safetensors file" in refused(tmp_path / "p.safetensors")
+
+
+def test_a_torn_file_is_refused(tmp_path: Path) -> None:
+    path = save_policy(tmp_path / "p", make_policy())
+    path.write_bytes(path.read_bytes()[:-100])
+    assert "not a safetensors file" in refused(path)
+
+
+def test_weights_without_a_description_are_refused(tmp_path: Path) -> None:
+    save_file({"w": torch.zeros(2)}, tmp_path / "p")
+    assert "without a policy's description" in refused(tmp_path / "p")
+
+
+def rewritten(path: Path, **changes: object) -> Path:
+    """The policy of `path` with its description changed."""
+    with safe_open(path, framework="pt") as file:
+        document = json.loads(file.metadata()[METADATA])
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
+    save_file(tensors, path, {METADATA: json.dumps({**document, **changes})})
+    return path
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"observation_shape": [70]}, "scaler.mean: shape (71,), expected (70,)"),
+        ({"actions": 5}, "policy_head.bias: shape (11,), expected (5,)"),
+        ({"architecture": {"name": "actor-critic", "hidden": [256]}}, "expected (11, 256)"),
+        ({"architecture": {"name": "transformer"}}, "transformer"),
+        ({"format": 99}, "format 99, expected 1"),
+        ({"environment": None}, "not a policy"),
+    ],
+)
+def test_a_description_that_does_not_fit_the_weights_is_refused(
+    tmp_path: Path, changes: dict[str, object], said: str
+) -> None:
+    assert said in refused(rewritten(save_policy(tmp_path / "p", make_policy()), **changes))
+
+
+def test_weights_that_are_not_finite_are_refused(tmp_path: Path) -> None:
+    policy = make_policy()
+    with torch.no_grad():
+        policy.network.q_head.bias[3] = float("nan")
+    assert "q_head.bias: not finite" in refused(save_policy(tmp_path / "p", policy))

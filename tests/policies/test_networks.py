@@ -1,0 +1,61 @@
+"""The actor-critic network and its observation scaling."""
+
+import numpy as np
+import pytest
+import torch
+from qwop.policies.networks import ActorCritic
+from qwop.policies.scaling import ObservationScaler
+
+
+def test_published_size_has_54166_parameters() -> None:
+    assert sum(parameter.numel() for parameter in ActorCritic(71, 11).parameters()) == 54_166
+
+
+def test_forward_gives_logits_and_q_of_every_action_for_any_leading_axes() -> None:
+    network = ActorCritic(71, 11)
+    logits, q = network(torch.zeros(5, 3, 71))
+    assert logits.shape == q.shape == (5, 3, 11)
+
+
+def test_trunk_is_orthogonal_with_gain_root_two_heads_with_a_hundredth_and_biases_are_zero() -> None:
+    network = ActorCritic(71, 11)
+    first, second = network.trunk[0].weight, network.trunk[2].weight
+    torch.testing.assert_close(first.T @ first, 2 * torch.eye(71), rtol=0, atol=1e-4)
+    torch.testing.assert_close(second @ second.T, 2 * torch.eye(128), rtol=0, atol=1e-4)
+    for head in (network.policy_head, network.q_head):
+        torch.testing.assert_close(head.weight @ head.weight.T, 1e-4 * torch.eye(11), rtol=0, atol=1e-8)
+    assert all(not layer.bias.any() for layer in (network.trunk[0], network.trunk[2], network.policy_head))
+
+
+def test_generator_decides_the_weights() -> None:
+    def weights(seed: int) -> torch.Tensor:
+        return ActorCritic(4, 2, generator=torch.Generator().manual_seed(seed)).trunk[0].weight
+
+    assert torch.equal(weights(1), weights(1))
+    assert not torch.equal(weights(1), weights(2))
+
+
+def test_scaler_changes_nothing_until_it_is_fitted() -> None:
+    rows = torch.randn(8, 3)
+    assert torch.equal(ObservationScaler(3)(rows), rows)
+
+
+def test_fitted_scaler_gives_mean_zero_and_deviation_one() -> None:
+    rows = np.random.default_rng(0).normal([5.0, -300.0], [0.1, 20.0], size=(4000, 2)).astype(np.float32)
+    scaled = ObservationScaler(2).fit(rows)(torch.from_numpy(rows))
+    np.testing.assert_allclose(scaled.mean(0), 0, atol=1e-3)
+    np.testing.assert_allclose(scaled.std(0), 1, atol=1e-3)
+
+
+@pytest.mark.parametrize("constant", [0.0, 7.25, -1e6])
+def test_constant_column_is_centred_not_divided_by_zero(constant: float) -> None:
+    rows = np.full((10, 1), constant, dtype=np.float32)
+    scaler = ObservationScaler(1).fit(rows)
+    assert scaler(torch.from_numpy(rows)).abs().max() == 0
+    assert scaler(torch.tensor([[constant + 1]])).abs().max() == 1
+
+
+def test_scaling_is_saved_with_the_weights_but_not_learned() -> None:
+    network = ActorCritic(4, 2)
+    assert {"scaler.mean", "scaler.std"} <= network.state_dict().keys()
+    assert not any(name.startswith("scaler") for name, _ in network.named_parameters())

@@ -1,0 +1,94 @@
+"""A policy's probabilities and the actions drawn from them."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from qwop.conf.errors import BadInput
+from qwop.envs.spec import EnvironmentSpec
+from qwop.policies.networks import ActorCritic
+from qwop.policies.policy import Policy, choose
+
+
+def make_policy(shape: tuple[int, ...] = (71,), actions: int = 11) -> Policy:
+    network = ActorCritic(int(np.prod(shape)), actions, generator=torch.Generator().manual_seed(0))
+    torch.nn.init.normal_(network.policy_head.weight, generator=torch.Generator().manual_seed(1))
+    return Policy(network, EnvironmentSpec(), shape)
+
+
+def test_probabilities_are_a_distribution_over_the_actions() -> None:
+    rows = np.random.default_rng(0).normal(size=(100, 71)).astype(np.float32)
+    probabilities = make_policy().probabilities(rows)
+    assert probabilities.shape == (100, 11)
+    assert probabilities.dtype == np.float32
+    assert (probabilities > 0).all()
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1, atol=1e-6)
+
+
+def test_probabilities_are_the_softmax_of_the_logits() -> None:
+    policy = make_policy()
+    rows = np.random.default_rng(0).normal(size=(3, 71)).astype(np.float32)
+    with torch.no_grad():
+        expected = policy.network(torch.from_numpy(rows))[0].softmax(dim=-1)
+    np.testing.assert_allclose(policy.probabilities(rows), expected, rtol=1e-4, atol=1e-7)
+
+
+def test_observations_of_any_shape_are_flattened() -> None:
+    assert make_policy((3, 5)).probabilities(np.zeros((2, 3, 5), dtype=np.float32)).shape == (2, 11)
+    assert make_policy(()).probabilities(np.zeros(2, dtype=np.float32)).shape == (2, 11)
+
+
+@settings(max_examples=30, deadline=None)
+@given(count=st.integers(1, 200), shift=st.integers(0, 199), shape=st.sampled_from([(71,), (4,), (8,)]))
+def test_a_rows_probabilities_do_not_depend_on_its_neighbours(count: int, shift: int, shape: tuple[int, ...]) -> None:
+    policy = make_policy(shape)
+    rows = np.random.default_rng(count).normal(size=(count, *shape)).astype(np.float32)
+    together = policy.probabilities(rows)
+    rolled = np.roll(policy.probabilities(np.roll(rows, shift, axis=0)), -shift, axis=0)
+    alone = policy.probabilities(rows[-1:])
+    assert np.array_equal(together, rolled)
+    assert np.array_equal(together[-1:], alone)
+
+
+def test_greedy_takes_the_most_probable_action_and_reports_it_as_certain() -> None:
+    actions, probabilities = choose(np.array([[0.2, 0.5, 0.3], [0.6, 0.3, 0.1]], dtype=np.float32), None)
+    assert actions.tolist() == [1, 0]
+    assert probabilities.tolist() == [[0, 1, 0], [1, 0, 0]]
+
+
+def test_uniforms_are_inverted_through_the_distribution_function() -> None:
+    probabilities = np.tile(np.array([0.25, 0.5, 0.25], dtype=np.float32), (5, 1))
+    actions, given_back = choose(probabilities, np.array([0.0, 0.2499, 0.25, 0.7499, 0.75]))
+    assert actions.tolist() == [0, 0, 1, 1, 2]
+    assert np.array_equal(given_back, probabilities)
+
+
+@given(
+    weights=st.lists(st.floats(0, 1, width=32), min_size=2, max_size=11).filter(lambda w: sum(w) > 1e-3),
+    uniform=st.floats(0, 1, exclude_max=True),
+)
+def test_an_action_of_probability_zero_is_never_drawn(weights: list[float], uniform: float) -> None:
+    probabilities = np.array([weights], dtype=np.float32) / np.float32(sum(weights))
+    actions, _ = choose(probabilities, np.array([uniform]))
+    assert probabilities[0, actions[0]] > 0
+
+
+def test_actions_are_drawn_as_often_as_their_probabilities_say() -> None:
+    policy = make_policy((4,), 3)
+    rows = np.tile(np.float32([1.0, -1.0, 0.5, 0.0]), (20_000, 1))
+    actions, probabilities = policy.act(rows, np.random.default_rng(0), greedy=False)
+    # Four standard errors of a share.
+    np.testing.assert_allclose(np.bincount(actions, minlength=3) / len(rows), probabilities[0], atol=4 * 0.5 / 141)
+
+
+def test_a_network_of_another_size_is_not_a_policy_for_these_observations() -> None:
+    with pytest.raises(ValueError, match="71 inputs"):
+        Policy(ActorCritic(71, 11), EnvironmentSpec(), (4,))
+
+
+def test_a_policy_of_another_shape_is_refused_in_one_line() -> None:
+    with pytest.raises(BadInput, match=r"p.safetensors.*\(71,\).*11 actions.*CartPole.*\(4,\).*2 actions") as caught:
+        make_policy().require_fit((4,), 2, "p.safetensors", "CartPole-v1()")
+    assert "\n" not in str(caught.value)
+    make_policy().require_fit((71,), 11, "p.safetensors", "QWOP-v1()")

@@ -1,0 +1,152 @@
+"""Games of a policy: which games, in what order, with what in them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+from qwop.conf.errors import BadInput
+from qwop.envs.spec import EnvironmentSpec
+from qwop.policies.networks import ActorCritic
+from qwop.policies.policy import Policy
+from qwop.policies.rollout import Game, play
+
+CARTPOLE = EnvironmentSpec("CartPole-v1")
+
+
+def make_policy() -> Policy:
+    network = ActorCritic(4, 2, generator=torch.Generator().manual_seed(0))
+    torch.nn.init.normal_(network.policy_head.weight, std=0.5, generator=torch.Generator().manual_seed(1))
+    return Policy(network, CARTPOLE, (4,))
+
+
+def games(**settings: Any) -> list[Game]:
+    return list(play(make_policy(), **{"episodes": 13, "seed": 5, "greedy": False, **settings}))
+
+
+def same(one: Game, other: Game) -> bool:
+    arrays = ("observations", "actions", "probabilities", "rewards", "times")
+    return (one.index, one.seed) == (other.index, other.seed) and all(
+        np.array_equal(getattr(one, name), getattr(other, name)) for name in arrays
+    )
+
+
+@pytest.mark.parametrize("greedy", [False, True])
+def test_games_are_the_same_however_many_are_played_at_a_time(greedy: bool) -> None:
+    one_by_one = games(greedy=greedy, num_envs=1)
+    for num_envs in (2, 5, 64):
+        assert all(map(same, one_by_one, games(greedy=greedy, num_envs=num_envs)))
+
+
+def test_a_game_does_not_depend_on_how_many_follow() -> None:
+    assert all(map(same, games(episodes=3), games(episodes=13)))
+
+
+def test_games_come_in_order_and_exactly_as_many_as_asked() -> None:
+    assert [game.index for game in games(num_envs=4)] == list(range(13))
+
+
+def test_another_seed_gives_other_games_and_every_game_its_own() -> None:
+    first, other = games(), games(seed=6)
+    assert not any(map(same, first, other))
+    assert len({game.observations[0].tobytes() for game in first}) == 13
+
+
+def test_a_game_can_be_played_again_from_its_seed_and_actions() -> None:
+    for game in games(num_envs=3):
+        env = CARTPOLE.make()
+        observation, _ = env.reset(seed=game.seed)
+        observations, ended = [observation], (False, False)
+        for action in game.actions:
+            observation, _, *ended, _ = env.step(int(action))
+            observations.append(observation)
+        assert np.array_equal(observations, game.observations)
+        assert ended == [game.terminated, game.truncated]
+
+
+def test_shapes_and_types_are_those_of_a_recording() -> None:
+    game = games()[0]
+    steps = len(game)
+    assert game.observations.shape == (steps + 1, 4)
+    assert game.probabilities.shape == (steps, 2)
+    assert game.rewards.shape == game.actions.shape == (steps,)
+    assert game.times.tolist() == list(range(steps + 1))
+    assert [a.dtype for a in (game.observations, game.actions, game.probabilities, game.rewards, game.times)] == [
+        np.float32, np.int16, np.float32, np.float32, np.float64,
+    ]  # fmt: skip
+    assert game.keys is None
+    assert (game.terminated, game.truncated, game.outcome) == (True, False, "terminated")
+
+
+def test_sampled_actions_have_the_policys_probabilities_and_greedy_ones_are_certain() -> None:
+    policy = make_policy()
+    sampled, greedy = games()[0], games(greedy=True)[0]
+    assert np.array_equal(sampled.probabilities, policy.probabilities(sampled.observations[:-1]))
+    assert (sampled.probabilities[np.arange(len(sampled)), sampled.actions] > 0).all()
+    assert np.array_equal(greedy.probabilities, np.eye(2)[greedy.actions])
+
+
+def test_a_game_cut_by_a_time_limit_is_truncated_and_keeps_its_last_observation() -> None:
+    gymnasium.register("ShortCartPole-v0", "gymnasium.envs.classic_control:CartPoleEnv", max_episode_steps=5)
+    game = games(environment=EnvironmentSpec("ShortCartPole-v0"))[0]
+    assert (len(game), game.terminated, game.truncated, game.outcome) == (5, False, True, "truncated")
+    assert not np.array_equal(game.observations[-1], game.observations[0])
+
+
+class Framed(gymnasium.Env[Any, Any]):
+    """Three decisions of two frames, the last of one, after `max_idle_frames` idle ones, and a running clock."""
+
+    observation_space = gymnasium.spaces.Box(-1, 1, (4,), np.float32)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def __init__(self, max_idle_frames: int = 0) -> None:
+        self.idle = max_idle_frames
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        self.played, self.decisions = self.idle, 0
+        return np.zeros(4, np.float32), {"frames": self.idle, "clock": self.idle / 30}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        self.decisions += 1
+        frames = 1 if self.decisions == 3 else 2
+        self.played += frames
+        info = {"frames": frames, "clock": self.played / 30, "outcome": "fell", "distance": 1.5}
+        return np.zeros(4, np.float32), 0.0, self.decisions == 3, False, info
+
+
+@pytest.fixture
+def framed() -> Iterator[EnvironmentSpec]:
+    gymnasium.register("Framed-v0", Framed)
+    yield EnvironmentSpec("Framed-v0")
+    gymnasium.registry.pop("Framed-v0")
+
+
+def test_keys_have_every_frame_and_the_idle_ones_come_with_the_first_decision(framed: EnvironmentSpec) -> None:
+    game = games(environment=framed, max_idle_frames=4, num_envs=2)[0]
+    assert game.keys is not None
+    # Action 0 holds Q and W (3), action 1 Q and O (5).
+    held = [3 if action == 0 else 5 for action in game.actions]
+    assert [keys.tolist() for keys in game.keys] == [[0] * 4 + [held[0]] * 2, [held[1]] * 2, [held[2]]]
+    np.testing.assert_allclose(game.times * 30, [4, 6, 8, 9])
+    assert game.outcome == "fell"
+    assert game.info["distance"] == 1.5
+
+
+def test_progress_hears_of_every_finished_game() -> None:
+    heard: list[int] = []
+    games(progress=heard.append, num_envs=4)
+    assert heard == list(range(1, 14))
+
+
+@pytest.mark.parametrize("setting", ["episodes", "num_envs"])
+def test_counts_below_one_are_refused(setting: str) -> None:
+    with pytest.raises(BadInput, match=f"{setting}=0"):
+        games(**{setting: 0})
+
+
+def test_an_environment_of_another_shape_is_refused() -> None:
+    with pytest.raises(BadInput, match="Acrobot-v1"):
+        games(environment=EnvironmentSpec("Acrobot-v1"))
