@@ -1,0 +1,41 @@
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from qwop.datasets.behaviour import smoothed
+from qwop.datasets.schema import DatasetInfo, Episode
+from qwop.envs.spec import EnvironmentSpec
+
+
+@pytest.fixture(scope="session")
+def info() -> DatasetInfo:
+    return DatasetInfo(EnvironmentSpec("QWOP-v1", {"frames_per_step": 3, "reward": "speed"}), (71,), 11)
+
+
+@pytest.fixture(scope="session")
+def make_episode() -> Callable[..., Episode]:
+    """An episode of random numbers that fits `info`, any field replaced by keyword."""
+
+    def make(steps: int = 5, seed: int = 0, shape: tuple[int, ...] = (71,), count: int = 11, **fields: Any) -> Episode:
+        random = np.random.default_rng(seed)
+        actions = random.integers(count, size=steps).astype(np.int16)
+        defaults: dict[str, Any] = {
+            "observations": random.standard_normal((steps + 1, *shape)).astype(np.float32),
+            "actions": actions,
+            "behaviour_probabilities": smoothed(actions, count, 0.05),
+            "rewards": random.standard_normal(steps).astype(np.float32),
+            "times": np.cumsum(random.random(steps + 1)),
+            "keys": tuple(random.integers(16, size=3).astype(np.uint8) for _ in range(steps)),
+            "terminated": True,
+            "truncated": False,
+            "outcome": "fell",
+            "player": "somebody",
+            "source": "a test",
+            "probabilities_from": "smoothed(0.05)",
+            "seed": seed,
+            "metres": 12.5,
+        }
+        return Episode(**{**defaults, **fields})
+
+    return make

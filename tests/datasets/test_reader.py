@@ -1,0 +1,252 @@
+import json
+import re
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as st_numpy
+from qwop.conf.errors import BadInput
+from qwop.datasets import DatasetInfo, DatasetWriter, Episode, open_dataset
+from qwop.datasets.schema import OUTCOMES
+from qwop.envs.names import ACTIONS, FEATURES
+from qwop.envs.spec import EnvironmentSpec
+
+numbers32 = st.floats(allow_nan=False, allow_infinity=False, width=32)
+
+
+@st.composite
+def datasets(draw: st.DrawFn) -> tuple[DatasetInfo, Episode]:
+    """An episode of any shape, and the info that it fits."""
+    steps, count = draw(st.integers(1, 6)), draw(st.integers(1, 5))
+    shape = tuple(draw(st.lists(st.integers(1, 3), max_size=3)))
+    weights = draw(st_numpy.arrays(np.float64, (steps, count), elements=st.floats(0.001, 1)))
+    frames = st.lists(st.integers(0, 15), max_size=4).map(lambda keys: np.array(keys, dtype=np.uint8))
+    episode = Episode(
+        observations=draw(st_numpy.arrays(np.float32, (steps + 1, *shape), elements=numbers32)),
+        actions=draw(st_numpy.arrays(np.int16, steps, elements=st.integers(0, count - 1))),
+        behaviour_probabilities=(weights / weights.sum(axis=1, keepdims=True)).astype(np.float32),
+        rewards=draw(st_numpy.arrays(np.float32, steps, elements=numbers32)),
+        times=np.sort(draw(st_numpy.arrays(np.float64, steps + 1, elements=st.floats(0, 1e6)))),
+        keys=draw(st.none() | st.lists(frames, min_size=steps, max_size=steps).map(tuple)),
+        terminated=draw(st.booleans()),
+        truncated=draw(st.booleans()),
+        outcome=draw(st.sampled_from(OUTCOMES)),
+        player=draw(st.text(st.characters(exclude_categories=["Cs"]))),
+        source=draw(st.text(st.characters(exclude_categories=["Cs"]))),
+        probabilities_from="recorded",
+        seed=draw(st.none() | st.integers(0, 2**63)),
+        metres=draw(st.none() | st.floats(-1e3, 1e3)),
+    )
+    settings = draw(st.dictionaries(st.sampled_from(["reward", "lag"]), st.integers() | st.text("ab") | st.none()))
+    return DatasetInfo(EnvironmentSpec("Any-v0", settings), shape, count), episode
+
+
+def assert_same(found: Episode, expected: Episode) -> None:
+    for field in fields(Episode):
+        mine, theirs = getattr(found, field.name), getattr(expected, field.name)
+        if field.name == "keys" and theirs is not None:
+            assert [(frames.dtype, *frames) for frames in mine] == [(frames.dtype, *frames) for frames in theirs]
+        elif isinstance(theirs, np.ndarray):
+            assert mine.dtype == theirs.dtype
+            assert np.array_equal(mine, theirs)
+        else:
+            assert mine == theirs, field.name
+
+
+@given(datasets())
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_what_is_written_is_read(
+    tmp_path_factory: pytest.TempPathFactory, given_dataset: tuple[DatasetInfo, Episode]
+) -> None:
+    info, episode = given_dataset
+    folder = tmp_path_factory.mktemp("dataset")
+    DatasetWriter(folder, info).write(episode)
+    dataset = open_dataset(folder)
+    assert dataset.info == info
+    assert_same(dataset[0], episode)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, info: DatasetInfo, make_episode: Callable[..., Episode]) -> Path:
+    writer = DatasetWriter(tmp_path / "environment=x", info)  # a name that partitioned datasets give a meaning
+    for seed in range(3):
+        writer.write(make_episode(steps=4 + seed, seed=seed))
+    return writer.folder
+
+
+def test_a_dataset_is_a_sequence_of_episodes(folder: Path) -> None:
+    dataset = open_dataset(folder)
+    assert len(dataset) == 3
+    assert [len(episode) for episode in dataset] == [4, 5, 6]
+    assert [episode.seed for episode in dataset[1:]] == [1, 2]
+    assert dataset[-1].seed == 2
+    with pytest.raises(IndexError):
+        dataset[3]
+
+
+def test_order_is_by_number_beyond_six_digits(folder: Path) -> None:
+    (folder / "episode-000001.parquet").rename(folder / "episode-1000000.parquet")
+    assert [episode.seed for episode in open_dataset(folder)] == [0, 2, 1]
+
+
+def test_other_files_in_the_folder_are_left_alone(folder: Path) -> None:
+    for name in ("notes.txt", ".0123.partial", ".episode-000009.parquet.claim", "episode-7.parquet", "x.parquet"):
+        (folder / name).write_text("not an episode")
+    assert len(open_dataset(folder)) == 3
+
+
+def test_metadata_say_who_when_and_with_what(folder: Path) -> None:
+    metadata = open_dataset(folder).metadata(0)
+    assert metadata["player"] == "somebody"
+    assert metadata["outcome"] == "fell"
+    assert metadata["environment"] == {"id": "QWOP-v1", "settings": {"frames_per_step": 3, "reward": "speed"}}
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", metadata["created"])
+    assert metadata["software_version"]
+
+
+def test_the_last_row_holds_the_last_observation_and_nulls(folder: Path) -> None:
+    table = pq.ParquetFile(folder / "episode-000000.parquet").read()
+    rows = table.to_pylist()
+    assert [row["step"] for row in rows] == [0, 1, 2, 3, 4]
+    assert {name for name, value in rows[-1].items() if value is None} == {
+        "action",
+        "behaviour_probabilities",
+        "reward",
+        "keys",
+    }
+    assert all(value is not None for row in rows[:-1] for value in row.values())
+    assert np.array_equal(rows[-1]["observation"], open_dataset(folder)[0].observations[-1])
+
+
+def test_the_step_table_has_every_row_by_name(folder: Path) -> None:
+    dataset = open_dataset(folder)
+    steps = dataset.steps()
+    assert list(steps.columns) == [
+        "episode",
+        "step",
+        "time",
+        "action",
+        "action_name",
+        "reward",
+        "probability",
+        *FEATURES,
+    ]
+    assert steps.groupby("episode").size().to_list() == [5, 6, 7]
+    last = steps[steps.step == steps.groupby("episode").step.transform("max")]
+    assert last[["action", "action_name", "reward", "probability"]].isna().all(axis=None)
+    decisions = steps.drop(last.index)
+    assert not decisions.isna().any(axis=None)
+    second = decisions[decisions.episode == 1]
+    assert second.action.to_list() == dataset[1].actions.tolist()
+    assert second.action_name.to_list() == [ACTIONS[action] for action in dataset[1].actions]
+    assert np.array_equal(second["torso.angle"].to_numpy(), dataset[1].observations[:-1, 66])
+    assert second.probability.to_numpy() == pytest.approx(0.95 + 0.05 / 11)
+    assert isinstance(steps.action.dtype, pd.Int16Dtype)
+
+
+def test_the_step_table_of_another_environment_numbers_its_observation(
+    tmp_path: Path, make_episode: Callable[..., Episode]
+) -> None:
+    writer = DatasetWriter(tmp_path, DatasetInfo(EnvironmentSpec("CartPole-v1"), (4,), 2))
+    writer.write(make_episode(shape=(4,), count=2, keys=None))
+    assert list(open_dataset(tmp_path).steps().columns)[-4:] == [f"observation.{i}" for i in range(4)]
+
+
+def test_no_dataset_is_bad_input(tmp_path: Path, info: DatasetInfo) -> None:
+    with pytest.raises(BadInput, match="no such folder"):
+        open_dataset(tmp_path / "nowhere")
+    with pytest.raises(BadInput, match=r"no dataset\.json in it"):
+        open_dataset(tmp_path)
+    (tmp_path / "dataset.json").write_text("{")
+    with pytest.raises(BadInput, match=r"dataset\.json: Expecting"):
+        open_dataset(tmp_path)
+    (tmp_path / "dataset.json").write_text(json.dumps(info.to_json()))
+    with pytest.raises(BadInput, match="a dataset without an episode"):
+        open_dataset(tmp_path)
+
+
+def rewritten(path: Path, change: Callable[[pa.Table], pa.Table]) -> None:
+    pq.write_table(change(pq.ParquetFile(path).read()), path)
+
+
+def without_metadata(table: pa.Table) -> pa.Table:
+    return table.replace_schema_metadata({})
+
+
+def with_metadata(**values: Any) -> Callable[[pa.Table], pa.Table]:
+    more = {name.encode(): json.dumps(value).encode() for name, value in values.items()}
+    return lambda table: table.replace_schema_metadata({**table.schema.metadata, **more})
+
+
+def with_column(name: str, values: Any, kind: pa.DataType) -> Callable[[pa.Table], pa.Table]:
+    return lambda table: table.set_column(table.schema.names.index(name), name, pa.array(values, type=kind))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (without_metadata, "no schema_version in its metadata"),
+        (with_metadata(schema_version=9), "schema version 9, expected 1; upgrade"),
+        (with_metadata(actions=12), "whose actions is 11, not 12"),
+        (with_metadata(environment={"id": "QWOP-v1", "settings": {}}), "whose frames_per_step is 3, not set"),
+        (with_metadata(outcome="won"), "outcome 'won'"),
+        (lambda table: table.drop_columns(["reward"]), "column reward is missing"),
+        (with_column("time", [0, 1, 2, 3, 4], pa.int64()), "column time is int64, expected double"),
+        (with_column("step", [0, 1, 2, 3, 3], pa.int32()), "column step does not count from 0"),
+        (with_column("time", [0, 1, None, 3, 4], pa.float64()), "column time has a null"),
+        (with_column("action", [0, 1, None, 3, None], pa.int16()), "action must be null in the last row and only"),
+        (with_column("action", [0, 1, 2, 3, 4], pa.int16()), "action must be null in the last row and only"),
+        (with_column("action", [0, 1, 2, 30, None], pa.int16()), "an action outside"),
+        (with_column("keys", [[1], None, [1], [1], None], pa.list_(pa.uint8())), "keys is null in some"),
+        (lambda table: table.slice(0, 0), "without a decision"),
+        (lambda table: table.slice(0, 3), "null in the last row"),
+    ],
+)
+def test_a_foreign_file_is_named_with_what_is_wrong(
+    folder: Path, change: Callable[[pa.Table], pa.Table], message: str
+) -> None:
+    path = folder / "episode-000000.parquet"
+    rewritten(path, change)
+    with pytest.raises(BadInput, match=f"episode-000000.parquet: .*{message}.*; move it out of the dataset"):
+        open_dataset(folder)[0]
+
+
+@pytest.mark.parametrize("keep", [0, 3, 100, 0.5, 0.99])
+def test_a_torn_file_is_named(folder: Path, keep: float) -> None:
+    path = folder / "episode-000001.parquet"
+    content = path.read_bytes()
+    path.write_bytes(content[: int(keep if keep > 1 else keep * len(content))])
+    dataset = open_dataset(folder)
+    for read in (lambda: dataset[1], lambda: dataset.metadata(1), dataset.summary):
+        with pytest.raises(BadInput, match=r"episode-000001\.parquet: torn or not a Parquet file"):
+            read()
+
+
+@given(st.integers(0, 2**31), st.integers(0, 255))
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_damaged_byte_is_an_episode_or_bad_input(folder: Path, position: int, value: int) -> None:
+    """Nothing but BadInput comes out of a file that went bad, whichever byte it was."""
+    path = folder / "episode-000002.parquet"
+    content = path.read_bytes()
+    try:
+        changed = bytearray(content)
+        changed[position % len(content)] = value
+        path.write_bytes(changed)
+        try:
+            assert len(open_dataset(folder)[2]) == 6
+        except BadInput as error:
+            message = str(error)
+        else:
+            message = f"{path} is still an episode"
+        assert message.startswith(str(path))
+        assert "\n" not in message
+    finally:
+        path.write_bytes(content)

@@ -1,0 +1,101 @@
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from qwop.conf.errors import BadInput
+from qwop.datasets.schema import DatasetInfo, Episode, arrow_schema
+from qwop.envs.spec import EnvironmentSpec
+
+
+def replaced(values: Any, index: Any, value: Any) -> Any:
+    changed = values.copy()
+    changed[index] = value
+    return changed
+
+
+def test_length_is_the_number_of_decisions(make_episode: Callable[..., Episode]) -> None:
+    assert len(make_episode(steps=7)) == 7
+
+
+@pytest.mark.parametrize(
+    ("field", "change", "message"),
+    [
+        ("observations", lambda a: a[:-1], r"observations are float32 \[5, 71\], expected float32 \[6, 71\]"),
+        ("observations", lambda a: a.astype(np.float64), "observations are float64"),
+        ("observations", lambda a: replaced(a, (2, 3), np.nan), "observations hold a number that is not finite"),
+        ("actions", lambda a: a.astype(np.int64), "actions are int64"),
+        ("actions", lambda a: replaced(a, 0, 11), "an action outside 0 … 10"),
+        ("actions", lambda a: replaced(a, 0, -1), "an action outside 0 … 10"),
+        ("rewards", lambda a: a[1:], "rewards are"),
+        ("rewards", lambda a: replaced(a, 1, np.inf), "rewards hold a number that is not finite"),
+        ("times", lambda a: a[::-1].copy(), "times go back"),
+        ("behaviour_probabilities", lambda a: a[:, 0], "expected \\[T, A\\]"),
+        ("behaviour_probabilities", lambda a: a * np.float32(0.9), "sum to 0.900000"),
+        ("behaviour_probabilities", lambda a: replaced(a, (0, slice(None)), np.nan), "not finite"),
+        ("behaviour_probabilities", lambda a: -a, "below 0"),
+        ("keys", lambda keys: keys[1:], "keys of 4 decisions, expected 5"),
+        ("keys", lambda keys: tuple(frames.astype(np.int64) for frames in keys), "keys are int64"),
+        ("keys", lambda keys: tuple(frames + np.uint8(16) for frames in keys), "keys above 15"),
+        ("outcome", lambda _: "won", "outcome 'won'"),
+        ("metres", lambda _: np.nan, "metres is nan"),
+    ],
+)
+def test_an_episode_that_cannot_be_is_refused(
+    make_episode: Callable[..., Episode], field: str, change: Callable[[Any], Any], message: str
+) -> None:
+    good = make_episode()
+    with pytest.raises(ValueError, match=message):
+        make_episode(**{field: change(getattr(good, field))})
+
+
+def test_the_action_taken_must_have_been_possible(make_episode: Callable[..., Episode]) -> None:
+    good = make_episode()
+    others = np.eye(11, dtype=np.float32)[(good.actions + 1) % 11]
+    with pytest.raises(ValueError, match="has behaviour probability 0"):
+        make_episode(behaviour_probabilities=others)
+
+
+def test_an_episode_has_a_decision(make_episode: Callable[..., Episode]) -> None:
+    with pytest.raises(ValueError, match="without a decision"):
+        make_episode(steps=0)
+
+
+def test_columns_are_the_documented_ones(info: DatasetInfo) -> None:
+    schema = arrow_schema(info)
+    assert dict(zip(schema.names, schema.types, strict=True)) == {
+        "step": pa.int32(),
+        "observation": pa.list_(pa.float32(), 71),
+        "action": pa.int16(),
+        "behaviour_probabilities": pa.list_(pa.float32(), 11),
+        "reward": pa.float32(),
+        "keys": pa.list_(pa.uint8()),
+        "time": pa.float64(),
+    }
+
+
+def test_info_survives_json(info: DatasetInfo) -> None:
+    assert DatasetInfo.from_json(info.to_json()) == info
+
+
+def test_info_of_a_newer_version_asks_for_an_upgrade(info: DatasetInfo) -> None:
+    with pytest.raises(BadInput, match="schema version 2, expected 1; upgrade"):
+        DatasetInfo.from_json({**info.to_json(), "schema_version": 2})
+
+
+@pytest.mark.parametrize("data", [{}, [], {"schema_version": 1}, {"schema_version": "x"}])
+def test_anything_else_is_no_info(data: Any) -> None:
+    with pytest.raises(BadInput, match="not the description of a dataset"):
+        DatasetInfo.from_json(data)
+
+
+def test_differences_name_the_settings(info: DatasetInfo) -> None:
+    other = DatasetInfo(EnvironmentSpec("QWOP-v1", {"frames_per_step": 4, "observation_lag": 1}), (71,), 9)
+    assert info.differences(other) == [
+        "frames_per_step is 3, not 4",
+        "reward is speed, not set",
+        "actions is 11, not 9",
+        "observation_lag is not set, not 1",
+    ]
+    assert info.differences(info) == []

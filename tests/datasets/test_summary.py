@@ -1,0 +1,52 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from qwop.datasets import DatasetInfo, DatasetWriter, Episode, open_dataset
+from qwop.datasets.summary import summarise
+from rich.console import Console
+
+
+def rewards(*values: float) -> np.ndarray:
+    return np.array(values, dtype=np.float32)
+
+
+def test_statistics_are_counted_from_the_files(
+    tmp_path: Path, info: DatasetInfo, make_episode: Callable[..., Episode]
+) -> None:
+    writer = DatasetWriter(tmp_path, info)
+    writer.write(make_episode(steps=3, rewards=rewards(1, 2, 3), actions=np.array([0, 0, 1], dtype=np.int16)))
+    writer.write(
+        make_episode(
+            steps=2,
+            rewards=rewards(-1, 0.5),
+            actions=np.array([0, 10], dtype=np.int16),
+            times=np.array([1, 2, 4.5]),
+            outcome="finished",
+            player="another",
+            keys=None,
+            metres=None,
+        )
+    )
+    summary = open_dataset(tmp_path).summary()
+    assert summary.episodes == 2
+    assert summary.steps.tolist() == [3, 2]
+    assert summary.returns.tolist() == [6, -0.5]
+    assert summary.seconds[1] == 3.5
+    assert summary.metres == pytest.approx([12.5, np.nan], nan_ok=True)
+    assert summary.action_counts.tolist() == [3, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1]
+    assert summary.outcomes == {"finished": 1, "fell": 1}
+    assert summary.players == {"somebody": 1, "another": 1}
+    assert summary.probabilities_from == {"smoothed(0.05)": 2}
+    assert summary.replayable == 1
+
+
+def test_the_table_says_it_to_a_person(info: DatasetInfo, make_episode: Callable[..., Episode]) -> None:
+    actions = np.array([10, 10, 10, 1], dtype=np.int16)
+    summary = summarise([make_episode(steps=4, actions=actions)], info)
+    console = Console(width=200, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    console.print(summary.table("a dataset"))
+    text = console.export_text()
+    for expected in ("a dataset", "QWOP-v1(frames_per_step=3, reward=speed)", "none 75.0%, qo 25.0%", "12.5", "fell 1"):
+        assert expected in text
