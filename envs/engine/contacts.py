@@ -1,0 +1,206 @@
+"""The list of contacts: made by the broad phase, renewed each frame, destroyed when bodies part.
+
+World and body lists of the original are all 'the latest made first', so one list in the order of making serves for all.
+"""
+
+import math
+
+import numpy as np
+
+from . import layout as at
+from .bodies import CATEGORY, MASK
+from .collision import collide
+from .compiled import compiled
+from .tree import boxes_overlap, leaves_overlap, query
+
+
+@compiled
+def wake(reals, integers, body):  # type: ignore[no-untyped-def]
+    """Wake a body and let its time at rest begin anew."""
+    integers[at.AWAKE + body] = 1
+    reals[at.SLEEP_TIME + body] = 0.0
+
+
+@compiled
+def _add_pair(reals, integers, a, b):  # type: ignore[no-untyped-def]
+    if a >= at.MOVING and b >= at.MOVING:
+        return
+    if (MASK[a] & CATEGORY[b]) == 0 or (CATEGORY[a] & MASK[b]) == 0:
+        return
+    count = integers[at.CONTACT_COUNT]
+    for place in range(count):
+        contact = integers[at.ORDER + place]
+        other_a, other_b = integers[at.BODY_A + contact], integers[at.BODY_B + contact]
+        if (other_a == a and other_b == b) or (other_a == b and other_b == a):
+            return
+    contact = 0
+    while integers[at.USED + contact] != 0:
+        contact += 1
+    integers[at.USED + contact] = 1
+    integers[at.ORDER + count] = contact
+    integers[at.CONTACT_COUNT] = count + 1
+    integers[at.BODY_A + contact] = a
+    integers[at.BODY_B + contact] = b
+    integers[at.TOUCHING + contact] = 0
+    integers[at.POINTS + contact] = 0
+
+
+@compiled
+def find_new_contacts(reals, integers, moved, count):  # type: ignore[no-untyped-def]
+    """Make the contacts that the movement of the bodies `moved[:count]` brings about."""
+    found = np.empty(at.NODES, dtype=np.int64)
+    stack = np.empty(at.NODES, dtype=np.int64)
+    for i in range(count):
+        body = moved[i]
+        leaf = integers[at.LEAF + body]
+        hits = query(reals, integers, body, found, stack)
+        for j in range(hits):
+            other_leaf = found[j]
+            if other_leaf == leaf:
+                continue
+            other = integers[at.NODE_BODY + other_leaf]
+            if other_leaf < leaf:
+                _add_pair(reals, integers, other, body)
+            else:
+                _add_pair(reals, integers, body, other)
+
+
+@compiled
+def _remove(reals, integers, place):  # type: ignore[no-untyped-def]
+    contact = integers[at.ORDER + place]
+    if integers[at.POINTS + contact] > 0:
+        wake(reals, integers, integers[at.BODY_A + contact])
+        wake(reals, integers, integers[at.BODY_B + contact])
+    integers[at.USED + contact] = 0
+    count = integers[at.CONTACT_COUNT] - 1
+    for i in range(place, count):
+        integers[at.ORDER + i] = integers[at.ORDER + i + 1]
+    integers[at.CONTACT_COUNT] = count
+
+
+@compiled
+def destroy_contacts_of(reals, integers, body):  # type: ignore[no-untyped-def]
+    """Destroy every contact of a body, the latest made first."""
+    for place in range(integers[at.CONTACT_COUNT] - 1, -1, -1):
+        contact = integers[at.ORDER + place]
+        if integers[at.BODY_A + contact] == body or integers[at.BODY_B + contact] == body:
+            _remove(reals, integers, place)
+
+
+@compiled
+def _rightmost_point(reals, integers, contact):  # type: ignore[no-untyped-def]
+    """The largest x of the contact's points in the world; with one point the original compares it to 0."""
+    largest = -1e5
+    for point in range(2):
+        x = 0.0
+        if point < integers[at.POINTS + contact]:
+            x, _ = world_point(reals, integers, contact, point)
+        largest = max(largest, x)
+    return largest
+
+
+@compiled
+def world_normal(reals, integers, contact):  # type: ignore[no-untyped-def]
+    """The contact's normal in the world, from A to B."""
+    manifold = at.CONTACT + at.CONTACT_REALS * contact
+    flipped = integers[at.FACE + contact]
+    reference = integers[at.BODY_B + contact] if flipped else integers[at.BODY_A + contact]
+    cosine, sine = reals[at.COS + reference], reals[at.SIN + reference]
+    px, py = reals[manifold + at.PLANE_X], reals[manifold + at.PLANE_Y]
+    nx, ny = cosine * px + -sine * py, sine * px + cosine * py
+    return (-nx, -ny) if flipped else (nx, ny)
+
+
+@compiled
+def world_point(reals, integers, contact, point):  # type: ignore[no-untyped-def]
+    """One point of the contact in the world, midway between the two skins."""
+    manifold = at.CONTACT + at.CONTACT_REALS * contact
+    a, b = integers[at.BODY_A + contact], integers[at.BODY_B + contact]
+    reference, incident = (b, a) if integers[at.FACE + contact] else (a, b)
+    cosine, sine = reals[at.COS + reference], reals[at.SIN + reference]
+    px, py = reals[manifold + at.PLANE_X], reals[manifold + at.PLANE_Y]
+    nx, ny = cosine * px + -sine * py, sine * px + cosine * py
+    lx, ly = reals[manifold + at.FACE_X], reals[manifold + at.FACE_Y]
+    # Unlike elsewhere, the original adds the terms to the position one after the other here.
+    face_x = reals[6 * reference + at.X] + cosine * lx + -sine * ly
+    face_y = reals[6 * reference + at.Y] + sine * lx + cosine * ly
+    cosine, sine = reals[at.COS + incident], reals[at.SIN + incident]
+    lx, ly = reals[manifold + at.POINT + 2 * point], reals[manifold + at.POINT + 2 * point + 1]
+    x = reals[6 * incident + at.X] + cosine * lx + -sine * ly
+    y = reals[6 * incident + at.Y] + sine * lx + cosine * ly
+    shift = 0.5 * (0.005 - (x - face_x) * nx - (y - face_y) * ny - 0.005)
+    return x + shift * nx, y + shift * ny
+
+
+@compiled
+def _begin(reals, integers, contact):  # type: ignore[no-untyped-def]
+    """The rules of the game that hang on a first touch: jump, landing, fall."""
+    a, b = integers[at.BODY_A + contact], integers[at.BODY_B + contact]
+    if not at.TRACK <= a < at.TRACK + at.TRACKS or reals[at.FALLEN] != 0.0:
+        return
+    if b == at.LEFT_FOOT:
+        x = _rightmost_point(reals, integers, contact)
+        if reals[at.JUMPED] == 0.0 and x * 20 > 19780.0:
+            reals[at.JUMPED] = 1.0
+        if reals[at.JUMPED] != 0.0 and reals[at.LANDED] == 0.0:
+            if x * 20 > 20000.0:
+                reals[at.LANDED] = 1.0
+            reals[at.SCORE] = rounded(x) / 10
+    elif b in (at.RIGHT_FOREARM, at.LEFT_FOREARM, at.RIGHT_ARM, at.LEFT_ARM, at.HEAD):
+        reals[at.FALLEN] = 1.0
+        if reals[at.JUMPED] != 0.0 and reals[at.LANDED] == 0.0:
+            reals[at.LANDED] = 1.0
+        reals[at.SCORE] = rounded(_rightmost_point(reals, integers, contact)) / 10
+
+
+@compiled
+def rounded(x):  # type: ignore[no-untyped-def]
+    """JavaScript's Math.round: the nearest whole number, halves up."""
+    below = math.floor(x)
+    return below + 1.0 if x - below >= 0.5 else below
+
+
+@compiled
+def _renew(reals, integers, contact):  # type: ignore[no-untyped-def]
+    """Find the contact's points anew; impulses of points that persist are kept for the warm start."""
+    a, b = integers[at.BODY_A + contact], integers[at.BODY_B + contact]
+    manifold = at.CONTACT + at.CONTACT_REALS * contact
+    was_touching = integers[at.TOUCHING + contact]
+    old_points = integers[at.POINTS + contact]
+    if boxes_overlap(reals, at.BOX + 4 * a, at.BOX + 4 * b):
+        old_key1, old_key2 = integers[at.KEY + 2 * contact], integers[at.KEY + 2 * contact + 1]
+        normal1, normal2 = reals[manifold + at.NORMAL_IMPULSE], reals[manifold + at.NORMAL_IMPULSE + 1]
+        tangent1, tangent2 = reals[manifold + at.TANGENT_IMPULSE], reals[manifold + at.TANGENT_IMPULSE + 1]
+        collide(reals, integers, contact)
+        for point in range(integers[at.POINTS + contact]):
+            key = integers[at.KEY + 2 * contact + point]
+            normal, tangent = 0.0, 0.0
+            if old_points > 0 and key == old_key1:
+                normal, tangent = normal1, tangent1
+            elif old_points > 1 and key == old_key2:
+                normal, tangent = normal2, tangent2
+            reals[manifold + at.NORMAL_IMPULSE + point] = normal
+            reals[manifold + at.TANGENT_IMPULSE + point] = tangent
+    else:
+        integers[at.POINTS + contact] = 0
+    touching = 1 if integers[at.POINTS + contact] > 0 else 0
+    integers[at.TOUCHING + contact] = touching
+    if touching != was_touching:
+        wake(reals, integers, a)
+        wake(reals, integers, b)
+        if touching:
+            _begin(reals, integers, contact)
+
+
+@compiled
+def renew_contacts(reals, integers):  # type: ignore[no-untyped-def]
+    """Once a frame, before the world is solved: renew the contacts of bodies that are awake, the latest made first."""
+    for place in range(integers[at.CONTACT_COUNT] - 1, -1, -1):
+        contact = integers[at.ORDER + place]
+        a, b = integers[at.BODY_A + contact], integers[at.BODY_B + contact]
+        if integers[at.AWAKE + a] == 0 and integers[at.AWAKE + b] == 0:
+            continue
+        if leaves_overlap(reals, integers, a, b):
+            _renew(reals, integers, contact)
+        else:
+            _remove(reals, integers, place)

@@ -1,0 +1,72 @@
+"""Where each number of a game stands in its two rows.
+
+A game is one row of float64 (`reals`) and one row of int64 (`integers`), and nothing else: copying the two rows saves
+the game. Offsets are plain integers, so that kernels compile them in.
+
+The body table is 19 rows of 6 (x, y, angle, vx, vy, angular velocity): 14 moving bodies, a row that holds the events
+(score, fallen, jumped, landed, ended, clock), the three boxes of the track and the block behind the start.
+"""
+
+# The moving bodies, in the order of `names.BODIES`.
+TORSO, HEAD, LEFT_FOREARM, LEFT_THIGH, LEFT_ARM, LEFT_CALF, LEFT_FOOT = range(7)
+RIGHT_FOREARM, RIGHT_ARM, RIGHT_CALF, RIGHT_FOOT, RIGHT_THIGH, HURDLE_BASE, HURDLE_TOP = range(7, 14)
+MOVING = 14
+TRACK = 15
+TRACKS = 3
+BLOCK = 18
+ROWS = 19
+
+# Joints, in the order of creation.
+HURDLE_JOINT, NECK, RIGHT_SHOULDER, LEFT_SHOULDER, LEFT_HIP, RIGHT_HIP = range(6)
+LEFT_ELBOW, RIGHT_ELBOW, LEFT_KNEE, RIGHT_KNEE, LEFT_ANKLE, RIGHT_ANKLE = range(6, 12)
+JOINTS = 12
+
+# 14 moving bodies, 3 boxes and the block are 18 leaves; 17 inner nodes join them.
+NODES = 35
+
+# A runner's body reaches at most two boxes of the track, which are 32 apart, and either the hurdle or the block:
+# 12 * 2 + 12, and the hurdle's two parts two boxes each.
+CONTACTS = 40
+
+# --- reals ---
+X, Y, ANGLE, VX, VY, SPIN = range(6)
+BODY = 0
+EVENTS = 6 * MOVING
+SCORE, FALLEN, JUMPED, LANDED, ENDED, CLOCK = range(EVENTS, EVENTS + 6)
+CAMERA = 6 * ROWS
+HEAD_TORQUE = CAMERA + 1
+COS = HEAD_TORQUE + 1
+SIN = COS + ROWS
+SLEEP_TIME = SIN + ROWS
+BOX = SLEEP_TIME + ROWS  # a body's box over its last movement: left, top, right, bottom
+NODE_BOX = BOX + 4 * ROWS
+JOINT = NODE_BOX + 4 * NODES
+PIVOT_X, PIVOT_Y, MOTOR_FORCE, LIMIT_FORCE, LOWER, UPPER, MOTOR_SPEED, JOINT_REALS = range(8)
+CONTACT = JOINT + JOINT_REALS * JOINTS
+# A contact's manifold: normal and point of the reference face, two points, two normal and two tangential impulses.
+PLANE_X, PLANE_Y, FACE_X, FACE_Y, POINT, NORMAL_IMPULSE, TANGENT_IMPULSE, CONTACT_REALS = 0, 1, 2, 3, 4, 8, 10, 12
+REALS = CONTACT + CONTACT_REALS * CONTACTS
+
+# --- integers ---
+AWAKE = 0
+LEAF = AWAKE + ROWS  # the tree's node of a body
+NODE_BODY = LEAF + ROWS
+PARENT = NODE_BODY + NODES  # free nodes are chained through it
+CHILD_1 = PARENT + NODES
+CHILD_2 = CHILD_1 + NODES
+ROOT = CHILD_2 + NODES
+FREE = ROOT + 1
+MADE = FREE + 1  # nodes made so far
+LIMIT_STATE = MADE + 1
+CONTACT_COUNT = LIMIT_STATE + JOINTS
+ORDER = CONTACT_COUNT + 1  # the contacts' places, the oldest first
+USED = ORDER + CONTACTS
+BODY_A = USED + CONTACTS
+BODY_B = BODY_A + CONTACTS
+TOUCHING = BODY_B + CONTACTS
+FACE = TOUCHING + CONTACTS  # 0: the reference face is A's, 1: B's
+POINTS = FACE + CONTACTS
+KEY = POINTS + CONTACTS  # two a contact
+INTEGERS = KEY + 2 * CONTACTS
+
+NONE = -1
