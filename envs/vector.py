@@ -64,7 +64,8 @@ class SameStepVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
 
     - `infos["final_obs"]`: [n, *shape], the observation that ended the episode; valid where `infos["_final_obs"]`
       (bool [n]) is true;
-    - `infos["final_info"]`: dict of arrays [n], the last step's info; valid where `infos["_final_info"]` is true;
+    - `infos["final_info"]`: dict of arrays [n], the last step's info; valid where `infos["_final_info"]` is true
+      (both are there in every step, whether an episode ended or not);
     - every other entry of `infos`: an array [n] of the step just played, of every environment, ended ones too (each
       with Gymnasium's mask, the same name after an underscore).
 
@@ -114,10 +115,9 @@ class SameStepVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
                 observation, _ = env.reset()
             self._current[index] = observation
         done = terminations | truncations
-        if done.any():
-            filled = [self._current[index] if last is None else last for index, last in enumerate(final)]
-            infos |= {"final_obs": self._batch(filled), "final_info": final_infos}
-            infos |= {"_final_obs": done, "_final_info": done.copy()}
+        filled = [self._current[index] if last is None else last for index, last in enumerate(final)]
+        infos |= {"final_obs": self._batch(filled), "final_info": final_infos}
+        infos |= {"_final_obs": done, "_final_info": done.copy()}
         return self._batch(self._current), rewards, terminations, truncations, infos
 
     def render(self) -> tuple[Any, ...]:

@@ -64,11 +64,13 @@ def test_infos_describe_the_step_just_played_of_every_environment() -> None:
         assert infos["final_info"]["_count"].tolist() == [True, False]
 
 
-def test_no_final_entries_while_every_game_goes_on() -> None:
+def test_final_entries_are_there_but_masked_while_every_game_goes_on() -> None:
     env = SameStepVectorEnv([Counting(3), Counting(3)])
     env.reset(seed=0)
     *_, infos = env.step(np.array([0, 0]))
-    assert not any("final" in key for key in infos)
+    assert infos["final_obs"].shape == (2, 2)
+    assert not infos["_final_obs"].any()
+    assert not infos["_final_info"].any()
 
 
 def test_environment_i_gets_the_seed_plus_i() -> None:

@@ -1,0 +1,159 @@
+"""QWOP as a Gymnasium environment."""
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from .drawing import Drawing
+from .engine import SCRATCH, batch
+from .names import ACTION_KEYS
+from .task import FRAMES_A_SECOND, OBSERVATION_SPACE, OUTCOMES, Games, QWOPTask
+
+Step = tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]
+
+
+class QWOPEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
+    """`QWOP-v1`: run 100 metres with the four keys of QWOP, in a simulator that follows the original game.
+
+    Observation: float32 [71], in the order of `qwop.envs.names.FEATURES` (that of the published recordings). Lengths
+    are units (10 to a metre, y downwards), speeds units a second, angles radians; x is relative to the torso.
+
+    | index | name | unit |
+    |---|---|---|
+    | 0-4 | head: angle, velocity_x, velocity_y, position_x, position_y | rad, u/s, u/s, u, u |
+    | 5-10 | joints: leftAnkle, leftElbow, leftHip, leftKnee, leftShoulder, neck | rad |
+    | 11-15 | joints: rightAnkle, rightElbow, rightHip, rightKnee, rightShoulder | rad |
+    | 16-20 | leftArm: angle, velocity_x, velocity_y, position_x, position_y | rad, u/s, u/s, u, u |
+    | 21-25, 26-30, 31-35, 36-40 | leftCalf, leftFoot, leftForearm, leftThigh: the same five | |
+    | 41-45, 46-50, 51-55, 56-60, 61-65 | rightArm, rightCalf, rightFoot, rightForearm, rightThigh | |
+    | 66-70 | torso: the same five; its position_x, 69, is always 0 | |
+
+    Action: Discrete(11), the keys held for the decision.
+
+    | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 |
+    |---|---|---|---|---|---|---|---|---|---|---|
+    | qw | qo | qp | q | wo | wp | w | op | o | p | none |
+
+    Settings of the task:
+
+    - `frames_per_step` (3): game frames a decision lasts; 30 a second, so 10 decisions a second.
+    - `reward` ("speed" or "shaped"): see `qwop.envs.rewards`; over one decision.
+    - `observation_lag` (0 or 1): frames by which the observation is behind the physics. The published recordings have
+      1; their first observation is the start position. Rewards and infos never lag.
+    - `max_idle_frames` (0): a game begins with so many frames without a key, drawn uniformly from 0 to this.
+    - `time_limit` (120.0): seconds of the game clock.
+
+    Ends: `terminated` when the game ends (the runner fell or the jump landed), `truncated` at the time limit.
+
+    | info | unit | meaning |
+    |---|---|---|
+    | distance | m | the torso's x |
+    | score | m | the game's own score |
+    | clock | s | the game clock, 30 frames a second |
+    | time | s | from the first key down to now; 0 before |
+    | frames | frames | played in this step (at a reset: the idle ones) |
+    | idle_frames | frames | without a key at the start of this game |
+    | outcome | | running, finished (landed with a score of at least 100), fell, stopped (time limit) |
+
+    Version history: v1, first.
+    """
+
+    metadata = {"render_modes": ["rgb_array"], "render_fps": FRAMES_A_SECOND}  # noqa: RUF012  (Gymnasium's form)
+
+    def __init__(
+        self,
+        frames_per_step: int = 3,
+        reward: str = "speed",
+        observation_lag: int = 0,
+        max_idle_frames: int = 0,
+        time_limit: float = 120.0,
+        render_mode: str | None = None,
+    ) -> None:
+        self.task = QWOPTask(frames_per_step, reward, observation_lag, max_idle_frames, time_limit)
+        self.render_mode = render_mode
+        self.observation_space = OBSERVATION_SPACE
+        self.action_space = gymnasium.spaces.Discrete(len(ACTION_KEYS))
+        self._games = games = Games(self.task, 1)
+        # The one row of each array, taken once: making a view costs more than the bookkeeping of a frame.
+        self._reals, self._integers = games.reals[0], games.integers[0]
+        self._counters, self._numbers = games.counters[0], games.numbers[0]
+        self._observation: NDArray[np.float32] = games.observations[0]
+        self._scratch = np.empty(SCRATCH)
+        self._keys = 0
+        self._drawing: Drawing | None = None
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[np.float32], dict[str, Any]]:
+        super().reset(seed=seed)
+        most = self.task.max_idle_frames
+        idle = self.np_random.integers(0, most, endpoint=True) if most else 0
+        self._games.reset(np.ones(1, dtype=np.bool_), np.array([idle], dtype=np.int64))
+        self._keys = 0
+        return self._observation.copy(), self._info()
+
+    def step(self, action: Any) -> Step:
+        if not 0 <= action < len(ACTION_KEYS):
+            raise ValueError(f"action {action!r}, expected 0 ... {len(ACTION_KEYS) - 1}")
+        return self._play(int(ACTION_KEYS[action]), self.task.frames_per_step)
+
+    def advance(self, keys: int) -> Step:
+        """Play one frame with any keys down (Q = 1, W = 2, O = 4, P = 8); returns what `step` does."""
+        return self._play(keys, 1)
+
+    @property
+    def state(self) -> NDArray[np.float64]:
+        """The bodies now, float64 [14, 6], as `replay` gives them."""
+        return self._games.states.reshape(14, 6)
+
+    @property
+    def events(self) -> NDArray[np.float64]:
+        """The events now, float64 [6], in the order of `names.EVENT_COLUMNS`."""
+        return self._games.events.reshape(6)
+
+    def get_state(self) -> dict[str, Any]:
+        """Everything, for `set_state`: the game goes on as if it had never stopped, idle frames to come included."""
+        return {**self._games.saved(), "keys": self._keys, "generator": self.np_random.bit_generator.state}
+
+    def set_state(self, state: dict[str, Any]) -> NDArray[np.float32]:
+        """Put back what `get_state` gave (in any environment of the same settings); returns the observation there."""
+        self._games.restore(state)
+        self._keys = state["keys"]
+        self.np_random.bit_generator.state = state["generator"]
+        return self._observation.copy()
+
+    def render(self) -> NDArray[np.uint8] | None:  # type: ignore[override]
+        if self.render_mode is None:
+            gymnasium.logger.warn("nothing to render: make the environment with render_mode='rgb_array'")
+            return None
+        if self._drawing is None:
+            self._drawing = Drawing()
+        info = self._info()
+        return self._drawing.picture(self.state, metres=info["score"], seconds=info["time"], keys=self._keys)
+
+    def _play(self, keys: int, frames: int) -> Step:
+        self._keys = keys
+        batch.play_decision(
+            self._reals, self._integers, self._counters, self._numbers, self._observation,
+            keys, frames, self._games.task, self._scratch,
+        )  # fmt: skip
+        info = self._info()
+        outcome = info["outcome"]
+        stopped = outcome == "stopped"
+        ended = outcome != "running" and not stopped
+        return self._observation.copy(), float(self._numbers[batch.REWARD]), ended, stopped, info
+
+    def _info(self) -> dict[str, Any]:
+        _, distance, score, clock, time = self._numbers.tolist()
+        counters = self._counters.tolist()
+        return {
+            "distance": distance,
+            "score": score,
+            "clock": clock,
+            "time": time,
+            "frames": counters[batch.PLAYED],
+            "idle_frames": counters[batch.IDLE_BEFORE],
+            "outcome": OUTCOMES[counters[batch.OUTCOME]],
+        }

@@ -1,0 +1,105 @@
+"""What is asked of the runner: the settings of `QWOP-v1`, and what every form of it shares."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from ..conf.errors import BadInput
+from .engine import SCRATCH, batch, new_games
+from .engine import layout as at
+from .engine.features import FEATURES
+from .rewards import REWARDS
+
+FRAMES_A_SECOND = 30
+
+OUTCOMES = np.array(["running", "finished", "fell", "stopped"], dtype=object)
+
+OBSERVATION_SPACE = gymnasium.spaces.Box(-np.inf, np.inf, (FEATURES,), np.float32)
+
+
+@dataclass(frozen=True)
+class QWOPTask:
+    """The settings of `QWOP-v1`; see `QWOPEnv`."""
+
+    frames_per_step: int = 3
+    reward: str = "speed"
+    observation_lag: int = 0
+    max_idle_frames: int = 0
+    time_limit: float = 120.0
+
+    def __post_init__(self) -> None:
+        def refuse(name: str, expected: str) -> None:
+            raise BadInput(f"QWOP-v1: {name}={getattr(self, name)!r}, expected {expected}")
+
+        if not _is_whole(self.frames_per_step) or self.frames_per_step < 1:
+            refuse("frames_per_step", "a whole number, at least 1")
+        if self.reward not in REWARDS:
+            refuse("reward", "one of " + ", ".join(REWARDS))
+        if self.observation_lag not in (0, 1):
+            refuse("observation_lag", "0 or 1")
+        if not _is_whole(self.max_idle_frames) or self.max_idle_frames < 0:
+            refuse("max_idle_frames", "a whole number, at least 0")
+        if not self.time_limit > 0:
+            refuse("time_limit", "seconds, more than 0")
+
+    def numbers(self) -> NDArray[np.int64]:
+        """The settings as the kernels take them."""
+        limit = min(self.time_limit * FRAMES_A_SECOND, 2**62)
+        return np.array(
+            [self.frames_per_step, REWARDS[self.reward], self.observation_lag, round(limit)], dtype=np.int64
+        )
+
+
+class Games:
+    """n games of one task, row by row in arrays: the state that both forms of `QWOP-v1` keep.
+
+    `reals`, `integers`: the engine's; `counters`, `numbers`: see `engine.batch`; `observations` float32 [n, 71]: what
+    the players see now. Together they are everything, so copying them saves the games.
+    """
+
+    SAVED = ("reals", "integers", "counters", "numbers", "observations")
+
+    def __init__(self, task: QWOPTask, count: int) -> None:
+        self.task = task.numbers()
+        fresh = new_games(1)
+        self.fresh_reals, self.fresh_integers = fresh[0][0], fresh[1][0]
+        self.reals, self.integers = new_games(count)
+        self.counters = np.zeros((count, batch.COUNTERS), dtype=np.int64)
+        self.numbers = np.zeros((count, batch.NUMBERS))
+        self.observations = np.zeros((count, FEATURES), dtype=np.float32)
+
+    def reset(self, mask: NDArray[np.bool_], idle: NDArray[np.int64]) -> None:
+        batch.reset_games(
+            self.reals, self.integers, self.counters, self.numbers, self.observations,
+            mask, idle, self.task, self.fresh_reals, self.fresh_integers, np.empty(SCRATCH),
+        )  # fmt: skip
+
+    @property
+    def states(self) -> NDArray[np.float64]:
+        """The bodies now, float64 [n, 14, 6]."""
+        return self.reals[:, : at.EVENTS].reshape(-1, at.MOVING, 6).copy()
+
+    @property
+    def events(self) -> NDArray[np.float64]:
+        """The events now, float64 [n, 6]."""
+        return self.reals[:, at.EVENTS : at.EVENTS + 6].copy()
+
+    def saved(self) -> dict[str, NDArray[Any]]:
+        return {name: getattr(self, name).copy() for name in self.SAVED}
+
+    def restore(self, saved: dict[str, NDArray[Any]]) -> None:
+        for name in self.SAVED:
+            mine, given = getattr(self, name), saved[name]
+            if mine.shape != given.shape or mine.dtype != given.dtype:
+                raise BadInput(
+                    f"saved games: {name} is {given.dtype} {list(given.shape)}, expected {mine.dtype} "
+                    f"{list(mine.shape)}; it was saved by another version or with another number of games"
+                )
+            mine[...] = given
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
