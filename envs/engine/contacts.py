@@ -48,6 +48,8 @@ def _add_pair(reals, integers, a, b):  # type: ignore[no-untyped-def]
 @compiled
 def find_new_contacts(reals, integers, moved, count):  # type: ignore[no-untyped-def]
     """Make the contacts that the movement of the bodies `moved[:count]` brings about."""
+    if count == 0:
+        return
     found = np.empty(at.NODES, dtype=np.int64)
     stack = np.empty(at.NODES, dtype=np.int64)
     for i in range(count):

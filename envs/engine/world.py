@@ -55,20 +55,21 @@ def step(reals, integers, scratch):  # type: ignore[no-untyped-def]
 
 @compiled
 def _solve_islands(reals, integers, scratch):  # type: ignore[no-untyped-def]
-    contact_done = np.zeros(at.CONTACTS, dtype=np.bool_)
-    joint_done = np.zeros(at.JOINTS, dtype=np.bool_)
-    body_done = np.zeros(at.ROWS, dtype=np.bool_)
-    stack = np.empty(at.ROWS, dtype=np.int64)
-    bodies = np.empty(at.ROWS, dtype=np.int64)
-    contacts = np.empty(at.CONTACTS, dtype=np.int64)
-    joints = np.empty(at.JOINTS, dtype=np.int64)
+    """Gather bodies that hang together by touch or joint, depth first as the original does, and solve each gathering.
+
+    The sets of what has been gathered are bit masks.
+    """
+    lists = np.empty(2 * at.ROWS + at.CONTACTS + at.JOINTS, dtype=np.int64)
+    stack, bodies = lists[: at.ROWS], lists[at.ROWS : 2 * at.ROWS]
+    contacts, joints = lists[2 * at.ROWS : 2 * at.ROWS + at.CONTACTS], lists[2 * at.ROWS + at.CONTACTS :]
+    bodies_done = contacts_done = joints_done = 0
     for seed_place in range(at.MOVING - 1, -1, -1):
         seed = CREATION[seed_place]
-        if body_done[seed] or integers[at.AWAKE + seed] == 0:
+        if bodies_done >> seed & 1 or integers[at.AWAKE + seed] == 0:
             continue
         body_count = contact_count = joint_count = 0
         stack[0] = seed
-        body_done[seed] = True
+        bodies_done |= 1 << seed
         depth = 1
         while depth > 0:
             depth -= 1
@@ -81,38 +82,36 @@ def _solve_islands(reals, integers, scratch):  # type: ignore[no-untyped-def]
                 continue
             for place in range(integers[at.CONTACT_COUNT] - 1, -1, -1):
                 contact = integers[at.ORDER + place]
-                if contact_done[contact] or integers[at.TOUCHING + contact] == 0:
+                if contacts_done >> contact & 1 or integers[at.TOUCHING + contact] == 0:
                     continue
                 a, b = integers[at.BODY_A + contact], integers[at.BODY_B + contact]
                 if a != body and b != body:
                     continue
                 contacts[contact_count] = contact
                 contact_count += 1
-                contact_done[contact] = True
+                contacts_done |= 1 << contact
                 other = b if a == body else a
-                if not body_done[other]:
-                    body_done[other] = True
+                if not bodies_done >> other & 1:
+                    bodies_done |= 1 << other
                     stack[depth] = other
                     depth += 1
             for place in range(BODY_JOINTS.shape[1]):
                 joint = BODY_JOINTS[body, place]
                 if joint < 0:
                     break
-                if joint_done[joint]:
+                if joints_done >> joint & 1:
                     continue
                 joints[joint_count] = joint
                 joint_count += 1
-                joint_done[joint] = True
+                joints_done |= 1 << joint
                 other = BODY_NEIGHBOURS[body, place]
-                if not body_done[other]:
-                    body_done[other] = True
+                if not bodies_done >> other & 1:
+                    bodies_done |= 1 << other
                     stack[depth] = other
                     depth += 1
-        _solve_island(
-            reals, integers, scratch, bodies[:body_count], contacts[:contact_count], joints[:joint_count]
-        )
+        _solve_island(reals, integers, scratch, bodies[:body_count], contacts[:contact_count], joints[:joint_count])
         # Fixed bodies belong to every island that touches them.
-        body_done[at.MOVING :] = False
+        bodies_done &= (1 << at.MOVING) - 1
 
 
 @compiled
