@@ -1,0 +1,127 @@
+"""ACER with discrete actions (Wang et al. 2017, "Sample Efficient Actor-Critic with Experience Replay"), as formulas.
+
+Symbols are the paper's: π the policy, μ the behaviour policy, ρ = π/μ, c the truncation of importance weights,
+Qret the Retrace target, φ the statistics of π that the trust region lives in, δ its size. Here φ is the probability
+vector π(·|s) itself, as in stable-baselines, so that ∂KL/∂φ = −π_avg/π.
+
+Everything here is a target or a gradient with respect to φ: no result is meant to carry a gradient to the parameters.
+"""
+
+import torch
+from torch import Tensor, nn
+
+EPSILON = 1e-6
+"""Keeps quotients and logarithms finite (stable-baselines' value)."""
+
+
+def importance_weights(pi: Tensor, mu: Tensor, epsilon: float = EPSILON) -> Tensor:
+    """ρ(a) = π(a|s) / (μ(a|s) + ε), of every action; pi, mu and result [..., A]."""
+    return pi / (mu + epsilon)
+
+
+def retrace(
+    rewards: Tensor,
+    terminated: Tensor,
+    truncated: Tensor,
+    q_taken: Tensor,
+    values: Tensor,
+    final_values: Tensor,
+    rho: Tensor,
+    gamma: float,
+) -> Tensor:
+    """Retrace targets Qret [n, k] of n sequences of k steps.
+
+    Backwards from Q̄ = V(s_k):  Qret_t = r_t + γ·next_t,  Q̄ ← min(1, ρ_t)·(Qret_t − Q(s_t, a_t)) + V(s_t), where next_t
+    is Q̄, or nothing where step t ended the episode, or V of the observation that it stopped at where a time limit did.
+
+    rewards, terminated, truncated (bool), q_taken Q(s_t, a_t), rho ρ_t(a_t), final_values (V where truncated, else
+    anything): [n, k]; values V(s_t), bootstrap included: [n, k + 1].
+    """
+    rho_bar = rho.clamp(max=1.0)
+    running = ~(terminated | truncated)
+    stopped = truncated & ~terminated
+    # Written as Qret_t = b_t + γ·m_t·Qret_{t+1}, m_t = ρ̄_{t+1} inside an episode, to leave one operation per step.
+    trace = torch.zeros_like(rho_bar)
+    trace[:, :-1] = rho_bar[:, 1:]
+    expected = values[:, 1:].clone()
+    expected[:, :-1] -= rho_bar[:, 1:] * q_taken[:, 1:]
+    b = rewards + gamma * (running * expected + torch.where(stopped, final_values, 0.0))
+    m = gamma * running * trace
+    targets = torch.empty_like(rewards)
+    q_ret = torch.zeros_like(rewards[:, 0])
+    for t in range(rewards.shape[1] - 1, -1, -1):
+        q_ret = torch.addcmul(b[:, t], m[:, t], q_ret)
+        targets[:, t] = q_ret
+    return targets
+
+
+def policy_gradient(
+    pi: Tensor,
+    mu: Tensor,
+    actions: Tensor,
+    q: Tensor,
+    values: Tensor,
+    q_ret: Tensor,
+    c: float,
+    epsilon: float = EPSILON,
+) -> Tensor:
+    """g = ∂G/∂φ [..., A] of the actor's gain with truncated importance weights and bias correction (equation 9).
+
+    G = min(c, ρ_t)·log(φ(a_t) + ε)·(Qret_t − V) + Σ_a [1 − c/ρ(a)]₊·π(a)·log(φ(a) + ε)·(Q(s, a) − V), everything but φ
+    held constant, differentiated at φ = π.
+
+    pi, mu, q: [..., A]; actions int64, values V(s_t), q_ret: [...].
+    """
+    rho = importance_weights(pi, mu, epsilon)
+    inverse = 1.0 / (pi + epsilon)
+    excess = (1.0 - c / rho).clamp_(min=0.0)  # ρ = 0 gives −∞, and so 0
+    g = excess * pi * inverse * (q - values.unsqueeze(-1))
+    index = actions.unsqueeze(-1)
+    taken = rho.gather(-1, index).clamp_(max=c) * inverse.gather(-1, index) * (q_ret - values).unsqueeze(-1)
+    return g.scatter_add_(-1, index, taken)
+
+
+def entropy_gradient(pi: Tensor, epsilon: float = EPSILON) -> Tensor:
+    """∂H/∂φ [..., A] of the entropy H = −Σ φ log φ, without its constant part.
+
+    The constant −1 is left out because a probability vector cannot move along it. Added to g before the trust region,
+    with its weight, it works; in stable-baselines the bonus hangs from the logits and never reaches φ.
+    """
+    return -torch.log(pi + epsilon)
+
+
+def kl_gradient(pi: Tensor, pi_average: Tensor, epsilon: float = EPSILON) -> Tensor:
+    """k = ∂KL[π_avg ‖ φ]/∂φ = −π_avg/φ [..., A], at φ = π."""
+    return -pi_average / (pi + epsilon)
+
+
+def trust_region(g: Tensor, k: Tensor, delta: float, epsilon: float = EPSILON) -> Tensor:
+    """z* = g − max(0, (k·g − δ)/‖k‖²)·k: the nearest to g that changes KL[π_avg ‖ π] by at most δ (equation 12)."""
+    excess = ((k * g).sum(-1, keepdim=True) - delta) / ((k * k).sum(-1, keepdim=True) + epsilon)
+    return g - excess.clamp_(min=0.0) * k
+
+
+def critic_loss(q_taken: Tensor, q_ret: Tensor) -> Tensor:
+    """L_Q = mean ½(Qret_t − Q(s_t, a_t))², Qret held constant."""
+    return 0.5 * (q_ret.detach() - q_taken).square().mean()
+
+
+def trace_lengths(rho: Tensor, done: Tensor) -> Tensor:
+    """Σ_t ∏_{i ≤ t} min(1, ρ_i) [n]: how many steps of a sequence its first target really looks along.
+
+    rho ρ_t(a_t), done (bool, the step ended an episode): [n, k].
+    """
+    carried = torch.cat([torch.ones_like(rho[:, :1]), (~done[:, :-1]).to(rho.dtype)], dim=1)
+    return (rho.clamp(max=1.0) * carried).cumprod(dim=1).sum(dim=1)
+
+
+@torch.no_grad()
+def update_average(average: nn.Module, network: nn.Module, alpha: float) -> None:
+    """θ_avg ← α·θ_avg + (1 − α)·θ, in place."""
+    torch._foreach_lerp_(list(average.parameters()), list(network.parameters()), 1.0 - alpha)
+
+
+def time_scaled_discount(gamma: float, reference_rate: float, rate: float) -> float:
+    """γ^(reference_rate/rate): the discount at `rate` decisions a second with the horizon, in seconds, that γ has at
+    `reference_rate`: 0.99 at 9 decisions a second is 0.9964 at 25."""
+    return float(gamma ** (reference_rate / rate))

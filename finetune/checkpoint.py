@@ -1,0 +1,74 @@
+"""Checkpoints: the whole state of a run in one file, written whole or not at all."""
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..conf.errors import BadInput
+
+NAME = re.compile(r"decisions-(\d+)\.pt")
+
+
+def save_checkpoint(folder: Path, decisions: int, state: dict[str, Any], keep: int = 2) -> Path:
+    """Write the state of a run after so many decisions, and drop all but the newest `keep` checkpoints.
+
+    `state` is nested dicts and lists of numbers, strings, tensors and arrays.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"decisions-{decisions:012d}.pt"
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with beside.open("wb") as file:
+            torch.save(_packed(state), file)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+    for old in checkpoints(folder)[:-keep]:
+        old.unlink()
+    return path
+
+
+def checkpoints(folder: Path) -> list[Path]:
+    """The checkpoints in a folder, oldest first."""
+    found = folder.iterdir() if folder.is_dir() else ()
+    return sorted(path for path in found if NAME.fullmatch(path.name))
+
+
+def load_checkpoint(path: Path) -> dict[str, Any]:
+    """What `save_checkpoint` wrote; BadInput for any other file. Runs no code of the file."""
+    try:
+        state = _unpacked(torch.load(path, map_location="cpu", weights_only=True))
+    except Exception as error:  # torch raises whatever the broken byte leads to
+        raise BadInput(
+            f"{path}: not a checkpoint of this program ({type(error).__name__}); remove it to go on from an older one"
+        ) from None
+    return dict(state)
+
+
+def _packed(value: Any) -> Any:
+    """The same with arrays as tensors, marked, because `weights_only` loading knows no arrays."""
+    if isinstance(value, np.ndarray):
+        return {"__array__": torch.from_numpy(np.ascontiguousarray(value))}
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, dict):
+        return {key: _packed(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_packed(one) for one in value]
+    return value
+
+
+def _unpacked(value: Any) -> Any:
+    if isinstance(value, dict):
+        if set(value) == {"__array__"}:
+            return value["__array__"].numpy()
+        return {key: _unpacked(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_unpacked(one) for one in value]
+    return value

@@ -1,0 +1,195 @@
+"""The ACER learner: a network, its average, an optimiser, and one update on a batch of sequences."""
+
+import copy
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..policies.networks import ActorCritic
+from . import acer
+from .rmsprop_tf import RMSpropTF
+from .sequences import SOURCES, Sequences
+
+
+@dataclass(frozen=True)
+class AcerSettings:
+    """Settings of ACER; the defaults are those of stable-baselines unless said otherwise.
+
+    gamma is the discount at `gamma_rate` decisions a second, the rate of the published recordings; an environment with
+    another rate gets the same horizon in seconds (`at_rate`). truncation is c, delta the size of the trust region,
+    alpha the memory of the average network, q_coefficient the weight of the critic's loss, entropy_coefficient the
+    weight of the entropy (0.001 as in the paper: the bonus acts here, while stable-baselines' 0.01 does not).
+    learning_rate, decay and epsilon belong to RMSProp. reward_scale multiplies every reward, so that Q stays of the
+    size that a network learns quickly.
+    """
+
+    gamma: float = 0.99
+    gamma_rate: float = 9.0
+    truncation: float = 10.0
+    delta: float = 1.0
+    alpha: float = 0.99
+    q_coefficient: float = 0.5
+    entropy_coefficient: float = 0.001
+    learning_rate: float = 7e-4
+    decay: float = 0.99
+    epsilon: float = 1e-5
+    max_gradient_norm: float = 10.0
+    reward_scale: float = 1.0
+
+    def at_rate(self, decisions_per_second: float | None) -> "AcerSettings":
+        """The same horizon for an environment of this decision rate; None, an unknown rate, changes nothing."""
+        if decisions_per_second is None:
+            return self
+        gamma = acer.time_scaled_discount(self.gamma, self.gamma_rate, decisions_per_second)
+        return replace(self, gamma=gamma, gamma_rate=decisions_per_second)
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What one update saw: losses of the whole batch, and importance weights of each source that was in it."""
+
+    scalars: dict[str, float]
+    by_source: dict[str, dict[str, float]]
+
+
+class AcerLearner:
+    """Learns the network in place.
+
+    The average network starts as a copy; the statistics of observation scaling are part of both and never move.
+    """
+
+    def __init__(self, network: ActorCritic, settings: AcerSettings, device: torch.device) -> None:
+        self.settings = settings
+        self.network = network.to(device)
+        self.average = copy.deepcopy(self.network).requires_grad_(False)
+        self._device = device
+        self._optimiser = RMSpropTF(self.network.parameters(), settings.learning_rate, settings.decay, settings.epsilon)
+
+    def probabilities(self, observations: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The current π(·|s), float32 [n, A], of observations [n, *shape]."""
+        rows = observations.reshape(-1, self.network.observation_size)
+        with torch.inference_mode():
+            logits, _ = self.network(torch.from_numpy(rows).to(self._device))
+            return torch.softmax(logits, dim=-1).cpu().numpy()
+
+    def update(
+        self,
+        batch: Sequences,
+        *,
+        learning_rate: float = 1.0,
+        imitation: float = 0.0,
+        critic_only: bool = False,
+        diagnose: bool = False,
+    ) -> Diagnosis | None:
+        """One step on all steps of the batch.
+
+        learning_rate multiplies that of the settings. imitation is the weight of the cross-entropy of demonstrated
+        actions. critic_only moves the Q head alone and leaves the policy as it is.
+        """
+        n, k = batch.actions.shape
+        actions = self._tensor(batch.actions)
+        mu = self._tensor(batch.behaviour_probabilities)
+        observations = self._tensor(batch.observations).flatten(0, 1).flatten(1)
+
+        logits, q = (output.view(n, k + 1, -1) for output in self.network(observations))
+        phi = torch.softmax(logits, dim=-1)
+        with torch.no_grad():
+            values = (phi * q).sum(-1)
+            pi, q_now = phi[:, :-1].detach(), q[:, :-1].detach()
+            index = actions.unsqueeze(-1)
+            rho = acer.importance_weights(pi, mu).gather(-1, index).squeeze(-1)
+            q_ret = acer.retrace(
+                self._tensor(batch.rewards) * self.settings.reward_scale,
+                self._tensor(batch.terminated),
+                self._tensor(batch.truncated),
+                q_now.gather(-1, index).squeeze(-1),
+                values,
+                self._final_values(batch),
+                rho,
+                self.settings.gamma,
+            )
+        loss = self.settings.q_coefficient * acer.critic_loss(q[:, :-1].gather(-1, index).squeeze(-1), q_ret)
+        if not critic_only:
+            with torch.no_grad():
+                average_logits, _ = self.average(observations.view(n, k + 1, -1)[:, :-1].flatten(0, 1))
+                pi_average = torch.softmax(average_logits, dim=-1).view(n, k, -1)
+                g = acer.policy_gradient(pi, mu, actions, q_now, values[:, :-1], q_ret, self.settings.truncation)
+                g += self.settings.entropy_coefficient * acer.entropy_gradient(pi)
+                z = acer.trust_region(g, acer.kl_gradient(pi, pi_average), self.settings.delta)
+            # The gradient of this sum is (∂φ/∂θ)ᵀ(−z*/N).
+            loss = loss - (z * phi[:, :-1]).sum() / (n * k)
+            if imitation:
+                shown = self._tensor(batch.source == SOURCES.index("demonstrations"))
+                cross_entropy = -torch.log_softmax(logits[:, :-1], dim=-1).gather(-1, index).squeeze(-1)
+                loss = loss + imitation * (cross_entropy * shown.unsqueeze(-1)).mean()
+
+        self._optimiser.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        if critic_only:
+            for name, parameter in self.network.named_parameters():
+                if not name.startswith("q_head."):
+                    parameter.grad = None
+        norm = torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.settings.max_gradient_norm)
+        self._optimiser.param_groups[0]["lr"] = self.settings.learning_rate * learning_rate
+        self._optimiser.step()
+        acer.update_average(self.average, self.network, self.settings.alpha)
+        if not diagnose:
+            return None
+        with torch.no_grad():
+            scalars = {
+                "q_error": (q_ret - q_now.gather(-1, index).squeeze(-1)).square().mean().sqrt(),
+                "value": values[:, :-1].mean(),
+                "entropy": -(pi * torch.log(pi + acer.EPSILON)).sum(-1).mean(),
+                "gradient_norm": norm,
+            }
+            if not critic_only:
+                scalars["kl_to_average"] = (pi_average * torch.log((pi_average + 1e-8) / (pi + 1e-8))).sum(-1).mean()
+                scalars["trust_region_active"] = (z != g).any(-1).float().mean()
+        weights = dict(self._weights(batch, rho))
+        return Diagnosis({name: float(value) for name, value in scalars.items()}, weights)
+
+    def get_state(self) -> dict[str, Any]:
+        """Copies of all weights and of the optimiser's memory."""
+        return copy.deepcopy(
+            {
+                "network": self.network.state_dict(),
+                "average": self.average.state_dict(),
+                "optimiser": self._optimiser.state_dict(),
+            }
+        )
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        self.network.load_state_dict(state["network"])
+        self.average.load_state_dict(state["average"])
+        self._optimiser.load_state_dict(state["optimiser"])
+
+    def _tensor(self, array: NDArray[Any]) -> Tensor:
+        return torch.from_numpy(array).to(self._device)
+
+    def _final_values(self, batch: Sequences) -> Tensor:
+        """V of the observations that time limits stopped at, at their steps; float32 [n, k], 0 elsewhere."""
+        final_values = torch.zeros(batch.actions.shape, device=self._device)
+        if len(batch.finals.observations):
+            logits, q = self.network(self._tensor(batch.finals.observations).flatten(1))
+            value = (torch.softmax(logits, dim=-1) * q).sum(-1)
+            final_values[self._tensor(batch.finals.sequence), self._tensor(batch.finals.step)] = value
+        return final_values
+
+    def _weights(self, batch: Sequences, rho: Tensor) -> Iterator[tuple[str, dict[str, float]]]:
+        lengths = acer.trace_lengths(rho, self._tensor(batch.terminated | batch.truncated))
+        for source, name in enumerate(SOURCES):
+            mine = self._tensor(batch.source == source)
+            if bool(mine.any()):
+                yield (
+                    name,
+                    {
+                        "importance_weight": float(rho[mine].mean()),
+                        "truncated_share": float((rho[mine] > self.settings.truncation).float().mean()),
+                        "trace_length": float(lengths[mine].mean()),
+                    },
+                )

@@ -1,0 +1,38 @@
+"""RMSProp as TensorFlow 1 has it."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+
+
+class RMSpropTF(Optimizer):
+    """ms ← d·ms + (1 − d)·g²;  θ ← θ − lr·g/√(ms + ε), with ms = 1 at the start.
+
+    PyTorch's RMSprop has ε outside the root and starts from ms = 0, which makes its first steps up to a hundred times
+    longer. Defaults are those of ACER in stable-baselines.
+    """
+
+    def __init__(self, params: Iterable[Tensor], lr: float = 7e-4, decay: float = 0.99, epsilon: float = 1e-5) -> None:
+        super().__init__(params, {"lr": lr, "decay": decay, "epsilon": epsilon})
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:  # type: ignore[override]
+        """One step on the gradients that the parameters hold; parameters without one are left alone."""
+        assert closure is None
+        for group in self.param_groups:
+            parameters = [parameter for parameter in group["params"] if parameter.grad is not None]
+            if not parameters:
+                continue
+            gradients = [parameter.grad for parameter in parameters]
+            for parameter in parameters:
+                if not self.state[parameter]:
+                    self.state[parameter]["mean_square"] = torch.ones_like(parameter)
+            mean_squares = [self.state[parameter]["mean_square"] for parameter in parameters]
+            torch._foreach_mul_(mean_squares, group["decay"])
+            torch._foreach_addcmul_(mean_squares, gradients, gradients, 1.0 - group["decay"])
+            roots = torch._foreach_add(mean_squares, group["epsilon"])
+            torch._foreach_sqrt_(roots)
+            torch._foreach_addcdiv_(parameters, gradients, roots, -group["lr"])

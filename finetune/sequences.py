@@ -1,0 +1,99 @@
+"""Sequences of k steps, the unit that is collected, stored, sampled and learned from."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+LIVE, DEMONSTRATIONS = 0, 1
+SOURCES = ("live", "demonstrations")
+"""Where a sequence comes from; `source` indexes into these."""
+
+
+class Finals(NamedTuple):
+    """The observations that steps stopped at when a time limit ended the episode; there are few, so they lie apart.
+
+    sequence int64 [m], step int64 [m]: which steps; observations float32 [m, *shape].
+    """
+
+    sequence: NDArray[np.int64]
+    step: NDArray[np.int64]
+    observations: NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Sequences:
+    """n sequences of k steps.
+
+    observations float32 [n, k + 1, *shape]: the last one is for bootstrapping; after a step that ended an episode comes
+    the first observation of the next. actions int64 [n, k]; rewards float32 [n, k]; behaviour_probabilities
+    float32 [n, k, A], μ(·|s_t); terminated, truncated bool [n, k], of the step; finals: what truncated steps stopped
+    at; source int8 [n], into SOURCES.
+    """
+
+    observations: NDArray[np.float32]
+    actions: NDArray[np.int64]
+    rewards: NDArray[np.float32]
+    behaviour_probabilities: NDArray[np.float32]
+    terminated: NDArray[np.bool_]
+    truncated: NDArray[np.bool_]
+    finals: Finals
+    source: NDArray[np.int8]
+
+    def __len__(self) -> int:
+        return len(self.actions)
+
+    @property
+    def steps(self) -> int:
+        """k."""
+        return int(self.actions.shape[1])
+
+    def check_valid(self) -> None:
+        """Shapes fit each other, and every step that a time limit ended has its final observation."""
+        n, k = self.actions.shape
+        assert self.observations.shape[:2] == (n, k + 1)
+        assert self.rewards.shape == self.terminated.shape == self.truncated.shape == (n, k)
+        assert self.behaviour_probabilities.shape[:2] == (n, k)
+        assert self.source.shape == (n,)
+        stopped = np.argwhere(self.truncated & ~self.terminated)
+        named = {(int(i), int(t)) for i, t in zip(self.finals.sequence, self.finals.step, strict=True)}
+        assert named >= {(int(i), int(t)) for i, t in stopped}
+        assert self.finals.observations.shape == (len(named), *self.observations.shape[2:])
+
+
+def concatenate(parts: Sequence[Sequences], order: NDArray[np.int64] | None = None) -> Sequences:
+    """All sequences of `parts`, one part after the other, or in the `order` that indexes that concatenation."""
+    offsets = np.cumsum([0, *(len(part) for part in parts)])
+    total = int(offsets[-1])
+    order = np.arange(total) if order is None else order
+    place = np.empty(total, dtype=np.int64)
+    place[order] = np.arange(total)
+
+    def joined(name: str) -> NDArray:  # type: ignore[type-arg]
+        return np.concatenate([getattr(part, name) for part in parts])[order]
+
+    finals = Finals(
+        np.concatenate([place[part.finals.sequence + offset] for part, offset in zip(parts, offsets, strict=False)]),
+        np.concatenate([part.finals.step for part in parts]),
+        np.concatenate([part.finals.observations for part in parts]),
+    )
+    return Sequences(
+        observations=joined("observations"),
+        actions=joined("actions"),
+        rewards=joined("rewards"),
+        behaviour_probabilities=joined("behaviour_probabilities"),
+        terminated=joined("terminated"),
+        truncated=joined("truncated"),
+        finals=finals,
+        source=joined("source"),
+    )
+
+
+def interleave(live: Sequences, demonstrations: Sequences) -> Sequences:
+    """Both, the demonstrations spread evenly among the live ones, so that a ring never holds a block of one kind."""
+    n, m = len(live), len(demonstrations)
+    # Live sequence i sits at (i + ½)/n of the way; a demonstration follows the live one that it ties with.
+    positions = np.concatenate([(np.arange(n) + 0.5) / n, (np.arange(m) + 0.5) / max(m, 1)])
+    return concatenate([live, demonstrations], np.argsort(positions, kind="stable"))

@@ -1,0 +1,61 @@
+"""When live play has become unstable: the published reason for taking the demonstrations out, as a rule."""
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class StabilitySettings:
+    """window: episodes in the mean; drop: the share of the best mean that may be lost; errors: by how many standard
+    errors of the mean the loss must exceed noise. (The published account names no numbers; these are a choice.)"""
+
+    window: int = 200
+    drop: float = 0.25
+    errors: float = 4.0
+
+
+class ReturnMonitor:
+    """Watches the returns of live episodes.
+
+    With m the mean return of the last `window` episodes, s its standard error and b the best such mean so far, play is
+    unstable once
+
+        b − m > drop·|b|  and  b − m > errors·s.
+
+    Says nothing before `window` episodes have ended.
+    """
+
+    def __init__(self, settings: StabilitySettings) -> None:
+        self._settings = settings
+        self._returns: deque[float] = deque(maxlen=settings.window)
+        self._best = -np.inf
+
+    def add(self, episode_return: float) -> None:
+        """A live episode has ended with this return."""
+        self._returns.append(episode_return)
+        if len(self._returns) == self._settings.window:
+            self._best = max(self._best, float(np.mean(self._returns)))
+
+    @property
+    def unstable(self) -> bool:
+        if len(self._returns) < self._settings.window:
+            return False
+        loss = self._best - float(np.mean(self._returns))
+        error = float(np.std(self._returns)) / self._settings.window**0.5
+        return loss > self._settings.drop * abs(self._best) and loss > self._settings.errors * error
+
+    def restart(self) -> None:
+        """Forget everything: a new phase begins."""
+        self._returns.clear()
+        self._best = -np.inf
+
+    def get_state(self) -> dict[str, Any]:
+        return {"returns": list(self._returns), "best": float(self._best)}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        self.restart()
+        self._returns.extend(state["returns"])
+        self._best = float(state["best"])

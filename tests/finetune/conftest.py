@@ -1,0 +1,72 @@
+"""Sequences and episodes for the tests, every number different so that a mix-up shows."""
+
+import numpy as np
+import pytest
+import torch
+from qwop.datasets.schema import Episode
+from qwop.finetune.sequences import LIVE, Finals, Sequences
+
+
+def _sequences(n, steps=4, actions=3, shape=(2,), source=LIVE, first=0, truncated_every=0):
+    """n sequences; sequence i holds the numbers from (first + i)·1000; each `truncated_every`-th ends at a limit."""
+    base = (first + np.arange(n))[:, None] * 1000
+    t = np.arange(steps + 1)[None, :]
+    size = int(np.prod(shape))
+    observations = ((base + t)[..., None] + np.arange(size) / 10).reshape(n, steps + 1, *shape).astype(np.float32)
+    truncated = np.zeros((n, steps), dtype=np.bool_)
+    if truncated_every:
+        truncated[::truncated_every, steps // 2] = True
+    sequence, step = truncated.nonzero()
+    seen = observations[sequence, step] + 0.5
+    return Sequences(
+        observations=observations,
+        actions=((base + t[:, :-1]) % actions).astype(np.int64),
+        rewards=(base + t[:, :-1]).astype(np.float32),
+        behaviour_probabilities=np.full((n, steps, actions), 1 / actions, dtype=np.float32),
+        terminated=np.zeros((n, steps), dtype=np.bool_),
+        truncated=truncated,
+        finals=Finals(sequence, step, seen.astype(np.float32)),
+        source=np.full(n, source, dtype=np.int8),
+    )
+
+
+def _episode(length, first=0.0, actions=3, shape=(2,), terminated=True, truncated=False, probabilities=None):
+    """An episode whose first observed number counts up from `first`, as its rewards do."""
+    counts = first + np.arange(length + 1)
+    size = int(np.prod(shape))
+    observations = (counts[:, None] + np.arange(size) / 10).reshape(length + 1, *shape).astype(np.float32)
+    if probabilities is None:
+        probabilities = np.full((length, actions), 1 / actions, dtype=np.float32)
+    return Episode(
+        observations=observations,
+        actions=(np.arange(length) % actions).astype(np.int16),
+        behaviour_probabilities=probabilities,
+        rewards=counts[:-1].astype(np.float32),
+        times=np.arange(length + 1, dtype=np.float64),
+        keys=None,
+        terminated=terminated,
+        truncated=truncated,
+        outcome="terminated" if terminated else "truncated",
+        player="tests",
+        source="tests",
+        probabilities_from="recorded",
+    )
+
+
+@pytest.fixture
+def make_sequences():
+    return _sequences
+
+
+@pytest.fixture
+def make_episode():
+    return _episode
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Small networks: more threads only get into each other's way."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
