@@ -33,6 +33,7 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.i
     """
 
     metadata = same_step_metadata(QWOPEnv.metadata)
+    _pool: ThreadPoolExecutor | None = None
 
     def __init__(
         self,
@@ -99,8 +100,8 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.i
         self._draw_next_idle(done)
         base = self._infos()
         infos = _masked(base, self._all)
-        infos |= {"final_obs": self._final_observations.copy(), "final_info": _masked(base, done)}
-        infos |= {"_final_obs": done, "_final_info": done.copy()}
+        final = np.where(done[:, None], self._final_observations, games.observations)
+        infos |= {"final_obs": final, "_final_obs": done, "final_info": _masked(base, done), "_final_info": done}
         return games.observations.copy(), games.numbers[:, batch.REWARD].copy(), terminations, truncations, infos
 
     def get_state(self) -> dict[str, Any]:

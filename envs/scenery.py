@@ -67,6 +67,7 @@ class Scenery:
         top, bottom = self._track_top + lift, self.height
         finish = round(FINISH_X * self.scale) - left
         if finish < self.width + self.height:
+            finish = max(finish, -self.width)
             draw.polygon(
                 [(finish, top), (self.width, top), (self.width, bottom), (finish - self._slant(bottom - top), bottom)],
                 fill=_SAND,

@@ -1,6 +1,8 @@
 """Which environment an episode or a policy belongs to, as data."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,10 +24,22 @@ class EnvironmentSpec:
 
     def make(self, **more: Any) -> gymnasium.Env[Any, Any]:
         """One environment; `more` are settings that do not change the task (`render_mode`, `max_idle_frames`)."""
-        try:
+        with self.refusing():
             return gymnasium.make(self.id, **{**self.settings, **more})
+
+    @contextmanager
+    def refusing(self) -> Iterator[None]:
+        """Within it, what Gymnasium or the environment says of a wrong name or setting is `BadInput`."""
+        try:
+            yield
         except gymnasium.error.Error as error:
             raise BadInput(f"environment {self.id}: {str(error).splitlines()[0]}") from None
+        except TypeError as error:
+            # A setting that the constructor does not have.
+            found = re.search(r"unexpected keyword argument '(\w+)'", str(error))
+            if found is None:
+                raise
+            raise BadInput(f"environment {self.id}: no setting {found[1]}") from None
 
     def to_json(self) -> dict[str, Any]:
         return {"id": self.id, "settings": dict(self.settings)}

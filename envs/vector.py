@@ -24,7 +24,8 @@ def make_vector(spec: EnvironmentSpec, num_envs: int, **more: Any) -> gymnasium.
     if num_envs < 1:
         raise BadInput(f"num_envs={num_envs}: expected at least 1")
     if _registers_same_step_vector(spec):
-        return gymnasium.make_vec(spec.id, num_envs=num_envs, **{**spec.settings, **more})
+        with spec.refusing():
+            return gymnasium.make_vec(spec.id, num_envs=num_envs, **{**spec.settings, **more})
     return SameStepVectorEnv([spec.make(**more) for _ in range(num_envs)])
 
 

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -45,11 +46,11 @@ def write_video(path: str | os.PathLike[str], pictures: Pictures, fps: float = F
     path = Path(path)
     beside = path.with_name(f".{os.getpid()}.{path.name}")
     path.parent.mkdir(parents=True, exist_ok=True)
+    film: Any = imageio.v2.get_writer(
+        beside, fps=fps, codec="libx264", pixelformat="yuv420p", macro_block_size=2, quality=7
+    )
     try:
-        film: Any
-        with imageio.v2.get_writer(
-            beside, fps=fps, codec="libx264", pixelformat="yuv420p", macro_block_size=2, quality=7
-        ) as film:
+        with closing(film):  # as a context of its own, the writer would leave ffmpeg running on an exception
             picture = None
             for picture in pictures:
                 film.append_data(picture)

@@ -1,0 +1,87 @@
+"""The 71 numbers against the recordings that define them."""
+
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+from qwop.envs import replay
+from qwop.envs.names import BODIES, FEATURES, OBSERVED_JOINTS
+from qwop.envs.observations import observe
+from qwop.envs.qwop_env import QWOPEnv
+
+SHARED = Path(__file__).parents[2] / "../shared"
+
+# The first row of the published recordings: head, the 11 joints, leftArm, the torso's height.
+START = {
+    "head.angle": 0.06448416, "head.velocity_x": 0.0, "head.position_x": 1.37695766, "head.position_y": -5.62180293,
+    "joint.leftAnkle": 0.01375982, "joint.leftElbow": 0.01460373, "joint.leftHip": 0.04042598,
+    "joint.leftKnee": -0.03201491, "joint.leftShoulder": -0.06107618, "joint.neck": -0.00693746,
+    "joint.rightAnkle": 0.22215789, "joint.rightElbow": -0.06370577, "joint.rightHip": -0.01703263,
+    "joint.rightKnee": -0.04551218, "joint.rightShoulder": 0.05616317,
+    "leftArm.angle": 0.90400959, "torso.position_x": 0.0, "torso.position_y": -1.87095175,
+}  # fmt: skip
+
+
+def test_the_first_lagging_observation_is_the_start_of_the_recordings() -> None:
+    observation, _ = QWOPEnv(observation_lag=1).reset()
+    for name, value in START.items():
+        assert observation[FEATURES.index(name)] == pytest.approx(value, abs=1e-6), name
+
+
+@pytest.mark.parametrize("name", ["kuro_try1", "kuro_try2", "kuro_try3", "kuro_try4"])
+def test_the_published_recordings_start_there_or_a_frame_later(name: str) -> None:
+    file = SHARED / f"demos/{name}.npz"
+    if not file.exists():
+        pytest.skip("needs the published recordings (../shared/demos)")
+    with np.load(file, allow_pickle=True) as recording:
+        first = recording["obs"][0].astype(np.float32)
+    starts = [QWOPEnv(observation_lag=lag).reset()[0] for lag in (0, 1)]
+    assert any(np.array_equal(first, start) for start in starts)
+
+
+def test_a_body_is_its_angle_velocity_and_place_beside_the_torso() -> None:
+    states = replay(np.full(40, 9, np.uint8)).states
+    seen = observe(states)
+    assert seen.shape == (41, 71)
+    torso = states[:, 0]
+    for body in BODIES[:12]:
+        row = states[:, BODIES.index(body)]
+        expected = {
+            "angle": row[:, 2], "velocity_x": row[:, 3], "velocity_y": row[:, 4],
+            "position_x": row[:, 0] - torso[:, 0], "position_y": row[:, 1],
+        }  # fmt: skip
+        for number, values in expected.items():
+            np.testing.assert_array_equal(seen[:, FEATURES.index(f"{body}.{number}")], values.astype(np.float32))
+
+
+def test_a_joint_turns_with_its_two_bodies() -> None:
+    """The knee's angle is the thigh's less the calf's, up to a constant; each joint is made of two bodies' angles."""
+    state = replay([]).states[0]
+    ends = {
+        "leftKnee": ("leftCalf", "leftThigh"),
+        "neck": ("head", "torso"),
+        "leftElbow": ("leftForearm", "leftArm"),
+    }
+    for joint in OBSERVED_JOINTS:
+        column = FEATURES.index(f"joint.{joint}")
+        moved = {}
+        for body in BODIES:
+            turned = state.copy()
+            turned[BODIES.index(body), 2] += 0.5
+            moved[body] = float(observe(turned)[column] - observe(state)[column])
+        assert sorted(round(change, 5) for change in moved.values() if change) == [-0.5, 0.5]
+        if joint in ends:
+            a, b = ends[joint]
+            assert moved[a] < 0 < moved[b]
+
+
+def test_tables_of_another_shape_are_refused() -> None:
+    with pytest.raises(ValueError, match="expected"):
+        observe(np.zeros((3, 12, 6)))
+
+
+def test_the_vector_of_environments_sees_the_same() -> None:
+    vector = gymnasium.make_vec("QWOP-v1", num_envs=2)
+    observations, _ = vector.reset(seed=0)
+    np.testing.assert_array_equal(observations, observe(np.stack([replay([]).states[0]] * 2)))
