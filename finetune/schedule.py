@@ -5,6 +5,8 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from ..conf.errors import BadInput
+from ..envs.spec import EnvironmentSpec
+from ..envs.task import FRAMES_A_SECOND, QWOPTask
 from .stability import ReturnMonitor
 
 PUBLISHED_RATE = 9.0
@@ -21,6 +23,10 @@ class Ramp:
     def at(self, progress: float) -> float:
         """The value when this share of the phase is over."""
         return self.start + (self.end - self.start) * progress
+
+    @property
+    def largest(self) -> float:
+        return max(self.start, self.end)
 
 
 NONE, FULL = Ramp(0.0, 0.0), Ramp(1.0, 1.0)
@@ -48,7 +54,7 @@ class Phase:
 
     @property
     def uses_demonstrations(self) -> bool:
-        return self.demonstrations != NONE
+        return self.demonstrations.largest > 0
 
 
 def parse_phases(node: Mapping[str, Mapping[str, Any]]) -> tuple[Phase, ...]:
@@ -156,3 +162,10 @@ class Schedule:
     def _skip_empty(self) -> None:
         while not self.finished and not self.lengths[self._index]:
             self._index += 1
+
+
+def decisions_per_second(environment: EnvironmentSpec) -> float | None:
+    """Of the game's clock; None where an environment has none that we know."""
+    if environment.id != "QWOP-v1":
+        return None
+    return FRAMES_A_SECOND / QWOPTask(**environment.settings).frames_per_step

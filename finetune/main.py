@@ -1,0 +1,152 @@
+"""`qwop-finetune`: continues a policy by reinforcement learning, demonstrations mixed in and removed by a schedule."""
+
+import copy
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from omegaconf import DictConfig, OmegaConf
+from rich.console import Console
+
+from ..conf.command import command, open_run_folder, settings
+from ..conf.errors import BadInput
+from ..conf.progress import progress_bar
+from ..policies.files import save_policy
+from ..policies.policy import Policy
+from .assembly import RunSettings, build_trainer
+from .behaviour import BehaviourSettings
+from .checkpoint import checkpoints, load_checkpoint
+from .learner import AcerSettings
+from .runlog import METRICS, RunLog
+from .schedule import Phase, parse_phases
+from .stability import StabilitySettings
+from .starting import find_start
+from .training import LoopSettings, Progress
+
+MAY_DIFFER = ("resume", "out", "device", "threads", "hydra")
+"""Settings that a resumed run need not share with the one that it goes on with."""
+
+
+def run(config: DictConfig) -> None:
+    """Find what to start from, run the schedule, leave policy, log, checkpoints and report in `out`."""
+    console = Console()
+    run_settings, device = read_settings(config), choose_device(str(config.device))
+    torch.set_num_threads(int(config.threads))
+    out = Path(str(config.out))
+    state = _require_resumable(config, out) if config.resume else None
+    if state is None:
+        _require_new(out)
+    start = find_start(
+        policy=str(out / "start.safetensors") if state else config.policy,
+        demonstrations=config.demonstrations,
+        environment=None if state else config.environment,
+        needs_demonstrations=any(phase.uses_demonstrations for phase in run_settings.phases),
+        seed=run_settings.seed,
+    )
+    for note in start.notes:
+        console.print(note, highlight=False, soft_wrap=True)
+    trained = _copy_for_training(start.policy, config)
+    with progress_bar("decisions", console) as progress:
+        task = progress.add_task("starting", total=None)
+
+        def show(now: Progress) -> None:
+            progress.update(
+                task, description=_describe(now), completed=now.decisions, total=now.decisions + now.remaining
+            )
+
+        def phase_over(index: int, phase: Phase) -> None:
+            save_policy(out / "phases" / f"{index + 1}-{phase.name}.safetensors", trained)
+
+        log = RunLog(out, resume_at=state["decisions"] if state else None)
+        trainer = build_trainer(
+            trained,
+            start.demonstrations,
+            run_settings,
+            device=device,
+            folder=out / "checkpoints",
+            log=log,
+            phase_over=phase_over,
+            progress=show,
+        )
+        if state is None:
+            open_run_folder(config, out)
+            save_policy(out / "start.safetensors", start.policy)
+        else:
+            trainer.set_state(state)
+        trainer.run()
+        log.close()
+    save_policy(out / "policy.safetensors", trained)
+    console.print(f"policy: {out / 'policy.safetensors'}", highlight=False, soft_wrap=True)
+
+
+def read_settings(config: DictConfig) -> RunSettings:
+    """All settings of the run, checked."""
+    if "schedule" not in config:
+        raise BadInput("no schedule; add one: +schedule=kurodo (or alone, mix-only, anneal, dqfd-like)")
+    unknown = sorted(set(map(str, config.schedule)) - {"scale", "phases"})
+    if unknown:
+        raise BadInput(f"schedule.{unknown[0]}: no such setting; a schedule has scale and phases")
+    scale = config.schedule.get("scale", 1.0)
+    if not isinstance(scale, int | float) or scale <= 0:
+        raise BadInput(f"schedule.scale={scale}: expected a number above 0")
+    phases: Any = OmegaConf.to_container(config.schedule.phases, resolve=True)
+    return RunSettings(
+        phases=parse_phases(phases),
+        scale=float(scale),
+        algorithm=settings(AcerSettings, config.algorithm, "algorithm"),
+        loop=settings(LoopSettings, config.loop, "loop"),
+        behaviour=settings(BehaviourSettings, config.behaviour, "behaviour"),
+        stability=settings(StabilitySettings, config.stability, "stability"),
+        max_idle_frames=int(config.max_idle_frames),
+        seed=int(config.seed),
+    )
+
+
+def choose_device(name: str) -> torch.device:
+    """The device of a name; auto is a GPU where there is one."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if name not in ("cpu", "cuda"):
+        raise BadInput(f"device={name}: expected auto, cpu or cuda")
+    if name == "cuda" and not torch.cuda.is_available():
+        raise BadInput("device=cuda: no CUDA device here; device=auto takes what there is")
+    return torch.device(name)
+
+
+def _require_new(out: Path) -> None:
+    if (out / METRICS).exists():
+        raise BadInput(f"{out}: holds a run already; resume=true goes on with it, out=... starts another")
+
+
+def _require_resumable(config: DictConfig, out: Path) -> dict[str, Any]:
+    """The newest checkpoint of the run in `out`, which must have been started with the same settings."""
+    found = checkpoints(out / "checkpoints")
+    if not found:
+        raise BadInput(f"{out}: no checkpoint to resume from; leave resume away to start")
+    before: Any = OmegaConf.to_container(OmegaConf.load(out / "config.yaml"))
+    now: Any = OmegaConf.to_container(config, resolve=True)
+    for name in sorted((before.keys() | now.keys()) - set(MAY_DIFFER)):
+        if before.get(name) != now.get(name):
+            raise BadInput(f"{out}: was started with {name}: {before.get(name)}, not {now.get(name)}")
+    return load_checkpoint(found[-1])
+
+
+def _copy_for_training(policy: Policy, config: DictConfig) -> Policy:
+    """The policy with a network of its own, and how it is being made written into it."""
+    made: dict[str, Any] = {
+        "command": "qwop-finetune",
+        "settings": OmegaConf.to_container(config, resolve=True),
+        "from": dict(policy.training),
+    }
+    return replace(policy, network=copy.deepcopy(policy.network), training=made)
+
+
+def _describe(now: Progress) -> str:
+    row = now.row
+    if "live/metres" in row:
+        return f"{now.phase}: {row['live/metres']:.1f} m, {row.get('live/finish_share', 0.0):.0%} finish"
+    return f"{now.phase}: return {row['live/return']:.1f}" if "live/return" in row else now.phase
+
+
+main = command("finetune", run)

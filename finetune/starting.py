@@ -1,0 +1,90 @@
+"""What a run starts from: a policy, demonstrations, and that they belong together."""
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from ..conf.errors import BadInput
+from ..datasets.embedded import embedded_dataset
+from ..datasets.reader import Dataset, open_dataset
+from ..datasets.schema import DatasetInfo
+from ..envs.spec import EnvironmentSpec
+from ..policies.files import load_policy
+from ..policies.networks import ActorCritic
+from ..policies.policy import Policy
+
+SCRATCH = "scratch"
+
+PRETRAINED = Path("runs/pretrain/policy.safetensors")
+"""Where `qwop-pretrain` leaves its policy unless it is told otherwise."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """A policy to continue, the demonstrations (None where no phase uses any) and what to tell about the choice."""
+
+    policy: Policy
+    demonstrations: Dataset | None
+    notes: tuple[str, ...]
+
+
+def find_start(
+    policy: str | None, demonstrations: str | None, environment: str | None, needs_demonstrations: bool, seed: int
+) -> Start:
+    """Both, from what the command was given; BadInput where they do not fit each other.
+
+    Without a policy: the pretrained one where it lies and no demonstrations are named, else a clone of the
+    demonstrations. Without demonstrations, where some are needed: the embedded ones.
+    """
+    if environment is not None and policy != SCRATCH:
+        raise BadInput(f"environment={environment}: only policy={SCRATCH} can choose it; a policy file names its own")
+    notes = []
+    if policy is None and demonstrations is None and PRETRAINED.is_file():
+        policy = str(PRETRAINED)
+        notes.append(f"policy: {PRETRAINED}")
+    dataset = None
+    if demonstrations is not None:
+        dataset = open_dataset(demonstrations)
+    elif needs_demonstrations or policy is None:
+        dataset = open_dataset(embedded_dataset())
+        notes.append(f"demonstrations: the embedded ones, {len(dataset)} games")
+    if policy == SCRATCH:
+        start = _new_policy(environment, dataset, seed)
+    elif policy is not None:
+        start = load_policy(policy)
+    else:
+        raise NotImplementedError
+    if dataset is not None:
+        _require_same(start, policy or "the clone", dataset)
+    return Start(start, dataset, tuple(notes))
+
+
+def _new_policy(environment: str | None, dataset: Dataset | None, seed: int) -> Policy:
+    """An untrained policy for the environment, or for that of the dataset."""
+    generator = torch.Generator().manual_seed(seed)
+    if environment is None:
+        if dataset is None:
+            raise BadInput(f"policy={SCRATCH}: name its environment (environment=CartPole-v1), or demonstrations")
+        info = dataset.info
+        network = ActorCritic(math.prod(info.observation_shape), info.actions, generator=generator)
+        network.scaler.fit(np.concatenate([episode.observations.reshape(len(episode) + 1, -1) for episode in dataset]))
+        return Policy(network, info.environment, info.observation_shape)
+    spec = EnvironmentSpec(environment)
+    env = spec.make()
+    shape, actions = env.observation_space.shape, getattr(env.action_space, "n", None)
+    env.close()  # type: ignore[no-untyped-call]
+    if shape is None or actions is None:
+        raise BadInput(f"environment={environment}: expected one with discrete actions and arrays to observe")
+    return Policy(ActorCritic(math.prod(shape), int(actions), generator=generator), spec, shape)
+
+
+def _require_same(policy: Policy, name: str, dataset: Dataset) -> None:
+    own = DatasetInfo(policy.environment, policy.observation_shape, policy.actions)
+    if differences := dataset.info.differences(own):
+        raise BadInput(
+            f"{dataset.folder}: demonstrations of another task than the policy's ({name}): {'; '.join(differences)}; "
+            "give a policy made from these demonstrations, or demonstrations of its task"
+        )
