@@ -23,14 +23,14 @@ def to_d3rlpy(episodes: Iterable[Episode], info: DatasetInfo) -> Any:
         raise BadInput(f"d3rlpy cannot be imported ({error}); install it with: pip install 'qwop[d3rlpy]'") from None
     observations, actions, rewards, terminals, timeouts = [], [], [], [], []
     for episode in episodes:
-        cut = not episode.terminated
+        cut = 0 if episode.terminated else 1
         rows = len(episode) + cut
         last = np.arange(rows) == rows - 1
         observations.append(episode.observations[:rows])
         actions.append(np.append(episode.actions, np.zeros(cut, dtype=np.int16)))
         rewards.append(np.append(episode.rewards, np.zeros(cut, dtype=np.float32)))
-        terminals.append(last & (not cut))
-        timeouts.append(last & cut)
+        terminals.append(last & (cut == 0))
+        timeouts.append(last & (cut == 1))
     return MDPDataset(
         observations=np.concatenate(observations),
         actions=np.concatenate(actions)[:, None],

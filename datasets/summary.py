@@ -36,6 +36,10 @@ class Summary:
     def episodes(self) -> int:
         return len(self.steps)
 
+    @property
+    def _is_qwop(self) -> bool:
+        return self.info.environment.id.startswith("QWOP") and self.info.actions == len(ACTIONS)
+
     def table(self, title: str = "") -> Table:
         """The summary for a person, to be printed by rich."""
         table = Table(title=title or None, title_justify="left", show_header=False)
@@ -49,16 +53,17 @@ class Summary:
         known = self.metres[np.isfinite(self.metres)]
         if len(known):
             table.add_row("metres", _spread(known, ".1f"))
-        table.add_row("game time", f"{self.seconds.sum() / 60:.1f} min; {_spread(self.seconds, '.1f')} s an episode")
+        if self._is_qwop:  # other environments have no clock
+            table.add_row("game time", f"{self.seconds.sum() / 60:.1f} min; {_spread(self.seconds, '.1f')} s an episode")
         table.add_row("actions", self._actions())
         table.add_row("players", _counts(self.players))
         table.add_row("probabilities", _counts(self.probabilities_from))
-        table.add_row("keys for exact replay", f"{self.replayable} of {self.episodes}")
+        if self._is_qwop:
+            table.add_row("keys for exact replay", f"{self.replayable} of {self.episodes}")
         return table
 
     def _actions(self) -> str:
-        is_qwop = self.info.environment.id.startswith("QWOP") and len(self.action_counts) == len(ACTIONS)
-        names = ACTIONS if is_qwop else [str(action) for action in range(len(self.action_counts))]
+        names = ACTIONS if self._is_qwop else [str(action) for action in range(len(self.action_counts))]
         share = self.action_counts / self.action_counts.sum()
         common = np.argsort(-share, kind="stable")
         return ", ".join(f"{names[action]} {share[action]:.1%}" for action in common if share[action] > 0)

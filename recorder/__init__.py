@@ -1,1 +1,1 @@
-"""recorder"""
+"""Recording: who plays, and how the games get into a dataset."""

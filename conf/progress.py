@@ -1,0 +1,43 @@
+"""The progress bar of every command that takes long."""
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
+
+
+class RateColumn(ProgressColumn):
+    """How many a second, or a minute where that is fewer than one."""
+
+    def __init__(self, unit: str) -> None:
+        super().__init__()
+        self.unit = unit
+
+    def render(self, task: Task) -> Text:
+        speed = task.finished_speed or task.speed
+        if not speed:
+            return Text("")
+        rate = f"{speed:,.1f} {self.unit}/s" if speed >= 1 else f"{speed * 60:,.1f} {self.unit}/min"
+        return Text(rate, style="progress.data.speed")
+
+
+def progress_bar(unit: str, console: Console | None = None) -> Progress:
+    """A bar that counts `unit` ('games'), with the rate and the time left; to be used as a context."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        RateColumn(unit),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        console=console,
+    )

@@ -1,0 +1,106 @@
+"""`source=policy`: games of a policy, with the exact probabilities that its actions were drawn with."""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..conf.errors import BadInput
+from ..datasets.behaviour import RECORDED
+from ..datasets.schema import DatasetInfo, Episode
+from ..policies.files import load_policy
+from ..policies.policy import Policy
+from ..policies.rollout import Game, play
+from .source import Source, recorded_sources
+
+
+@dataclass(frozen=True)
+class PolicySettings:
+    """policy: its file. player: what to call it. episodes: how many games. greedy: always the most probable action.
+    seed: decides the games. num_envs: games played at a time. max_idle_frames: of QWOP, without a key at the start.
+    """
+
+    policy: str = ""
+    player: str = "policy"
+    episodes: int = 100
+    greedy: bool = False
+    seed: int = 0
+    num_envs: int = 64
+    max_idle_frames: int = 0
+
+
+def open_policy(settings: PolicySettings, folder: Path) -> Source:
+    """The next games of a policy and seed: those after the ones that `folder` has of them already.
+
+    Each is given as soon as it has ended. BadInput for a file that is no policy or settings that cannot be.
+    """
+    if not settings.policy:
+        raise BadInput(
+            "source.policy is not set: name a policy file, such as source.policy=runs/clone/policy.safetensors"
+        )
+    for name, least in (("episodes", 1), ("seed", 0), ("num_envs", 1), ("max_idle_frames", 0)):
+        if getattr(settings, name) < least:
+            raise BadInput(f"source.{name}={getattr(settings, name)}: expected at least {least}")
+    policy = load_policy(settings.policy)
+    more = {"max_idle_frames": settings.max_idle_frames} if settings.max_idle_frames else {}
+    policy.environment.make(**more)  # is refused now rather than when the first game is asked for
+    origin = _origin(settings)
+    first = _next_game(recorded_sources(folder), origin)
+    notes = [f"{settings.policy}: playing {policy.environment}"]
+    if first:
+        notes.append(f"{folder} has games of this policy and seed: going on from game {first}")
+    if settings.greedy and settings.episodes > 1 and not settings.max_idle_frames:
+        notes.append("greedy games differ by their start alone: for QWOP set source.max_idle_frames, 30 for example")
+    return Source(
+        info=DatasetInfo(policy.environment, policy.observation_shape, policy.actions),
+        episodes=_episodes(policy, settings, origin, first),
+        total=settings.episodes,
+        notes=notes,
+    )
+
+
+def _origin(settings: PolicySettings) -> str:
+    """What all games of one policy file, seed and way of playing have in `Episode.source`, before their number."""
+    path = Path(settings.policy)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+    way = "greedy" if settings.greedy else "sampled"
+    idle = f" after up to {settings.max_idle_frames} idle frames" if settings.max_idle_frames else ""
+    return f"{path.name} sha256:{digest} {way}{idle} seed {settings.seed} game "
+
+
+def _next_game(sources: list[str], origin: str) -> int:
+    return max((int(source.removeprefix(origin)) + 1 for source in sources if source.startswith(origin)), default=0)
+
+
+def _episodes(policy: Policy, settings: PolicySettings, origin: str, first: int) -> Iterator[Episode]:
+    games = play(
+        policy,
+        episodes=settings.episodes,
+        seed=settings.seed,
+        greedy=settings.greedy,
+        num_envs=settings.num_envs,
+        max_idle_frames=settings.max_idle_frames,
+        first=first,
+        ordered=False,
+    )
+    return (_episode(game, settings.player, f"{origin}{game.index}") for game in games)
+
+
+def _episode(game: Game, player: str, source: str) -> Episode:
+    metres = game.info.get("distance")
+    return Episode(
+        observations=game.observations,
+        actions=game.actions,
+        behaviour_probabilities=game.probabilities,
+        rewards=game.rewards,
+        times=game.times,
+        keys=game.keys,
+        terminated=game.terminated,
+        truncated=game.truncated,
+        outcome=game.outcome,
+        player=player,
+        source=source,
+        probabilities_from=RECORDED,
+        seed=game.seed,
+        metres=None if metres is None else float(metres),
+    )

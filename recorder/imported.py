@@ -1,0 +1,108 @@
+"""`source=import`: published recordings become episodes."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..conf.errors import BadInput
+from ..datasets.behaviour import require_epsilon, smoothed, smoothed_name
+from ..datasets.schema import DatasetInfo, Episode
+from ..envs.names import ACTIONS, FEATURES
+from ..envs.spec import EnvironmentSpec
+from .conversion import Converted, convert
+from .published import Recording, find_files, read_recording
+from .source import Source, recorded_sources
+
+OBSERVATION_LAG = 1
+"""Frames by which the numbers of the published recordings lag the physics."""
+
+
+@dataclass(frozen=True)
+class ImportSettings:
+    """files: paths or patterns of published recordings. player: who played them. epsilon: of the smoothed behaviour
+    probabilities. frames_per_step: the decision's length in game frames, if not the whole number nearest to what the
+    recordings' own lasted.
+    """
+
+    files: list[str] = field(default_factory=list)
+    player: str = "unknown"
+    epsilon: float = 0.05
+    frames_per_step: int | None = None
+
+
+def open_import(settings: ImportSettings, folder: Path) -> Source:
+    """The games of all files, every one of which is read, checked and converted before the first is given.
+
+    BadInput for a file that is no published recording, one whose decisions are of another length than the others', and
+    one that `folder` already has.
+    """
+    require_epsilon(settings.epsilon, "source.epsilon")
+    if settings.frames_per_step is not None and settings.frames_per_step < 1:
+        raise BadInput(f"source.frames_per_step={settings.frames_per_step}: expected at least 1")
+    paths = find_files(settings.files)
+    recordings = [read_recording(path) for path in paths]
+    _require_new(paths, recordings, folder)
+    converted = [_converted(path, recording) for path, recording in zip(paths, recordings, strict=True)]
+    frames = settings.frames_per_step or _common_frames(paths, converted)
+    spec = EnvironmentSpec(
+        "QWOP-v1", {"frames_per_step": frames, "reward": "shaped", "observation_lag": OBSERVATION_LAG}
+    )
+    notes = [f"{path.name}: {note}" for path, file in zip(paths, converted, strict=True) for note in file.notes]
+    return Source(
+        info=DatasetInfo(spec, (len(FEATURES),), len(ACTIONS)),
+        episodes=_episodes(recordings, converted, settings),
+        total=sum(len(file.games) for file in converted),
+        notes=[*notes, f"behaviour probabilities: {smoothed_name(settings.epsilon)}; recorded as {spec}"],
+    )
+
+
+def _converted(path: Path, recording: Recording) -> Converted:
+    try:
+        return convert(recording)
+    except BadInput as error:
+        raise BadInput(f"{path}: {error}") from None
+
+
+def _require_new(paths: list[Path], recordings: list[Recording], folder: Path) -> None:
+    seen: dict[str, str] = {}
+    for source in recorded_sources(folder):
+        _, _, digest = source.partition("sha256:")
+        seen[digest.split(" ")[0]] = f"{folder} has it already"
+    for path, recording in zip(paths, recordings, strict=True):
+        if recording.digest in seen:
+            raise BadInput(f"{path}: {seen[recording.digest]}; leave it out of source.files")
+        seen[recording.digest] = f"the same as {path}"
+
+
+def _common_frames(paths: list[Path], converted: list[Converted]) -> int:
+    """The whole number of frames nearest to the mean decision of every file; BadInput where files differ in it."""
+    lengths = {path: max(1, round(file.frames_a_decision)) for path, file in zip(paths, converted, strict=True)}
+    first, *others = lengths
+    for other in others:
+        if lengths[other] != lengths[first]:
+            raise BadInput(
+                f"{other}: its decisions last {lengths[other]} game frames, those of {first.name} {lengths[first]}; "
+                "import them into different datasets, or set source.frames_per_step"
+            )
+    return lengths[first]
+
+
+def _episodes(recordings: list[Recording], converted: list[Converted], settings: ImportSettings) -> Iterator[Episode]:
+    for recording, file in zip(recordings, converted, strict=True):
+        for number, game in enumerate(file.games):
+            stopped = game.outcome == "stopped"
+            yield Episode(
+                observations=game.observations,
+                actions=game.actions,
+                behaviour_probabilities=smoothed(game.actions, len(ACTIONS), settings.epsilon),
+                rewards=game.rewards,
+                times=game.times,
+                keys=None,
+                terminated=not stopped,
+                truncated=stopped,
+                outcome=game.outcome,
+                player=settings.player,
+                source=f"{recording.name} sha256:{recording.digest} game {number}",
+                probabilities_from=smoothed_name(settings.epsilon),
+                metres=game.metres,
+            )

@@ -1,0 +1,87 @@
+"""`qwop-record`: games from a source into a dataset."""
+
+import os
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+from rich.console import Console
+
+from ..conf.command import command, settings
+from ..conf.errors import BadInput
+from ..conf.progress import progress_bar
+from ..datasets.reader import open_dataset
+from ..datasets.writer import DatasetWriter
+from .source import Source
+
+
+def _import(config: DictConfig, folder: Path) -> Source:
+    from .imported import ImportSettings, open_import
+
+    return open_import(settings(ImportSettings, config, "source"), folder)
+
+
+def _policy(config: DictConfig, folder: Path) -> Source:
+    from .by_policy import PolicySettings, open_policy
+
+    return open_policy(settings(PolicySettings, config, "source"), folder)
+
+
+SOURCES: dict[str, Callable[[DictConfig, Path], Source]] = {"import": _import, "policy": _policy}
+"""How each `source=` is opened. What a source needs is imported when it is asked for, some of it being an extra."""
+
+
+def run(config: DictConfig) -> None:
+    """Record what the source has, each game a whole file as soon as it is there, and print what the dataset holds."""
+    console = Console()
+    folder = _folder(config)
+    given = OmegaConf.to_container(config.source)
+    assert isinstance(given, dict)
+    kind = given.pop("kind")
+    source = SOURCES[kind](OmegaConf.create(given), folder)
+    writer = DatasetWriter(folder, source.info)
+    _keep_configuration(config, folder)
+    for note in source.notes:
+        console.print(note, highlight=False, soft_wrap=True)
+    record(source, writer, console)
+    console.print(open_dataset(folder).summary().table(f"{folder}"))
+
+
+def _folder(config: DictConfig) -> Path:
+    try:
+        folder = config.dataset
+    except OmegaConfBaseException as error:  # a player that an interpolation cannot find
+        raise BadInput(f"dataset: {str(error).splitlines()[0]}") from None
+    if folder in (None, ""):
+        raise BadInput("dataset is empty: name the folder to record into, such as dataset=data/mine")
+    return Path(str(folder))
+
+
+def record(source: Source, writer: DatasetWriter, console: Console) -> int:
+    """Write every episode of the source; how many there were. Ctrl-C loses the games under way, no other."""
+    recorded = 0
+    try:
+        with progress_bar("games", console) as progress:
+            task = progress.add_task("recording", total=source.total)
+            for episode in source.episodes:
+                writer.write(episode)
+                recorded += 1
+                progress.advance(task)
+    except KeyboardInterrupt:
+        console.print(f"stopped: {recorded} games recorded in {writer.folder}, the ones under way are lost")
+        raise
+    return recorded
+
+
+def _keep_configuration(config: DictConfig, folder: Path) -> None:
+    """The resolved configuration of this recording, beside those of others into the same dataset."""
+    recordings = folder / "recordings"
+    recordings.mkdir(exist_ok=True)
+    path = recordings / f"{datetime.now():%Y-%m-%dT%H-%M-%S}-{os.getpid()}.yaml"
+    with path.open("x", encoding="utf-8") as file:
+        file.write(OmegaConf.to_yaml(config, resolve=True))
+
+
+main = command("record", run)
