@@ -55,12 +55,15 @@ def play(
     max_idle_frames: int = 0,
     environment: EnvironmentSpec | None = None,
     progress: Callable[[int], None] | None = None,
+    first: int = 0,
+    ordered: bool = True,
 ) -> Iterator[Game]:
-    """The first `episodes` games of `seed`, in order; up to `num_envs` of them are played at a time.
+    """`episodes` games of `seed` from number `first` on; up to `num_envs` of them are played at a time.
 
-    Game k depends on (seed, k) alone, whatever `num_envs`: it has its own reset seed and its own generator. All games
-    that were started are played to their end, so short ones are not favoured. `environment` is the policy's own unless
-    another of the same shapes is given. `progress` hears the number of games finished.
+    They come in order or, unless `ordered`, each as soon as it has ended. Game k depends on (seed, k) alone, whatever
+    `num_envs`: it has its own reset seed and its own generator. All games that were started are played to their end, so
+    short ones are not favoured. `environment` is the policy's own unless another of the same shapes is given.
+    `progress` hears the number of games finished.
     """
     for name, value in (("episodes", episodes), ("num_envs", num_envs)):
         if value < 1:
@@ -70,17 +73,21 @@ def play(
     vector = make_vector(spec, min(num_envs, episodes), **more)
     try:
         _require_fit(policy, vector, spec)
-        games = _Games(policy, vector, episodes, seed, greedy)
-        finished: dict[int, Game] = {}
-        ended = 0
-        for index in range(episodes):
-            while index not in finished:
-                for game in games.step():
-                    finished[game.index] = game
-                    ended += 1
-                    if progress is not None:
-                        progress(ended)
-            yield finished.pop(index)
+        games = _Games(policy, vector, range(first, first + episodes), seed, greedy)
+        waiting: dict[int, Game] = {}
+        ended, due = 0, first
+        while ended < episodes:
+            for game in games.step():
+                ended += 1
+                if progress is not None:
+                    progress(ended)
+                if ordered:
+                    waiting[game.index] = game
+                else:
+                    yield game
+            while due in waiting:
+                yield waiting.pop(due)
+                due += 1
     finally:
         vector.close()
 
@@ -123,15 +130,15 @@ class _Games:
         self,
         policy: Policy,
         vector: gymnasium.vector.VectorEnv[Any, Any, Any],
-        episodes: int,
+        numbers: range,
         seed: int,
         greedy: bool,
     ) -> None:
-        self.policy, self.vector, self.episodes, self.seed, self.greedy = policy, vector, episodes, seed, greedy
+        self.policy, self.vector, self.seed, self.greedy = policy, vector, seed, greedy
         self.running: dict[int, _Start] = {}
         self.steps: deque[_Step] = deque()
         self.steps_dropped = 0
-        self.next_index = 0
+        self.next_index, self.end = numbers.start, numbers.stop
         self.observations = np.empty(0, dtype=np.float32)
         self._start(list(range(vector.num_envs)))
 
@@ -171,7 +178,7 @@ class _Games:
         return games
 
     def _start(self, slots: list[int]) -> None:
-        slots = slots[: self.episodes - self.next_index]
+        slots = slots[: self.end - self.next_index]
         if not slots:
             return
         mask = np.zeros(self.vector.num_envs, dtype=np.bool_)

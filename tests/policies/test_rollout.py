@@ -48,6 +48,14 @@ def test_games_come_in_order_and_exactly_as_many_as_asked() -> None:
     assert [game.index for game in games(num_envs=4)] == list(range(13))
 
 
+def test_games_can_be_had_as_they_end_and_from_any_number_on() -> None:
+    later = games(first=4, episodes=9, num_envs=4, ordered=False)
+    assert [game.index for game in later] != list(range(4, 13)), "no game ended before an earlier one"
+    later.sort(key=lambda game: game.index)
+    assert all(map(same, games()[4:], later))
+    assert len(later) == 9
+
+
 def test_another_seed_gives_other_games_and_every_game_its_own() -> None:
     first, other = games(), games(seed=6)
     assert not any(map(same, first, other))
