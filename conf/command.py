@@ -40,6 +40,8 @@ def command(config_name: str, run: Callable[[DictConfig], None]) -> Callable[[],
     application = hydra.main(version_base="1.3", config_path="pkg://qwop.conf", config_name=config_name)(guarded)
 
     def main() -> None:
+        nonlocal started
+        started = False
         try:
             application()
         except SystemExit as exit_:
@@ -61,7 +63,8 @@ def settings(cls: type[Settings], node: DictConfig, name: str) -> Settings:
     try:
         filled: Any = OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(cls), node))
     except (OmegaConfBaseException, ValueError, TypeError) as error:
-        raise BadInput(f"{name}: {str(error).splitlines()[0]}") from None
+        place = ".".join(filter(None, [name, getattr(error, "full_key", None)]))
+        raise BadInput(f"{place}: {str(error).splitlines()[0]}") from None
     return filled  # type: ignore[no-any-return]
 
 

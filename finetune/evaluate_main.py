@@ -1,0 +1,131 @@
+"""`qwop-evaluate`: plays a policy's games and reports."""
+
+import json
+import os
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig
+from rich.console import Console
+from rich.table import Table
+
+from ..conf.command import command, open_run_folder, settings
+from ..conf.errors import BadInput
+from ..conf.progress import progress_bar
+from ..envs.spec import EnvironmentSpec
+from ..policies.files import load_policy
+from .best_game import film, save_keys
+from .evaluation import Evaluation, EvaluationSettings, evaluate
+
+WORLDS = ("simulator",)
+
+
+@dataclass(frozen=True)
+class Command:
+    """The settings of conf/evaluate.yaml."""
+
+    policy: str | None = None
+    out: str | None = None
+    episodes: int = 100
+    seed: int = 0
+    max_idle_frames: int = 30
+    greedy: bool = True
+    num_envs: int = 64
+    world: str = "simulator"
+    environment: dict[str, Any] = field(default_factory=dict)
+    video: bool = True
+
+
+def run(config: DictConfig) -> None:
+    """Play, print a table, and write evaluation.json, the best game's keys and its film into `out`."""
+    chosen = _checked(settings(Command, config, "evaluate"))
+    assert chosen.policy is not None
+    policy = load_policy(chosen.policy)
+    own = policy.environment
+    spec = EnvironmentSpec(own.id, {**own.settings, **chosen.environment})
+    console = Console()
+    asked = EvaluationSettings(chosen.episodes, chosen.seed, chosen.max_idle_frames, chosen.greedy, chosen.num_envs)
+    with progress_bar("games", console) as bar:
+        task = bar.add_task("playing", total=asked.episodes)
+        evaluation = evaluate(policy, asked, spec, lambda done: bar.update(task, completed=done))
+    out = open_run_folder(config, Path(chosen.out or _default_folder(chosen.policy)))
+    write_report(out / "evaluation.json", evaluation, chosen.policy, chosen.world)
+    console.print(table(evaluation, chosen.policy))
+    console.print(f"report: {out / 'evaluation.json'}", highlight=False, soft_wrap=True)
+    _write_best(out, evaluation, console, chosen.video)
+
+
+def write_report(path: Path, evaluation: Evaluation, policy: str, world: str) -> None:
+    """evaluation.json, whole or not at all."""
+    document = {
+        "policy": policy,
+        "world": world,
+        **evaluation.to_json(),
+        "software": f"qwop {version('qwop')}",
+    }
+    beside = path.with_name(f".{os.getpid()}.{path.name}")
+    beside.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n")
+    beside.replace(path)
+
+
+def table(evaluation: Evaluation, title: str) -> Table:
+    """The figures for a person."""
+    figures = evaluation.summary()
+    asked = evaluation.settings
+    shown = Table(title=title, title_justify="left", show_header=False)
+    shown.add_row("environment", str(evaluation.environment))
+    shown.add_row("games", f"{figures['episodes']}, {'greedy' if asked.greedy else 'sampled'}, seed {asked.seed}")
+    if evaluation.has_metres:
+        shown.add_row("finished", f"{figures['finishes']} of {figures['episodes']}")
+        shown.add_row("best time", _told(figures, "best_seconds", "s"))
+        shown.add_row("median time", _told(figures, "median_seconds", "s"))
+        shown.add_row("mean time", _told(figures, "mean_seconds", "s"))
+        shown.add_row("mean distance", _told(figures, "mean_metres", "m"))
+        shown.add_row("best distance", _told(figures, "best_metres", "m"))
+    shown.add_row("mean return", _told(figures, "mean_return", ""))
+    shown.add_row("best return", _told(figures, "best_return", ""))
+    return shown
+
+
+def _told(figures: dict[str, Any], name: str, unit: str) -> str:
+    if figures[name] is None:
+        return "none finished"
+    interval = figures.get(f"{name}_interval")
+    between = f" (95 %: {interval[0]:.2f} to {interval[1]:.2f})" if interval else ""
+    return f"{figures[name]:.2f} {unit}".rstrip() + between
+
+
+def _checked(chosen: Command) -> Command:
+    if not chosen.policy:
+        raise BadInput("policy is not set: name a policy file, such as policy=runs/finetune/policy.safetensors")
+    for name, least in (("episodes", 1), ("seed", 0), ("max_idle_frames", 0), ("num_envs", 1)):
+        if getattr(chosen, name) < least:
+            raise BadInput(f"{name}={getattr(chosen, name)}: expected at least {least}")
+    if chosen.world not in WORLDS:
+        raise BadInput(f"world={chosen.world}: expected one of {', '.join(WORLDS)}")
+    return chosen
+
+
+def _default_folder(policy: str) -> Path:
+    """Beside the policy, named after it."""
+    path = Path(policy)
+    return path.with_name(f"{path.stem}-evaluation")
+
+
+def _write_best(out: Path, evaluation: Evaluation, console: Console, video: bool) -> None:
+    best = evaluation.best
+    if best.keys is not None:
+        keys = save_keys(out / "best_keys.npz", best)
+        console.print(f"keys of the best game, number {best.index}: {keys}", highlight=False, soft_wrap=True)
+    if not video:
+        return
+    with progress_bar("pictures", console) as bar:
+        task = bar.add_task("film of the best game", total=None)
+        path = out / "best.mp4"
+        why_not = film(path, best, evaluation.environment, lambda done, of: bar.update(task, completed=done, total=of))
+    console.print(f"no film: {why_not}" if why_not else f"film: {path}", highlight=False, soft_wrap=True)
+
+
+main = command("evaluate", run)
