@@ -35,7 +35,7 @@ def replay(keys: ArrayLike, reset: str = "a") -> Replay:
 
 
 @compiled
-def _play(reals, integers, keys, frames):  # type: ignore[no-untyped-def]
+def _play(reals, integers, keys, frames):
     scratch = np.empty(SCRATCH)
     frames[0] = reals[: EVENTS + 6]
     for frame in range(len(keys)):

@@ -103,7 +103,8 @@ MOTOR_ON = _column(_JOINTS, 10, np.int64)
 def _vertices() -> NDArray[np.float64]:
     """Corners of each body, [19, 4, 2]: (-w, -h), (w, -h), (w, h), (-w, h)."""
     signs = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
-    return np.stack([HALF_WIDTH, HALF_HEIGHT], axis=1)[:, None, :] * signs
+    corners: NDArray[np.float64] = np.stack([HALF_WIDTH, HALF_HEIGHT], axis=1)[:, None, :] * signs
+    return corners
 
 
 def _edges() -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -10,7 +10,7 @@ _ABSOLUTE_TOLERANCE = 0.001
 
 
 @compiled
-def _edge_separation(reals, a, b, edge):  # type: ignore[no-untyped-def]
+def _edge_separation(reals, a, b, edge):
     """How far body b lies outside an edge of body a."""
     cos_a, sin_a = reals[at.COS + a], reals[at.SIN + a]
     cos_b, sin_b = reals[at.COS + b], reals[at.SIN + b]
@@ -36,7 +36,7 @@ def _edge_separation(reals, a, b, edge):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _max_separation(reals, a, b):  # type: ignore[no-untyped-def]
+def _max_separation(reals, a, b):
     """The edge of body a that body b lies farthest outside of, and how far; a climb from the edge that faces b."""
     cos_a, sin_a = reals[at.COS + a], reals[at.SIN + a]
     dx = reals[6 * b + at.X] - reals[6 * a + at.X]
@@ -70,7 +70,7 @@ def _max_separation(reals, a, b):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _clip(x1, y1, key1, x2, y2, key2, nx, ny, offset):  # type: ignore[no-untyped-def]
+def _clip(x1, y1, key1, x2, y2, key2, nx, ny, offset):
     """The part of a segment behind a line: number of points left (2 if usable), and the two points with their keys."""
     distance1 = nx * x1 + ny * y1 - offset
     distance2 = nx * x2 + ny * y2 - offset
@@ -86,7 +86,7 @@ def _clip(x1, y1, key1, x2, y2, key2, nx, ny, offset):  # type: ignore[no-untype
 
 
 @compiled
-def collide(reals, integers, contact):  # type: ignore[no-untyped-def]
+def collide(reals, integers, contact):
     """Renew a contact's manifold; its impulses are left alone."""
     a, b = integers[at.BODY_A + contact], integers[at.BODY_B + contact]
     integers[at.POINTS + contact] = 0

@@ -6,10 +6,11 @@ of all of them.
 """
 
 import hashlib
+import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
 from numba.core import caching
@@ -51,9 +52,20 @@ class _KernelCacheImpl(caching.CompileResultCacheImpl):  # type: ignore[misc]
 class _KernelCache(caching.FunctionCache):  # type: ignore[misc]
     _impl_class = _KernelCacheImpl
 
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        found = super().load_overload(sig, target_context)
+        if found is None:
+            _say_that_it_compiles()
+        return found
+
+
+@cache
+def _say_that_it_compiles() -> None:
+    print("compiling the game's engine; once after an installation or a change, about 15 seconds …", file=sys.stderr)
+
 
 def compiled(function: Function) -> Function:
     """Compile on first use; without `fastmath`, so that every operation rounds as written."""
-    dispatcher = numba.njit(nogil=True)(function)
+    dispatcher: Any = numba.njit(nogil=True)(function)
     dispatcher._cache = _KernelCache(dispatcher.py_func)
-    return dispatcher  # type: ignore[no-any-return]
+    return cast(Function, dispatcher)

@@ -19,7 +19,7 @@ K_XX, K_XY, K_YY, MASS_XX, MASS_XY, MASS_YX, MASS_YY, CONTACT_SCRATCH = 17, 18, 
 
 
 @compiled
-def start_contact(reals, integers, scratch, mine, contact):  # type: ignore[no-untyped-def]
+def start_contact(reals, integers, scratch, mine, contact):
     """Arms and effective masses of the contact's points, from the positions at the start of the frame."""
     a, b = integers[at.BODY_A + contact], integers[at.BODY_B + contact]
     ma, mb, ia, ib = INVERSE_MASS[a], INVERSE_MASS[b], INVERSE_INERTIA[a], INVERSE_INERTIA[b]
@@ -65,7 +65,7 @@ def start_contact(reals, integers, scratch, mine, contact):  # type: ignore[no-u
 
 
 @compiled
-def warm_start_contact(reals, integers, scratch, mine, contact):  # type: ignore[no-untyped-def]
+def warm_start_contact(reals, integers, scratch, mine, contact):
     """Apply the last frame's impulses."""
     a, b = integers[at.BODY_A + contact], integers[at.BODY_B + contact]
     ma, mb, ia, ib = INVERSE_MASS[a], INVERSE_MASS[b], INVERSE_INERTIA[a], INVERSE_INERTIA[b]
@@ -84,7 +84,7 @@ def warm_start_contact(reals, integers, scratch, mine, contact):  # type: ignore
 
 
 @compiled
-def _two_normal_impulses(xx, xy, yy, ixx, ixy, iyx, iyy, mass1, mass2, b1, b2):  # type: ignore[no-untyped-def]
+def _two_normal_impulses(xx, xy, yy, ixx, ixy, iyx, iyy, mass1, mass2, b1, b2):
     """Impulses x >= 0 with K x + b >= 0 and x . (K x + b) = 0: the four cases in turn; False if none holds."""
     x1 = -(ixx * b1 + ixy * b2)
     x2 = -(iyx * b1 + iyy * b2)
@@ -100,7 +100,7 @@ def _two_normal_impulses(xx, xy, yy, ixx, ixy, iyx, iyy, mass1, mass2, b1, b2): 
 
 
 @compiled
-def solve_contact_velocity(reals, integers, scratch, mine, contact):  # type: ignore[no-untyped-def]
+def solve_contact_velocity(reals, integers, scratch, mine, contact):
     """One iteration on the velocities: friction at each point, then the normals together."""
     a, b = integers[at.BODY_A + contact], integers[at.BODY_B + contact]
     ma, mb, ia, ib = INVERSE_MASS[a], INVERSE_MASS[b], INVERSE_INERTIA[a], INVERSE_INERTIA[b]
@@ -177,7 +177,7 @@ def solve_contact_velocity(reals, integers, scratch, mine, contact):  # type: ig
 
 
 @compiled
-def solve_contact_position(reals, integers, scratch, mine, contact):  # type: ignore[no-untyped-def]
+def solve_contact_position(reals, integers, scratch, mine, contact):
     """One iteration on the positions; the deepest separation of the contact's points."""
     a, b = integers[at.BODY_A + contact], integers[at.BODY_B + contact]
     inverse_mass_a, inverse_mass_b = MASS[a] * INVERSE_MASS[a], MASS[b] * INVERSE_MASS[b]

@@ -15,14 +15,14 @@ from .tree import boxes_overlap, leaves_overlap, query
 
 
 @compiled
-def wake(reals, integers, body):  # type: ignore[no-untyped-def]
+def wake(reals, integers, body):
     """Wake a body and let its time at rest begin anew."""
     integers[at.AWAKE + body] = 1
     reals[at.SLEEP_TIME + body] = 0.0
 
 
 @compiled
-def _add_pair(reals, integers, a, b):  # type: ignore[no-untyped-def]
+def _add_pair(reals, integers, a, b):
     if a >= at.MOVING and b >= at.MOVING:
         return
     if (MASK[a] & CATEGORY[b]) == 0 or (CATEGORY[a] & MASK[b]) == 0:
@@ -46,7 +46,7 @@ def _add_pair(reals, integers, a, b):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def find_new_contacts(reals, integers, moved, count):  # type: ignore[no-untyped-def]
+def find_new_contacts(reals, integers, moved, count):
     """Make the contacts that the movement of the bodies `moved[:count]` brings about."""
     if count == 0:
         return
@@ -68,7 +68,7 @@ def find_new_contacts(reals, integers, moved, count):  # type: ignore[no-untyped
 
 
 @compiled
-def _remove(reals, integers, place):  # type: ignore[no-untyped-def]
+def _remove(reals, integers, place):
     contact = integers[at.ORDER + place]
     if integers[at.POINTS + contact] > 0:
         wake(reals, integers, integers[at.BODY_A + contact])
@@ -81,7 +81,7 @@ def _remove(reals, integers, place):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def destroy_contacts_of(reals, integers, body):  # type: ignore[no-untyped-def]
+def destroy_contacts_of(reals, integers, body):
     """Destroy every contact of a body, the latest made first."""
     for place in range(integers[at.CONTACT_COUNT] - 1, -1, -1):
         contact = integers[at.ORDER + place]
@@ -90,7 +90,7 @@ def destroy_contacts_of(reals, integers, body):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _rightmost_point(reals, integers, contact):  # type: ignore[no-untyped-def]
+def _rightmost_point(reals, integers, contact):
     """The largest x of the contact's points in the world; with one point the original compares it to 0."""
     largest = -1e5
     for point in range(2):
@@ -102,7 +102,7 @@ def _rightmost_point(reals, integers, contact):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def world_normal(reals, integers, contact):  # type: ignore[no-untyped-def]
+def world_normal(reals, integers, contact):
     """The contact's normal in the world, from A to B."""
     manifold = at.CONTACT + at.CONTACT_REALS * contact
     flipped = integers[at.FACE + contact]
@@ -114,7 +114,7 @@ def world_normal(reals, integers, contact):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def world_point(reals, integers, contact, point):  # type: ignore[no-untyped-def]
+def world_point(reals, integers, contact, point):
     """One point of the contact in the world, midway between the two skins."""
     manifold = at.CONTACT + at.CONTACT_REALS * contact
     a, b = integers[at.BODY_A + contact], integers[at.BODY_B + contact]
@@ -135,7 +135,7 @@ def world_point(reals, integers, contact, point):  # type: ignore[no-untyped-def
 
 
 @compiled
-def _begin(reals, integers, contact):  # type: ignore[no-untyped-def]
+def _begin(reals, integers, contact):
     """The rules of the game that hang on a first touch: jump, landing, fall."""
     a, b = integers[at.BODY_A + contact], integers[at.BODY_B + contact]
     if not at.TRACK <= a < at.TRACK + at.TRACKS or reals[at.FALLEN] != 0.0:
@@ -156,14 +156,14 @@ def _begin(reals, integers, contact):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def rounded(x):  # type: ignore[no-untyped-def]
+def rounded(x):
     """JavaScript's Math.round: the nearest whole number, halves up."""
     below = math.floor(x)
     return below + 1.0 if x - below >= 0.5 else below
 
 
 @compiled
-def _renew(reals, integers, contact):  # type: ignore[no-untyped-def]
+def _renew(reals, integers, contact):
     """Find the contact's points anew; impulses of points that persist are kept for the warm start."""
     a, b = integers[at.BODY_A + contact], integers[at.BODY_B + contact]
     manifold = at.CONTACT + at.CONTACT_REALS * contact
@@ -195,7 +195,7 @@ def _renew(reals, integers, contact):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def renew_contacts(reals, integers):  # type: ignore[no-untyped-def]
+def renew_contacts(reals, integers):
     """Once a frame, before the world is solved: renew the contacts of bodies that are awake, the latest made first."""
     for place in range(integers[at.CONTACT_COUNT] - 1, -1, -1):
         contact = integers[at.ORDER + place]

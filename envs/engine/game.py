@@ -30,18 +30,18 @@ HEAD_ANGLE = 0.2
 
 
 @compiled
-def _set_speed(reals, joint, speed):  # type: ignore[no-untyped-def]
+def _set_speed(reals, joint, speed):
     reals[at.JOINT + at.JOINT_REALS * joint + at.MOTOR_SPEED] = speed
 
 
 @compiled
-def _set_limits(reals, joint, lower, upper):  # type: ignore[no-untyped-def]
+def _set_limits(reals, joint, lower, upper):
     reals[at.JOINT + at.JOINT_REALS * joint + at.LOWER] = lower
     reals[at.JOINT + at.JOINT_REALS * joint + at.UPPER] = upper
 
 
 @compiled
-def _press(reals, keys):  # type: ignore[no-untyped-def]
+def _press(reals, keys):
     """Q is looked at before W, and O before P."""
     thighs = 1.0 if keys & 1 else (-1.0 if keys & 2 else 0.0)
     _set_speed(reals, at.RIGHT_HIP, 2.5 * thighs)
@@ -60,7 +60,7 @@ def _press(reals, keys):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def advance(reals, integers, keys, scratch):  # type: ignore[no-untyped-def]
+def advance(reals, integers, keys, scratch):
     """One frame of the game with the given keys down (Q = 1, W = 2, O = 4, P = 8); nothing once it has ended.
 
     `reals` float64 [REALS] and `integers` int64 [INTEGERS] are one game's rows; `scratch` is float64 [SCRATCH].
@@ -87,7 +87,7 @@ def advance(reals, integers, keys, scratch):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _lay_track(reals, integers):  # type: ignore[no-untyped-def]
+def _lay_track(reals, integers):
     """Keep the three boxes of the track under the camera."""
     for i in range(at.TRACKS):
         x = (math.floor(reals[at.CAMERA] / 640) + i) * 640.0 / 20
@@ -96,7 +96,7 @@ def _lay_track(reals, integers):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _place(reals, integers, body, x, y, angle):  # type: ignore[no-untyped-def]
+def _place(reals, integers, body, x, y, angle):
     """Put a body somewhere, as the page does between steps."""
     reals[6 * body + at.X], reals[6 * body + at.Y], reals[6 * body + at.ANGLE] = x, y, angle
     turn(reals, body)
@@ -106,7 +106,7 @@ def _place(reals, integers, body, x, y, angle):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _create(reals, integers, body, x, y, awake):  # type: ignore[no-untyped-def]
+def _create(reals, integers, body, x, y, awake):
     reals[6 * body : 6 * body + 6] = 0.0
     reals[6 * body + at.X], reals[6 * body + at.Y] = x, y
     turn(reals, body)
@@ -117,7 +117,7 @@ def _create(reals, integers, body, x, y, awake):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _create_runner(reals, integers):  # type: ignore[no-untyped-def]
+def _create_runner(reals, integers):
     """The hurdle, then the runner's bodies: each made at the origin, moved, turned."""
     pending = np.empty(at.MOVING, dtype=np.int64)
     waiting = 0
@@ -146,7 +146,7 @@ def _create_runner(reals, integers):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def load_page(reals, integers):  # type: ignore[no-untyped-def]
+def load_page(reals, integers):
     """The world of a page that has just loaded: track, block, hurdle and runner."""
     reals[:] = 0.0
     integers[:] = 0
@@ -163,7 +163,7 @@ def load_page(reals, integers):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def reset(reals, integers):  # type: ignore[no-untyped-def]
+def reset(reals, integers):
     """The page's reset: everything that moves is destroyed and made anew, and one frame is played with no key down."""
     for body in DESTRUCTION:
         destroy_contacts_of(reals, integers, body)

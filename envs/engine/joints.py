@@ -32,13 +32,13 @@ R_AX, R_AY, R_BX, R_BY, PIVOT_XX, PIVOT_XY, PIVOT_YX, PIVOT_YY, MOTOR_MASS, LIMI
 
 
 @compiled
-def _arm(reals, body, anchor_x, anchor_y):  # type: ignore[no-untyped-def]
+def _arm(reals, body, anchor_x, anchor_y):
     cosine, sine = reals[at.COS + body], reals[at.SIN + body]
     return cosine * anchor_x + -sine * anchor_y, sine * anchor_x + cosine * anchor_y
 
 
 @compiled
-def _effective_mass(inverse_mass_a, inverse_mass_b, inverse_i_a, inverse_i_b, rax, ray, rbx, rby):  # type: ignore[no-untyped-def]
+def _effective_mass(inverse_mass_a, inverse_mass_b, inverse_i_a, inverse_i_b, rax, ray, rbx, rby):
     """K as (xx, xy, yx, yy), summed in the original's order."""
     xx = inverse_mass_a + inverse_mass_b + inverse_i_a * ray * ray + inverse_i_b * rby * rby
     xy = 0.0 + -inverse_i_a * rax * ray + -inverse_i_b * rbx * rby
@@ -47,7 +47,7 @@ def _effective_mass(inverse_mass_a, inverse_mass_b, inverse_i_a, inverse_i_b, ra
 
 
 @compiled
-def start_joint(reals, integers, scratch, joint):  # type: ignore[no-untyped-def]
+def start_joint(reals, integers, scratch, joint):
     """Masses and limit state for this frame, and the warm start with the last frame's forces."""
     a, b = JOINT_A[joint], JOINT_B[joint]
     own, mine = at.JOINT + at.JOINT_REALS * joint, JOINT_SCRATCH * joint
@@ -95,7 +95,7 @@ def start_joint(reals, integers, scratch, joint):  # type: ignore[no-untyped-def
 
 
 @compiled
-def solve_joint_velocity(reals, integers, scratch, joint):  # type: ignore[no-untyped-def]
+def solve_joint_velocity(reals, integers, scratch, joint):
     """One iteration on the velocities: the pivot, then the motor, then the limit."""
     a, b = JOINT_A[joint], JOINT_B[joint]
     own, mine = at.JOINT + at.JOINT_REALS * joint, JOINT_SCRATCH * joint
@@ -149,7 +149,7 @@ def solve_joint_velocity(reals, integers, scratch, joint):  # type: ignore[no-un
 
 
 @compiled
-def turn(reals, body):  # type: ignore[no-untyped-def]
+def turn(reals, body):
     """Renew a body's rotation from its angle."""
     angle = reals[6 * body + at.ANGLE]
     reals[at.COS + body] = math.cos(angle)
@@ -157,7 +157,7 @@ def turn(reals, body):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def solve_joint_position(reals, integers, scratch, joint):  # type: ignore[no-untyped-def]
+def solve_joint_position(reals, integers, scratch, joint):
     """One iteration on the positions; True when the joint's errors are within their slops."""
     a, b = JOINT_A[joint], JOINT_B[joint]
     own, mine = at.JOINT + at.JOINT_REALS * joint, JOINT_SCRATCH * joint

@@ -14,7 +14,7 @@ MULTIPLIER = 2.0
 
 
 @compiled
-def box_of(body, x, y, cosine, sine, out, place):  # type: ignore[no-untyped-def]
+def box_of(body, x, y, cosine, sine, out, place):
     """Write the box (left, top, right, bottom) of a body in a pose, its skin included, to `out[place:place + 4]`."""
     ex = abs(cosine) * HALF_WIDTH[body] + abs(sine) * HALF_HEIGHT[body]
     ey = abs(sine) * HALF_WIDTH[body] + abs(cosine) * HALF_HEIGHT[body]
@@ -25,7 +25,7 @@ def box_of(body, x, y, cosine, sine, out, place):  # type: ignore[no-untyped-def
 
 
 @compiled
-def boxes_overlap(reals, first, second):  # type: ignore[no-untyped-def]
+def boxes_overlap(reals, first, second):
     """Whether the boxes at two places of `reals` overlap; touching counts."""
     return not (
         reals[second] - reals[first + 2] > 0
@@ -36,7 +36,7 @@ def boxes_overlap(reals, first, second):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _contains(reals, outer, inner):  # type: ignore[no-untyped-def]
+def _contains(reals, outer, inner):
     return (
         reals[outer] <= reals[inner]
         and reals[outer + 1] <= reals[inner + 1]
@@ -46,7 +46,7 @@ def _contains(reals, outer, inner):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _combine(reals, out, first, second):  # type: ignore[no-untyped-def]
+def _combine(reals, out, first, second):
     reals[out] = min(reals[first], reals[second])
     reals[out + 1] = min(reals[first + 1], reals[second + 1])
     reals[out + 2] = max(reals[first + 2], reals[second + 2])
@@ -54,12 +54,12 @@ def _combine(reals, out, first, second):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _box(node):  # type: ignore[no-untyped-def]
+def _box(node):
     return at.NODE_BOX + 4 * node
 
 
 @compiled
-def _allocate(integers):  # type: ignore[no-untyped-def]
+def _allocate(integers):
     node = integers[at.FREE]
     if node == at.NONE:
         node = integers[at.MADE]
@@ -73,19 +73,19 @@ def _allocate(integers):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _free(integers, node):  # type: ignore[no-untyped-def]
+def _free(integers, node):
     integers[at.PARENT + node] = integers[at.FREE]
     integers[at.FREE] = node
 
 
 @compiled
-def _distance(reals, node, x, y):  # type: ignore[no-untyped-def]
+def _distance(reals, node, x, y):
     box = _box(node)
     return abs((reals[box] + reals[box + 2]) / 2 - x) + abs((reals[box + 1] + reals[box + 3]) / 2 - y)
 
 
 @compiled
-def _insert(reals, integers, leaf):  # type: ignore[no-untyped-def]
+def _insert(reals, integers, leaf):
     root = integers[at.ROOT]
     if root == at.NONE:
         integers[at.ROOT] = leaf
@@ -121,7 +121,7 @@ def _insert(reals, integers, leaf):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _remove(reals, integers, leaf):  # type: ignore[no-untyped-def]
+def _remove(reals, integers, leaf):
     if leaf == integers[at.ROOT]:
         integers[at.ROOT] = at.NONE
         return
@@ -151,7 +151,7 @@ def _remove(reals, integers, leaf):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def create_leaf(reals, integers, body):  # type: ignore[no-untyped-def]
+def create_leaf(reals, integers, body):
     """Put a body's box into the tree."""
     leaf = _allocate(integers)
     box, tight = _box(leaf), at.BOX + 4 * body
@@ -165,7 +165,7 @@ def create_leaf(reals, integers, body):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def destroy_leaf(reals, integers, body):  # type: ignore[no-untyped-def]
+def destroy_leaf(reals, integers, body):
     """Take a body's box out of the tree."""
     leaf = integers[at.LEAF + body]
     _remove(reals, integers, leaf)
@@ -173,7 +173,7 @@ def destroy_leaf(reals, integers, body):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def move_leaf(reals, integers, body, dx, dy):  # type: ignore[no-untyped-def]
+def move_leaf(reals, integers, body, dx, dy):
     """Follow a body's box; True if it left the enlarged box in the tree, which is then renewed."""
     leaf = integers[at.LEAF + body]
     box, tight = _box(leaf), at.BOX + 4 * body
@@ -191,13 +191,13 @@ def move_leaf(reals, integers, body, dx, dy):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def leaves_overlap(reals, integers, first, second):  # type: ignore[no-untyped-def]
+def leaves_overlap(reals, integers, first, second):
     """Whether the enlarged boxes of two bodies overlap."""
     return boxes_overlap(reals, _box(integers[at.LEAF + first]), _box(integers[at.LEAF + second]))
 
 
 @compiled
-def query(reals, integers, body, found, stack):  # type: ignore[no-untyped-def]
+def query(reals, integers, body, found, stack):
     """Leaves whose enlarged box overlaps a body's, into `found` in the original's order; their number."""
     count = 0
     own = _box(integers[at.LEAF + body])

@@ -46,7 +46,7 @@ SCRATCH = OLD_BOX_AT + 8
 
 
 @compiled
-def step(reals, integers, scratch):  # type: ignore[no-untyped-def]
+def step(reals, integers, scratch):
     """Advance the world by one frame. `scratch` is float64 [SCRATCH]; nothing in it outlives the call."""
     renew_contacts(reals, integers)
     _solve_islands(reals, integers, scratch)
@@ -54,7 +54,7 @@ def step(reals, integers, scratch):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _solve_islands(reals, integers, scratch):  # type: ignore[no-untyped-def]
+def _solve_islands(reals, integers, scratch):
     """Gather bodies that hang together by touch or joint, depth first as the original does, and solve each gathering.
 
     The sets of what has been gathered are bit masks.
@@ -115,7 +115,7 @@ def _solve_islands(reals, integers, scratch):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _solve_island(reals, integers, scratch, bodies, contacts, joints):  # type: ignore[no-untyped-def]
+def _solve_island(reals, integers, scratch, bodies, contacts, joints):
     for body in bodies:
         if body < at.MOVING:
             reals[6 * body + at.VY] += DT * GRAVITY
@@ -149,7 +149,7 @@ def _solve_island(reals, integers, scratch, bodies, contacts, joints):  # type: 
 
 
 @compiled
-def _integrate(reals, scratch, body):  # type: ignore[no-untyped-def]
+def _integrate(reals, scratch, body):
     row, old = 6 * body, OLD_POSE_AT + 4 * body
     dx, dy = DT * reals[row + at.VX], DT * reals[row + at.VY]
     if dx * dx + dy * dy > MAX_TRANSLATION * MAX_TRANSLATION:
@@ -170,7 +170,7 @@ def _integrate(reals, scratch, body):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _let_sleep(reals, integers, bodies):  # type: ignore[no-untyped-def]
+def _let_sleep(reals, integers, bodies):
     """Put the island to sleep when all of it has rested for half a second."""
     least = 1.7976931348623157e308
     for body in bodies:
@@ -197,7 +197,7 @@ def _let_sleep(reals, integers, bodies):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _move_boxes(reals, integers, scratch):  # type: ignore[no-untyped-def]
+def _move_boxes(reals, integers, scratch):
     """Let the broad phase follow the bodies that are awake, the latest made first."""
     moved = np.empty(at.MOVING, dtype=np.int64)
     count = 0

@@ -1,0 +1,125 @@
+"""Frames a second of the engine, of `QWOP-v1` and of its batches, beside Box2D through Python in the same run.
+
+    pip install 'qwop[box2d]'
+    python benchmarks/engine.py
+
+Everything plays random keys, held for a few decisions, four frames a decision. The engine's games end with a fall and
+begin anew, which is counted; the Box2D scene has no rules, is made anew every 25 decisions, and that is not counted.
+Each line is the best of several rounds, and the rounds go through all lines in turn, so that a disturbed second falls
+on all alike. Compare the ratios, not the numbers.
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+
+import qwop.envs
+from qwop.envs.names import ACTION_KEYS
+from qwop.envs.qwop_vector import QWOPVectorEnv
+
+FRAMES_PER_STEP = 4
+DECISIONS_OF_A_SCENE = 25
+HOLD = 3
+BATCHES = (1, 4, 16, 64, 256, 1024, 4096)
+
+Round = Callable[[], tuple[int, float]]
+"""Plays for a while; frames played and seconds taken."""
+
+
+def random_actions(decisions: int, games: int) -> NDArray[np.int64]:
+    """Actions int64 [decisions, games], each held for HOLD decisions."""
+    drawn = np.random.default_rng(0).integers(0, len(ACTION_KEYS), (decisions // HOLD + 1, games))
+    return np.repeat(drawn, HOLD, axis=0)[:decisions]
+
+
+def box2d_round() -> tuple[int, float]:
+    from box2d_scene import Box2DScene
+
+    seconds = 0.0
+    actions = random_actions(400, 1)[:, 0]
+    for start in range(0, len(actions), DECISIONS_OF_A_SCENE):
+        scene = Box2DScene()
+        began = time.perf_counter()
+        for action in actions[start : start + DECISIONS_OF_A_SCENE]:
+            scene.step(int(ACTION_KEYS[action]), FRAMES_PER_STEP)
+        seconds += time.perf_counter() - began
+    return len(actions) * FRAMES_PER_STEP, seconds
+
+
+def replay_round() -> tuple[int, float]:
+    keys = ACTION_KEYS[np.repeat(random_actions(200, 1)[:, 0], FRAMES_PER_STEP)]
+    frames = 0
+    began = time.perf_counter()
+    for _ in range(100):
+        frames += len(qwop.envs.replay(keys).states) - 1
+    return frames, time.perf_counter() - began
+
+
+def one_by_one() -> Round:
+    environment = gymnasium.make("QWOP-v1", frames_per_step=FRAMES_PER_STEP)
+    actions = random_actions(2000, 1)[:, 0]
+
+    def play() -> tuple[int, float]:
+        environment.reset(seed=0)
+        frames = 0
+        began = time.perf_counter()
+        for action in actions:
+            _, _, terminated, truncated, info = environment.step(action)
+            frames += info["frames"]
+            if terminated or truncated:
+                environment.reset()
+        return frames, time.perf_counter() - began
+
+    return play
+
+
+def batch(games: int, threads: int) -> Round:
+    environment = QWOPVectorEnv(games, frames_per_step=FRAMES_PER_STEP, num_threads=threads)
+    actions = random_actions(max(20, 8000 // games), games)
+
+    def play() -> tuple[int, float]:
+        environment.reset(seed=0)
+        frames = 0
+        began = time.perf_counter()
+        for chosen in actions:
+            *_, infos = environment.step(chosen)
+            frames += int(infos["frames"].sum())
+        return frames, time.perf_counter() - began
+
+    return play
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=7)
+    arguments = parser.parse_args()
+    lines: dict[str, Round] = {
+        "Box2D through Python": box2d_round,
+        "replay (one game, every state kept)": replay_round,
+        "QWOP-v1 one by one": one_by_one(),
+    }
+    for threads in (1, 2):
+        lines |= {f"batch of {games}, {threads} thread{'s'[: threads - 1]}": batch(games, threads) for games in BATCHES}
+    best = dict.fromkeys(lines, 0.0)
+    for play in lines.values():
+        play()
+    for _ in range(arguments.rounds):
+        for name, play in lines.items():
+            frames, seconds = play()
+            best[name] = max(best[name], frames / seconds)
+    table = Table(title=f"frames a second, {FRAMES_PER_STEP} frames a decision, best of {arguments.rounds} rounds")
+    for title in ("", "frames/s", "µs a frame", "times Box2D"):
+        table.add_column(title, justify="left" if not title else "right")
+    for name, rate in best.items():
+        table.add_row(name, f"{rate:,.0f}", f"{1e6 / rate:.2f}", f"{rate / best['Box2D through Python']:.2f}")
+    Console(width=100).print(table)
+
+
+if __name__ == "__main__":
+    main()
