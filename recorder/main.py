@@ -1,7 +1,9 @@
 """`qwop-record`: games from a source into a dataset."""
 
 import os
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
@@ -24,8 +26,11 @@ def _import(config: DictConfig, folder: Path) -> Source:
 
 
 def _policy(config: DictConfig, folder: Path) -> Source:
+    import torch
+
     from .by_policy import PolicySettings, open_policy
 
+    torch.set_num_threads(1)  # for a network this small, threads wait for each other longer than they compute
     return open_policy(settings(PolicySettings, config, "source"), folder)
 
 
@@ -59,27 +64,38 @@ def _folder(config: DictConfig) -> Path:
     return Path(str(folder))
 
 
-def record(source: Source, writer: DatasetWriter, console: Console) -> int:
-    """Write every episode of the source; how many there were. Ctrl-C loses the games under way, no other."""
-    recorded = 0
+def record(source: Source, writer: DatasetWriter, console: Console) -> None:
+    """Write every episode of the source as it comes. Ctrl-C loses the games under way, no other."""
     try:
         with progress_bar("games", console) as progress:
             task = progress.add_task("recording", total=source.total)
             for episode in source.episodes:
-                writer.write(episode)
-                recorded += 1
+                with _after_interrupts():
+                    writer.write(episode)
                 progress.advance(task)
     except KeyboardInterrupt:
-        console.print(f"stopped: {recorded} games recorded in {writer.folder}, the ones under way are lost")
+        console.print(f"stopped; the games that had ended are in {writer.folder}", soft_wrap=True, highlight=False)
         raise
-    return recorded
+
+
+@contextmanager
+def _after_interrupts() -> Iterator[None]:
+    """Ctrl-C is heard after what is inside, so that a game being written gets written."""
+    heard: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if heard:
+        raise KeyboardInterrupt
 
 
 def _keep_configuration(config: DictConfig, folder: Path) -> None:
     """The resolved configuration of this recording, beside those of others into the same dataset."""
     recordings = folder / "recordings"
     recordings.mkdir(exist_ok=True)
-    path = recordings / f"{datetime.now():%Y-%m-%dT%H-%M-%S}-{os.getpid()}.yaml"
+    path = recordings / f"{datetime.now():%Y-%m-%dT%H-%M-%S.%f}-{os.getpid()}.yaml"
     with path.open("x", encoding="utf-8") as file:
         file.write(OmegaConf.to_yaml(config, resolve=True))
 

@@ -3,10 +3,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from qwop.envs.names import FEATURES
 from qwop.envs.rewards import rewards_along
 
 Arrays = dict[str, np.ndarray[Any, Any]]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread() -> None:
+    torch.set_num_threads(1)
+
 
 FALLEN, STANDING = 6.0, -4.0
 """Height of the head in units (y grows downwards)."""

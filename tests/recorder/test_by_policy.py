@@ -1,0 +1,117 @@
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from qwop.conf.errors import BadInput
+from qwop.datasets import DatasetWriter, Episode, open_dataset
+from qwop.envs import replay
+from qwop.envs.observations import observe
+from qwop.envs.spec import EnvironmentSpec
+from qwop.policies.files import load_policy, save_policy
+from qwop.policies.networks import ActorCritic
+from qwop.policies.policy import Policy
+from qwop.recorder.by_policy import PolicySettings, open_policy
+
+CARTPOLE = EnvironmentSpec("CartPole-v1")
+QWOP = EnvironmentSpec("QWOP-v1", {"frames_per_step": 3, "reward": "shaped"})
+
+
+def saved_policy(path: Path, environment: EnvironmentSpec, shape: tuple[int, ...], actions: int) -> str:
+    network = ActorCritic(shape[0], actions, generator=torch.Generator().manual_seed(0))
+    torch.nn.init.normal_(network.policy_head.weight, std=0.5, generator=torch.Generator().manual_seed(1))
+    return str(save_policy(path, Policy(network, environment, shape)))
+
+
+@pytest.fixture(scope="module")
+def cartpole(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return saved_policy(tmp_path_factory.mktemp("policies") / "cartpole.safetensors", CARTPOLE, (4,), 2)
+
+
+@pytest.fixture(scope="module")
+def runner(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return saved_policy(tmp_path_factory.mktemp("policies") / "runner.safetensors", QWOP, (71,), 11)
+
+
+def record(folder: Path, **settings: Any) -> list[Episode]:
+    """The episodes that a recording of 6 games adds to `folder`."""
+    source = open_policy(PolicySettings(**{"episodes": 6, **settings}), folder)
+    writer = DatasetWriter(folder, source.info)
+    paths = [writer.write(episode) for episode in source.episodes]
+    dataset = open_dataset(folder)
+    return [dataset[dataset.files.index(path)] for path in paths]
+
+
+def by_number(episodes: list[Episode]) -> dict[int, Episode]:
+    return {int(episode.source.rsplit(" ", 1)[1]): episode for episode in episodes}
+
+
+def test_probabilities_are_those_the_actions_were_drawn_with(tmp_path: Path, cartpole: str) -> None:
+    policy = load_policy(cartpole)
+    for episode in record(tmp_path, policy=cartpole, player="balancer"):
+        assert episode.probabilities_from == "recorded"
+        assert np.array_equal(episode.behaviour_probabilities, policy.probabilities(episode.observations[:-1]))
+        assert episode.player == "balancer"
+        assert (episode.terminated, episode.outcome, episode.metres) == (True, "terminated", None)
+        assert episode.seed is not None
+
+
+def test_greedy_games_have_certain_actions(tmp_path: Path, cartpole: str) -> None:
+    for episode in record(tmp_path, policy=cartpole, greedy=True):
+        assert np.array_equal(episode.behaviour_probabilities, np.eye(2, dtype=np.float32)[episode.actions])
+
+
+def test_a_seed_decides_the_games(tmp_path: Path, cartpole: str) -> None:
+    one = by_number(record(tmp_path / "one", policy=cartpole, seed=3, num_envs=1))
+    other = by_number(record(tmp_path / "other", policy=cartpole, seed=3, num_envs=4))
+    third = by_number(record(tmp_path / "third", policy=cartpole, seed=4))
+    assert list(one) == list(range(6))
+    for number, episode in one.items():
+        assert np.array_equal(episode.observations, other[number].observations)
+        assert not np.array_equal(episode.observations[0], third[number].observations[0])
+
+
+def test_recording_again_goes_on_with_the_next_games(tmp_path: Path, cartpole: str) -> None:
+    whole = by_number(record(tmp_path / "whole", policy=cartpole, episodes=9))
+    parts = tmp_path / "parts"
+    first = by_number(record(parts, policy=cartpole, episodes=4))
+    record(parts, policy=cartpole, episodes=2, greedy=True)  # other games, numbered apart
+    second = by_number(record(parts, policy=cartpole, episodes=5))
+    assert sorted(first) == [0, 1, 2, 3]
+    assert sorted(second) == [4, 5, 6, 7, 8]
+    for number, episode in {**first, **second}.items():
+        assert np.array_equal(episode.observations, whole[number].observations)
+
+
+def test_a_game_of_qwop_replays_exactly_from_its_keys(tmp_path: Path, runner: str) -> None:
+    for episode in record(tmp_path, policy=runner, episodes=3, max_idle_frames=20):
+        assert episode.keys is not None
+        frames = np.cumsum([len(keys) for keys in episode.keys])
+        played = replay(np.concatenate(episode.keys))
+        assert len(played.states) == frames[-1] + 1
+        assert np.array_equal(observe(played.states[frames]), episode.observations[1:])
+        assert played.states[-1, 0, 0] / 10 == episode.metres
+        assert played.events[frames, -1] == pytest.approx(episode.times[1:])
+        assert played.events[-1, 1] == (episode.outcome == "fell")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"policy": ""}, r"source\.policy is not set"),
+        ({"policy": "nothing.safetensors"}, r"nothing\.safetensors: no such file"),
+        ({"episodes": 0}, r"source\.episodes=0: expected at least 1"),
+        ({"num_envs": 0}, r"source\.num_envs=0: expected at least 1"),
+        ({"seed": -1}, r"source\.seed=-1: expected at least 0"),
+    ],
+)
+def test_bad_settings_are_refused(tmp_path: Path, cartpole: str, change: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        open_policy(PolicySettings(**{"policy": cartpole, **change}), tmp_path)
+
+
+def test_a_policy_of_an_environment_that_is_not_there_is_refused_at_once(tmp_path: Path) -> None:
+    path = saved_policy(tmp_path / "lost.safetensors", EnvironmentSpec("Nowhere-v0"), (4,), 2)
+    with pytest.raises(BadInput, match="Nowhere"):
+        open_policy(PolicySettings(policy=path), tmp_path)

@@ -1,0 +1,160 @@
+import os
+import signal
+import subprocess
+import sysconfig
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hydra import compose, initialize_config_module
+from qwop.conf.errors import BadInput
+from qwop.datasets import open_dataset
+from qwop.envs.spec import EnvironmentSpec
+from qwop.policies.files import save_policy
+from qwop.policies.networks import ActorCritic
+from qwop.policies.policy import Policy
+from qwop.recorder.main import SOURCES, run
+
+COMMAND = str(Path(sysconfig.get_path("scripts")) / "qwop-record")
+
+DEMOS = Path(__file__).parents[2].parent / "shared" / "demos"
+
+
+def record(*overrides: str) -> None:
+    """`qwop-record` without a process of its own."""
+    with initialize_config_module("qwop.conf", version_base="1.3"):
+        config = compose("record", overrides=list(overrides))
+    run(config)
+
+
+@pytest.fixture
+def demo(tmp_path: Path, make_demo: Callable[..., Any]) -> Path:
+    path = tmp_path / "demo.npz"
+    np.savez(path, **make_demo([((3, 4) * 10, 10.0, 6.0)] * 3))
+    return path
+
+
+@pytest.fixture(scope="module")
+def cartpole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    network = ActorCritic(4, 2, generator=torch.Generator().manual_seed(0))
+    path = tmp_path_factory.mktemp("policies") / "cartpole.safetensors"
+    return save_policy(path, Policy(network, EnvironmentSpec("CartPole-v1"), (4,)))
+
+
+def test_an_import_ends_with_the_summary_of_the_dataset(
+    demo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record("source=import", f"source.files=[{demo}]", "source.player=me", f"dataset={tmp_path / 'dataset'}")
+    out = capsys.readouterr().out
+    assert "demo.npz: a decision lasts 3.50 game frames" in out
+    assert out.index("a decision lasts") < out.index("fell 3")
+    assert [episode.player for episode in open_dataset(tmp_path / "dataset")] == ["me"] * 3
+
+
+def test_the_configuration_of_every_recording_is_kept(cartpole: Path, tmp_path: Path) -> None:
+    for episodes in (2, 3):
+        record(f"source.policy={cartpole}", f"source.episodes={episodes}", f"dataset={tmp_path / 'dataset'}")
+    kept = sorted((tmp_path / "dataset" / "recordings").glob("*.yaml"))
+    assert ["episodes: 2" in kept[0].read_text(), "episodes: 3" in kept[1].read_text(), len(kept)] == [True, True, 2]
+    assert len(open_dataset(tmp_path / "dataset")) == 5
+
+
+def test_every_source_has_its_configuration() -> None:
+    with initialize_config_module("qwop.conf", version_base="1.3"):
+        for kind in SOURCES:
+            assert compose("record", overrides=[f"source={kind}"]).source.kind == kind
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["source=import"], r"source\.files is empty"),
+        (["source=import", "source.files=demo.npz"], r"source\.files: "),
+        (["source=import", "source.files=[{demo}]", "source.epsilon=2"], r"source\.epsilon=2"),
+        (["source=import", "source.files=[{demo}]", "+source.speed=2"], r"source\.speed: no such setting"),
+        (["source=import", "source.files=[{demo}]", "source.epsilon=much"], r"source\.epsilon: "),
+        (["source.episodes=5"], r"source\.policy is not set"),
+        (["source.policy={demo}"], r"demo\.npz"),
+    ],
+)
+def test_bad_settings_write_nothing(demo: Path, tmp_path: Path, overrides: list[str], message: str) -> None:
+    with pytest.raises(BadInput, match=message) as caught:
+        record(*(override.format(demo=demo) for override in overrides), f"dataset={tmp_path / 'dataset'}")
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "dataset").exists()
+
+
+def test_a_dataset_of_other_settings_is_left_as_it_was(demo: Path, cartpole: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "dataset"
+    record("source=import", f"source.files=[{demo}]", f"dataset={folder}")
+    before = sorted(path.name for path in folder.rglob("*"))
+    with pytest.raises(BadInput, match="a dataset of other settings: environment is QWOP-v1, not CartPole-v1"):
+        record(f"source.policy={cartpole}", f"dataset={folder}")
+    assert sorted(path.name for path in folder.rglob("*")) == before
+
+
+def test_from_the_command_line_a_bad_file_is_one_line_and_exit_code_2(demo: Path, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.npz"
+    bad.write_text("some text\n")
+    files = f"source.files=[{demo},{bad}]"
+    done = subprocess.run([COMMAND, "source=import", files], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"qwop-record: {bad}: not an .npz file; expected a published recording (.npz of a stable-baselines expert)\n"
+    )
+    assert done.stdout == ""
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.npz", "demo.npz"]
+
+
+def started(cartpole: Path, folder: Path) -> "subprocess.Popen[str]":
+    """A recording of many games, once it has written some."""
+    overrides = [f"source.policy={cartpole}", "source.episodes=100000", "source.num_envs=4", f"dataset={folder}"]
+    process = subprocess.Popen([COMMAND, *overrides], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    for _ in range(600):
+        if len(list(folder.glob("episode-*.parquet"))) >= 20 or process.poll() is not None:
+            break
+        time.sleep(0.05)
+    assert process.poll() is None, process.communicate()
+    return process
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
+@pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
+def test_an_interrupted_recording_keeps_every_finished_game_and_can_go_on(
+    cartpole: Path, tmp_path: Path, how: signal.Signals, code: int
+) -> None:
+    process = started(cartpole, tmp_path)
+    process.send_signal(how)
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == code
+    assert "Traceback" not in err
+    episodes = list(open_dataset(tmp_path))
+    if how == signal.SIGINT:
+        assert f"stopped; the games that had ended are in {tmp_path}" in out
+        assert err.strip() == "qwop-record: interrupted"
+    numbers = sorted(int(episode.source.rsplit(" ", 1)[1]) for episode in episodes)
+    assert len(numbers) >= 20
+    assert numbers[-1] < len(numbers) + 4  # all but those of the 4 games under way
+
+    record(f"source.policy={cartpole}", "source.episodes=3", f"dataset={tmp_path}")
+    assert len(open_dataset(tmp_path)) == len(episodes) + 3
+
+
+@pytest.mark.skipif(not DEMOS.is_dir(), reason="the published recordings are not shared here (../shared/demos)")
+def test_the_four_files_of_kurodo_give_40_episodes(tmp_path: Path) -> None:
+    if len(list(DEMOS.glob("kuro_try[1-4].npz"))) != 4:
+        pytest.skip("not the four files that are known")
+    files = f"source.files=[{DEMOS}/kuro_try*.npz]"
+    record("source=import", files, "source.player=kurodo", f"dataset={tmp_path / 'kurodo'}")
+    dataset = open_dataset(tmp_path / "kurodo")
+    assert len(dataset) == 40
+    assert dataset.info.environment.settings == {"frames_per_step": 3, "reward": "shaped", "observation_lag": 1}
+    summary = dataset.summary()
+    assert summary.outcomes == {"finished": 31, "fell": 9}
+    assert summary.steps.sum() == 18049 - 40
+    # Half of the actions repeat the one before; the commonest is 22 % of all.
+    assert summary.action_counts.max() / summary.action_counts.sum() == pytest.approx(0.22, abs=0.005)
