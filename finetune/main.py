@@ -1,6 +1,7 @@
 """`qwop-finetune`: continues a policy by reinforcement learning, demonstrations mixed in and removed by a schedule."""
 
 import copy
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,28 +18,35 @@ from ..policies.policy import Policy
 from .assembly import RunSettings, build_trainer
 from .behaviour import BehaviourSettings
 from .checkpoint import checkpoints, load_checkpoint
+from .evaluation import EvaluationSettings
 from .learner import AcerSettings
+from .phase_results import PhaseResults
+from .report import write_report
 from .runlog import METRICS, RunLog
 from .schedule import Phase, parse_phases
 from .stability import StabilitySettings
 from .starting import find_start
 from .training import LoopSettings, Progress
 
+START = "start.safetensors"
+"""The policy that a run started from, kept with it."""
+
 MAY_DIFFER = ("resume", "out", "device", "threads", "hydra")
 """Settings that a resumed run need not share with the one that it goes on with."""
 
 
 def run(config: DictConfig) -> None:
-    """Find what to start from, run the schedule, leave policy, log, checkpoints and report in `out`."""
+    """Find what to start from, run the schedule, leave policy, checkpoints, log, evaluations and report in `out`."""
     console = Console()
     run_settings, device = read_settings(config), choose_device(str(config.device))
+    evaluation = settings(EvaluationSettings, config.evaluation, "evaluation")
     torch.set_num_threads(int(config.threads))
     out = Path(str(config.out))
     state = _require_resumable(config, out) if config.resume else None
     if state is None:
         _require_new(out)
     start = find_start(
-        policy=str(out / "start.safetensors") if state else config.policy,
+        policy=str(out / START) if state else config.policy,
         demonstrations=config.demonstrations,
         environment=None if state else config.environment,
         needs_demonstrations=any(phase.uses_demonstrations for phase in run_settings.phases),
@@ -47,18 +55,17 @@ def run(config: DictConfig) -> None:
     for note in start.notes:
         console.print(note, highlight=False, soft_wrap=True)
     trained = _copy_for_training(start.policy, config)
-    with progress_bar("decisions", console) as progress:
-        task = progress.add_task("starting", total=None)
+    results = PhaseResults(out, trained, evaluation)
+    with progress_bar("decisions", console) as bar, closing(RunLog(out)) as log:
+        task = bar.add_task("starting", total=None)
 
         def show(now: Progress) -> None:
-            progress.update(
-                task, description=_describe(now), completed=now.decisions, total=now.decisions + now.remaining
-            )
+            bar.update(task, description=_describe(now), completed=now.decisions, total=now.decisions + now.remaining)
 
         def phase_over(index: int, phase: Phase) -> None:
-            save_policy(out / "phases" / f"{index + 1}-{phase.name}.safetensors", trained)
+            bar.update(task, description=f"evaluating after {phase.name}")
+            bar.console.print(results.add(index, phase), highlight=False, soft_wrap=True)
 
-        log = RunLog(out, resume_at=state["decisions"] if state else None)
         trainer = build_trainer(
             trained,
             start.demonstrations,
@@ -71,13 +78,16 @@ def run(config: DictConfig) -> None:
         )
         if state is None:
             open_run_folder(config, out)
-            save_policy(out / "start.safetensors", start.policy)
+            save_policy(out / START, start.policy)
         else:
             trainer.set_state(state)
+        log.open(resume_at=state["decisions"] if state else None)
         trainer.run()
-        log.close()
     save_policy(out / "policy.safetensors", trained)
-    console.print(f"policy: {out / 'policy.safetensors'}", highlight=False, soft_wrap=True)
+    if (why_not := results.film_best()) is not None:
+        console.print(f"no film: {why_not}", highlight=False, soft_wrap=True)
+    report = write_report(out, f"qwop-finetune: {out}")
+    console.print(f"policy: {out / 'policy.safetensors'}\nreport: {report}", highlight=False, soft_wrap=True)
 
 
 def read_settings(config: DictConfig) -> RunSettings:

@@ -46,21 +46,27 @@ class RunLog:
     """Gathers episodes and diagnoses until `write` makes a row of them.
 
     A row is flat: `decisions`, `phase`, and numbers named `group/what`. The file is the record that the report is drawn
-    from; `resume_at` drops rows that a run wrote after the checkpoint that it goes on from.
+    from. Nothing is written before `open`.
     """
 
-    def __init__(self, folder: Path, resume_at: int | None = None) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        self._path = folder / METRICS
-        if resume_at is not None and self._path.exists():
-            kept = [row for row in read_metrics(folder) if row["decisions"] <= resume_at]
-            self._path.write_text("".join(json.dumps(row) + "\n" for row in kept))
-        self._board = SummaryWriter(str(folder / "tensorboard"), purge_step=resume_at)
-        self._file = self._path.open("a")
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._board: SummaryWriter | None = None
         self._episodes: list[EpisodeEnd] = []
         self._diagnoses: list[Diagnosis] = []
         self._sampled = np.zeros(len(SOURCES))
         self.stopwatch = Stopwatch()
+
+    def open(self, resume_at: int | None = None) -> None:
+        """Begin, or go on at so many decisions: later rows, written after the checkpoint, are dropped."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        path = self._folder / METRICS
+        if resume_at is not None and path.exists():
+            kept = [row for row in read_metrics(self._folder) if row["decisions"] <= resume_at]
+            path.write_text("".join(json.dumps(row) + "\n" for row in kept))
+        self._board = SummaryWriter(str(self._folder / "tensorboard"), purge_step=resume_at)
+        path.touch()
+        self.stopwatch.read()
 
     def episodes(self, ends: list[EpisodeEnd]) -> None:
         self._episodes += ends
@@ -72,7 +78,7 @@ class RunLog:
             self._diagnoses.append(diagnosis)
 
     def write(self, decisions: int, played: int, phase: str, more: dict[str, float]) -> dict[str, Any]:
-        """A row about what has been gathered since the last one, in which `played` decisions were made."""
+        """Write a row about what has been gathered since the last one, in which `played` decisions were made."""
         seconds, parts = self.stopwatch.read()
         row: dict[str, Any] = {"decisions": decisions, "phase": phase, **more}
         row["speed/decisions_per_second"] = played / seconds
@@ -82,16 +88,17 @@ class RunLog:
             shares = self._sampled / self._sampled.sum()
             row |= {f"sampled/{name}": float(share) for name, share in zip(SOURCES, shares, strict=True)}
         self._episodes, self._diagnoses, self._sampled = [], [], np.zeros(len(SOURCES))
-        self._file.write(json.dumps(row) + "\n")
-        self._file.flush()
+        assert self._board is not None
+        with (self._folder / METRICS).open("a") as file:
+            file.write(json.dumps(row) + "\n")
         for name, value in row.items():
             if isinstance(value, float):
                 self._board.add_scalar(name, value, decisions)
         return row
 
     def close(self) -> None:
-        self._file.close()
-        self._board.close()
+        if self._board is not None:
+            self._board.close()
 
 
 def read_metrics(folder: Path) -> list[dict[str, Any]]:

@@ -50,6 +50,8 @@ class Run:
         self.shares, self.phase_ends = [], []
         self.checkpoints = folder / "checkpoints"
         state = load_checkpoint(checkpoints(self.checkpoints)[-1]) if resume else None
+        log = RunLog(folder)
+        log.open(resume_at=state["decisions"] if state else None)
         self.trainer = Trainer(
             learner=self.learner,
             memory=self.memory,
@@ -59,7 +61,7 @@ class Run:
             collector=self.collector,
             settings=self.settings,
             generator=np.random.default_rng(seeds[1]),
-            log=RunLog(folder, resume_at=state["decisions"] if state else None),
+            log=log,
             folder=self.checkpoints,
             phase_over=lambda index, phase: self.phase_ends.append((index, phase.name, self.memory.shares())),
             progress=lambda progress: self.shares.append((progress.phase, self.memory.shares()["demonstrations"])),

@@ -1,0 +1,95 @@
+"""Line charts as SVG text, for a page that needs nothing but a browser."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+
+WIDTH, HEIGHT = 560, 250
+LEFT, RIGHT, TOP, BOTTOM = 56, 12, 30, 34
+COLOURS = ("#1f5fa8", "#c7522a", "#3c8d40", "#7b4fa3", "#a07d00", "#00808a", "#b03060", "#666666")
+
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Band:
+    """A stretch of the horizontal axis, shaded and named."""
+
+    start: float
+    end: float
+    name: str
+    shaded: bool
+
+
+def line_chart(
+    title: str, lines: Mapping[str, Sequence[Point]], bands: Sequence[Band], x_name: str, *, log: bool = False
+) -> str:
+    """An SVG of the lines by name, over the bands; nothing where no line has a point.
+
+    log: a logarithmic vertical axis, without the points that are not positive.
+    """
+    drawn = {
+        name: [(x, y) for x, y in points if math.isfinite(y) and (y > 0 or not log)] for name, points in lines.items()
+    }
+    drawn = {name: points for name, points in drawn.items() if points}
+    if not drawn:
+        return ""
+    xs = [x for points in drawn.values() for x, _ in points] + [
+        edge for band in bands for edge in (band.start, band.end)
+    ]
+    ys = [math.log10(y) if log else y for points in drawn.values() for _, y in points]
+    ticks = _log_ticks(min(ys), max(ys)) if log else _ticks(min(*ys, 0.0) if min(ys) > 0 else min(ys), max(ys))
+    low, high = min(ticks[0], min(ys)), max(ticks[-1], max(ys))
+    first, last = min(xs), max(xs) if max(xs) > min(xs) else min(xs) + 1
+
+    def across(x: float) -> float:
+        return LEFT + (x - first) / (last - first) * (WIDTH - LEFT - RIGHT)
+
+    def up(y: float) -> float:
+        return HEIGHT - BOTTOM - (y - low) / ((high - low) or 1) * (HEIGHT - TOP - BOTTOM)
+
+    parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">']
+    for band in bands:
+        x, width = across(band.start), across(band.end) - across(band.start)
+        parts.append(
+            f'<rect x="{x:.1f}" y="{TOP}" width="{width:.1f}" height="{HEIGHT - TOP - BOTTOM}" '
+            f'class="{"shaded" if band.shaded else "plain"}"><title>{escape(band.name)}</title></rect>'
+        )
+    parts.append(f'<text x="{LEFT}" y="16" class="title">{escape(title)}</text>')
+    for tick in ticks:
+        label = f"{10**tick:g}" if log else f"{tick:g}"
+        parts.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{up(tick):.1f}" y2="{up(tick):.1f}" class="grid"/>')
+        parts.append(f'<text x="{LEFT - 6}" y="{up(tick) + 4:.1f}" text-anchor="end">{label}</text>')
+    for tick in _ticks(first, last):
+        parts.append(f'<text x="{across(tick):.1f}" y="{HEIGHT - BOTTOM + 15}" text-anchor="middle">{tick:g}</text>')
+    parts.append(f'<text x="{WIDTH - RIGHT}" y="{HEIGHT - 4}" text-anchor="end">{escape(x_name)}</text>')
+    for colour, (name, points) in zip(_colours(len(drawn)), drawn.items(), strict=True):
+        path = " ".join(f"{across(x):.1f},{up(math.log10(y) if log else y):.1f}" for x, y in points)
+        parts.append(f'<polyline points="{path}" stroke="{colour}"><title>{escape(name)}</title></polyline>')
+    if len(drawn) > 1:
+        x = float(WIDTH - RIGHT)
+        for colour, name in reversed(list(zip(_colours(len(drawn)), drawn, strict=True))):
+            parts.append(f'<text x="{x:.0f}" y="16" text-anchor="end" style="fill:{colour}">{escape(name)}</text>')
+            x -= 7 * len(name) + 10
+    return "".join([*parts, "</svg>"])
+
+
+def _colours(count: int) -> list[str]:
+    return [COLOURS[i % len(COLOURS)] for i in range(count)]
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Round numbers over the range, about five of them."""
+    if high <= low:
+        high = low + (abs(low) or 1.0)
+    raw = (high - low) / 4
+    power = 10.0 ** math.floor(math.log10(raw))
+    step = next(power * one for one in (1, 2, 2.5, 5, 10) if power * one >= raw * 0.999)
+    return [round(i * step, 12) for i in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
+
+
+def _log_ticks(low: float, high: float) -> list[float]:
+    """Whole powers of ten over the range, not more than about six of them."""
+    first, last = math.floor(low), max(math.ceil(high), math.floor(low) + 1)
+    return [float(power) for power in range(first, last + 1, max(1, (last - first) // 5))]
