@@ -47,14 +47,15 @@ def find_files(patterns: Sequence[str]) -> list[Path]:
     """The files that paths and patterns ('demos/kuro_try*.npz') name, each once; BadInput where one names none."""
     if not patterns:
         raise BadInput("source.files is empty: name the recordings, such as 'source.files=[demos/kuro_try1.npz]'")
-    found: dict[Path, None] = {}
+    found: dict[Path, Path] = {}
     for pattern in patterns:
         path = Path(pattern)
         matches = [path] if path.exists() or not set(pattern) & set("*?[") else sorted(path.parent.glob(path.name))
         if not matches:
             raise BadInput(f"{pattern}: no file of such a name; {EXPECTED}")
-        found.update(dict.fromkeys(match.resolve() for match in matches))
-    return list(found)
+        for match in matches:
+            found.setdefault(match.resolve(), match)
+    return list(found.values())
 
 
 def read_recording(path: Path) -> Recording:
