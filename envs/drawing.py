@@ -1,6 +1,6 @@
 """A picture of any moment of a game (own drawing, nothing of the original's)."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 from .engine import layout as at
-from .figure import Canvas, draw_figure, draw_hurdle
+from .figure import HURDLE, RUNNER, Canvas, Shape, draw_shapes
 from .names import KEY_O, KEY_P, KEY_Q, KEY_W
 from .scenery import GROUND_Y, Scenery
 
@@ -42,8 +42,8 @@ class Drawing:
         image = self._scenery.draw(left, lift)
         origin = (left / self._scale, GROUND_Y - (self._scenery.ground + lift) / self._scale)
         self._shadow(image, torso_x, origin)
-        self._supersampled(image, state, state[[at.HURDLE_BASE, at.HURDLE_TOP]], origin, draw_hurdle)
-        self._supersampled(image, state, state[: at.HURDLE_BASE], origin, draw_figure)
+        self._supersampled(image, state, state[at.HURDLE_BASE :], origin, HURDLE)
+        self._supersampled(image, state, state[: at.HURDLE_BASE], origin, RUNNER)
         self._panel(image, metres, seconds, keys)
         return np.asarray(image)
 
@@ -53,7 +53,7 @@ class Drawing:
         state: NDArray[np.float64],
         rows: NDArray[np.float64],
         origin: tuple[float, float],
-        draw: Callable[[Canvas, NDArray[np.float64]], None],
+        shapes: Sequence[Shape],
     ) -> None:
         """Draw the bodies of `rows` smoothly: on an enlarged copy of where they are, which is then shrunk back."""
         low = np.floor((rows[:, :2].min(axis=0) - _REACH - origin) * self._scale).astype(int)
@@ -65,7 +65,7 @@ class Drawing:
         patch = image.crop((left, top, right, bottom))
         patch = patch.resize((patch.width * _SUPERSAMPLING, patch.height * _SUPERSAMPLING), Image.Resampling.NEAREST)
         corner = (origin[0] + left / self._scale, origin[1] + top / self._scale)
-        draw(Canvas(ImageDraw.Draw(patch), corner, self._scale * _SUPERSAMPLING), state)
+        draw_shapes(Canvas(ImageDraw.Draw(patch), corner, self._scale * _SUPERSAMPLING), shapes, state)
         image.paste(patch.reduce(_SUPERSAMPLING), (left, top))
 
     def _shadow(self, image: Image.Image, torso_x: float, origin: tuple[float, float]) -> None:

@@ -1,4 +1,7 @@
-"""The runner and the hurdle, from a state table, as filled shapes."""
+"""The runner and the hurdle as filled shapes, each fixed to a body.
+
+Data, so that whoever draws (pictures and films here, the recorder's page in a browser) draws the same figure.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +11,7 @@ from numpy.typing import NDArray
 from PIL import ImageDraw
 
 from .engine import layout as at
-from .engine.bodies import ANCHOR_A, HALF_HEIGHT, HALF_WIDTH, JOINT_A
+from .engine.bodies import ANCHOR_A, ANCHOR_B, HALF_HEIGHT, HALF_WIDTH, JOINT_A
 
 Colour = tuple[int, int, int]
 Points = NDArray[np.float64]
@@ -22,7 +25,17 @@ HAIR, HAIR_EDGE, BAND = (74, 46, 30), (48, 29, 20), (230, 62, 52)
 EYE, MOUTH = (42, 30, 26), (150, 62, 52)
 WOOD, WOOD_EDGE, BAR, BAR_STRIPE = (222, 226, 232), (120, 128, 142), (250, 250, 250), (222, 64, 54)
 EDGE = 0.13
-"""Width of the dark edge round every shape, units."""
+"""Half the width of the dark edge round a shape, units."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A polygon in a body's own coordinates: points float64 [n, 2], units about its centre. edge: None for no edge."""
+
+    body: int
+    points: Points
+    fill: Colour
+    edge: Colour | None = None
 
 
 @dataclass(frozen=True)
@@ -33,71 +46,34 @@ class Canvas:
     origin: tuple[float, float]
     scale: float
 
-    def polygon(self, points: Points, fill: Colour) -> None:
-        self.draw.polygon(((points - self.origin) * self.scale).ravel().tolist(), fill=fill)
 
-    def disc(self, centre: Points, radius: float, fill: Colour) -> None:
-        x, y = ((centre - self.origin) * self.scale).tolist()
-        r = radius * self.scale
-        self.draw.ellipse((x - r, y - r, x + r, y + r), fill=fill)
-
-    def outlined(self, points: Points, fill: Colour, edge: Colour) -> None:
-        """A polygon with an edge of width EDGE around it."""
-        pixels = ((points - self.origin) * self.scale).ravel().tolist()
-        width = max(round(2 * EDGE * self.scale), 1)
-        self.draw.line([*pixels, *pixels[:4]], fill=edge, width=width, joint="curve")
-        self.draw.polygon(pixels, fill=fill)
+def draw_shapes(canvas: Canvas, shapes: Sequence[Shape], state: NDArray[np.float64]) -> None:
+    """The shapes, first to last, where a state [14, 6] has their bodies."""
+    rotations = [_rotation(angle) for angle in state[:, 2]]
+    width = max(round(2 * EDGE * canvas.scale), 1)
+    for shape in shapes:
+        world = shape.points @ rotations[shape.body] + state[shape.body, :2]
+        pixels = ((world - canvas.origin) * canvas.scale).ravel().tolist()
+        if shape.edge is not None:
+            canvas.draw.line([*pixels, *pixels[:4]], fill=shape.edge, width=width, joint="curve")
+        canvas.draw.polygon(pixels, fill=shape.fill)
 
 
-class Body:
-    """One row of a state table as a frame of reference."""
-
-    def __init__(self, row: NDArray[np.float64]) -> None:
-        self.centre = row[:2]
-        cosine, sine = np.cos(row[2]), np.sin(row[2])
-        self.rotation = np.array([[cosine, sine], [-sine, cosine]])  # for row vectors
-
-    def world(self, points: Sequence[tuple[float, float]] | Sequence[float] | Points) -> Points:
-        placed: Points = np.asarray(points, dtype=np.float64) @ self.rotation + self.centre
-        return placed
+def _rotation(angle: float) -> Points:
+    """For row vectors."""
+    cosine, sine = np.cos(angle), np.sin(angle)
+    return np.array([[cosine, sine], [-sine, cosine]])
 
 
-def draw_figure(canvas: Canvas, state: NDArray[np.float64]) -> None:
-    """The runner of a state [14, 6], seen from his right: far limbs, trunk and head, near limbs."""
-    bodies = [Body(row) for row in state]
-    pivots = np.stack([bodies[JOINT_A[joint]].world(ANCHOR_A[joint]) for joint in range(at.JOINTS)])
-    _arm(canvas, pivots[at.LEFT_SHOULDER], pivots[at.LEFT_ELBOW], bodies[at.LEFT_FOREARM].world([1.75, 0.0]), far=True)
-    _leg(canvas, pivots[[at.LEFT_HIP, at.LEFT_KNEE, at.LEFT_ANKLE]], bodies[at.LEFT_FOOT], far=True)
-    _head(canvas, bodies[at.HEAD], pivots[at.NECK])
-    _trunk(canvas, bodies[at.TORSO])
-    _leg(canvas, pivots[[at.RIGHT_HIP, at.RIGHT_KNEE, at.RIGHT_ANKLE]], bodies[at.RIGHT_FOOT], far=False)
-    _arm(
-        canvas,
-        pivots[at.RIGHT_SHOULDER],
-        pivots[at.RIGHT_ELBOW],
-        bodies[at.RIGHT_FOREARM].world([-2.225, 0.0]),
-        far=False,
-    )
-
-
-def draw_hurdle(canvas: Canvas, state: NDArray[np.float64]) -> None:
-    base, top = Body(state[at.HURDLE_BASE]), Body(state[at.HURDLE_TOP])
-    w, h = HALF_WIDTH[at.HURDLE_BASE], HALF_HEIGHT[at.HURDLE_BASE]
-    canvas.outlined(base.world(_box(-w, -h, w, h)), WOOD, WOOD_EDGE)
-    w, h = HALF_WIDTH[at.HURDLE_TOP], HALF_HEIGHT[at.HURDLE_TOP]
-    canvas.outlined(top.world(_box(-0.2, -h, 0.2, h)), WOOD, WOOD_EDGE)
-    canvas.outlined(top.world(_box(-w, -h, w, -h + 1.5)), BAR, WOOD_EDGE)
-    canvas.polygon(top.world(_box(-w, -h + 0.45, w, -h + 1.05)), BAR_STRIPE)
-
-
-def _box(left: float, top: float, right: float, bottom: float) -> list[tuple[float, float]]:
-    return [(left, top), (right, top), (right, bottom), (left, bottom)]
+def _place(joint: int, body: int) -> Points:
+    """A joint's pivot in the coordinates of one of its bodies."""
+    return np.array(ANCHOR_A[joint] if JOINT_A[joint] == body else ANCHOR_B[joint])
 
 
 def _limb(start: Points, end: Points, profile: Sequence[tuple[float, float, float]]) -> Points:
     """A tapered shape along a bone: (place along it, half width before it, behind it), with rounded ends."""
     along = end - start
-    length = max(float(np.hypot(*along)), 1e-6)
+    length = float(np.hypot(*along))
     along = along / length
     across = np.array([-along[1], along[0]])
     places = np.array([place for place, _, _ in profile])[:, None] * (length * along) + start
@@ -110,77 +86,130 @@ def _limb(start: Points, end: Points, profile: Sequence[tuple[float, float, floa
     return np.concatenate([before, cap_end, behind[::-1], cap_start])
 
 
-def _arm(canvas: Canvas, shoulder: Points, elbow: Points, hand: Points, far: bool) -> None:
+def _disc(centre: Points, radius: float) -> Points:
+    turn = np.linspace(0, 2 * np.pi, 17)[:-1]
+    disc: Points = centre + radius * np.stack([np.cos(turn), np.sin(turn)], axis=1)
+    return disc
+
+
+def _box(left: float, top: float, right: float, bottom: float) -> Points:
+    return np.array([(left, top), (right, top), (right, bottom), (left, bottom)])
+
+
+def _arm(upper: int, lower: int, shoulder: int, elbow: int, hand: tuple[float, float], far: bool) -> list[Shape]:
     skin = SKIN_FAR if far else SKIN
-    upper = _limb(shoulder, elbow, ((0, 0.62, 0.62), (0.45, 0.6, 0.56), (1, 0.44, 0.44)))
-    lower = _limb(elbow, hand, ((0, 0.44, 0.44), (0.3, 0.5, 0.46), (0.85, 0.3, 0.3)))
-    fist = hand - 0.1 * (hand - elbow)
-    canvas.disc(fist, 0.5 + EDGE, SKIN_EDGE)
-    canvas.outlined(lower, skin, SKIN_EDGE)
-    canvas.disc(fist, 0.5, skin)
-    canvas.outlined(upper, skin, SKIN_EDGE)
-    canvas.polygon(_limb(elbow, hand, ((0, 0.44, 0.44), (0.3, 0.5, 0.46), (0.6, 0.4, 0.38))), skin)
+    arm = _limb(_place(shoulder, upper), _place(elbow, upper), ((0, 0.62, 0.62), (0.45, 0.6, 0.56), (1, 0.44, 0.44)))
+    bend, end = _place(elbow, lower), np.array(hand)
+    forearm = ((0, 0.44, 0.44), (0.3, 0.5, 0.46), (0.85, 0.3, 0.3))
+    fist = end + 0.1 * (bend - end)
+    return [
+        Shape(lower, _disc(fist, 0.5), skin, SKIN_EDGE),
+        Shape(lower, _limb(bend, end, forearm), skin, SKIN_EDGE),
+        Shape(lower, _disc(fist, 0.5), skin),
+        Shape(upper, arm, skin, SKIN_EDGE),
+        # Over the upper arm's edge, so that the elbow is one piece.
+        Shape(lower, _limb(bend, end, (*forearm[:2], (0.6, 0.4, 0.38))), skin),
+    ]
 
 
-def _leg(canvas: Canvas, joints: Points, foot: Body, far: bool) -> None:
-    hip, knee, ankle = joints
-    skin, sock = (SKIN_FAR, SOCK_FAR) if far else (SKIN, SOCK)
+def _leg(thigh: int, calf: int, foot: int, hip: int, knee: int, ankle: int, far: bool) -> list[Shape]:
+    skin, sock, shorts = (SKIN_FAR, SOCK_FAR, SHORTS_FAR) if far else (SKIN, SOCK, SHORTS)
+    top, bend = _place(hip, thigh), _place(knee, thigh)
+    shin, end = _place(knee, calf), _place(ankle, calf)
     calf_profile = ((0, 0.66, 0.62), (0.3, 0.62, 0.82), (0.6, 0.5, 0.62), (1, 0.42, 0.42))
-    calf = _limb(knee, ankle, calf_profile)
-    thigh = _limb(hip + 0.25 * (knee - hip), knee, ((0, 0.95, 0.95), (0.3, 0.98, 0.96), (1, 0.68, 0.64)))
-    _shoe(canvas, foot, far)
-    canvas.outlined(calf, skin, SKIN_EDGE)
-    canvas.polygon(_limb(knee + 0.8 * (ankle - knee), ankle, ((0, 0.47, 0.47), (1, 0.43, 0.43))), sock)
-    canvas.outlined(thigh, skin, SKIN_EDGE)
-    canvas.polygon(_limb(knee, ankle, ((0, 0.66, 0.62), (0.25, 0.6, 0.76))), skin)
-    shorts, edge = (SHORTS_FAR if far else SHORTS), SHORTS_EDGE
-    canvas.outlined(
-        _limb(hip, hip + 0.42 * (knee - hip), ((0, 1.16, 1.16), (0.5, 1.2, 1.2), (1, 1.2, 1.2)))[:-7], shorts, edge
-    )
+    return [
+        *_shoe(foot, far),
+        Shape(calf, _limb(shin, end, calf_profile), skin, SKIN_EDGE),
+        Shape(calf, _limb(shin + 0.8 * (end - shin), end, ((0, 0.47, 0.47), (1, 0.43, 0.43))), sock),
+        Shape(
+            thigh,
+            _limb(top + 0.25 * (bend - top), bend, ((0, 0.95, 0.95), (0.3, 0.98, 0.96), (1, 0.68, 0.64))),
+            skin,
+            SKIN_EDGE,
+        ),
+        Shape(calf, _limb(shin, end, ((0, 0.66, 0.62), (0.25, 0.6, 0.76))), skin),
+        Shape(
+            thigh,
+            _limb(top, top + 0.42 * (bend - top), ((0, 1.16, 1.16), (0.5, 1.2, 1.2), (1, 1.2, 1.2)))[:-7],
+            shorts,
+            SHORTS_EDGE,
+        ),
+    ]
 
 
-def _shoe(canvas: Canvas, foot: Body, far: bool) -> None:
-    shape = [
+def _shoe(foot: int, far: bool) -> list[Shape]:
+    upper = [
         (-1.32, 0.5), (-1.36, 0.05), (-1.2, -0.5), (-0.95, -0.82), (-0.2, -0.82), (0.1, -0.42),
         (0.75, -0.16), (1.2, 0.08), (1.4, 0.36), (1.36, 0.62), (-1.2, 0.62),
     ]  # fmt: skip
-    canvas.outlined(foot.world(shape), SHOE_FAR if far else SHOE, SHOE_EDGE)
-    canvas.polygon(foot.world(_box(-1.3, 0.46, 1.38, 0.68)), SOLE)
-    for place in (-0.05, 0.28, 0.6):
-        canvas.polygon(foot.world(_box(place, -0.3 + place * 0.5, place + 0.13, 0.0 + place * 0.3)), SOLE)
+    laces = [_box(place, -0.3 + place * 0.5, place + 0.13, place * 0.3) for place in (-0.05, 0.28, 0.6)]
+    return [
+        Shape(foot, np.array(upper), SHOE_FAR if far else SHOE, SHOE_EDGE),
+        *(Shape(foot, points, SOLE) for points in (_box(-1.3, 0.46, 1.38, 0.68), *laces)),
+    ]
 
 
-def _trunk(canvas: Canvas, torso: Body) -> None:
+def _trunk() -> list[Shape]:
     """The torso lies along its own x: hips at −2.2, shoulders at 2, back at −y."""
     shorts = [(-2.9, -1.0), (-2.95, 0.4), (-2.5, 0.98), (-1.1, 1.0), (-0.9, -1.2), (-2.4, -1.34)]
-    canvas.outlined(torso.world(shorts), SHORTS, SHORTS_EDGE)
     shirt = [
         (-1.35, -1.22), (-1.4, 0.98), (-0.2, 1.1), (0.9, 1.32), (1.9, 1.24), (2.6, 0.86), (2.95, 0.3), (2.95, -0.3),
         (2.7, -0.95), (2.1, -1.42), (1.0, -1.5), (-0.2, -1.28),
     ]  # fmt: skip
-    canvas.outlined(torso.world(shirt), SHIRT, SHIRT_EDGE)
-    canvas.polygon(torso.world([(-0.2, -1.26), (-0.2, 1.08), (0.25, 1.18), (0.25, -1.34)]), STRIPE)
+    stripe = [(-0.2, -1.26), (-0.2, 1.08), (0.25, 1.18), (0.25, -1.34)]
+    return [
+        Shape(at.TORSO, np.array(shorts), SHORTS, SHORTS_EDGE),
+        Shape(at.TORSO, np.array(shirt), SHIRT, SHIRT_EDGE),
+        Shape(at.TORSO, np.array(stripe), STRIPE),
+    ]
 
 
-def _head(canvas: Canvas, head: Body, neck: Points) -> None:
-    chin = head.world([-0.05, 0.75])
-    throat = neck + 0.35 * (neck - chin)
-    canvas.outlined(_limb(chin, throat, ((0, 0.55, 0.55), (1, 0.62, 0.62))), SKIN, SKIN_EDGE)
+def _head() -> list[Shape]:
+    neck, chin = _place(at.NECK, at.HEAD), np.array([-0.05, 0.75])
     turn = np.linspace(0, 2 * np.pi, 33)[:-1]
     skull = np.stack([1.08 * np.cos(turn), 1.25 * np.sin(turn) - 0.1], axis=1)
     skull[:, 0] += np.where(skull[:, 1] > 0.2, 0.12 * skull[:, 1], 0)
-    canvas.outlined(head.world(skull), SKIN, SKIN_EDGE)
     nose = [(0.98, -0.12), (1.42, 0.34), (1.3, 0.44), (0.96, 0.42)]
-    canvas.outlined(head.world(nose), SKIN, SKIN_EDGE)
-    canvas.polygon(head.world([(0.5, -0.2), *nose, (0.5, 0.5)]), SKIN)
     hair = [
         (0.98, -0.72), (0.6, -0.78), (0.1, -0.62), (-0.25, -0.3), (-0.3, 0.2), (-0.55, 0.62), (-0.98, 0.5), (-1.2, 0.0),
         (-1.22, -0.6), (-1.0, -1.1), (-0.5, -1.5), (0.15, -1.62), (0.75, -1.42), (1.08, -1.02),
     ]  # fmt: skip
-    canvas.outlined(head.world(hair), HAIR, HAIR_EDGE)
-    canvas.polygon(head.world([(1.08, -0.78), (-1.16, -0.42), (-1.2, -0.78), (1.02, -1.1)]), BAND)
-    canvas.outlined(
-        head.world([(-0.42, -0.1), (-0.12, -0.16), (-0.06, 0.12), (-0.26, 0.34), (-0.46, 0.2)]), SKIN, SKIN_EDGE
-    )
-    canvas.disc(head.world([0.62, -0.2]), 0.15, EYE)
-    canvas.polygon(head.world([(0.5, 0.72), (0.95, 0.66), (0.92, 0.78), (0.52, 0.82)]), MOUTH)
+    band = [(1.08, -0.78), (-1.16, -0.42), (-1.2, -0.78), (1.02, -1.1)]
+    ear = [(-0.42, -0.1), (-0.12, -0.16), (-0.06, 0.12), (-0.26, 0.34), (-0.46, 0.2)]
+    mouth = [(0.5, 0.72), (0.95, 0.66), (0.92, 0.78), (0.52, 0.82)]
+    shapes: list[tuple[Sequence[tuple[float, float]] | Points, Colour, Colour | None]] = [
+        (_limb(chin, neck + 0.35 * (neck - chin), ((0, 0.55, 0.55), (1, 0.62, 0.62))), SKIN, SKIN_EDGE),
+        (skull, SKIN, SKIN_EDGE),
+        (nose, SKIN, SKIN_EDGE),
+        ([(0.5, -0.2), *nose, (0.5, 0.5)], SKIN, None),
+        (hair, HAIR, HAIR_EDGE),
+        (band, BAND, None),
+        (ear, SKIN, SKIN_EDGE),
+        (_disc(np.array([0.62, -0.2]), 0.15), EYE, None),
+        (mouth, MOUTH, None),
+    ]
+    return [Shape(at.HEAD, np.array(points), fill, edge) for points, fill, edge in shapes]
+
+
+def _hurdle() -> list[Shape]:
+    base_w, base_h = float(HALF_WIDTH[at.HURDLE_BASE]), float(HALF_HEIGHT[at.HURDLE_BASE])
+    w, h = float(HALF_WIDTH[at.HURDLE_TOP]), float(HALF_HEIGHT[at.HURDLE_TOP])
+    return [
+        Shape(at.HURDLE_BASE, _box(-base_w, -base_h, base_w, base_h), WOOD, WOOD_EDGE),
+        Shape(at.HURDLE_TOP, _box(-0.2, -h, 0.2, h), WOOD, WOOD_EDGE),
+        Shape(at.HURDLE_TOP, _box(-w, -h, w, -h + 1.5), BAR, WOOD_EDGE),
+        Shape(at.HURDLE_TOP, _box(-w, -h + 0.45, w, -h + 1.05), BAR_STRIPE),
+    ]
+
+
+RUNNER = (
+    *_arm(at.LEFT_ARM, at.LEFT_FOREARM, at.LEFT_SHOULDER, at.LEFT_ELBOW, (1.75, 0.0), far=True),
+    *_leg(at.LEFT_THIGH, at.LEFT_CALF, at.LEFT_FOOT, at.LEFT_HIP, at.LEFT_KNEE, at.LEFT_ANKLE, far=True),
+    *_head(),
+    *_trunk(),
+    *_leg(at.RIGHT_THIGH, at.RIGHT_CALF, at.RIGHT_FOOT, at.RIGHT_HIP, at.RIGHT_KNEE, at.RIGHT_ANKLE, far=False),
+    *_arm(at.RIGHT_ARM, at.RIGHT_FOREARM, at.RIGHT_SHOULDER, at.RIGHT_ELBOW, (-2.225, 0.0), far=False),
+)
+"""The runner seen from his right, the farthest shape first."""
+
+HURDLE = tuple(_hurdle())
