@@ -24,6 +24,12 @@ def smoothed(actions: NDArray[np.integer], count: int, epsilon: float) -> NDArra
     return probabilities
 
 
+def floored(probabilities: NDArray[np.float32], floor: float) -> NDArray[np.float32]:
+    """(1 − A·floor)·π + floor, float32 [n, A]: still sums to 1, and no action has less than the floor."""
+    mixed: NDArray[np.float32] = np.float32(1 - probabilities.shape[1] * floor) * probabilities + np.float32(floor)
+    return mixed
+
+
 def smoothed_name(epsilon: float) -> str:
     """What `probabilities_from` says of `smoothed` probabilities: 'smoothed(0.05)'."""
     return f"smoothed({epsilon:g})"

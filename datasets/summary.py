@@ -54,7 +54,9 @@ class Summary:
         if len(known):
             table.add_row("metres", _spread(known, ".1f"))
         if self._is_qwop:  # other environments have no clock
-            table.add_row("game time", f"{self.seconds.sum() / 60:.1f} min; {_spread(self.seconds, '.1f')} s an episode")
+            table.add_row(
+                "game time", f"{self.seconds.sum() / 60:.1f} min; {_spread(self.seconds, '.1f')} s an episode"
+            )
         table.add_row("actions", self._actions())
         table.add_row("players", _counts(self.players))
         table.add_row("probabilities", _counts(self.probabilities_from))

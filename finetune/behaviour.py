@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..conf.errors import BadInput
-from ..datasets.behaviour import require_epsilon, smoothed
+from ..datasets.behaviour import floored, require_epsilon, smoothed
 from .demonstrations import Demonstrations
 from .sequences import DEMONSTRATIONS, Sequences
 
@@ -81,12 +81,6 @@ class Behaviour:
         if self._settings.mode != "current_at_sampling":
             return batch
         return _replaced(batch, np.flatnonzero(batch.source == DEMONSTRATIONS), current)
-
-
-def floored(probabilities: NDArray[np.float32], floor: float) -> NDArray[np.float32]:
-    """(1 − A·floor)·π + floor, float32 [n, A]: still sums to 1, and no action has less than the floor."""
-    mixed: NDArray[np.float32] = np.float32(1 - probabilities.shape[1] * floor) * probabilities + np.float32(floor)
-    return mixed
 
 
 def _replaced(sequences: Sequences, which: NDArray[np.int64], current: Probabilities) -> Sequences:

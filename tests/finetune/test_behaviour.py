@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 from qwop.conf.errors import BadInput
-from qwop.finetune.behaviour import Behaviour, BehaviourSettings, floored
+from qwop.datasets.behaviour import floored
+from qwop.finetune.behaviour import Behaviour, BehaviourSettings
 from qwop.finetune.demonstrations import Demonstrations
 from qwop.finetune.sequences import DEMONSTRATIONS, LIVE, interleave
 
