@@ -1,0 +1,22 @@
+import pytest
+from qwop.conf.errors import BadInput
+from qwop.datasets import embedded, embedded_dataset, open_dataset
+
+
+def test_the_embedded_demonstrations_are_exact_and_replayable() -> None:
+    try:
+        folder = embedded_dataset()
+    except BadInput:
+        pytest.skip("this checkout has no embedded demonstrations")
+    summary = open_dataset(folder).summary()
+    assert summary.info.environment.id == "QWOP-v1"
+    assert set(summary.probabilities_from) == {"recorded"}
+    assert summary.replayable == summary.episodes > 0
+
+
+def test_an_installation_without_them_says_so(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    monkeypatch.setattr(embedded, "__file__", str(tmp_path_factory.mktemp("package") / "embedded.py"))
+    with pytest.raises(BadInput, match="the embedded demonstrations are missing"):
+        embedded_dataset()
