@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
+from .backdrop import GROUND_Y
 from .engine import layout as at
 from .figure import HURDLE, RUNNER, Canvas, Shape, draw_shapes
 from .names import KEY_O, KEY_P, KEY_Q, KEY_W
-from .scenery import GROUND_Y, Scenery
+from .scenery import Scenery
 
 _RUNNER_AT = 0.42
 """Where the torso is in the picture, of its width."""
