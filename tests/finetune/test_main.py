@@ -1,0 +1,148 @@
+"""The command as a person uses it."""
+
+import json
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from qwop.datasets.schema import DatasetInfo
+from qwop.datasets.writer import DatasetWriter
+from qwop.envs.spec import EnvironmentSpec
+from qwop.finetune.main import main
+from qwop.policies.files import load_policy, save_policy
+from qwop.policies.networks import ActorCritic
+from qwop.policies.policy import Policy
+
+CARTPOLE = EnvironmentSpec("CartPole-v1")
+
+SMALL = (
+    "+schedule=kurodo",
+    "schedule.scale=0.001",
+    "loop.num_envs=4",
+    "loop.capacity=32",
+    "loop.start=8",
+    "loop.log_every=160",
+    "loop.checkpoint_every=1000",
+    "evaluation.episodes=4",
+)
+
+
+@pytest.fixture
+def finetune(monkeypatch, capsys):
+    """Runs the command in this process, from a folder; its exit code, and what it said on either stream."""
+
+    def call(*arguments, folder):
+        monkeypatch.chdir(folder)
+        monkeypatch.setattr(sys, "argv", ["qwop-finetune", *arguments])
+        try:
+            main()
+            code = 0
+        except SystemExit as exit_:
+            code = exit_.code
+        said = capsys.readouterr()
+        return SimpleNamespace(returncode=code, stdout=said.out, stderr=said.err)
+
+    return call
+
+
+@pytest.fixture
+def workplace(tmp_path, make_episode):
+    """A policy for CartPole, demonstrations of it, and demonstrations of something else."""
+    network = ActorCritic(4, 2, (16,), torch.Generator().manual_seed(0))
+    save_policy(tmp_path / "policy.safetensors", Policy(network, CARTPOLE, (4,)))
+    writer = DatasetWriter(tmp_path / "demos", DatasetInfo(CARTPOLE, (4,), 2))
+    for length in (30, 25):
+        writer.write(make_episode(length, actions=2, shape=(4,)))
+    other = DatasetInfo(EnvironmentSpec("CartPole-v1", {"max_episode_steps": 50}), (4,), 2)
+    DatasetWriter(tmp_path / "other", other).write(make_episode(9, actions=2, shape=(4,)))
+    return tmp_path
+
+
+def test_a_run_leaves_policy_log_evaluations_checkpoints_and_a_report(finetune, workplace):
+    done = finetune("policy=policy.safetensors", "demonstrations=demos", *SMALL, "out=run", folder=workplace)
+    assert done.returncode == 0, done.stderr
+    run = workplace / "run"
+    trained = load_policy(run / "policy.safetensors")
+    assert trained.environment == CARTPOLE
+    assert trained.training["command"] == "qwop-finetune"
+    assert len(list((run / "checkpoints").iterdir())) == 2
+    assert {path.name for path in (run / "phases").iterdir()} == {
+        f"{name}.{kind}" for name in ("1-alone", "2-mixed", "3-alone_again") for kind in ("safetensors", "json")
+    }
+    evaluation = json.loads((run / "phases" / "3-alone_again.json").read_text())
+    assert evaluation["episodes"] == 4
+    rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    assert [rows[i]["memory/demonstrations"] > 0 for i in (0, -1)] == [False, False]
+    assert any(row["memory/demonstrations"] == 0.5 for row in rows)
+    page = (run / "report.html").read_text()
+    assert "share in memory" in page
+    assert "alone_again" in page
+    assert "http" not in page.replace("http://www.w3.org", "")  # nothing is fetched
+    assert list((run / "tensorboard").iterdir())
+
+    again = finetune("policy=policy.safetensors", "demonstrations=demos", *SMALL, "out=run", folder=workplace)
+    assert again.returncode == 2
+    assert "holds a run already" in again.stderr
+    resumed = finetune(
+        "policy=policy.safetensors", "demonstrations=demos", *SMALL, "out=run", "resume=true", folder=workplace
+    )
+    assert resumed.returncode == 0, resumed.stderr
+    same = load_policy(run / "policy.safetensors").network.state_dict()
+    for name, weights in trained.network.state_dict().items():
+        assert torch.equal(weights, same[name])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["policy=nowhere.safetensors", "demonstrations=demos"], "nowhere.safetensors"),
+        (["policy=policy.safetensors", "demonstrations=nowhere"], "nowhere"),
+        (["policy=policy.safetensors", "demonstrations=other"], "max_episode_steps"),
+        (["policy=wide.safetensors", "demonstrations=demos"], "observation_shape is"),
+        (["policy=policy.safetensors", "demonstrations=demos", "behaviour.mode=guessed"], "behaviour.mode=guessed"),
+        (["policy=policy.safetensors", "demonstrations=demos", "loop.capacity=7"], "loop.capacity=7"),
+        (["policy=policy.safetensors", "demonstrations=demos", "+algorithm.lr=1"], "algorithm.lr"),
+        (["policy=policy.safetensors", "demonstrations=demos", "device=abacus"], "device=abacus"),
+        (["policy=policy.safetensors", "demonstrations=demos", "schedule.phases.mixed.hours=few"], "mixed.hours=few"),
+        (["policy=policy.safetensors", "demonstrations=demos", "resume=true"], "no checkpoint"),
+        (["policy=policy.safetensors", "environment=CartPole-v1"], "environment=CartPole-v1"),
+    ],
+)
+def test_bad_input_is_one_line_and_writes_nothing(finetune, workplace, arguments, message):
+    save_policy(workplace / "wide.safetensors", Policy(ActorCritic(5, 2, (16,)), CARTPOLE, (5,)))
+    refused = finetune(*SMALL, *arguments, "out=run", folder=workplace)
+    assert refused.returncode == 2
+    assert message in refused.stderr
+    assert len(refused.stderr.strip().splitlines()) == 1
+    assert not (workplace / "run").exists()
+
+
+def test_a_schedule_is_asked_for(finetune, workplace):
+    refused = finetune("policy=policy.safetensors", "demonstrations=demos", folder=workplace)
+    assert refused.returncode == 2
+    assert "+schedule=kurodo" in refused.stderr
+
+
+def test_a_resumed_run_with_other_settings_is_refused(finetune, workplace):
+    arguments = ("policy=policy.safetensors", "demonstrations=demos", *SMALL, "out=run")
+    assert finetune(*arguments, folder=workplace).returncode == 0
+    refused = finetune(*arguments, "resume=true", "seed=1", folder=workplace)
+    assert refused.returncode == 2
+    assert "seed: 0, not 1" in refused.stderr
+
+
+def test_a_new_policy_can_be_trained_in_any_environment(finetune, workplace):
+    done = finetune(
+        "policy=scratch",
+        "environment=CartPole-v1",
+        *SMALL[1:],
+        "+schedule=alone",
+        "evaluation.episodes=0",
+        "out=run",
+        folder=workplace,
+    )
+    assert done.returncode == 0, done.stderr
+    policy = load_policy(workplace / "run" / "policy.safetensors")
+    assert policy.probabilities(np.zeros((1, 4), dtype=np.float32)).shape == (1, 2)
