@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .engine.features import FEATURES, observe_all
+from .engine.features import FEATURES, bent_knees, observe_all
+from .engine.features import observe_start as _observe_start
 
 
 def observe(states: ArrayLike) -> NDArray[np.float32]:
@@ -12,9 +13,30 @@ def observe(states: ArrayLike) -> NDArray[np.float32]:
     A body is its angle, velocity and position, x relative to the torso's; a joint is `angle_b - angle_a -
     reference_angle`. Radians, and units of the game (10 to a metre, y downwards).
     """
+    rows, shape = _rows(states)
+    out = np.empty((len(rows), FEATURES), dtype=np.float32)
+    observe_all(rows, out)
+    return out.reshape(*shape, FEATURES)
+
+
+def observe_start() -> NDArray[np.float32]:
+    """The runner where a reset makes him, float32 [71]: what an observer that lags by a frame sees first."""
+    out = np.empty(FEATURES, dtype=np.float32)
+    _observe_start(out)
+    return out
+
+
+def bent_knee(states: ArrayLike) -> NDArray[np.float64]:
+    """The smaller of the two knees' angles, float64 [...] of states [..., 14, 6], radians, as rewards take it."""
+    rows, shape = _rows(states)
+    out = np.empty(len(rows))
+    bent_knees(rows, out)
+    return out.reshape(shape)
+
+
+def _rows(states: ArrayLike) -> tuple[NDArray[np.float64], tuple[int, ...]]:
+    """The states as rows [n, 84], and the shape that they had before their own two dimensions."""
     table = np.asarray(states, dtype=np.float64)
     if table.shape[-2:] != (14, 6):
         raise ValueError(f"states of shape {list(table.shape)}, expected [..., 14, 6]")
-    out = np.empty((*table.shape[:-2], FEATURES), dtype=np.float32)
-    observe_all(np.ascontiguousarray(table.reshape(-1, 84)), out.reshape(-1, FEATURES))
-    return out
+    return np.ascontiguousarray(table.reshape(-1, 84)), table.shape[:-2]

@@ -17,6 +17,15 @@ FRAMES_A_SECOND = 30
 
 OUTCOMES = np.array(["running", "finished", "fell", "stopped"], dtype=object)
 
+
+def outcome_of(events: NDArray[np.float64]) -> str:
+    """How a game stands whose last events, float64 [6], these are; 'running' while it has not ended."""
+    _, _, _, landed, ended, _ = events.tolist()
+    if not ended:
+        return "running"
+    return "finished" if landed and events[0] >= batch.FINISH_SCORE else "fell"
+
+
 OBSERVATION_SPACE = gymnasium.spaces.Box(-np.inf, np.inf, (FEATURES,), np.float32)
 
 

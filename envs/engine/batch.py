@@ -21,6 +21,9 @@ COUNTERS = 8
 
 RUNNING, FINISHED, FELL, STOPPED = range(4)
 
+FINISH_SCORE = 100.0
+"""Metres that a game must have scored when the jump lands, to be finished."""
+
 # Entries of `task` (int64).
 TASK_FRAMES, TASK_REWARD, TASK_LAG, TASK_LIMIT = range(4)
 
@@ -102,7 +105,7 @@ def play_decision(reals, integers, counters, numbers, observation, keys, frames,
     counters[OUTCOME] = RUNNING
     if reals[at.ENDED] != 0.0:
         counters[TERMINATED] = 1
-        counters[OUTCOME] = FINISHED if reals[at.LANDED] != 0.0 and reals[at.SCORE] >= 100.0 else FELL
+        counters[OUTCOME] = FINISHED if reals[at.LANDED] != 0.0 and reals[at.SCORE] >= FINISH_SCORE else FELL
     elif counters[FRAMES] >= task[TASK_LIMIT]:
         counters[TRUNCATED] = 1
         counters[OUTCOME] = STOPPED

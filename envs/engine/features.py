@@ -58,6 +58,13 @@ def observe_all(states, out):
 
 
 @compiled
+def bent_knees(states, out):
+    """The smaller knee angle of every row: float64 [n, 84] into float64 [n]."""
+    for row in range(states.shape[0]):
+        out[row] = min(joint_angle(states[row], at.LEFT_KNEE), joint_angle(states[row], at.RIGHT_KNEE))
+
+
+@compiled
 def observe_start(out):
     """The 71 numbers of the runner where a reset makes him, before the frame that it plays."""
     state = np.zeros(6 * at.MOVING)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from qwop.envs import replay
 from qwop.envs.names import BODIES, FEATURES, OBSERVED_JOINTS
-from qwop.envs.observations import observe
+from qwop.envs.observations import bent_knee, observe
 from qwop.envs.qwop_env import QWOPEnv
 
 SHARED = Path(__file__).parents[2] / "../shared"
@@ -85,3 +85,12 @@ def test_the_vector_of_environments_sees_the_same() -> None:
     vector = gymnasium.make_vec("QWOP-v1", num_envs=2)
     observations, _ = vector.reset(seed=0)
     np.testing.assert_array_equal(observations, observe(np.stack([replay([]).states[0]] * 2)))
+
+
+def test_the_bent_knee_is_the_smaller_of_two() -> None:
+    states = replay(np.full(30, 6, np.uint8)).states
+    seen = observe(states)
+    knees = [seen[:, FEATURES.index(f"joint.{side}Knee")] for side in ("left", "right")]
+    np.testing.assert_allclose(bent_knee(states), np.minimum(*knees), atol=1e-6)
+    assert (knees[0] < knees[1]).any()
+    assert (knees[0] > knees[1]).any()

@@ -1,0 +1,104 @@
+"""A person's keys, frame by frame, as an episode."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from qwop.envs import replay
+from qwop.envs.names import ACTION_KEYS, ACTIONS
+from qwop.envs.qwop_env import QWOPEnv
+from qwop.recorder.person import decision_action, effective_action, episode_of, person_info
+
+INFO = person_info(frames_per_step=3, reward="shaped", observation_lag=0)
+WHO: dict[str, Any] = {"player": "me", "source": "test", "epsilon": 0.05}
+
+HELD = st.lists(st.tuples(st.integers(0, 15), st.integers(1, 20)), min_size=1, max_size=15)
+
+
+def frames_of(held: list[tuple[int, int]]) -> Any:
+    return np.repeat([keys for keys, _ in held], [frames for _, frames in held]).astype(np.uint8)
+
+
+@given(held=HELD, frames=st.integers(1, 5), lag=st.integers(0, 1), reward=st.sampled_from(["speed", "shaped"]))
+@settings(max_examples=30, deadline=None)
+def test_an_episode_replays_exactly_and_is_what_the_environment_tells(
+    held: list[tuple[int, int]], frames: int, lag: int, reward: str
+) -> None:
+    keys = frames_of(held)
+    info = person_info(frames, reward, lag)
+    episode = episode_of(keys, info, **WHO)
+    assert episode.keys is not None
+    game, again = replay(keys), replay(np.concatenate(episode.keys))
+    np.testing.assert_array_equal(game.states, again.states)
+
+    env = QWOPEnv(frames_per_step=frames, reward=reward, observation_lag=lag)
+    seen, _ = env.reset()
+    np.testing.assert_array_equal(episode.observations[0], seen)
+    for step, pressed in enumerate(episode.keys):
+        for key in pressed:
+            seen, *_, info_of_step = env.advance(int(key))
+        np.testing.assert_array_equal(episode.observations[step + 1], seen)
+        assert episode.times[step + 1] == info_of_step["clock"]
+    assert episode.outcome == {"running": "stopped"}.get(info_of_step["outcome"], info_of_step["outcome"])
+    assert episode.metres == info_of_step["distance"]
+
+
+@given(held=st.lists(st.tuples(st.sampled_from(range(11)), st.integers(1, 6)), min_size=1, max_size=12))
+@settings(max_examples=20, deadline=None)
+def test_keys_held_for_whole_decisions_are_those_actions_and_rewards(held: list[tuple[int, int]]) -> None:
+    actions = np.repeat([action for action, _ in held], [steps for _, steps in held])
+    env = QWOPEnv(frames_per_step=3, reward="shaped")
+    env.reset()
+    rewards = []
+    for action in actions:
+        _, reward, terminated, _, _ = env.step(action)
+        rewards.append(reward)
+        if terminated:
+            break
+    episode = episode_of(np.repeat(ACTION_KEYS[actions], 3), INFO, **WHO)
+    np.testing.assert_array_equal(episode.actions, actions[: len(rewards)])
+    np.testing.assert_array_equal(episode.rewards, np.float32(rewards))
+
+
+def test_every_combination_does_what_its_action_does() -> None:
+    """From anywhere in a game: all 16 combinations of keys, and the action that stands for them."""
+    opening = frames_of([(5, 9), (10, 9), (6, 5)])
+    for keys in range(16):
+        stands_for = ACTION_KEYS[effective_action(keys)]
+        one = replay(np.append(opening, np.full(12, keys, np.uint8)))
+        two = replay(np.append(opening, np.full(12, stands_for, np.uint8)))
+        np.testing.assert_array_equal(one.states, two.states)
+
+
+def test_combinations_that_are_actions_keep_their_names() -> None:
+    for name, keys in (("qw", 3), ("op", 12), ("none", 0), ("wp", 10)):
+        assert ACTIONS[effective_action(keys)] == name
+
+
+def test_a_decision_is_the_action_of_most_of_its_frames_and_of_equals_the_latest() -> None:
+    def name(*keys: int) -> str:
+        return ACTIONS[decision_action(np.array(keys, np.uint8))]
+
+    assert name(0, 5, 5) == "qo"
+    assert name(5, 5, 10) == "qo"
+    assert name(5, 10) == "wp"
+    assert name(1, 2, 4) == "o"
+
+
+def test_endings_are_told_apart() -> None:
+    fell = episode_of(frames_of([(9, 300)]), INFO, **WHO)
+    assert (fell.outcome, fell.terminated, fell.truncated) == ("fell", True, False)
+    assert sum(map(len, fell.keys or ())) < 300
+    left = episode_of(frames_of([(1, 10)]), INFO, **WHO)
+    assert (left.outcome, left.terminated, left.truncated) == ("stopped", False, False)
+    limit = episode_of(frames_of([(1, 10)]), INFO, stopped_by_limit=True, **WHO)
+    assert (limit.outcome, limit.terminated, limit.truncated) == ("stopped", False, True)
+
+
+def test_the_last_decision_may_be_short() -> None:
+    episode = episode_of(frames_of([(1, 7)]), INFO, **WHO)
+    assert [len(keys) for keys in episode.keys or ()] == [3, 3, 1]
+    assert episode.probabilities_from == "smoothed(0.05)"
+    assert episode.behaviour_probabilities[0, 3] == pytest.approx(0.95 + 0.05 / 11)
