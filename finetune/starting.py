@@ -15,6 +15,7 @@ from ..envs.spec import EnvironmentSpec
 from ..policies.files import load_policy
 from ..policies.networks import ActorCritic
 from ..policies.policy import Policy
+from ..pretrain.clone import clone
 
 SCRATCH = "scratch"
 
@@ -56,7 +57,9 @@ def find_start(
     elif policy is not None:
         start = load_policy(policy)
     else:
-        raise NotImplementedError
+        assert dataset is not None
+        notes.append(f"policy: a clone of {dataset.folder}, made now")
+        start = _clone(dataset, seed)
     if dataset is not None:
         _require_same(start, policy or "the clone", dataset)
     return Start(start, dataset, tuple(notes))
@@ -79,6 +82,12 @@ def _new_policy(environment: str | None, dataset: Dataset | None, seed: int) -> 
     if shape is None or actions is None:
         raise BadInput(f"environment={environment}: expected one with discrete actions and arrays to observe")
     return Policy(ActorCritic(math.prod(shape), int(actions), generator=generator), spec, shape)
+
+
+def _clone(dataset: Dataset, seed: int) -> Policy:
+    if len(dataset) < 2:
+        raise BadInput(f"{dataset.folder}: one episode, but cloning holds some out; record more, or give a policy")
+    return clone(list(dataset), dataset.info, seed=seed).policy
 
 
 def _require_same(policy: Policy, name: str, dataset: Dataset) -> None:
