@@ -1,0 +1,111 @@
+"""What demonstrations in replay are worth: none, never removed, removed on schedule; and the five μ modes.
+
+    python benchmarks/demonstrations_in_replay.py --policy runs/clone/policy.safetensors --demonstrations data/kurodo \\
+        --scale 1 --seeds 5 --out runs/demonstrations_in_replay
+
+Every run is a plain `qwop-finetune` (printed, so that one can be repeated alone) with the phases of `kurodo`; all that
+differs is which phases use demonstrations, and their μ. A run that has its last evaluation already is not repeated, so
+the command can be stopped and started. Ends with a table: after each phase, means over the seeds with the 95 % interval
+of Student's t.
+"""
+
+import argparse
+import json
+import shlex
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+T_975 = {2: 12.71, 3: 4.30, 4: 3.18, 5: 2.78, 6: 2.57, 7: 2.45, 8: 2.36, 9: 2.31, 10: 2.26}
+"""Student's t for 95 %, by the number of seeds."""
+
+REMOVED = "kurodo (current)"
+
+VARIANTS = {
+    "no demonstrations": ["schedule.phases.mixed.demonstrations=0"],
+    "never removed": ["+schedule.phases.alone_again.demonstrations=1"],
+    REMOVED: [],
+    "kurodo, recorded": ["behaviour.mode=recorded"],
+    "kurodo, current_at_sampling": ["behaviour.mode=current_at_sampling"],
+    "kurodo, smoothed": ["behaviour.mode=smoothed"],
+    "kurodo, cloned": ["behaviour.mode=cloned"],
+}
+
+PHASES = ("1-alone", "2-mixed", "3-alone_again")
+
+FIGURES = {
+    "finishes": "finished of 100",
+    "median_seconds": "median s",
+    "best_seconds": "best s",
+    "mean_metres": "metres",
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--policy", required=True)
+    parser.add_argument("--demonstrations", required=True)
+    parser.add_argument("--scale", type=float, default=1.0)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--only", nargs="*", choices=list(VARIANTS), default=list(VARIANTS))
+    parser.add_argument("--out", type=Path, default=Path("runs/demonstrations_in_replay"))
+    parser.add_argument("more", nargs="*", help="settings of qwop-finetune for all runs")
+    asked = parser.parse_args()
+    common = [f"policy={asked.policy}", f"demonstrations={asked.demonstrations}", "+schedule=kurodo"]
+    common += [f"schedule.scale={asked.scale}", *asked.more]
+    for seed in range(asked.seeds):
+        for variant in asked.only:
+            train(folder_of(asked.out, variant, seed), [*common, f"seed={seed}", *VARIANTS[variant]])
+            table = markdown(asked.out, asked.only, seed + 1)
+            (asked.out / "table.md").write_text(table)
+    print(table)
+
+
+def train(folder: Path, settings: list[str]) -> None:
+    """One run, unless it has been done; its wall time goes into `seconds.txt`."""
+    if (folder / "seconds.txt").exists():
+        return
+    command = ["qwop-finetune", *settings, f"out={folder}", *(["resume=true"] if has_checkpoint(folder) else [])]
+    print(shlex.join(command), flush=True)
+    start = time.perf_counter()
+    subprocess.run(command, check=True, stdout=sys.stderr)
+    (folder / "seconds.txt").write_text(f"{time.perf_counter() - start:.1f}\n")
+
+
+def has_checkpoint(folder: Path) -> bool:
+    return any((folder / "checkpoints").glob("*.pt"))
+
+
+def folder_of(out: Path, variant: str, seed: int) -> Path:
+    name = "".join(letter if letter.isalnum() else "-" for letter in variant).replace("--", "-").strip("-")
+    return out / f"{name}-{seed}"
+
+
+def markdown(out: Path, variants: list[str], seeds: int) -> str:
+    """The table of all runs that have been done."""
+    lines = ["| variant | seeds | after | " + " | ".join(FIGURES.values()) + " |", "|" + "---|" * (3 + len(FIGURES))]
+    for variant in variants:
+        for phase in PHASES:
+            files = [folder_of(out, variant, seed) / "phases" / f"{phase}.json" for seed in range(seeds)]
+            found = [json.loads(path.read_text()) for path in files if path.exists()]
+            if found:
+                figures = [interval([one[key] for one in found if one[key] is not None]) for key in FIGURES]
+                lines.append(f"| {variant} | {len(found)} | {phase} | " + " | ".join(figures) + " |")
+    seconds = [float(path.read_text()) for path in sorted(out.glob("*/seconds.txt"))]
+    return "\n".join(lines) + f"\n\nWall time of a run: median {statistics.median(seconds):.0f} s.\n"
+
+
+def interval(values: list[float]) -> str:
+    """Mean ± half the 95 % interval."""
+    if not values:
+        return "–"
+    if len(values) not in T_975:
+        return f"{statistics.fmean(values):.1f}"
+    half = T_975[len(values)] * statistics.stdev(values) / len(values) ** 0.5
+    return f"{statistics.fmean(values):.1f} ± {half:.1f}"
+
+
+if __name__ == "__main__":
+    main()
