@@ -1,8 +1,11 @@
 """ACER with discrete actions (Wang et al. 2017, "Sample Efficient Actor-Critic with Experience Replay"), as formulas.
 
 Symbols are the paper's: π the policy, μ the behaviour policy, ρ = π/μ, c the truncation of importance weights,
-Qret the Retrace target, φ the statistics of π that the trust region lives in, δ its size. Here φ is the probability
-vector π(·|s) itself, as in stable-baselines, so that ∂KL/∂φ = −π_avg/π.
+Qret the Retrace target, φ the statistics of π that the trust region lives in, δ its size.
+
+φ is a choice. As in stable-baselines it can be the probability vector π(·|s) itself, with ∂KL/∂φ = −π_avg/π; or the
+logits, with ∂KL/∂φ = π − π_avg. The two agree on what to forbid, not on what to do instead: an action that is all but
+impossible has a gradient of order 1/π(a) as a probability, and what the projection takes off it lands on the others.
 
 Everything here is a target or a gradient with respect to φ: no result is meant to carry a gradient to the parameters.
 """
@@ -93,6 +96,16 @@ def entropy_gradient(pi: Tensor, epsilon: float = EPSILON) -> Tensor:
 def kl_gradient(pi: Tensor, pi_average: Tensor, epsilon: float = EPSILON) -> Tensor:
     """k = ∂KL[π_avg ‖ φ]/∂φ = −π_avg/φ [..., A], at φ = π."""
     return -pi_average / (pi + epsilon)
+
+
+def logit_gradient(pi: Tensor, g: Tensor) -> Tensor:
+    """(∂π/∂logits)ᵀ g = π(a)·(g(a) − Σ_b π(b) g(b)), [..., A]: a gradient with respect to π, to the logits instead."""
+    return pi * (g - (pi * g).sum(-1, keepdim=True))
+
+
+def kl_logit_gradient(pi: Tensor, pi_average: Tensor) -> Tensor:
+    """k = ∂KL[π_avg ‖ π]/∂logits = π − π_avg [..., A]."""
+    return pi - pi_average
 
 
 def trust_region(g: Tensor, k: Tensor, delta: float, epsilon: float = EPSILON) -> Tensor:

@@ -16,6 +16,7 @@ from . import acer
 from .rmsprop_tf import RMSpropTF
 from .sequences import SOURCES, Sequences
 
+TRUST_REGIONS = ("probabilities", "logits")
 PRECISIONS = ("float32", "bfloat16")
 
 
@@ -36,6 +37,7 @@ class AcerSettings:
     gamma_rate: float = 9.0
     truncation: float = 10.0
     delta: float = 1.0
+    trust_region: str = "probabilities"
     alpha: float = 0.99
     q_coefficient: float = 0.5
     entropy_coefficient: float = 0.001
@@ -47,6 +49,8 @@ class AcerSettings:
     precision: str = "float32"
 
     def __post_init__(self) -> None:
+        if self.trust_region not in TRUST_REGIONS:
+            raise BadInput(f"algorithm.trust_region={self.trust_region}: expected {' or '.join(TRUST_REGIONS)}")
         if self.precision not in PRECISIONS:
             raise BadInput(f"algorithm.precision={self.precision}: expected {' or '.join(PRECISIONS)}")
 
@@ -106,10 +110,10 @@ class AcerLearner:
         observations = self._tensor(batch.observations).flatten(0, 1).flatten(1)
 
         logits, q = (output.view(n, k + 1, -1) for output in self._outputs(self.network, observations))
-        phi = torch.softmax(logits, dim=-1)
+        probabilities = torch.softmax(logits, dim=-1)
         with torch.no_grad():
-            values = (phi * q).sum(-1)
-            pi, q_now = phi[:, :-1].detach(), q[:, :-1].detach()
+            values = (probabilities * q).sum(-1)
+            pi, q_now = probabilities[:, :-1].detach(), q[:, :-1].detach()
             index = actions.unsqueeze(-1)
             rho = acer.importance_weights(pi, mu).gather(-1, index).squeeze(-1)
             q_ret = acer.retrace(
@@ -129,8 +133,14 @@ class AcerLearner:
                 pi_average = torch.softmax(average_logits, dim=-1).view(n, k, -1)
                 g = acer.policy_gradient(pi, mu, actions, q_now, values[:, :-1], q_ret, self.settings.truncation)
                 g += self.settings.entropy_coefficient * acer.entropy_gradient(pi)
-                z = acer.trust_region(g, acer.kl_gradient(pi, pi_average), self.settings.delta)
+                in_logits = self.settings.trust_region == "logits"
+                if in_logits:
+                    g, direction = acer.logit_gradient(pi, g), acer.kl_logit_gradient(pi, pi_average)
+                else:
+                    direction = acer.kl_gradient(pi, pi_average)
+                z = acer.trust_region(g, direction, self.settings.delta)
             # The gradient of this sum is (∂φ/∂θ)ᵀ(−z*/N).
+            phi = logits if in_logits else probabilities
             loss = loss - (z * phi[:, :-1]).sum() / (n * k)
             if imitation:
                 shown = self._tensor(batch.source == SOURCES.index("demonstrations"))

@@ -67,8 +67,7 @@ def test_policy_gradient_truncates_and_corrects():
     assert acer.importance_weights(pi, mu, 0.0).tolist() == pytest.approx([25, 1 / 3, 2.5])
     g = acer.policy_gradient(pi, mu, tensor(0), q, value, tensor(4.0), c=10.0, epsilon=0.0)
     assert g.tolist() == pytest.approx([45.58, 0, 0], abs=1e-4)
-    # Through the softmax: (diag(π) − ππᵀ)g.
-    assert (pi * (g - (pi * g).sum())).tolist() == pytest.approx([11.395, -6.837, -4.558], abs=1e-4)
+    assert acer.logit_gradient(pi, g).tolist() == pytest.approx([11.395, -6.837, -4.558], abs=1e-4)
 
 
 @given(st.integers(0, 2**31))
@@ -126,6 +125,23 @@ def test_the_kl_gradient_is_the_derivative_of_the_divergence():
     phi = tensor([0.5, 0.3, 0.2], dtype=torch.float64, requires_grad=True)
     (expected,) = torch.autograd.grad((average * (average / phi).log()).sum(), phi)
     assert torch.allclose(acer.kl_gradient(phi.detach(), average, epsilon=0.0), expected)
+
+
+def test_the_kl_gradient_in_logits_is_the_derivative_too():
+    average = tensor([0.4, 0.4, 0.2], dtype=torch.float64)
+    logits = tensor([0.3, -0.2, 1.0], dtype=torch.float64, requires_grad=True)
+    pi = logits.softmax(-1)
+    (expected,) = torch.autograd.grad((average * (average / pi).log()).sum(), logits)
+    assert torch.allclose(acer.kl_logit_gradient(pi.detach(), average), expected)
+
+
+def test_an_all_but_impossible_action_leaves_the_likely_ones_alone_in_logits_but_not_in_probabilities():
+    pi, average = tensor([0.6, 0.4 - 1e-5, 1e-5]), tensor([0.5, 0.5 - 1e-5, 1e-5])
+    g = tensor([0.0, 0.0, -1.0 / 1e-5])  # the gain of an unlikely action that went badly
+    in_logits = acer.trust_region(acer.logit_gradient(pi, g), acer.kl_logit_gradient(pi, average), delta=1.0)
+    in_probabilities = acer.logit_gradient(pi, acer.trust_region(g, acer.kl_gradient(pi, average), delta=1.0))
+    assert in_logits.abs().max() < 1.1
+    assert in_probabilities.abs().max() > 1000
 
 
 def test_the_entropy_bonus_pushes_the_logits_up_the_entropy():

@@ -3,6 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from qwop.conf.errors import BadInput
 from qwop.finetune.learner import AcerLearner, AcerSettings
 from qwop.finetune.sequences import DEMONSTRATIONS, interleave
 from qwop.policies.networks import ActorCritic
@@ -76,8 +77,9 @@ def test_imitation_acts_on_demonstrations_alone(batch):
         assert torch.equal(*weights) is not expected
 
 
-def test_it_learns_which_action_pays(make_sequences):
-    one = learner(learning_rate=0.02, gamma=0.0)
+@pytest.mark.parametrize("space", ["probabilities", "logits"])
+def test_it_learns_which_action_pays(make_sequences, space):
+    one = learner(learning_rate=0.02, gamma=0.0, trust_region=space)
     generator = np.random.default_rng(0)
     for _ in range(400):
         raw = make_sequences(16)
@@ -133,3 +135,17 @@ def test_its_state_goes_on_to_the_bit(batch):
         assert torch.equal(weights, parameters(other.network)[name])
     for name, weights in parameters(one.average).items():
         assert torch.equal(weights, parameters(other.average)[name])
+
+
+def test_half_precision_learns_nearly_the_same(batch):
+    one, other = learner(hidden=(32, 16)), learner(hidden=(32, 16), precision="bfloat16")
+    for each in (one, other):
+        each.update(batch)
+    for name, weights in parameters(one.network).items():
+        assert torch.allclose(weights, parameters(other.network)[name], atol=2e-4)
+
+
+@pytest.mark.parametrize("wrong", [{"precision": "float8"}, {"trust_region": "sphere"}])
+def test_settings_that_cannot_be_used_are_refused(wrong):
+    with pytest.raises(BadInput, match=next(iter(wrong))):
+        AcerSettings(**wrong)
