@@ -12,3 +12,5 @@ gymnasium.register(
     entry_point="qwop.envs.qwop_env:QWOPEnv",
     vector_entry_point="qwop.envs.qwop_vector:QWOPVectorEnv",
 )
+
+gymnasium.register("QWOPOriginal-v1", entry_point="qwop.envs.original.env:QWOPOriginalEnv")

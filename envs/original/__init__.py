@@ -1,0 +1,1 @@
+"""The original game in its own page, in Chrome or Chromium: read, driven frame by frame, or left to run."""

@@ -1,0 +1,73 @@
+"""Chrome or Chromium under Selenium."""
+
+import os
+import shutil
+import sys
+from typing import Any
+
+from ...conf.errors import BadInput
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+
+# WebGL without a graphics card.
+_FLAGS = ("--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
+
+
+def open_browser(headless: bool = True, binary: str | None = None) -> Any:
+    """A Selenium driver of a new browser, with a profile of its own. `binary`: which; else the first on the path, else
+    where Selenium finds one. BadInput, saying what is missing, where there is none.
+    """
+    try:
+        from selenium import webdriver
+        from selenium.common.exceptions import WebDriverException
+        from selenium.webdriver.chrome.service import Service
+    except ImportError:
+        raise BadInput(
+            "the original game needs Selenium, which is not installed: pip install 'qwop[browser]'"
+        ) from None
+    found = binary or next(filter(None, map(shutil.which, BROWSERS)), None)
+    if binary and not shutil.which(binary):
+        raise BadInput(
+            f"original.browser={binary}: no such program; expected Chrome or Chromium, or null to look for it"
+        )
+    if not headless and _no_display():
+        raise BadInput(
+            "a browser to be seen needs a display, and there is none (DISPLAY is not set); run it on a desktop"
+        )
+    options = webdriver.ChromeOptions()
+    if found:
+        options.binary_location = found
+    for flag in _flags(headless):
+        options.add_argument(flag)
+    # A session of its own, so that Ctrl-C in the terminal is ours to answer and the browser lives until it is closed.
+    service = Service(shutil.which("chromedriver"), popen_kw={"start_new_session": True})
+    try:
+        return webdriver.Chrome(options=options, service=service)
+    except (WebDriverException, OSError) as error:
+        raise BadInput(
+            f"no Chrome or Chromium could be started ({first_line(error)}); install one (Debian: apt install chromium "
+            "chromium-driver), or name it: original.browser=/path/to/chrome"
+        ) from None
+
+
+def first_line(error: Exception) -> str:
+    """What Selenium says, without its stack and its advice."""
+    text = getattr(error, "msg", None) or str(error)
+    return text.strip().splitlines()[0].rstrip(".") if text.strip() else type(error).__name__
+
+
+def _flags(headless: bool) -> list[str]:
+    flags = ["--no-first-run", "--disable-background-networking", "--disable-sync", "--disable-component-update"]
+    if headless:
+        flags += ["--headless=new", "--mute-audio", "--window-size=800,600", *_FLAGS]
+    else:
+        # A game goes on while another window covers this one.
+        flags += ["--disable-backgrounding-occluded-windows", "--disable-renderer-backgrounding"]
+        flags += ["--window-size=800,700", "--ignore-gpu-blocklist", "--enable-unsafe-swiftshader"]
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        flags.append("--no-sandbox")  # Chromium's sandbox refuses to run as root
+    return flags
+
+
+def _no_display() -> bool:
+    return sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

@@ -1,0 +1,215 @@
+"""The original game in a browser: its frames, by hand or at its own pace."""
+
+import base64
+import json
+import time
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...conf.errors import BadInput
+from ..names import BODIES, EVENT_COLUMNS, OBSERVED_JOINTS
+from .address import address_of
+from .browser import first_line, open_browser
+
+_STATE = len(BODIES) * 6
+_EVENTS = len(EVENT_COLUMNS)
+_ROW = _STATE + _EVENTS + len(OBSERVED_JOINTS)
+
+_OPENING = 60.0
+"""Seconds that an address may take to answer with all of its page."""
+
+
+@dataclass(frozen=True)
+class PageSettings:
+    """url or folder: where the page is (one of the two). headless: without a window. live: the page keeps its own pace.
+    fresh_page: load the page anew for every game. browser: the program; null looks for it. timeout: seconds that the
+    page, once there, may take to load its game.
+    """
+
+    url: str | None = None
+    folder: str | None = None
+    headless: bool = True
+    live: bool = False
+    fresh_page: bool = False
+    browser: str | None = None
+    timeout: float = 60.0
+
+
+@dataclass(frozen=True)
+class Frames:
+    """Frames of the page. states: float64 [n, 14, 6] and events: float64 [n, 6], as `Replay` has them; joints: float64
+    [n, 11], the angles of `names.OBSERVED_JOINTS`, radians.
+    """
+
+    states: NDArray[np.float64]
+    events: NDArray[np.float64]
+    joints: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+
+@dataclass(frozen=True)
+class PersonsGame:
+    """A game that a person ended: the keys of each frame, uint8 [n], and its n + 1 frames."""
+
+    keys: NDArray[np.uint8]
+    frames: Frames
+
+
+class PageGone(BadInput):
+    """The browser was closed, or does not answer any more."""
+
+
+class OriginalPage:
+    """A browser on the page of the original game. Close it, or use it as a context.
+
+    Every game begins in the same state to the bit, that of the first reset after the page has loaded (`reset="a"` of
+    `qwop.envs.replay`). A later reset by the page itself would give its contacts another order, so from the second
+    game on the world of the first reset is put back, or the page loaded anew (`fresh_page`).
+
+    BadInput where there is no browser, no answer, or no game on the page.
+    """
+
+    def __init__(self, settings: PageSettings) -> None:
+        self.settings = settings
+        with ExitStack() as opened:
+            self.address = opened.enter_context(address_of(settings.url, settings.folder))
+            self._driver = open_browser(settings.headless, settings.browser)
+            opened.callback(self._driver.quit)
+            names = json.dumps({"bodies": BODIES, "joints": OBSERVED_JOINTS})
+            adapter = files(__package__).joinpath("adapter.js").read_text(encoding="utf-8")
+            self._driver.execute_cdp_cmd(
+                "Page.addScriptToEvaluateOnNewDocument", {"source": f"({adapter.rstrip().rstrip(';')})({names})"}
+            )
+            self._load()
+            self._close = weakref.finalize(self, opened.pop_all().close)
+        self._games = 0
+
+    def new_game(self) -> Frames:
+        """The game's frame 0, the state after its reset."""
+        if self._games == 0 or self.settings.fresh_page:
+            if self._games:
+                self._load()
+            self._click()
+            self._call("setMode", "paced" if self.settings.live else "hand")
+            # Nothing has to be drawn for nobody, and drawing takes longer than playing.
+            self._call("hold", self.settings.headless and not self.settings.live)
+        self._games += 1
+        return _frames(self._call("newGame"))
+
+    def play(self, keys: Sequence[int] | NDArray[np.uint8]) -> Frames:
+        """Frames with these keys down (Q = 1, W = 2, O = 4, P = 8), one a frame, up to the game's end."""
+        pressed = np.asarray(keys).tolist()
+        if not self.settings.live:
+            return _frames(self._call("play", pressed))
+        self._driver.set_script_timeout(30 + len(pressed))
+        script = "window.qwopAdapter.playPaced(arguments[0], arguments[1])"
+        with self._present():
+            return _frames(self._driver.execute_async_script(script, pressed))
+
+    def let_a_person_play(self) -> None:
+        """From the person's first click on, every frame and its keys are kept; see `take`."""
+        self._call("setMode", "person")
+
+    def take(self) -> tuple[list[PersonsGame], bool]:
+        """The games that a person has ended since the last call, oldest first, and whether one is under way."""
+        taken = self._call("take")
+        games = [PersonsGame(np.array(game["keys"], np.uint8), _frames(game["rows"])) for game in taken["games"]]
+        return games, taken["begun"] and not taken["over"]
+
+    def close(self) -> None:
+        """Close the browser; nothing happens the second time."""
+        self._close()
+
+    def __enter__(self) -> "OriginalPage":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _load(self) -> None:
+        """Open the page and wait until its game is there; the driver then is in the game's frame."""
+        from selenium.common.exceptions import WebDriverException
+
+        settings = self.settings
+        self._driver.set_page_load_timeout(_OPENING)
+        try:
+            self._driver.get(self.address)
+            if self._driver.execute_script("return location.protocol") == "chrome-error:":
+                raise BadInput(f"{self.address}: the page does not open (the browser refuses the address)")
+        except WebDriverException as error:
+            raise BadInput(f"{self.address}: the page does not open ({first_line(error)})") from None
+        with self._present():
+            missing = self._wait(lambda: self._lacking() == [], self._lacking)
+        if missing:
+            few = ", ".join(missing[:4]) + (" …" if len(missing) > 4 else "")
+            raise BadInput(
+                f"{self.address}: no game of QWOP found on it within {settings.timeout:g} s (missing: {few}); expected "
+                "the page of the HTML5 game, the one with Athletics.html in its address"
+            )
+
+    def _lacking(self) -> list[str]:
+        """What the page's frames lack of the game, the one that lacks least; the driver stays where nothing is."""
+        from selenium.common.exceptions import NoSuchFrameException, StaleElementReferenceException
+        from selenium.webdriver.common.by import By
+
+        self._driver.switch_to.default_content()
+        fewest = self._find()
+        for frame in self._driver.find_elements(By.TAG_NAME, "iframe") if fewest else []:
+            self._driver.switch_to.default_content()
+            try:
+                self._driver.switch_to.frame(frame)
+            except (NoSuchFrameException, StaleElementReferenceException):
+                continue  # gone since
+            fewest = min(fewest, self._find(), key=len)
+            if not fewest:
+                break
+        return fewest
+
+    def _find(self) -> list[str]:
+        script = "return window.qwopAdapter ? window.qwopAdapter.find() || [] : ['score']"
+        return [str(name) for name in self._driver.execute_script(script)]
+
+    def _click(self) -> None:
+        if self._wait(lambda: bool(self._call("click")), lambda: True):
+            raise BadInput(f"{self.address}: the game does not start when it is clicked")
+
+    def _wait(self, reached: Callable[[], bool], told: Callable[[], Any]) -> Any:
+        """None once `reached`; when the time is over, what `told` says."""
+        end = time.monotonic() + self.settings.timeout
+        while not reached():
+            if time.monotonic() > end:
+                return told()
+            time.sleep(0.02)
+        return None
+
+    def _call(self, name: str, *arguments: Any) -> Any:
+        with self._present():
+            return self._driver.execute_script(f"return window.qwopAdapter.{name}(...arguments)", *arguments)
+
+    @contextmanager
+    def _present(self) -> Iterator[None]:
+        from selenium.common.exceptions import WebDriverException
+        from urllib3.exceptions import HTTPError
+
+        try:
+            yield
+        except (WebDriverException, HTTPError, ConnectionError) as error:
+            raise PageGone(f"{self.address}: the browser does not answer any more ({first_line(error)})") from None
+
+
+def _frames(packed: str) -> Frames:
+    rows = np.frombuffer(base64.b64decode(packed), dtype="<f8").reshape(-1, _ROW)
+    return Frames(
+        states=rows[:, :_STATE].reshape(-1, len(BODIES), 6).copy(),
+        events=rows[:, _STATE : _STATE + _EVENTS].copy(),
+        joints=rows[:, _STATE + _EVENTS :].copy(),
+    )

@@ -1,0 +1,46 @@
+"""The original game itself, from a local copy: it is the simulator's game, to the bit."""
+
+import gymnasium
+import numpy as np
+import pytest
+from qwop.envs import replay
+from qwop.envs.observations import observe
+from qwop.envs.original.page import OriginalPage, PageSettings
+
+
+def test_recorded_keys_give_the_same_bits_game_after_game(original: str) -> None:
+    random = np.random.default_rng(0)
+    with OriginalPage(PageSettings(folder=original)) as page:
+        for number in range(20):
+            keys = random.integers(0, 16, 80).repeat(random.integers(3, 20, 80)).astype(np.uint8)
+            if number % 3 == 0:
+                keys = keys[:30]  # given up
+            start, game = page.new_game(), replay(keys)
+            played = page.play(keys)
+            states = np.concatenate([start.states, played.states])
+            np.testing.assert_array_equal(states.view(np.int64), game.states.view(np.int64))
+            np.testing.assert_array_equal(np.concatenate([start.events, played.events]), game.events)
+            joints = played.joints.astype(np.float32)
+            np.testing.assert_array_equal(joints, observe(game.states)[1:, 5:16])
+
+
+@pytest.mark.parametrize("live", [False, True])
+@pytest.mark.parametrize(("lag", "reward", "frames"), [(0, "speed", 3), (1, "shaped", 4)])
+def test_both_environments_are_one_game(original: str, lag: int, reward: str, frames: int, live: bool) -> None:
+    task = {"frames_per_step": frames, "reward": reward, "observation_lag": lag, "max_idle_frames": 9}
+    simulator = gymnasium.make("QWOP-v1", time_limit=2.0, **task)
+    page = gymnasium.make("QWOPOriginal-v1", folder=original, live=live, time_limit=2.0, **task)
+    random = np.random.default_rng(0)
+    for seed in range(2):
+        seen, info = page.reset(seed=seed)
+        expected, expected_info = simulator.reset(seed=seed)
+        np.testing.assert_array_equal(seen, expected)
+        assert info == expected_info
+        over = False
+        while not over:
+            action = int(random.integers(11))
+            step, expected_step = page.step(action), simulator.step(action)
+            np.testing.assert_array_equal(step[0], expected_step[0])
+            assert step[1:] == expected_step[1:]
+            over = step[2] or step[3]
+    page.close()

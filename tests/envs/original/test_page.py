@@ -1,0 +1,249 @@
+"""The adapter in a real browser, on a toy with the original's names."""
+
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from qwop.conf.errors import BadInput
+from qwop.envs.names import BODIES
+from qwop.envs.original.page import Frames, OriginalPage, PageGone, PageSettings, PersonsGame
+
+HEAD, TORSO = BODIES.index("head"), BODIES.index("torso")
+CLOCK, ENDED = 5, 4
+
+PLAYED = [1, 1, 5, 0, 2, 6, 10, 15, 0, 4, 1]
+
+
+@pytest.fixture(scope="module")
+def page(chromium: None, fake: Path) -> Iterator[OriginalPage]:
+    with OriginalPage(PageSettings(folder=str(fake))) as opened:
+        yield opened
+
+
+def heard(frames: Frames) -> list[int]:
+    """The keys of each frame, as the toy's head tells them."""
+    return [int(keys) for keys in frames.states[:, HEAD, 5]]
+
+
+def same(one: Frames, other: Frames) -> None:
+    for name in ("states", "events", "joints"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+
+
+def test_a_frame_is_what_the_page_has(page: OriginalPage) -> None:
+    start = page.new_game()
+    assert len(start) == 1
+    # The toy's bodies start at (0, 0), (1, -1), ... and have fallen by one frame without a key.
+    np.testing.assert_array_equal(start.states[0, 1:, 0], np.arange(1, 14) + 14 / 1024)
+    np.testing.assert_array_equal(start.states[0, 1:, 1], -np.arange(1, 14))
+    np.testing.assert_allclose(start.events[0], [0, 0, 0, 0, 0, 1 / 30])
+    later = page.play([5])
+    np.testing.assert_array_equal(later.states[0, HEAD, [2, 5]], [5, 5])
+    np.testing.assert_array_equal(later.joints[0], later.states[0, HEAD, 2] - np.arange(11) / 8)
+
+
+def test_each_frame_has_its_keys_and_none_is_played_besides(page: OriginalPage) -> None:
+    page.new_game()
+    first = page.play(PLAYED[:4])
+    time.sleep(0.2)
+    rest = page.play(np.array(PLAYED[4:], np.uint8))
+    assert heard(first) + heard(rest) == PLAYED
+    assert rest.events[-1, CLOCK] == pytest.approx((1 + len(PLAYED)) / 30)
+
+
+def test_a_game_that_has_ended_plays_no_more(page: OriginalPage) -> None:
+    page.new_game()
+    frames = page.play([8] * 50)
+    assert len(frames) < 50
+    np.testing.assert_array_equal(frames.events[:, ENDED], [0] * (len(frames) - 1) + [1])
+    assert len(page.play([1, 1])) == 0
+
+
+@pytest.mark.parametrize("before", [[], [1, 2, 3], [8] * 50, [1] * 300])
+def test_every_game_on_a_page_is_the_same_as_the_first(page: OriginalPage, before: list[int]) -> None:
+    """The toy's world, like the original's, would be another after the page's own second reset."""
+    start, frames = page.new_game(), page.play(PLAYED)
+    page.new_game()
+    page.play(before)
+    same(page.new_game(), start)
+    same(page.play(PLAYED), frames)
+
+
+def test_a_page_can_be_loaded_anew_for_every_game(chromium: None, fake: Path, page: OriginalPage) -> None:
+    page.new_game()
+    frames = page.play(PLAYED)
+    with OriginalPage(PageSettings(folder=str(fake / "index.html"), fresh_page=True)) as fresh:
+        for _ in range(2):
+            fresh.new_game()
+            same(fresh.play(PLAYED), frames)
+
+
+def test_live_a_game_takes_its_time_and_waits_for_late_decisions(
+    chromium: None, fake: Path, page: OriginalPage
+) -> None:
+    page.new_game()
+    by_hand = page.play(PLAYED * 3)
+    with OriginalPage(PageSettings(folder=str(fake), live=True)) as live:
+        live.new_game()
+        started = time.monotonic()
+        first = live.play(PLAYED)
+        time.sleep(0.2)
+        rest = live.play(PLAYED * 2)
+        assert time.monotonic() - started > 0.2 + 2 * len(PLAYED) / 30
+        assert live.play([]).states.shape == (0, 14, 6)
+    np.testing.assert_array_equal(np.concatenate([first.states, rest.states]), by_hand.states)
+
+
+def test_a_game_in_a_frame_of_the_page_is_found(chromium: None, fake: Path) -> None:
+    with OriginalPage(PageSettings(folder=str(fake / "framed.html"))) as page:
+        page.new_game()
+        assert heard(page.play(PLAYED)) == PLAYED
+
+
+class Person:
+    """Somebody at the page: real clicks and keys."""
+
+    def __init__(self, page: OriginalPage) -> None:
+        self.driver = page._driver
+
+    def click(self) -> None:
+        from selenium.webdriver.common.by import By
+
+        self.driver.find_element(By.TAG_NAME, "canvas").click()
+
+    def keys(self, kind: str, *names: str) -> None:
+        for name in names:
+            event = {
+                "type": kind,
+                "key": name,
+                "code": f"Key{name.upper()}",
+                "windowsVirtualKeyCode": ord(name.upper()),
+            }
+            self.driver.execute_cdp_cmd("Input.dispatchKeyEvent", event)
+
+    def hold(self, names: str, seconds: float) -> None:
+        self.keys("keyDown", *names)
+        time.sleep(seconds)
+        self.keys("keyUp", *names)
+
+
+def until(taken: Callable[[], list[PersonsGame]], seconds: float = 10) -> list[PersonsGame]:
+    end = time.monotonic() + seconds
+    games: list[PersonsGame] = []
+    while not games and time.monotonic() < end:
+        games = taken()
+        time.sleep(0.05)
+    return games
+
+
+def test_a_persons_games_are_kept_frame_by_frame(chromium: None, fake: Path, page: OriginalPage) -> None:
+    with OriginalPage(PageSettings(folder=str(fake))) as seen:
+        person = Person(seen)
+        seen.let_a_person_play()
+        time.sleep(0.2)
+        assert seen.take() == ([], False)
+        person.click()
+        person.hold("qo", 0.2)
+        assert seen.take() == ([], True)
+        person.hold("r", 0.05)  # begins again: the game so far is nobody's
+        person.hold("w", 0.2)
+        person.keys("keyDown", "q")
+        person.hold("p", 0.5)  # falls
+        (game,) = until(lambda: seen.take()[0])
+        assert seen.take() == ([], False)
+        # Held over a new game: its first frame has no keys all the same, and the next ones do.
+        person.keys("keyDown", "r")
+        person.keys("keyUp", "r")
+        time.sleep(0.15)
+        person.hold("p", 0.5)
+        (second,) = until(lambda: seen.take()[0])
+
+    assert set(game.keys) >= {2, 9}
+    assert not {4, 5} & set(game.keys)  # those of the game before
+    assert game.keys[-1] == 9
+    assert heard(game.frames) == [0, *game.keys]
+    assert game.frames.events[-1, ENDED] == 1
+    assert len(game.frames) == len(game.keys) + 1
+    assert heard(second.frames)[:2] == [0, 1]
+    for one in (game, second):
+        start = page.new_game()
+        np.testing.assert_array_equal(one.frames.states[:1], start.states)
+        np.testing.assert_array_equal(one.frames.states[1:], page.play(one.keys).states)
+
+
+def test_a_closed_browser_is_said(chromium: None, fake: Path) -> None:
+    with OriginalPage(PageSettings(folder=str(fake))) as page:
+        page.new_game()
+        page._driver.close()
+        with pytest.raises(PageGone, match="does not answer any more"):
+            page.play([1])
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"folder": "{fake}/empty.html", "timeout": 0.5}, "no game of QWOP found on it within 0.5 s"),
+        ({"url": "http://127.0.0.1:{unused}/Athletics.html"}, "the page does not open"),
+        ({"url": "http://127.0.0.1:9/"}, "the browser refuses the address"),
+    ],
+)
+def test_a_page_without_the_game_is_refused(chromium: None, fake: Path, settings: dict[str, Any], said: str) -> None:
+    with socket.socket() as once:
+        once.bind(("127.0.0.1", 0))
+        words = {"fake": fake, "unused": once.getsockname()[1]}
+    named = {name: value.format(**words) if isinstance(value, str) else value for name, value in settings.items()}
+    with pytest.raises(BadInput, match=said):
+        OriginalPage(PageSettings(**named))
+
+
+def test_a_game_that_does_not_finish_loading_is_refused(chromium: None, fake: Path) -> None:
+    from qwop.envs.original.address import address_of
+
+    with address_of(None, str(fake)) as address, pytest.raises(BadInput, match=r"\(missing: doneLoading\)"):
+        OriginalPage(PageSettings(url=f"{address}?stuck", timeout=1.0))
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({}, "neither given"),
+        ({"url": "http://localhost", "folder": "."}, "both given"),
+        ({"folder": "nowhere"}, "original.folder=nowhere: no such folder"),
+        ({"folder": "{empty}"}, r"no \.html file"),
+        ({"folder": "{fake}", "browser": "no-such-browser"}, "original.browser=no-such-browser: no such program"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(fake: Path, tmp_path: Path, settings: dict[str, str], said: str) -> None:
+    pytest.importorskip("selenium", reason="Selenium is not installed (the extra 'browser')")
+    named = {name: value.format(fake=fake, empty=tmp_path) for name, value in settings.items()}
+    with pytest.raises(BadInput, match=said):
+        OriginalPage(PageSettings(**named))  # type: ignore[arg-type]
+
+
+def test_without_selenium_it_is_said_what_to_install(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "selenium", None)
+    with pytest.raises(BadInput, match=r"pip install 'qwop\[browser\]'"):
+        OriginalPage(PageSettings(folder=str(fake)))
+
+
+def test_a_browser_that_does_not_start_is_said(fake: Path, tmp_path: Path) -> None:
+    pytest.importorskip("selenium", reason="Selenium is not installed (the extra 'browser')")
+    broken = tmp_path / "chromium"
+    broken.write_text("#!/bin/sh\nexit 1\n")
+    broken.chmod(0o755)
+    with pytest.raises(BadInput, match="could be started"):
+        OriginalPage(PageSettings(folder=str(fake), browser=str(broken)))
+
+
+def test_a_window_needs_a_display(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("selenium", reason="Selenium is not installed (the extra 'browser')")
+    monkeypatch.setattr(sys, "platform", "linux")
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(BadInput, match="needs a display"):
+        OriginalPage(PageSettings(folder=str(fake), headless=False))
