@@ -15,7 +15,7 @@ from ..conf.command import command, settings
 from ..conf.errors import BadInput
 from ..conf.progress import progress_bar
 from ..datasets.reader import open_dataset
-from ..datasets.writer import DatasetWriter
+from ..datasets.writer import DatasetWriter, next_number
 from .source import Source
 
 
@@ -34,7 +34,13 @@ def _policy(config: DictConfig, folder: Path) -> Source:
     return open_policy(settings(PolicySettings, config, "source"), folder)
 
 
-SOURCES: dict[str, Callable[[DictConfig, Path], Source]] = {"import": _import, "policy": _policy}
+def _page(config: DictConfig, folder: Path) -> Source:
+    from .page.source import PageSettings, open_page
+
+    return open_page(settings(PageSettings, config, "source"), folder)
+
+
+SOURCES: dict[str, Callable[[DictConfig, Path], Source]] = {"import": _import, "page": _page, "policy": _policy}
 """How each `source=` is opened. What a source needs is imported when it is asked for, some of it being an extra."""
 
 
@@ -51,7 +57,10 @@ def run(config: DictConfig) -> None:
     for note in source.notes:
         console.print(note, highlight=False, soft_wrap=True)
     record(source, writer, console)
-    console.print(open_dataset(folder).summary().table(f"{folder}"))
+    if next_number(folder) == 0:
+        console.print(f"nothing was recorded into {folder}", soft_wrap=True, highlight=False)
+    else:
+        console.print(open_dataset(folder).summary().table(f"{folder}"))
 
 
 def _folder(config: DictConfig) -> Path:
@@ -65,17 +74,21 @@ def _folder(config: DictConfig) -> Path:
 
 
 def record(source: Source, writer: DatasetWriter, console: Console) -> None:
-    """Write every episode of the source as it comes. Ctrl-C loses the games under way, no other."""
+    """Write every episode of the source as it comes. Ctrl-C loses the games under way, no other.
+
+    It is how a source ends that nobody knows the length of, and an interruption of any other.
+    """
     try:
         with progress_bar("games", console) as progress:
             task = progress.add_task("recording", total=source.total)
             for episode in source.episodes:
                 with _after_interrupts():
-                    writer.write(episode)
+                    source.written(writer.write(episode))
                 progress.advance(task)
     except KeyboardInterrupt:
         console.print(f"stopped; the games that had ended are in {writer.folder}", soft_wrap=True, highlight=False)
-        raise
+        if source.total is not None:
+            raise
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """What a source of games is to the recorder."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,13 +15,14 @@ class Source:
 
     Whatever can be found wrong with the input is found before there is a Source, so that nothing is written then.
     episodes: each is written before the next is asked for. total: how many there will be, None where nobody knows.
-    notes: what a person should know about them, a line each.
+    notes: what a person should know about them, a line each. written: hears where the last episode was put.
     """
 
     info: DatasetInfo
     episodes: Iterator[Episode]
     total: int | None = None
     notes: list[str] = field(default_factory=list)
+    written: Callable[[Path], None] = lambda path: None
 
 
 def recorded_sources(folder: Path) -> list[str]:

@@ -57,7 +57,12 @@ def test_an_import_ends_with_the_summary_of_the_dataset(
 
 def test_the_configuration_of_every_recording_is_kept(cartpole: Path, tmp_path: Path) -> None:
     for episodes in (2, 3):
-        record(f"source.policy={cartpole}", f"source.episodes={episodes}", f"dataset={tmp_path / 'dataset'}")
+        record(
+            "source=policy",
+            f"source.policy={cartpole}",
+            f"source.episodes={episodes}",
+            f"dataset={tmp_path / 'dataset'}",
+        )
     kept = sorted((tmp_path / "dataset" / "recordings").glob("*.yaml"))
     assert ["episodes: 2" in kept[0].read_text(), "episodes: 3" in kept[1].read_text(), len(kept)] == [True, True, 2]
     assert len(open_dataset(tmp_path / "dataset")) == 5
@@ -77,8 +82,8 @@ def test_every_source_has_its_configuration() -> None:
         (["source=import", "source.files=[{demo}]", "source.epsilon=2"], r"source\.epsilon=2"),
         (["source=import", "source.files=[{demo}]", "+source.speed=2"], r"source\.speed: no such setting"),
         (["source=import", "source.files=[{demo}]", "source.epsilon=much"], r"source\.epsilon: "),
-        (["source.episodes=5"], r"source\.policy is not set"),
-        (["source.policy={demo}"], r"demo\.npz"),
+        (["source=policy", "source.episodes=5"], r"source\.policy is not set"),
+        (["source=policy", "source.policy={demo}"], r"demo\.npz"),
     ],
 )
 def test_bad_settings_write_nothing(demo: Path, tmp_path: Path, overrides: list[str], message: str) -> None:
@@ -93,7 +98,7 @@ def test_a_dataset_of_other_settings_is_left_as_it_was(demo: Path, cartpole: Pat
     record("source=import", f"source.files=[{demo}]", f"dataset={folder}")
     before = sorted(path.name for path in folder.rglob("*"))
     with pytest.raises(BadInput, match="a dataset of other settings: environment is QWOP-v1, not CartPole-v1"):
-        record(f"source.policy={cartpole}", f"dataset={folder}")
+        record("source=policy", f"source.policy={cartpole}", f"dataset={folder}")
     assert sorted(path.name for path in folder.rglob("*")) == before
 
 
@@ -112,7 +117,13 @@ def test_from_the_command_line_a_bad_file_is_one_line_and_exit_code_2(demo: Path
 
 def started(cartpole: Path, folder: Path) -> "subprocess.Popen[str]":
     """A recording of many games, once it has written some."""
-    overrides = [f"source.policy={cartpole}", "source.episodes=100000", "source.num_envs=4", f"dataset={folder}"]
+    overrides = [
+        "source=policy",
+        f"source.policy={cartpole}",
+        "source.episodes=100000",
+        "source.num_envs=4",
+        f"dataset={folder}",
+    ]
     process = subprocess.Popen([COMMAND, *overrides], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     for _ in range(600):
         if len(list(folder.glob("episode-*.parquet"))) >= 20 or process.poll() is not None:
@@ -140,7 +151,7 @@ def test_an_interrupted_recording_keeps_every_finished_game_and_can_go_on(
     assert len(numbers) >= 20
     assert numbers[-1] < len(numbers) + 4  # all but those of the 4 games under way
 
-    record(f"source.policy={cartpole}", "source.episodes=3", f"dataset={tmp_path}")
+    record("source=policy", f"source.policy={cartpole}", "source.episodes=3", f"dataset={tmp_path}")
     assert len(open_dataset(tmp_path)) == len(episodes) + 3
 
 

@@ -1,0 +1,1 @@
+"""A local web page where a person plays the embedded game; the engine runs in this process."""

@@ -1,0 +1,55 @@
+// The four keys, with the time of every change, so that each frame of the game gets what was down in it.
+
+const BITS = { q: 1, w: 2, o: 4, p: 8 };
+const CODES = { KeyQ: 1, KeyW: 2, KeyO: 4, KeyP: 8 };
+
+// The letter decides where there is one; on other alphabets, the place of the key does.
+const bitOf = (event) => BITS[event.key.toLowerCase()] ?? (/^[a-z]$/i.test(event.key) ? 0 : CODES[event.code] ?? 0);
+
+export class Keyboard {
+  constructor(target) {
+    this.held = new Map(); // code -> bit, so that a key is released as what it was pressed
+    this.changes = [{ time: 0, mask: 0, pressed: 0 }];
+    target.addEventListener("keydown", (event) => {
+      if (event.repeat || event.ctrlKey || event.altKey || event.metaKey) return;
+      const bit = bitOf(event);
+      if (!bit) return;
+      event.preventDefault();
+      this.held.set(event.code, bit);
+      this.change(event.timeStamp, bit);
+    });
+    target.addEventListener("keyup", (event) => {
+      if (this.held.delete(event.code)) this.change(event.timeStamp, 0);
+    });
+    // Keys that are let go elsewhere are not heard of.
+    window.addEventListener("blur", () => {
+      if (this.held.size) { this.held.clear(); this.change(performance.now(), 0); }
+    });
+  }
+
+  get mask() {
+    let mask = 0;
+    for (const bit of this.held.values()) mask |= bit;
+    return mask;
+  }
+
+  change(time, pressed) {
+    this.changes.push({ time, mask: this.mask, pressed });
+  }
+
+  // The keys of the frame from `from` to `to` (ms): those down at its end, and those that were pressed within it,
+  // so that no press is lost however short.
+  during(from, to) {
+    let mask = 0;
+    let tapped = 0;
+    let last = 0;
+    this.changes.forEach((change, index) => {
+      if (change.time > to) return;
+      mask = change.mask;
+      last = index;
+      if (change.time > from) tapped |= change.pressed;
+    });
+    this.changes.splice(0, last); // what is older is not asked for again
+    return mask | tapped;
+  }
+}

@@ -1,0 +1,220 @@
+"""The page's server, spoken to as a page does and as a page should not."""
+
+import http.client
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+from qwop.conf.errors import BadInput
+from qwop.datasets import open_dataset
+from qwop.datasets.writer import DatasetWriter
+from qwop.envs import replay
+from qwop.recorder.page.library import Library
+from qwop.recorder.page.rows import ROW, rows_of_game
+from qwop.recorder.page.server import PageServer
+from qwop.recorder.person import person_info
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import ClientConnection, connect
+
+INFO = person_info(3, "shaped", 0)
+FALL = [4] * 60
+
+
+class Recorder:
+    """A server whose games are written, as `qwop-record` does it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.server = PageServer(Library(folder, {}), INFO, "me", 0.05, "none", 0)
+        self.server.start()
+        self.address = urlsplit(self.server.address)
+        self._thread = threading.Thread(target=self._write)
+        self._thread.start()
+
+    def _write(self) -> None:
+        writer = DatasetWriter(self.folder, INFO)
+        for episode in self.server.episodes():
+            self.server.written(writer.write(episode))
+
+    def get(self, path: str, **headers: str) -> tuple[int, bytes]:
+        connection = http.client.HTTPConnection(self.address.netloc, timeout=10)
+        connection.request("GET", path, headers=headers)
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+
+    def play(self, origin: str | None = None, path: str | None = None) -> ClientConnection:
+        origin = origin or f"http://{self.address.netloc}"
+        return connect(f"ws://{self.address.netloc}{path or self.address.path + 'play'}", origin=origin)  # type: ignore[arg-type]
+
+    def wait_for_games(self, count: int) -> None:
+        until = time.monotonic() + 20
+        while time.monotonic() < until:
+            if len(list(self.folder.glob("episode-*.parquet"))) == count:
+                return
+            time.sleep(0.02)
+        raise AssertionError(f"{len(list(self.folder.glob('episode-*.parquet')))} games, expected {count}")
+
+
+@pytest.fixture
+def recorder(tmp_path: Path) -> Iterator[Recorder]:
+    made = Recorder(tmp_path / "dataset")
+    yield made
+    made.server.stop()
+
+
+def moments(data: Any) -> tuple[int, int, Any]:
+    numbers = np.frombuffer(data, "<f4")
+    return int(numbers[0]), int(numbers[1]), numbers[2:].reshape(-1, ROW)
+
+
+def play(connection: ClientConnection, number: int, keys: list[int], at_once: int = 3) -> list[Any]:
+    """Send keys a few frames at a time; every row that came back, the first included."""
+    connection.send(json.dumps({"type": "start", "game": number}))
+    got, first, rows = moments(connection.recv(timeout=10))
+    assert (got, first) == (number, 0)
+    shown = [rows]
+    for start in range(0, len(keys), at_once):
+        connection.send(json.dumps({"type": "keys", "game": number, "keys": keys[start : start + at_once]}))
+        got, first, rows = moments(connection.recv(timeout=10))
+        assert got == number
+        shown.append(rows)
+        if len(rows) < len(keys[start : start + at_once]):
+            break
+    return shown
+
+
+def test_a_game_played_over_the_wire_is_recorded_as_it_ends_and_replays_exactly(recorder: Recorder) -> None:
+    with recorder.play() as connection:
+        shown = np.concatenate(play(connection, 1, FALL, at_once=7))
+        ended = json.loads(connection.recv(timeout=10))
+    assert (ended["type"], ended["outcome"], ended["game"]) == ("ended", "fell", 1)
+    assert ended["name"] == "episode-000000"
+    episode = open_dataset(recorder.folder)[0]
+    assert episode.keys is not None
+    keys = np.concatenate(episode.keys)
+    assert keys.tolist() == FALL[: len(keys)]
+    np.testing.assert_array_equal(shown, rows_of_game(keys))
+    assert ended["metres"] == replay(keys).events[-1, 0]
+    assert (episode.player, episode.source, episode.outcome) == ("me", "page", "fell")
+    assert ended["seconds"] == pytest.approx(len(keys) / 30)
+
+
+def test_a_game_that_is_left_is_kept_if_it_was_played(recorder: Recorder) -> None:
+    with recorder.play() as connection:
+        play(connection, 1, [0] * 6)
+        play(connection, 2, [1] * 6)  # restarts; the first had no key down
+        play(connection, 3, [5] * 9)
+    recorder.wait_for_games(2)
+    episodes = list(open_dataset(recorder.folder))
+    assert [sum(map(len, episode.keys or ())) for episode in episodes] == [6, 9]
+    assert {episode.outcome for episode in episodes} == {"stopped"}
+    assert not any(episode.truncated or episode.terminated for episode in episodes)
+
+
+def test_two_pages_play_their_own_games(recorder: Recorder) -> None:
+    with recorder.play() as one, recorder.play() as two:
+        first = play(one, 1, [1] * 6)
+        second = play(two, 1, [2] * 9)
+        assert (np.concatenate(first)[-1] != np.concatenate(second)[-1]).any()
+    recorder.wait_for_games(2)
+
+
+def test_keys_of_an_earlier_game_are_not_played_in_the_next(recorder: Recorder) -> None:
+    with recorder.play() as connection:
+        play(connection, 1, [1] * 3)
+        connection.send(json.dumps({"type": "start", "game": 2}))
+        assert moments(connection.recv(timeout=10))[:2] == (2, 0)
+        connection.send(json.dumps({"type": "keys", "game": 1, "keys": [1] * 30}))
+        connection.send(json.dumps({"type": "keys", "game": 2, "keys": [4]}))
+        game, first, rows = moments(connection.recv(timeout=10))
+    assert (game, first, len(rows)) == (2, 1, 1)
+
+
+def test_a_game_can_be_discarded(recorder: Recorder) -> None:
+    with recorder.play() as connection:
+        play(connection, 1, FALL)
+        name = json.loads(connection.recv(timeout=10))["name"]
+        connection.send(json.dumps({"type": "discard", "name": name}))
+        assert json.loads(connection.recv(timeout=10)) == {"type": "discarded", "name": name}
+    assert json.loads(recorder.get(recorder.address.path + "games.json")[1])["games"] == []
+    assert len(list((recorder.folder / "discarded").iterdir())) == 1
+
+
+def test_serves_the_page_the_scene_and_the_games(recorder: Recorder) -> None:
+    path = recorder.address.path
+    with recorder.play() as connection:
+        play(connection, 1, FALL)
+        connection.recv(timeout=10)
+    status, page = recorder.get(path)
+    assert status == 200
+    assert b"<canvas" in page
+    scene = json.loads(recorder.get(path + "scene.json")[1])
+    assert scene["row"] == ROW
+    for tile in [strip["tile"] for strip in scene["strips"]] + ["lane.png", "sand.png", "finish.png"]:
+        assert recorder.get(path + f"tiles/{tile}")[1].startswith(b"\x89PNG")
+    games = json.loads(recorder.get(path + "games.json")[1])
+    assert games["best"]["name"] == games["games"][0]["name"] == "episode-000000"
+    status, rows = recorder.get(path + "games/own/episode-000000.bin")
+    keys = np.concatenate(open_dataset(recorder.folder)[0].keys or ())
+    np.testing.assert_array_equal(np.frombuffer(rows, "<f4").reshape(-1, ROW), rows_of_game(keys))
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["nothing", "../server.py", "static/page.css", "games/own/episode-000007.bin", "games/x/y.bin", "tiles/x.png"],
+)
+def test_there_is_nothing_else_to_fetch(recorder: Recorder, path: str) -> None:
+    assert recorder.get(recorder.address.path + path)[0] == 404
+
+
+def test_without_the_token_or_from_another_site_nothing_is_served(recorder: Recorder) -> None:
+    path = recorder.address.path
+    assert recorder.get("/")[0] == 403
+    assert recorder.get("/wrong-token-of-some-length/games.json")[0] == 403
+    assert recorder.get(path, Host="example.org")[0] == 403
+    for origin, at in (("http://example.org", None), (None, "/wrong-token-of-some-length/play")):
+        with pytest.raises(InvalidStatus) as refused, recorder.play(origin=origin, path=at):
+            pass
+        assert refused.value.response.status_code == 403
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["{", '{"type": "keys"}', '{"type": "keys", "game": 1, "keys": [16]}', '{"type": "discard", "name": "../x"}', "[]"],
+)
+def test_a_message_that_is_none_closes_that_page_alone(recorder: Recorder, message: str) -> None:
+    with recorder.play() as other, recorder.play() as connection:
+        connection.send(json.dumps({"type": "start", "game": 1}))
+        connection.recv(timeout=10)
+        connection.send(message)
+        with pytest.raises(ConnectionClosed):
+            connection.recv(timeout=10)
+        play(other, 1, [1] * 3)
+
+
+def test_listens_on_this_machine_alone_and_refuses_a_port_that_is_taken(recorder: Recorder, tmp_path: Path) -> None:
+    assert recorder.address.hostname == "127.0.0.1"
+    with pytest.raises(BadInput, match=f"source.port={recorder.address.port}"):
+        PageServer(Library(tmp_path / "two", {}), INFO, "me", 0.05, "none", recorder.address.port or 0)
+
+
+def test_stopping_tells_a_game_that_waits_to_be_written(tmp_path: Path) -> None:
+    """Nobody asks for the episodes here: the page must not wait for ever."""
+    server = PageServer(Library(tmp_path / "dataset", {}), INFO, "me", 0.05, "none", 0)
+    server.start()
+    address = urlsplit(server.address)
+    with connect(f"ws://{address.netloc}{address.path}play", origin=f"http://{address.netloc}") as connection:  # type: ignore[arg-type]
+        play(connection, 1, FALL)
+        stopping = threading.Timer(0.3, server.stop)
+        stopping.start()
+        with suppress(ConnectionClosed):
+            assert json.loads(connection.recv(timeout=10))["name"] is None
+        stopping.join(timeout=15)
+        assert not stopping.is_alive()
