@@ -175,12 +175,16 @@ function panel(row, moment) {
   $("seconds").textContent = `${row[SECONDS].toFixed(2)} s`;
   const down = live && !live.over ? keyboard.mask : row[KEYS];
   for (const cap of caps) cap.classList.toggle("down", Boolean(down & { q: 1, w: 2, o: 4, p: 8 }[cap.dataset.key]));
-  if (!moment) {
-    $("ghost").textContent = watched ? `${watched.game.player}, game ${numberOf(watched.game)}` : "";
-    return;
-  }
+  $("ghost").textContent = beside(row, moment);
+}
+
+// The line about the other runner, or about the game that is shown again.
+function beside(row, moment) {
+  if (watched) return `${watched.game.player}, game ${numberOf(watched.game)}`;
+  if (!moment) return "";
+  if (!row[SECONDS]) return `ghost of ${ghost.game.player}: ${figures(ghost.game)}`;
   const ahead = row[METRES] - moment[METRES];
-  $("ghost").textContent = `ghost of ${ghost.game.player}: you are ${Math.abs(ahead).toFixed(1)} m ${ahead < 0 ? "behind" : "ahead"}`;
+  return `ghost of ${ghost.game.player}: you are ${Math.abs(ahead).toFixed(1)} m ${ahead < 0 ? "behind" : "ahead"}`;
 }
 
 function frame(now) {

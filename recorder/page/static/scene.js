@@ -24,6 +24,7 @@ export class Scene {
     this.context = canvas.getContext("2d", { alpha: false });
     this.runner = data.runner.map(shapeOf);
     this.hurdle = data.hurdle.map(shapeOf);
+    this.layer = document.createElement("canvas");
     this.resize();
     window.addEventListener("resize", () => this.resize());
   }
@@ -69,11 +70,7 @@ export class Scene {
     const origin = [left / scale, data.ground_y - (ground + lift) / scale];
     this.shadow(x, origin);
     if (Math.abs(row[3 * BODIES.hurdle] - x) < 60) this.shapes(this.hurdle, row, origin);
-    if (ghost) {
-      context.globalAlpha = 0.4;
-      this.shapes(this.runner, ghost, origin);
-      context.globalAlpha = 1;
-    }
+    if (ghost) this.ghost(ghost, origin);
     this.shapes(this.runner, row, origin);
   }
 
@@ -126,8 +123,23 @@ export class Scene {
     context.restore();
   }
 
-  shapes(shapes, row, origin) {
-    const { context, scale } = this;
+  // See-through as a whole: drawn apart, or his limbs would shine through each other.
+  ghost(row, origin) {
+    const { canvas, context, layer } = this;
+    if (layer.width !== canvas.width || layer.height !== canvas.height) {
+      [layer.width, layer.height] = [canvas.width, canvas.height];
+    }
+    const apart = layer.getContext("2d");
+    apart.setTransform(1, 0, 0, 1, 0, 0);
+    apart.clearRect(0, 0, layer.width, layer.height);
+    this.shapes(this.runner, row, origin, apart);
+    context.globalAlpha = 0.45;
+    context.drawImage(layer, 0, 0);
+    context.globalAlpha = 1;
+  }
+
+  shapes(shapes, row, origin, context = this.context) {
+    const { scale } = this;
     context.lineJoin = "round";
     context.lineWidth = 2 * this.data.edge;
     for (const shape of shapes) {

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sysconfig
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -63,11 +63,17 @@ class Page:
     def state(self) -> str:
         return str(self.browser.execute_script("return document.body.dataset.state"))
 
-    def wait(self, state: str, seconds: float = 30) -> None:
-        until = time.monotonic() + seconds
-        while self.state != state:
-            assert time.monotonic() < until, f"{self.state}, not {state}: {self.browser.get_log('browser')}"
+    def wait(self, state: str) -> None:
+        self.wait_until(lambda: self.state == state, f"in the state {state}")
+
+    def wait_until(self, true: Callable[[], Any], what: str) -> None:
+        until = time.monotonic() + 30
+        while not true():
+            assert time.monotonic() < until, f"never {what}: {self.browser.get_log('browser')}"
             time.sleep(0.02)
+
+    def find(self, selector: str) -> list[Any]:
+        return list(self.browser.find_elements("css selector", selector))
 
     def text(self, name: str) -> str:
         return str(self.browser.execute_script(f"return document.getElementById('{name}').textContent"))
@@ -146,12 +152,13 @@ def test_a_game_played_by_keys_is_in_the_dataset_and_replays_exactly(page: Page)
 def test_a_game_can_be_watched_raced_against_and_discarded(page: Page) -> None:
     page.fall()
     page.press("l")
-    rows = page.browser.find_elements("css selector", "#games tr")
-    assert [row.get_attribute("data-name") for row in rows] == ["episode-000000"]
-    rows[0].find_elements("css selector", "button")[1].click()  # race
-    page.browser.find_element("css selector", "#games tr.chosen")
-    page.browser.find_elements("css selector", "#games button")[0].click()
+    assert [row.get_attribute("data-name") for row in page.find("#games tr")] == ["episode-000000"]
+    watch, race, discard = range(3)
+    page.find("#games button")[race].click()
+    page.wait_until(lambda: page.find("#games tr.chosen"), "chosen")
+    page.find("#games button")[watch].click()
     page.wait("watching")
+    page.wait_until(lambda: page.text("ghost"), "named")
     assert page.text("ghost") == "me, game 0"
     page.press("\ue00c")  # escape
     page.wait("over")
@@ -159,7 +166,9 @@ def test_a_game_can_be_watched_raced_against_and_discarded(page: Page) -> None:
     page.press("r")
     page.wait("playing")
     page.keys().key_down("w").pause(0.3).key_up("w").perform()
-    assert re.fullmatch(r"ghost of me: you are \d+\.\d m (ahead|behind)", page.text("ghost"))
+    page.wait_until(
+        lambda: re.fullmatch(r"ghost of me: you are \d+\.\d m (ahead|behind)", page.text("ghost")), "racing"
+    )
     page.press("r")  # leaves the game, which is kept
     page.wait("playing")
     page.keys().key_down("o").perform()
@@ -168,12 +177,12 @@ def test_a_game_can_be_watched_raced_against_and_discarded(page: Page) -> None:
     assert [episode.outcome for episode in open_dataset(page.folder)] == ["fell", "stopped", "fell"]
 
     page.press("x")
-    until = time.monotonic() + 10
-    while page.text("detail") != "Discarded." and time.monotonic() < until:
-        time.sleep(0.02)
-    assert page.text("detail") == "Discarded."
-    assert [path.stem for path in page.games()] == ["episode-000000", "episode-000001"]
-    assert len(list((page.folder / "discarded").iterdir())) == 1
+    page.wait_until(lambda: page.text("detail") == "Discarded.", "discarded")
+    page.press("l")
+    page.find("#games button")[discard].click()  # the newest that is left: the one that was left
+    page.wait_until(lambda: len(page.find("#games tr")) == 1, "one row")
+    assert [path.stem for path in page.games()] == ["episode-000000"]
+    assert len(list((page.folder / "discarded").iterdir())) == 2
     assert page.browser.get_log("browser") == []
 
 
