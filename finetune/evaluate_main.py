@@ -2,7 +2,7 @@
 
 import json
 import os
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,15 @@ from rich.table import Table
 from ..conf.command import command, open_run_folder, settings
 from ..conf.errors import BadInput
 from ..conf.progress import progress_bar
+from ..envs.original.page import PageSettings
 from ..envs.spec import EnvironmentSpec
 from ..policies.files import load_policy
+from ..policies.rollout import Game
+from .agreement import Agreement, agreement_json, compare
 from .best_game import film, save_keys
 from .evaluation import Evaluation, EvaluationSettings, evaluate
 
-WORLDS = ("simulator",)
+SIMULATOR, ORIGINAL = WORLDS = ("simulator", "original")
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,8 @@ class Command:
     max_idle_frames: int = 30
     greedy: bool = True
     num_envs: int = 64
-    world: str = "simulator"
+    world: str = SIMULATOR
+    original: dict[str, Any] = field(default_factory=dict)
     environment: dict[str, Any] = field(default_factory=dict)
     video: bool = True
 
@@ -43,26 +47,39 @@ def run(config: DictConfig) -> None:
     chosen = _checked(settings(Command, config, "evaluate"))
     assert chosen.policy is not None
     policy = load_policy(chosen.policy)
-    own = policy.environment
-    spec = EnvironmentSpec(own.id, {**own.settings, **chosen.environment})
+    spec = _environment(policy.environment, chosen, settings(PageSettings, config.original, "original"))
+    in_original = chosen.world == ORIGINAL
+    num_envs = 1 if in_original else chosen.num_envs  # one browser
+    agreements: list[Agreement] = []
+
+    def heard(game: Game) -> None:
+        if in_original:
+            agreements.append(compare(game, spec.settings.get("observation_lag", 0)))
+
     console = Console()
-    asked = EvaluationSettings(chosen.episodes, chosen.seed, chosen.max_idle_frames, chosen.greedy, chosen.num_envs)
+    asked = EvaluationSettings(chosen.episodes, chosen.seed, chosen.max_idle_frames, chosen.greedy, num_envs)
     with progress_bar("games", console) as bar:
         task = bar.add_task("playing", total=asked.episodes)
-        evaluation = evaluate(policy, asked, spec, lambda done: bar.update(task, completed=done))
+        evaluation = evaluate(policy, asked, spec, lambda done: bar.update(task, completed=done), heard)
     out = open_run_folder(config, Path(chosen.out or _default_folder(chosen.policy)))
-    write_report(out / "evaluation.json", evaluation, chosen.policy, chosen.world)
-    console.print(table(evaluation, chosen.policy))
+    more = {"simulator": agreement_json(agreements)} if in_original else {}
+    write_report(out / "evaluation.json", evaluation, chosen.policy, chosen.world, more)
+    shown = table(evaluation, chosen.policy)
+    if in_original:
+        same = sum(game.agrees for game in agreements)
+        shown.add_row("same in the simulator", f"{same} of {len(agreements)}, by their keys")
+    console.print(shown)
     console.print(f"report: {out / 'evaluation.json'}", highlight=False, soft_wrap=True)
     _write_best(out, evaluation, console, chosen.video)
 
 
-def write_report(path: Path, evaluation: Evaluation, policy: str, world: str) -> None:
-    """evaluation.json, whole or not at all."""
+def write_report(path: Path, evaluation: Evaluation, policy: str, world: str, more: dict[str, Any]) -> None:
+    """evaluation.json, whole or not at all; `more` are entries of one world alone."""
     document = {
         "policy": policy,
         "world": world,
         **evaluation.to_json(),
+        **more,
         "software": f"qwop {version('qwop')}",
     }
     beside = path.with_name(f".{os.getpid()}.{path.name}")
@@ -106,6 +123,20 @@ def _checked(chosen: Command) -> Command:
     if chosen.world not in WORLDS:
         raise BadInput(f"world={chosen.world}: expected one of {', '.join(WORLDS)}")
     return chosen
+
+
+def _environment(own: EnvironmentSpec, chosen: Command, page: PageSettings) -> EnvironmentSpec:
+    """The policy's environment with the settings asked for, in the world asked for."""
+    task = {**own.settings, **chosen.environment}
+    if chosen.world != ORIGINAL:
+        return EnvironmentSpec(own.id, task)
+    if own.id != "QWOP-v1":
+        raise BadInput(
+            f"world=original: {chosen.policy} plays {own.id}; only a policy of QWOP-v1 can play the original"
+        )
+    default = asdict(PageSettings())
+    given = {name: value for name, value in asdict(page).items() if value != default[name]}
+    return EnvironmentSpec("QWOPOriginal-v1", {**task, **given})
 
 
 def _default_folder(policy: str) -> Path:

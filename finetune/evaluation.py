@@ -104,10 +104,11 @@ def evaluate(
     settings: EvaluationSettings,
     environment: EnvironmentSpec | None = None,
     progress: Callable[[int], None] | None = None,
+    heard: Callable[[Game], None] | None = None,
 ) -> Evaluation:
     """Play the games of `settings` in the policy's environment (or another of the same shapes).
 
-    `progress` hears the number of games finished. BadInput for settings that cannot be.
+    `progress` hears the number of games finished, `heard` each game, in order. BadInput for settings that cannot be.
     """
     spec = environment or policy.environment
     games = play(
@@ -125,6 +126,8 @@ def evaluate(
     for game in games:
         result = result_of(game)
         results.append(result)
+        if heard is not None:
+            heard(game)
         rank = _rank(result)
         if best is None or rank > best[0]:
             best = rank, game

@@ -15,6 +15,7 @@ from ..policies.networks import ActorCritic
 from . import acer
 from .rmsprop_tf import RMSpropTF
 from .sequences import SOURCES, Sequences
+from .values import lstd
 
 TRUST_REGIONS = ("probabilities", "logits")
 PRECISIONS = ("float32", "bfloat16")
@@ -172,6 +173,26 @@ class AcerLearner:
         weights = dict(self._weights(batch, rho))
         return Diagnosis({name: float(value) for name, value in scalars.items()}, weights)
 
+    @torch.no_grad()
+    def fit_values(self, played: Sequences) -> None:
+        """Set the Q head to the values of the policy as it is, the same for every action, from its own live play.
+
+        A critic that starts from nothing sends a good policy astray before it has learned what the policy is worth. The
+        hidden layers and the policy keep their bits.
+        """
+        n, k = played.actions.shape
+        features = self._features(played.observations).view(n, k + 1, -1)
+        following = features[:, 1:].clone()
+        following[self._tensor(played.terminated)] = 0.0
+        if len(played.finals.observations):
+            stopped = self._tensor(played.finals.sequence), self._tensor(played.finals.step)
+            following[stopped] = self._features(played.finals.observations)
+        rewards = self._tensor(played.rewards) * self.settings.reward_scale
+        w = lstd(features[:, :-1].flatten(0, 1), following.flatten(0, 1), rewards.flatten(), self.settings.gamma)
+        for network in (self.network, self.average):
+            network.q_head.weight.copy_(w[:-1].expand_as(network.q_head.weight))
+            network.q_head.bias.fill_(float(w[-1]))
+
     def get_state(self) -> dict[str, Any]:
         """Copies of all weights and of the optimiser's memory."""
         return copy.deepcopy(
@@ -198,6 +219,12 @@ class AcerLearner:
         with torch.autocast(self._device.type, dtype=torch.bfloat16):
             features = network.trunk(network.scaler(observations))
         return network.policy_head(features.float()), network.q_head(features.float())
+
+    def _features(self, observations: NDArray[np.float32]) -> Tensor:
+        """What the heads see, and a 1 for their bias: [rows, width + 1]."""
+        rows = self._tensor(observations).reshape(-1, self.network.observation_size)
+        features = self.network.trunk(self.network.scaler(rows))
+        return torch.cat([features, torch.ones_like(features[:, :1])], dim=1)
 
     def _final_values(self, batch: Sequences) -> Tensor:
         """V of the observations that time limits stopped at, at their steps; float32 [n, k], 0 elsewhere."""

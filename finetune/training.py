@@ -1,5 +1,6 @@
 """The training loop: live play, demonstrations, memory and learner, in the order that the schedule says."""
 
+import math
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from .learner import AcerLearner
 from .replay import SequenceMemory
 from .runlog import RunLog
 from .schedule import Phase, Schedule
-from .sequences import DEMONSTRATIONS, Sequences, interleave
+from .sequences import DEMONSTRATIONS, Sequences, concatenate, interleave
 from .snapshot import PolicySnapshot
 
 
@@ -24,14 +25,17 @@ from .snapshot import PolicySnapshot
 class LoopSettings:
     """num_envs: games played at once. steps: k, decisions of a sequence. replay_ratio: mean number of updates from
     memory for each update from live play (Poisson). capacity: sequences in memory; start: how many there must be
-    before it is learned from. log_every, checkpoint_every: decisions. overlap: collect the next sequences while
-    learning from these ones (one iteration behind; μ is recorded, so nothing is biased by it)."""
+    before it is learned from. value_decisions: played before the schedule begins, to fit Q to the policy as it is; they
+    do not count (0: none, Q starts as the policy's file has it). log_every, checkpoint_every: decisions. overlap:
+    collect the next sequences while learning from these ones (one iteration behind; μ is recorded, so nothing is
+    biased by it)."""
 
     num_envs: int = 32
     steps: int = 20
     replay_ratio: float = 4.0
     capacity: int = 6400
     start: int = 256
+    value_decisions: int = 20_000
     log_every: int = 20_000
     checkpoint_every: int = 200_000
     overlap: bool = True
@@ -98,6 +102,8 @@ class Trainer:
     def run(self, until: int | None = None) -> None:
         """Go on to the end of the schedule, or to the first checkpoint at or after `until` decisions."""
         try:
+            if not self.decisions and self._settings.value_decisions:
+                self._fit_values()
             while not self._schedule.finished:
                 self._iterate()
                 if self._at_barrier(0):
@@ -133,6 +139,15 @@ class Trainer:
         self._schedule.set_state(state["schedule"])
         self._collector.set_state(state["collector"])
         self._generator.bit_generator.state = state["generator"]
+
+    def _fit_values(self) -> None:
+        with self._log.stopwatch.on("fitting values"):
+            self._actor.take(self._learner.network)
+            rounds = math.ceil(self._settings.value_decisions / self._per_iteration)
+            played = [self._collector.collect(self._actor)[0] for _ in range(rounds)]
+            self._learner.fit_values(concatenate(played))
+            for sequences in played:
+                self._memory.push(sequences)
 
     def _iterate(self) -> None:
         phase, progress = self._schedule.phase, self._schedule.progress

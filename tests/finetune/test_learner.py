@@ -60,6 +60,28 @@ def test_critic_only_moves_the_q_head_alone(batch):
     assert moved == {"q_head.weight", "q_head.bias"}
 
 
+def test_fitted_values_are_those_of_the_policy_and_leave_it_as_it_is(make_sequences):
+    # A walk along a line with a reward of 1 a step, forever: V = 1/(1 − γ) everywhere.
+    one = learner(gamma=0.9)
+    raw = make_sequences(200)
+    endless = replace(raw, observations=raw.observations / 1e5, rewards=np.ones_like(raw.rewards))
+    before = parameters(one.network)
+    one.fit_values(endless)
+    _, q = one.network(torch.from_numpy(endless.observations[:5, 0]))
+    assert q.detach().numpy() == pytest.approx(10.0, rel=1e-2)
+    moved = {name for name, new in parameters(one.network).items() if not torch.equal(new, before[name])}
+    assert moved == {"q_head.weight", "q_head.bias"}
+    assert torch.equal(one.average.q_head.weight, one.network.q_head.weight)
+    # The same where every sequence is cut by a time limit, but not where it is a real end.
+    limited = make_sequences(200, truncated_every=1)
+    one.fit_values(replace(limited, observations=limited.observations / 1e5, rewards=np.ones_like(raw.rewards)))
+    assert one.network(torch.from_numpy(endless.observations[:5, 0]))[1].mean().item() > 9
+    ended = np.zeros_like(raw.terminated)
+    ended[:, 1] = True
+    one.fit_values(replace(endless, terminated=ended))
+    assert one.network(torch.from_numpy(endless.observations[:5, 0]))[1].mean().item() < 5
+
+
 def test_a_learning_rate_of_nothing_changes_nothing(batch):
     one = learner()
     before = parameters(one.network)

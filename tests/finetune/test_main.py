@@ -23,6 +23,7 @@ SMALL = (
     "loop.num_envs=4",
     "loop.capacity=32",
     "loop.start=8",
+    "loop.value_decisions=160",
     "loop.log_every=160",
     "loop.checkpoint_every=1000",
     "evaluation.episodes=4",

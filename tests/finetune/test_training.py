@@ -36,7 +36,9 @@ class Run:
         algorithm=None,
         **settings,
     ):
-        self.settings = LoopSettings(**{"num_envs": 4, "steps": 5, "capacity": 64, "start": 8, **settings})
+        self.settings = LoopSettings(
+            **{"num_envs": 4, "steps": 5, "capacity": 64, "start": 8, "value_decisions": 0, **settings}
+        )
         seeds = np.random.SeedSequence(seed).spawn(2)
         env = make_vector(CARTPOLE, self.settings.num_envs)
         network = ActorCritic(4, 2, hidden, torch.Generator().manual_seed(seed))
