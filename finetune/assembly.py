@@ -45,6 +45,7 @@ def build_trainer(
     folder: Path,
     log: RunLog,
     phase_over: Callable[[int, Phase], None] = lambda index, phase: None,
+    checkpoint_taken: Callable[[], None] = lambda: None,
     progress: Callable[[Progress], None] = lambda progress: None,
 ) -> Trainer:
     """A trainer that learns the policy's network in place; `folder` gets its checkpoints.
@@ -77,5 +78,6 @@ def build_trainer(
         log=log,
         folder=folder,
         phase_over=phase_over,
+        checkpoint_taken=checkpoint_taken,
         progress=progress,
     )

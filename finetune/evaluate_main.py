@@ -7,6 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import torch
 from omegaconf import DictConfig
 from rich.console import Console
 from rich.table import Table
@@ -46,6 +47,7 @@ def run(config: DictConfig) -> None:
     """Play, print a table, and write evaluation.json, the best game's keys and its film into `out`."""
     chosen = _checked(settings(Command, config, "evaluate"))
     assert chosen.policy is not None
+    torch.set_num_threads(1)  # for a network this small, threads wait for each other longer than they compute
     policy = load_policy(chosen.policy)
     spec = _environment(policy.environment, chosen, settings(PageSettings, config.original, "original"))
     in_original = chosen.world == ORIGINAL

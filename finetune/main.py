@@ -74,6 +74,7 @@ def run(config: DictConfig) -> None:
             folder=out / "checkpoints",
             log=log,
             phase_over=phase_over,
+            checkpoint_taken=lambda: _save(out, trained),
             progress=show,
         )
         if state is None:
@@ -82,8 +83,14 @@ def run(config: DictConfig) -> None:
         else:
             trainer.set_state(state)
         log.open(resume_at=state["decisions"] if state else None)
-        trainer.run()
-    save_policy(out / "policy.safetensors", trained)
+        try:
+            trainer.run()
+        except KeyboardInterrupt:
+            taken = checkpoints(out / "checkpoints")
+            hint = "the same command with resume=true goes on" if taken else "before the first checkpoint"
+            bar.console.print(f"stopped after {trainer.decisions:,} decisions; {hint}", highlight=False)
+            raise
+    _save(out, trained)
     if (why_not := results.film_best()) is not None:
         console.print(f"no film: {why_not}", highlight=False, soft_wrap=True)
     report = write_report(out, f"qwop-finetune: {out}")
@@ -122,6 +129,10 @@ def choose_device(name: str) -> torch.device:
     if name == "cuda" and not torch.cuda.is_available():
         raise BadInput("device=cuda: no CUDA device here; device=auto takes what there is")
     return torch.device(name)
+
+
+def _save(out: Path, policy: Policy) -> None:
+    save_policy(out / "policy.safetensors", policy)
 
 
 def _require_new(out: Path) -> None:

@@ -76,6 +76,7 @@ class Trainer:
         log: RunLog,
         folder: Path,
         phase_over: Callable[[int, Phase], None] = lambda index, phase: None,
+        checkpoint_taken: Callable[[], None] = lambda: None,
         progress: Callable[[Progress], None] = lambda progress: None,
     ) -> None:
         self._learner = learner
@@ -89,6 +90,7 @@ class Trainer:
         self._log = log
         self._folder = folder
         self._phase_over = phase_over
+        self._checkpoint_taken = checkpoint_taken
         self._progress = progress
         self._actor = PolicySnapshot(learner.network)
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="live play")
@@ -240,6 +242,7 @@ class Trainer:
     def _checkpoint(self) -> None:
         with self._log.stopwatch.on("checkpoint"):
             save_checkpoint(self._folder, self.decisions, self.get_state())
+            self._checkpoint_taken()
 
     def _write_row(self, phase: str) -> None:
         played, self._logged = self.decisions - self._logged, self.decisions

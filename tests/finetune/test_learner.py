@@ -171,3 +171,17 @@ def test_half_precision_learns_nearly_the_same(batch):
 def test_settings_that_cannot_be_used_are_refused(wrong):
     with pytest.raises(BadInput, match=next(iter(wrong))):
         AcerSettings(**wrong)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_a_gpu_learns_the_same_but_for_rounding(batch):
+    one = learner()
+    other = AcerLearner(
+        ActorCritic(2, 3, (16,), torch.Generator().manual_seed(0)), AcerSettings(), torch.device("cuda")
+    )
+    for _ in range(3):
+        one.update(batch)
+        other.update(batch)
+    for name, weights in parameters(one.network).items():
+        assert torch.allclose(weights, parameters(other.network)[name].cpu(), atol=1e-5)

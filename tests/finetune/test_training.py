@@ -143,11 +143,20 @@ def test_a_run_that_is_killed_and_resumed_equals_one_that_is_not(tmp_path, cartp
     assert told[0] == told[1]
 
 
+def test_values_are_fitted_before_the_schedule_begins_and_do_not_count(tmp_path):
+    run = Run(tmp_path, (Phase("none", 1e-9), Phase("alone", 20 / HOUR)), value_decisions=200)
+    before = run.learner.network.q_head.weight.detach().clone()
+    run.trainer.run()
+    assert run.trainer.decisions == 20
+    assert len(run.memory) == 40 + 4
+    assert (run.learner.network.q_head.weight - before).abs().max() > 0.1
+
+
 @pytest.mark.parametrize("seed", [0, 1])
 def test_it_learns_to_balance_a_pole(tmp_path, seed):
     run = Run(
         tmp_path,
-        (Phase("alone", 60_000 / HOUR),),
+        (Phase("alone", 50_000 / HOUR),),
         seed=seed,
         hidden=(64, 64),
         algorithm=AcerSettings(reward_scale=0.1, learning_rate=2e-3),
