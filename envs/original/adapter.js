@@ -236,9 +236,30 @@
     return btoa(text);
   }
 
+  /** The adapters of this page: its own and those of the frames in it that let themselves be looked into. */
+  function adapters() {
+    const frames = Array.from({ length: window.length }, (_, i) => window[i]);
+    return [window, ...frames].flatMap((one) => {
+      try {
+        return one.qwopAdapter || [];
+      } catch (error) {
+        return []; // a frame of another site
+      }
+    });
+  }
+
   window.qwopAdapter = {
     find,
     hold,
+    chosen: null, // the adapter that found the game
+
+    /** What the page lacks of a game so far, as `find`; none once it is found, and `chosen` then. */
+    lacking() {
+      const all = adapters().map((adapter) => [adapter, adapter.find() || []]);
+      const [adapter, missing] = all.reduce((best, one) => (one[1].length < best[1].length ? one : best));
+      if (missing.length === 0) this.chosen = adapter;
+      return missing;
+    },
 
     /** The click that takes the title away; false until the game has heard it. */
     click() {
@@ -270,9 +291,9 @@
     },
 
     /** The same at the page's own pace. Between calls the game waits. */
-    playPaced(keys, done) {
-      if (game.gameEnded || !keys.length) return done("");
-      queue.push({ keys, played: 0, rows: [], done });
+    playPaced(keys) {
+      if (game.gameEnded || !keys.length) return "";
+      return new Promise((done) => queue.push({ keys, played: 0, rows: [], done }));
     },
 
     /** The games that a person has ended since the last call, and how far the one under way is. */

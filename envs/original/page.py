@@ -4,8 +4,8 @@ import base64
 import json
 import time
 import weakref
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
@@ -17,6 +17,9 @@ from ...conf.errors import BadInput
 from ..names import BODIES, EVENT_COLUMNS, OBSERVED_JOINTS
 from .address import address_of
 from .browser import first_line, open_browser
+from .direct import DirectObject, PageGone
+
+__all__ = ["Frames", "OriginalPage", "PageGone", "PageSettings", "PersonsGame"]
 
 _STATE = len(BODIES) * 6
 _EVENTS = len(EVENT_COLUMNS)
@@ -24,6 +27,9 @@ _ROW = _STATE + _EVENTS + len(OBSERVED_JOINTS)
 
 _OPENING = 60.0
 """Seconds that an address may take to answer with all of its page."""
+
+_PATIENCE = 30.0
+"""Seconds that the page may be late in its own pace."""
 
 
 @dataclass(frozen=True)
@@ -64,10 +70,6 @@ class PersonsGame:
     frames: Frames
 
 
-class PageGone(BadInput):
-    """The browser was closed, or does not answer any more."""
-
-
 class OriginalPage:
     """A browser on the page of the original game. Close it, or use it as a context.
 
@@ -99,29 +101,26 @@ class OriginalPage:
             if self._games:
                 self._load()
             self._click()
-            self._call("setMode", "paced" if self.settings.live else "hand")
+            self._adapter.call("setMode", "paced" if self.settings.live else "hand")
             # Nothing has to be drawn for nobody, and drawing takes longer than playing.
-            self._call("hold", self.settings.headless and not self.settings.live)
+            self._adapter.call("hold", self.settings.headless and not self.settings.live)
         self._games += 1
-        return _frames(self._call("newGame"))
+        return _frames(self._adapter.call("newGame"))
 
     def play(self, keys: Sequence[int] | NDArray[np.uint8]) -> Frames:
         """Frames with these keys down (Q = 1, W = 2, O = 4, P = 8), one a frame, up to the game's end."""
         pressed = np.asarray(keys).tolist()
         if not self.settings.live:
-            return _frames(self._call("play", pressed))
-        self._driver.set_script_timeout(30 + len(pressed))
-        script = "window.qwopAdapter.playPaced(arguments[0], arguments[1])"
-        with self._present():
-            return _frames(self._driver.execute_async_script(script, pressed))
+            return _frames(self._adapter.call("play", pressed))
+        return _frames(self._adapter.call("playPaced", pressed, seconds=_PATIENCE + len(pressed)))
 
     def let_a_person_play(self) -> None:
         """From the person's first click on, every frame and its keys are kept; see `take`."""
-        self._call("setMode", "person")
+        self._adapter.call("setMode", "person")
 
     def take(self) -> tuple[list[PersonsGame], bool]:
         """The games that a person has ended since the last call, oldest first, and whether one is under way."""
-        taken = self._call("take")
+        taken = self._adapter.call("take")
         games = [PersonsGame(np.array(game["keys"], np.uint8), _frames(game["rows"])) for game in taken["games"]]
         return games, taken["begun"] and not taken["over"]
 
@@ -136,7 +135,7 @@ class OriginalPage:
         self.close()
 
     def _load(self) -> None:
-        """Open the page and wait until its game is there; the driver then is in the game's frame."""
+        """Open the page and wait until its game is there."""
         from selenium.common.exceptions import WebDriverException
 
         settings = self.settings
@@ -147,39 +146,19 @@ class OriginalPage:
                 raise BadInput(f"{self.address}: the page does not open (the browser refuses the address)")
         except WebDriverException as error:
             raise BadInput(f"{self.address}: the page does not open ({first_line(error)})") from None
-        with self._present():
-            missing = self._wait(lambda: self._lacking() == [], self._lacking)
+        top = DirectObject(self._driver, "window.qwopAdapter")
+        missing = self._wait(lambda: top.call("lacking") == [], lambda: top.call("lacking"))
+        top.close()
         if missing:
             few = ", ".join(missing[:4]) + (" …" if len(missing) > 4 else "")
             raise BadInput(
                 f"{self.address}: no game of QWOP found on it within {settings.timeout:g} s (missing: {few}); expected "
                 "the page of the HTML5 game, the one with Athletics.html in its address"
             )
-
-    def _lacking(self) -> list[str]:
-        """What the page's frames lack of the game, the one that lacks least; the driver stays where nothing is."""
-        from selenium.common.exceptions import NoSuchFrameException, StaleElementReferenceException
-        from selenium.webdriver.common.by import By
-
-        self._driver.switch_to.default_content()
-        fewest = self._find()
-        for frame in self._driver.find_elements(By.TAG_NAME, "iframe") if fewest else []:
-            self._driver.switch_to.default_content()
-            try:
-                self._driver.switch_to.frame(frame)
-            except (NoSuchFrameException, StaleElementReferenceException):
-                continue  # gone since
-            fewest = min(fewest, self._find(), key=len)
-            if not fewest:
-                break
-        return fewest
-
-    def _find(self) -> list[str]:
-        script = "return window.qwopAdapter ? window.qwopAdapter.find() || [] : ['score']"
-        return [str(name) for name in self._driver.execute_script(script)]
+        self._adapter = DirectObject(self._driver, "window.qwopAdapter.chosen")
 
     def _click(self) -> None:
-        if self._wait(lambda: bool(self._call("click")), lambda: True):
+        if self._wait(lambda: bool(self._adapter.call("click")), lambda: True):
             raise BadInput(f"{self.address}: the game does not start when it is clicked")
 
     def _wait(self, reached: Callable[[], bool], told: Callable[[], Any]) -> Any:
@@ -190,20 +169,6 @@ class OriginalPage:
                 return told()
             time.sleep(0.02)
         return None
-
-    def _call(self, name: str, *arguments: Any) -> Any:
-        with self._present():
-            return self._driver.execute_script(f"return window.qwopAdapter.{name}(...arguments)", *arguments)
-
-    @contextmanager
-    def _present(self) -> Iterator[None]:
-        from selenium.common.exceptions import WebDriverException
-        from urllib3.exceptions import HTTPError
-
-        try:
-            yield
-        except (WebDriverException, HTTPError, ConnectionError) as error:
-            raise PageGone(f"{self.address}: the browser does not answer any more ({first_line(error)})") from None
 
 
 def _frames(packed: str) -> Frames:

@@ -179,7 +179,7 @@ def test_a_persons_games_are_kept_frame_by_frame(chromium: None, fake: Path, pag
 def test_a_closed_browser_is_said(chromium: None, fake: Path) -> None:
     with OriginalPage(PageSettings(folder=str(fake))) as page:
         page.new_game()
-        page._driver.close()
+        page._driver.quit()
         with pytest.raises(PageGone, match="does not answer any more"):
             page.play([1])
 

@@ -19,7 +19,7 @@ def chromium() -> None:
 @pytest.fixture(scope="session")
 def fake() -> Path:
     """The page of a toy that has the names of the original's properties."""
-    return Path(__file__).parent / "fake"
+    return Path(__file__).parent / "envs" / "original" / "fake"
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,63 @@
+"""Calls straight into a page, over Chrome's own protocol: a fifth of the time that they take through ChromeDriver."""
+
+import json
+from typing import Any
+
+from ...conf.errors import BadInput
+
+
+class PageGone(BadInput):
+    """The browser was closed, or the page left."""
+
+
+class DirectObject:
+    """An object in the page that `driver` (Selenium, Chrome) shows, named by a JavaScript expression.
+
+    BadInput where the page has no such object. Calls raise `PageGone` once the page is not there any more.
+    """
+
+    def __init__(self, driver: Any, expression: str) -> None:
+        import websocket  # Selenium needs it too
+
+        self._number = 0
+        address = driver.capabilities["goog:chromeOptions"]["debuggerAddress"]
+        url = f"ws://{address}/devtools/page/{driver.current_window_handle}"
+        self._failures = (websocket.WebSocketException, OSError)
+        self._socket = websocket.create_connection(url, timeout=60, suppress_origin=True, skip_utf8_validation=True)
+        found = self._ask("Runtime.evaluate", {"expression": expression})
+        if "objectId" not in found:
+            raise BadInput(f"{driver.current_url}: {expression} is not in the page")
+        self._id = found["objectId"]
+
+    def call(self, method: str, *arguments: Any, seconds: float = 60) -> Any:
+        """What the method returns (or what its promise comes to), as plain data, within so many seconds."""
+        declared = f"function (...given) {{ return this.{method}(...given); }}"
+        asked = {
+            "objectId": self._id,
+            "functionDeclaration": declared,
+            "arguments": [{"value": argument} for argument in arguments],
+            "returnByValue": True,
+            "awaitPromise": True,
+        }
+        return self._ask("Runtime.callFunctionOn", asked, seconds).get("value")
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def _ask(self, method: str, parameters: dict[str, Any], seconds: float = 60) -> dict[str, Any]:
+        self._number += 1
+        try:
+            self._socket.settimeout(seconds)
+            self._socket.send(json.dumps({"id": self._number, "method": method, "params": parameters}))
+            while (answer := json.loads(self._socket.recv() or "{}")).get("id") != self._number:
+                if not answer or answer.get("method") == "Inspector.detached":
+                    raise PageGone("the browser was closed")
+        except self._failures as error:
+            raise PageGone(f"the browser does not answer any more ({error or type(error).__name__})") from None
+        if "error" in answer:
+            raise PageGone(f"the page was left ({answer['error']['message']})")
+        if failed := answer["result"].get("exceptionDetails"):
+            said = failed.get("exception", {}).get("description") or failed["text"]
+            raise BadInput(f"the page's game failed: {said.splitlines()[0]}")
+        result: dict[str, Any] = answer["result"]["result"]
+        return result
