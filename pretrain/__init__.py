@@ -1,1 +1,1 @@
-"""pretrain"""
+"""Pretraining: a player's recorded decisions cloned into a policy, and what the clone is worth."""

@@ -1,0 +1,38 @@
+"""What a clone must beat: predictors that do not look at the observation, fitted to the same training rows.
+
+Laplace's rule (one more of each outcome than was counted) keeps every probability above 0, so that both have a proper
+likelihood.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .rows import NONE, Rows
+
+
+def majority(train: Rows, rows: Rows, actions: int) -> NDArray[np.float64]:
+    """[N, A]: how often each action occurs in `train`, for every row: (n_a + 1) / (n + A)."""
+    return np.tile(_frequencies(train, actions), (len(rows), 1))
+
+
+def repeat_last(train: Rows, rows: Rows, actions: int) -> NDArray[np.float64]:
+    """[N, A]: the action before, with the probability r that one is repeated in `train`, (repeats + 1) / (n + 2).
+
+    The others share 1 − r as often as they occur. A first decision has nothing to repeat, and gets `majority`.
+    """
+    frequencies = _frequencies(train, actions)
+    followers = train.previous != NONE
+    repeats = (train.actions == train.previous)[followers].sum()
+    r = (repeats + 1) / (followers.sum() + 2)
+    table = (1 - r) * frequencies[None, :] / (1 - frequencies[:, None])
+    np.fill_diagonal(table, r)
+    probabilities = np.tile(frequencies, (len(rows), 1))
+    after = rows.previous != NONE
+    probabilities[after] = table[rows.previous[after]]
+    return probabilities
+
+
+def _frequencies(train: Rows, actions: int) -> NDArray[np.float64]:
+    counts = np.bincount(train.actions, minlength=actions) + 1.0
+    frequencies: NDArray[np.float64] = counts / counts.sum()
+    return frequencies

@@ -1,0 +1,62 @@
+"""From episodes to the policy of their player."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+
+import torch
+
+from ..datasets.schema import DatasetInfo, Episode
+from ..policies.networks import ActorCritic
+from ..policies.policy import Policy
+from .cloning import cloning_epochs
+from .d3rlpy_backend import d3rlpy_epochs
+from .early_stopping import Epoch, train_until_it_stops_helping
+from .rows import rows_of
+from .settings import CloningSettings
+from .split import hold_out
+
+
+@dataclass(frozen=True)
+class Clone:
+    """The policy of the best pass, and all passes."""
+
+    policy: Policy
+    epochs: tuple[Epoch, ...]
+
+    @property
+    def best(self) -> Epoch:
+        """The pass that the policy is of."""
+        return min(self.epochs, key=lambda epoch: epoch.validation_nats)
+
+
+def clone(
+    episodes: Sequence[Episode],
+    info: DatasetInfo,
+    settings: CloningSettings | None = None,
+    seed: int = 0,
+    on_epoch: Callable[[Epoch, Policy], None] = lambda epoch, policy: None,
+) -> Clone:
+    """Clone the player of `episodes`, at least two, some of which decide when to stop.
+
+    `seed` decides everything. `on_epoch` hears of every pass and sees the policy as it is then.
+    """
+    settings = settings or CloningSettings()
+    train, validation = hold_out(len(episodes), settings.validation, seed)
+    rows, checked = rows_of([episodes[i] for i in train]), rows_of([episodes[i] for i in validation])
+    generator = torch.Generator().manual_seed(seed)
+    network = ActorCritic(math.prod(info.observation_shape), info.actions, settings.hidden, generator)
+    network.scaler.fit(rows.observations)
+    training = {"cloned_from": {"episodes": len(episodes), "decisions": len(rows) + len(checked)}}
+    policy = Policy(
+        network, info.environment, info.observation_shape, {**training, "cloning": asdict(settings), "seed": seed}
+    )
+    backend = d3rlpy_epochs if settings.backend == "d3rlpy" else cloning_epochs
+    epochs = train_until_it_stops_helping(
+        policy,
+        backend(network, rows, settings, seed),
+        checked,
+        settings.patience,
+        lambda epoch: on_epoch(epoch, policy),
+    )
+    return Clone(policy, epochs)

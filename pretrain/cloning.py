@@ -1,0 +1,84 @@
+"""Behaviour cloning: maximum likelihood of the demonstrated actions."""
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from ..policies.networks import ActorCritic
+from .rows import Rows
+from .settings import CloningSettings
+
+
+def cloning_loss(
+    logits: Tensor, actions: Tensor, weights: Tensor | None = None, label_smoothing: float = 0.0
+) -> Tensor:
+    """L = −Σ_i w(a_i) Σ_a y_ia ln π(a|s_i) / Σ_i w(a_i),  y_i = (1 − λ)·onehot(a_i) + λ/A.
+
+    logits [N, A], actions int64 [N], weights w [A] (default all 1), λ = label_smoothing.
+    """
+    log_probabilities = functional.log_softmax(logits, dim=-1)
+    demonstrated = log_probabilities.gather(-1, actions[:, None])[:, 0]
+    losses = -(1 - label_smoothing) * demonstrated - label_smoothing * log_probabilities.mean(dim=-1)
+    if weights is None:
+        return losses.mean()
+    w = weights[actions]
+    return (w * losses).sum() / w.sum()
+
+
+def class_weights(actions: Tensor, count: int, class_balance: float) -> Tensor:
+    """w [A], w_a = n_a^−class_balance of an action that occurs n_a times in `actions`; 0 of one that never does."""
+    n = torch.bincount(actions, minlength=count).to(torch.float32)
+    return torch.where(n > 0, n.clamp(min=1) ** -class_balance, torch.zeros_like(n))
+
+
+def policy_logits(network: ActorCritic, scaled: Tensor, dropout: float, generator: torch.Generator) -> Tensor:
+    """The network's policy logits [N, A] of scaled observations [N, size], hidden units dropped out at random."""
+    hidden = scaled
+    for layer in network.trunk:
+        hidden = layer(hidden)
+        if dropout and isinstance(layer, nn.ReLU):
+            kept = torch.rand(hidden.shape, generator=generator) >= dropout
+            hidden = hidden * kept / (1 - dropout)
+    logits: Tensor = network.policy_head(hidden)
+    return logits
+
+
+def cloning_epochs(network: ActorCritic, rows: Rows, settings: CloningSettings, seed: int) -> Iterator[float]:
+    """Fit the policy of `network` to `rows`, one pass at a time; each gives the mean loss of its updates.
+
+    Only what is upstream of the policy's logits is learned: the Q head keeps its bits. AdamW with the settings' rate on
+    half a cosine; `seed` decides order, dropout and noise.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        observations = network.scaler(torch.from_numpy(rows.observations))
+    actions = torch.from_numpy(rows.actions)
+    weights = class_weights(actions, network.actions, settings.class_balance) if settings.class_balance else None
+    parameters = [*network.trunk.parameters(), *network.policy_head.parameters()]
+    optimiser = torch.optim.AdamW(
+        [
+            {"params": [p for p in parameters if p.ndim > 1], "weight_decay": settings.weight_decay},
+            {"params": [p for p in parameters if p.ndim == 1], "weight_decay": 0.0},
+        ],
+        lr=settings.learning_rate,
+    )
+    updates = settings.epochs * math.ceil(len(rows) / settings.batch_size)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, updates)
+    for _ in range(settings.epochs):
+        losses = []
+        for batch in torch.split(torch.randperm(len(rows), generator=generator), settings.batch_size):
+            seen = observations[batch]
+            if settings.input_noise:
+                seen = seen + settings.input_noise * torch.randn(seen.shape, generator=generator)
+            logits = policy_logits(network, seen, settings.dropout, generator)
+            loss = cloning_loss(logits, actions[batch], weights, settings.label_smoothing)
+            optimiser.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimiser.step()
+            schedule.step()
+            losses.append(loss.item())
+        yield float(np.mean(losses))

@@ -1,0 +1,77 @@
+"""The same cloning by d3rlpy's DiscreteBC, its weights copied into the same network."""
+
+import math
+from collections.abc import Iterator
+from types import ModuleType
+
+import numpy as np
+import torch
+
+from ..conf.errors import BadInput
+from ..policies.networks import ActorCritic
+from .rows import NONE, Rows
+from .settings import CloningSettings
+
+
+def d3rlpy_epochs(network: ActorCritic, rows: Rows, settings: CloningSettings, seed: int) -> Iterator[float]:
+    """Fit DiscreteBC to `rows`, one pass at a time, and copy its weights into `network`; each gives the mean loss.
+
+    beta is 0: DiscreteBC's penalty on logits would cap a certain action's probability (0.31 at its default of 0.5).
+    Dropout and weight decay are those of `settings`; the rate is constant. What DiscreteBC cannot do is refused.
+    """
+    for name in ("label_smoothing", "input_noise", "class_balance"):
+        if getattr(settings, name):
+            raise BadInput(
+                f"{name}={getattr(settings, name):g}: DiscreteBC has no such thing; {name}=0, or backend=torch"
+            )
+    d3rlpy = _import()
+    d3rlpy.seed(seed)
+    with torch.no_grad():
+        scaled = network.scaler(torch.from_numpy(rows.observations)).numpy()
+    ends = np.append(rows.previous[1:] == NONE, True)
+    data = d3rlpy.dataset.MDPDataset(
+        observations=scaled,
+        actions=rows.actions,
+        rewards=np.zeros(len(rows), dtype=np.float32),
+        terminals=ends.astype(np.float32),
+        action_space=d3rlpy.constants.ActionSpace.DISCRETE,
+        action_size=network.actions,
+    )
+    cloner = d3rlpy.algos.DiscreteBCConfig(
+        beta=0.0,
+        batch_size=settings.batch_size,
+        learning_rate=settings.learning_rate,
+        optim_factory=d3rlpy.optimizers.AdamWFactory(weight_decay=settings.weight_decay),
+        encoder_factory=d3rlpy.models.VectorEncoderFactory(
+            hidden_units=list(network.hidden), dropout_rate=settings.dropout or None
+        ),
+    ).create(device=False)
+    updates = math.ceil(len(rows) / settings.batch_size)
+    passes = cloner.fitter(
+        data,
+        n_steps=settings.epochs * updates,
+        n_steps_per_epoch=updates,
+        logger_adapter=d3rlpy.logging.NoopAdapterFactory(),
+        show_progress=False,
+    )
+    for _, metrics in passes:
+        _copy_weights(cloner.impl.modules.imitator, network)
+        yield float(metrics["loss"])
+
+
+def _copy_weights(imitator: torch.nn.Module, network: ActorCritic) -> None:
+    """Encoder to trunk, output layer to policy head; the Q head keeps its bits."""
+    theirs = [module for module in imitator.modules() if isinstance(module, torch.nn.Linear)]
+    ours = [*(module for module in network.trunk if isinstance(module, torch.nn.Linear)), network.policy_head]
+    with torch.no_grad():
+        for source, target in zip(theirs, ours, strict=True):
+            target.weight.copy_(source.weight)
+            target.bias.copy_(source.bias)
+
+
+def _import() -> ModuleType:
+    try:
+        import d3rlpy
+    except ImportError:
+        raise BadInput("backend=d3rlpy: d3rlpy is not installed; pip install 'qwop[d3rlpy]'") from None
+    return d3rlpy  # type: ignore[no-any-return]

@@ -1,0 +1,31 @@
+"""What clones are worth on episodes that they never saw, beside what needs no observation at all."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..datasets.schema import Episode
+from ..policies.policy import Policy
+from .baselines import majority, repeat_last
+from .measures import Measures, measure
+from .rows import rows_of
+
+CLONE, REPEAT_LAST, MAJORITY = "clone", "repeat the last action", "majority"
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """One split: the numbers of the episodes held out, and the measures on them by predictor."""
+
+    episodes: tuple[int, ...]
+    measures: dict[str, Measures]
+
+
+def measure_held_out(policy: Policy, episodes: Sequence[Episode], train: list[int], held_out: list[int]) -> HeldOut:
+    """Measure the clone of the episodes `train`, and the baselines fitted to them, on the episodes `held_out`."""
+    fitted, rows = rows_of(episodes[i] for i in train), rows_of(episodes[i] for i in held_out)
+    probabilities = {
+        CLONE: policy.probabilities(rows.observations.reshape(len(rows), *policy.observation_shape)),
+        REPEAT_LAST: repeat_last(fitted, rows, policy.actions),
+        MAJORITY: majority(fitted, rows, policy.actions),
+    }
+    return HeldOut(tuple(held_out), {name: measure(p, rows.actions) for name, p in probabilities.items()})

@@ -1,0 +1,134 @@
+"""`qwop-pretrain`: clones a dataset's player into a policy, and says what the clone is worth."""
+
+from contextlib import closing
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from omegaconf import DictConfig, OmegaConf
+from rich.console import Console
+from torch.utils.tensorboard import SummaryWriter
+
+from ..conf.command import command, open_run_folder, settings
+from ..conf.errors import BadInput
+from ..conf.progress import progress_bar
+from ..datasets.embedded import embedded_dataset
+from ..datasets.reader import Dataset, open_dataset
+from ..datasets.schema import Episode
+from ..policies.files import save_policy
+from ..policies.policy import Policy
+from .clone import clone
+from .early_stopping import Epoch
+from .games import Games, play_games
+from .held_out import HeldOut, measure_held_out
+from .report import games_table, measures_table, write_json
+from .settings import CloningSettings
+from .split import hold_out
+
+
+@dataclass(frozen=True)
+class PretrainSettings:
+    """The settings of conf/pretrain.yaml besides those of cloning."""
+
+    dataset: str | None = None
+    out: str = "runs/pretrain"
+    seed: int = 0
+    held_out: float = 0.2
+    splits: int = 1
+    games: int = 50
+    max_idle_frames: int = 30
+
+
+def run(config: DictConfig) -> None:
+    """Clone, measure on held-out episodes and in games; leave the policy and what was found in `out`."""
+    chosen, cloning = read_settings(config)
+    console = Console()
+    torch.set_num_threads(1)  # for a network this small, threads wait for each other longer than they compute
+    dataset = open_dataset(chosen.dataset or embedded_dataset())
+    episodes = _checked(list(dataset), dataset, chosen)
+    out = open_run_folder(config, Path(chosen.out))
+    made = {"command": "qwop-pretrain", "settings": OmegaConf.to_container(config, resolve=True)}
+    splits: list[HeldOut] = []
+    kept: Policy | None = None
+    with progress_bar("passes", console) as bar, closing(SummaryWriter(str(out / "tensorboard"))) as board:
+        task = bar.add_task("cloning", total=chosen.splits * cloning.epochs)
+        for part in range(chosen.splits):
+            train, held_out = hold_out(len(episodes), chosen.held_out, chosen.seed, part)
+
+            def heard(epoch: Epoch, policy: Policy, part: int = part) -> None:
+                name = f"split {part + 1}: " if chosen.splits > 1 else ""
+                bar.update(task, advance=1, description=f"{name}{epoch.validation_nats:.3f} nats")
+                for measure in ("training_loss", "validation_nats", "validation_accuracy"):
+                    board.add_scalar(f"split-{part + 1}/{measure}", getattr(epoch, measure), epoch.number)  # type: ignore[no-untyped-call]
+                if part == 0 and epoch.is_best:
+                    save_policy(out / "policy.safetensors", _labelled(policy, made))
+
+            cloned = clone([episodes[i] for i in train], dataset.info, cloning, chosen.seed, heard).policy
+            bar.update(task, completed=(part + 1) * cloning.epochs)
+            splits.append(measure_held_out(cloned, episodes, train, held_out))
+            kept = kept or cloned
+    assert kept is not None
+    console.print(measures_table(splits))
+    played = _play(kept, chosen, console)
+    write_json(out / "pretraining.json", str(dataset.folder), splits, played)
+    console.print(f"policy: {out / 'policy.safetensors'}", highlight=False, soft_wrap=True)
+
+
+def read_settings(config: DictConfig) -> tuple[PretrainSettings, CloningSettings]:
+    """The command's own settings and those of cloning, which stand side by side in the configuration."""
+    names = {field.name for field in fields(CloningSettings)}
+    keys = [str(key) for key in config]
+    cloning = settings(
+        CloningSettings, OmegaConf.masked_copy(config, [key for key in keys if key in names]), "pretrain"
+    )
+    own = OmegaConf.masked_copy(config, [key for key in keys if key not in names])
+    chosen = settings(PretrainSettings, own, "pretrain")
+    for name, least in (("splits", 1), ("games", 0), ("max_idle_frames", 0), ("seed", 0)):
+        if getattr(chosen, name) < least:
+            raise BadInput(f"{name}={getattr(chosen, name)}: expected at least {least}")
+    if not 0 < chosen.held_out < 1:
+        raise BadInput(f"held_out={chosen.held_out:g}: expected a share between 0 and 1")
+    return chosen, cloning
+
+
+def _checked(episodes: list[Episode], dataset: Dataset, chosen: PretrainSettings) -> list[Episode]:
+    if len(episodes) < 3:
+        raise BadInput(
+            f"{dataset.folder}: {len(episodes)} episode(s), expected at least 3: to learn from, to say when to stop, "
+            "and to measure by; record more games"
+        )
+    if chosen.splits * chosen.held_out > 1:
+        raise BadInput(
+            f"splits={chosen.splits}, held_out={chosen.held_out:g}: together more than all episodes; at most "
+            f"{int(1 / chosen.held_out)} splits hold out a share of {chosen.held_out:g} each"
+        )
+    return episodes
+
+
+def _labelled(policy: Policy, made: dict[str, Any]) -> Policy:
+    return replace(policy, training={**policy.training, **made})
+
+
+def _play(policy: Policy, chosen: PretrainSettings, console: Console) -> list[Games]:
+    if chosen.games == 0:
+        return []
+    played = []
+    with progress_bar("games", console) as bar:
+        for greedy in (True, False):
+            task = bar.add_task("playing greedily" if greedy else "playing as drawn", total=chosen.games)
+            played.append(
+                play_games(
+                    policy,
+                    count=chosen.games,
+                    greedy=greedy,
+                    seed=chosen.seed,
+                    max_idle_frames=chosen.max_idle_frames,
+                    progress=lambda done, task=task: bar.update(task, completed=done),  # type: ignore[misc]
+                )
+            )
+    console.print(games_table(played))
+    return played
+
+
+main = command("pretrain", run)

@@ -1,0 +1,70 @@
+"""How well probabilities foretell decisions: accuracy, likelihood, calibration."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+BINS = 15
+"""Of equal width, as in Guo et al. 2017."""
+
+LEAST = 1e-30
+"""float32 probabilities can be 0; a decision that got one costs 69 nats, not infinitely many."""
+
+
+@dataclass(frozen=True)
+class Bin:
+    """The decisions whose most probable action had a probability in (low, high]: how many, the mean of that
+    probability, and how often that action was taken."""
+
+    low: float
+    high: float
+    count: int
+    confidence: float
+    accuracy: float
+
+
+@dataclass(frozen=True)
+class Measures:
+    """rows: decisions. accuracy: share in which the most probable action was taken. nats: mean −ln p of the action
+    taken. calibration_error: expected calibration error. reliability: its bins, empty ones left out."""
+
+    rows: int
+    accuracy: float
+    nats: float
+    calibration_error: float
+    reliability: tuple[Bin, ...]
+
+
+def measure(probabilities: ArrayLike, actions: ArrayLike) -> Measures:
+    """The measures of `probabilities` [N, A] against the actions taken, int [N]."""
+    p, a = np.asarray(probabilities, dtype=np.float64), np.asarray(actions)
+    correct = p.argmax(axis=1) == a
+    bins = reliability(p.max(axis=1), correct)
+    return Measures(
+        rows=len(a),
+        accuracy=float(correct.mean()),
+        nats=float(-np.log(np.maximum(p[np.arange(len(a)), a], LEAST)).mean()),
+        calibration_error=expected_calibration_error(bins),
+        reliability=bins,
+    )
+
+
+def reliability(confidences: ArrayLike, correct: ArrayLike) -> tuple[Bin, ...]:
+    """The reliability diagram's bins, of confidences [N] and whether the prediction was right [N]."""
+    confidence, right = np.asarray(confidences, dtype=np.float64), np.asarray(correct, dtype=np.float64)
+    edges = np.linspace(0, 1, BINS + 1)
+    which = np.clip(np.searchsorted(edges, confidence, side="left") - 1, 0, BINS - 1)
+    bins = []
+    for index in range(BINS):
+        inside = which == index
+        if inside.any():
+            means = float(confidence[inside].mean()), float(right[inside].mean())
+            bins.append(Bin(float(edges[index]), float(edges[index + 1]), int(inside.sum()), *means))
+    return tuple(bins)
+
+
+def expected_calibration_error(bins: tuple[Bin, ...]) -> float:
+    """ECE = Σ_b (n_b / N) |accuracy_b − confidence_b| (Guo et al. 2017, equation 3)."""
+    total = sum(bin_.count for bin_ in bins)
+    return sum(bin_.count / total * abs(bin_.accuracy - bin_.confidence) for bin_ in bins)
