@@ -2,6 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
 
 from ..datasets.schema import Episode
 from ..policies.policy import Policy
@@ -23,7 +26,7 @@ class HeldOut:
 def measure_held_out(policy: Policy, episodes: Sequence[Episode], train: list[int], held_out: list[int]) -> HeldOut:
     """Measure the clone of the episodes `train`, and the baselines fitted to them, on the episodes `held_out`."""
     fitted, rows = rows_of(episodes[i] for i in train), rows_of(episodes[i] for i in held_out)
-    probabilities = {
+    probabilities: dict[str, NDArray[Any]] = {
         CLONE: policy.probabilities(rows.observations.reshape(len(rows), *policy.observation_shape)),
         REPEAT_LAST: repeat_last(fitted, rows, policy.actions),
         MAJORITY: majority(fitted, rows, policy.actions),

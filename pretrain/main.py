@@ -60,7 +60,7 @@ def run(config: DictConfig) -> None:
                 name = f"split {part + 1}: " if chosen.splits > 1 else ""
                 bar.update(task, advance=1, description=f"{name}{epoch.validation_nats:.3f} nats")
                 for measure in ("training_loss", "validation_nats", "validation_accuracy"):
-                    board.add_scalar(f"split-{part + 1}/{measure}", getattr(epoch, measure), epoch.number)  # type: ignore[no-untyped-call]
+                    board.add_scalar(f"split-{part + 1}/{measure}", getattr(epoch, measure), epoch.number)
                 if part == 0 and epoch.is_best:
                     save_policy(out / "policy.safetensors", _labelled(policy, made))
 

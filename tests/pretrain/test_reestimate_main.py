@@ -17,7 +17,7 @@ INFO = DatasetInfo(EnvironmentSpec("CartPole-v1"), (4,), 2)
 def reestimate(*overrides: str) -> None:
     """`qwop-reestimate` without a process of its own."""
     with initialize_config_module("qwop.conf", version_base="1.3"):
-        config = compose("reestimate", overrides=["+cloning.epochs=8", *overrides])
+        config = compose("reestimate", overrides=["cloning.epochs=8", *overrides])
     torch.set_num_threads(1)
     run(config)
 

@@ -1,0 +1,50 @@
+"""A dataset of a player whose decisions can be learned."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from qwop.datasets import DatasetInfo, DatasetWriter, Episode
+from qwop.datasets.behaviour import smoothed
+from qwop.envs.spec import EnvironmentSpec
+
+INFO = DatasetInfo(EnvironmentSpec("CartPole-v1"), (4,), 2)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+@pytest.fixture
+def make_dataset(tmp_path: Path) -> Callable[[int], Path]:
+    """A CartPole dataset of so many episodes: push to the side that the pole leans to."""
+
+    def make(count: int) -> Path:
+        random = np.random.default_rng(0)
+        folder = tmp_path / f"player-{count}"
+        writer = DatasetWriter(folder, INFO)
+        for number in range(count):
+            seen = random.normal(scale=[0.5, 0.5, 0.05, 0.5], size=(61, 4)).astype(np.float32)
+            actions = (seen[:-1, 2] + 0.2 * seen[:-1, 3] > 0).astype(np.int16)
+            writer.write(
+                Episode(
+                    observations=seen,
+                    actions=actions,
+                    behaviour_probabilities=smoothed(actions, 2, 0.05),
+                    rewards=np.ones(60, dtype=np.float32),
+                    times=np.arange(61.0),
+                    keys=None,
+                    terminated=True,
+                    truncated=False,
+                    outcome="terminated",
+                    player="a player",
+                    source=f"game {number}",
+                    probabilities_from="smoothed(0.05)",
+                )
+            )
+        return folder
+
+    return make

@@ -1,0 +1,25 @@
+"""The predictors that a clone must beat."""
+
+import numpy as np
+import pytest
+from qwop.pretrain.baselines import majority, repeat_last
+from qwop.pretrain.rows import NONE, Rows
+
+
+def rows(actions: list[int]) -> Rows:
+    previous = np.array([NONE, *actions[:-1]])
+    return Rows(np.zeros((len(actions), 1), dtype=np.float32), np.array(actions), previous)
+
+
+def test_majority_counts_by_laplaces_rule() -> None:
+    table = majority(rows([0, 0, 0, 1]), rows([2, 2]), actions=3)
+    np.testing.assert_allclose(table, [[4 / 7, 2 / 7, 1 / 7]] * 2)
+
+
+def test_repeat_last_gives_the_last_action_the_share_of_repeats() -> None:
+    train = rows([0, 0, 0, 1])  # two repeats of three
+    table = repeat_last(train, rows([1, 2]), actions=3)
+    np.testing.assert_allclose(table[0], [4 / 7, 2 / 7, 1 / 7])  # nothing to repeat
+    assert table[1, 1] == pytest.approx(3 / 5)
+    assert table[1, 0] == pytest.approx(2 / 5 * (4 / 7) / (5 / 7))
+    np.testing.assert_allclose(table.sum(axis=1), 1)

@@ -1,0 +1,90 @@
+"""`qwop-pretrain`, as a user meets it."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from hydra import compose, initialize_config_module
+from qwop.conf.errors import BadInput
+from qwop.policies.files import load_policy
+from qwop.pretrain.main import run
+
+
+def pretrain(*overrides: str) -> None:
+    """`qwop-pretrain` without a process of its own."""
+    with initialize_config_module("qwop.conf", version_base="1.3"):
+        run(compose("pretrain", overrides=["epochs=15", "games=3", *overrides]))
+
+
+def test_clones_measures_and_plays(make_dataset: Callable[[int], Path], tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    pretrain(f"dataset={make_dataset(12)}", f"out={out}", "splits=2")
+    found = json.loads((out / "pretraining.json").read_text())
+    clone, majority = found["held_out"]["clone"], found["held_out"]["majority"]
+    assert clone["accuracy"] > majority["accuracy"] + 0.2
+    assert clone["nats"] < majority["nats"]
+    assert not set(found["splits"][0]["episodes"]) & set(found["splits"][1]["episodes"])
+    greedy, drawn = found["games"]
+    assert (greedy["count"], greedy["greedy"], drawn["greedy"]) == (3, True, False)
+    assert greedy["mean_return"] > 30
+    policy = load_policy(out / "policy.safetensors")
+    assert policy.environment.id == "CartPole-v1"
+    assert policy.training["command"] == "qwop-pretrain"
+    assert (out / "config.yaml").is_file()
+    assert list((out / "tensorboard").iterdir())
+
+
+def test_the_same_seed_gives_the_same_policy(make_dataset: Callable[[int], Path], tmp_path: Path) -> None:
+    folder = make_dataset(6)
+    weights = []
+    for name in ("first", "second"):
+        pretrain(f"dataset={folder}", f"out={tmp_path / name}", "epochs=3", "games=0")
+        weights.append(load_policy(tmp_path / name / "policy.safetensors").network.state_dict())
+    assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
+
+
+def test_clones_with_d3rlpy_into_the_same_kind_of_file(make_dataset: Callable[[int], Path], tmp_path: Path) -> None:
+    pytest.importorskip("d3rlpy", reason="the extra d3rlpy is not installed")
+    out = tmp_path / "run"
+    pretrain(f"dataset={make_dataset(12)}", f"out={out}", "backend=d3rlpy", "label_smoothing=0", "games=0")
+    found = json.loads((out / "pretraining.json").read_text())["held_out"]
+    assert found["clone"]["accuracy"] > found["majority"]["accuracy"] + 0.2
+    assert load_policy(out / "policy.safetensors").actions == 2
+
+
+@pytest.mark.parametrize(
+    ("override", "complaint"),
+    [
+        ("epochs=0", "epochs=0: expected at least 1"),
+        ("held_out=1", "held_out=1"),
+        ("splits=9", "splits=9"),
+        ("backend=jax", "backend=jax"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(
+    make_dataset: Callable[[int], Path], tmp_path: Path, override: str, complaint: str
+) -> None:
+    with pytest.raises(BadInput, match=complaint):
+        pretrain(f"dataset={make_dataset(6)}", f"out={tmp_path / 'run'}", override)
+    assert not (tmp_path / "run").exists()
+
+
+def test_too_few_episodes_to_split_are_refused(make_dataset: Callable[[int], Path], tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="1 episode"):
+        pretrain(f"dataset={make_dataset(1)}", f"out={tmp_path / 'run'}")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_missing_dataset_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
+    program = Path(sys.executable).with_name("qwop-pretrain")
+    done = subprocess.run(
+        [program, f"dataset={tmp_path / 'nowhere'}", f"out={tmp_path / 'run'}"], capture_output=True, text=True
+    )
+    assert done.returncode == 2
+    assert "nowhere" in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert not (tmp_path / "run").exists()

@@ -1,0 +1,33 @@
+"""Accuracy, likelihood and calibration of probabilities."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from qwop.pretrain.measures import measure
+
+
+def test_accuracy_and_nats_of_two_decisions() -> None:
+    found = measure([[0.8, 0.2], [0.6, 0.4]], [0, 1])
+    assert found.accuracy == 0.5
+    assert found.nats == pytest.approx(-(math.log(0.8) + math.log(0.4)) / 2)
+
+
+def test_calibration_error_is_the_gap_between_confidence_and_accuracy() -> None:
+    found = measure([[0.9, 0.1]] * 10, [0] * 6 + [1] * 4)
+    assert found.calibration_error == pytest.approx(0.3)
+    assert [(one.count, one.accuracy) for one in found.reliability] == [(10, 0.6)]
+
+
+def test_a_probability_of_zero_costs_much_but_not_everything() -> None:
+    assert measure([[1.0, 0.0]], [1]).nats == pytest.approx(69.08, abs=0.01)
+
+
+@given(st.lists(st.floats(0.5, 1.0), min_size=1, max_size=40))
+def test_every_decision_is_in_one_bin(confidences: list[float]) -> None:
+    probabilities = np.array([[c, 1 - c] for c in confidences])
+    assert sum(one.count for one in measure(probabilities, np.zeros(len(confidences), int)).reliability) == len(
+        confidences
+    )
