@@ -54,7 +54,7 @@ def command(config_name: str, run: Callable[[DictConfig], None]) -> Callable[[],
 
 
 def settings(cls: type[Settings], node: DictConfig, name: str) -> Settings:
-    """The frozen dataclass `cls` filled from the configuration group `name`; unknown keys and wrong types are refused."""
+    """The frozen dataclass `cls` filled from the configuration `name`; unknown keys and wrong types are refused."""
     assert is_dataclass(cls)
     known = [field.name for field in fields(cls)]
     unknown = sorted(set(map(str, node)) - set(known))
