@@ -3,81 +3,124 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Generic, TypeVar
 
 import numpy as np
 import torch
 
 from ..conf.errors import BadInput
 from ..datasets.reader import Dataset
-from ..envs.vector import make_vector
+from ..policies.networks import ActorCritic
 from ..policies.policy import Policy
 from .behaviour import Behaviour, BehaviourSettings
 from .collector import Collector
 from .demonstrations import Demonstrations
+from .environments import PhaseEnvironments, phase_environments
 from .learner import AcerLearner, AcerSettings
+from .loop import LiveSettings, LoopArguments, Progress
 from .replay import SequenceMemory
 from .runlog import RunLog
-from .schedule import PUBLISHED_RATE, Phase, Schedule, decisions_per_second
+from .schedule import PUBLISHED_RATE, Phase, Schedule
 from .stability import ReturnMonitor, StabilitySettings
-from .training import LoopSettings, Progress, Trainer
+from .training import LoopSettings, Trainer
+
+A = TypeVar("A")
+L = TypeVar("L", bound=LiveSettings)
 
 
 @dataclass(frozen=True)
-class RunSettings:
+class RunSettings(Generic[A, L]):
     """Everything that decides a run besides what it starts from. max_idle_frames: of each game's start, in QWOP."""
 
     phases: tuple[Phase, ...]
+    algorithm: A
+    loop: L
     scale: float = 1.0
-    algorithm: AcerSettings = field(default_factory=AcerSettings)
-    loop: LoopSettings = field(default_factory=LoopSettings)
     behaviour: BehaviourSettings = field(default_factory=BehaviourSettings)
     stability: StabilitySettings = field(default_factory=StabilitySettings)
     max_idle_frames: int = 30
     seed: int = 0
 
 
-def build_trainer(
-    policy: Policy,
-    dataset: Dataset | None,
-    settings: RunSettings,
-    *,
-    device: torch.device,
-    folder: Path,
-    log: RunLog,
-    phase_over: Callable[[int, Phase], None] = lambda index, phase: None,
-    checkpoint_taken: Callable[[], None] = lambda: None,
-    progress: Callable[[Progress], None] = lambda progress: None,
-) -> Trainer:
-    """A trainer that learns the policy's network in place; `folder` gets its checkpoints.
+@dataclass(frozen=True)
+class Outside:
+    """What a run has to do with the world: its device, the folder of its checkpoints, its log, and who hears of it."""
 
-    The seed decides the environments, the actions, what is sampled, and how often; the network comes as it is.
-    """
-    loop, rate = settings.loop, decisions_per_second(policy.environment)
+    device: torch.device
+    folder: Path
+    log: RunLog
+    phase_over: Callable[[int, Phase], None] = lambda index, phase: None
+    checkpoint_taken: Callable[[], None] = lambda: None
+    progress: Callable[[Progress], None] = lambda progress: None
+
+
+def loop_arguments(policy: Policy, settings: RunSettings[A, L], outside: Outside) -> LoopArguments:
+    """What every loop is made of. The seed decides the environments, the actions and what is sampled."""
+    loop = settings.loop
+    environments = PhaseEnvironments(
+        phase_environments(policy.environment, settings.phases),
+        loop.num_envs,
+        settings.max_idle_frames,
+        policy.observation_shape,
+        policy.actions,
+    )
+    rates = [rate or PUBLISHED_RATE for rate in environments.rates]
+    schedule = Schedule(settings.phases, rates, settings.scale, ReturnMonitor(settings.stability))
+    for_play, for_loop = (np.random.default_rng(seed) for seed in np.random.SeedSequence(settings.seed).spawn(2))
+    return LoopArguments(
+        schedule=schedule,
+        collector=Collector(environments.make(schedule.index), loop.steps, for_play),
+        generator=for_loop,
+        log=outside.log,
+        folder=outside.folder,
+        environments=environments,
+        phase_over=outside.phase_over,
+        checkpoint_taken=outside.checkpoint_taken,
+        progress=outside.progress,
+    )
+
+
+def build_acer(
+    policy: Policy, dataset: Dataset | None, settings: RunSettings[AcerSettings, LoopSettings], outside: Outside
+) -> Trainer:
+    """A trainer that learns the policy's network, which comes as it is, in place."""
+    network, loop = policy.network, settings.loop
+    if not isinstance(network, ActorCritic):
+        raise BadInput(
+            f"algorithm=acer: the policy is an {network.architecture}, expected an {ActorCritic.architecture}; "
+            "algorithm=ppo continues any"
+        )
     most = max(phase.demonstrations.largest for phase in settings.phases)
     if loop.capacity < loop.num_envs * (1 + most):
         raise BadInput(
             f"loop.capacity={loop.capacity}: fewer sequences than one iteration brings ({loop.num_envs} live ones and "
             f"{loop.num_envs * most:g} of demonstrations)"
         )
-    for_play, for_loop = (np.random.default_rng(seed) for seed in np.random.SeedSequence(settings.seed).spawn(2))
-    more = {"max_idle_frames": settings.max_idle_frames} if rate is not None else {}
     behaviour = Behaviour(settings.behaviour)
     demonstrations = None
     if dataset is not None and any(phase.uses_demonstrations for phase in settings.phases):
+        _require_same(settings.phases, policy, dataset)
         demonstrations = Demonstrations(dataset, streams=loop.num_envs, steps=loop.steps)
         behaviour.prepare(demonstrations, policy.probabilities, str(dataset.folder))
+    arguments = loop_arguments(policy, settings, outside)
+    rate = arguments["environments"].rates[arguments["schedule"].index]
+    learner = AcerLearner(network, settings.algorithm, outside.device)
+    learner.at_rate(rate)
     return Trainer(
-        learner=AcerLearner(policy.network, settings.algorithm.at_rate(rate), device),
+        learner=learner,
         memory=SequenceMemory(loop.capacity, loop.steps, policy.observation_shape, policy.actions),
         demonstrations=demonstrations,
         behaviour=behaviour,
-        schedule=Schedule(settings.phases, rate or PUBLISHED_RATE, settings.scale, ReturnMonitor(settings.stability)),
-        collector=Collector(make_vector(policy.environment, loop.num_envs, **more), loop.steps, for_play),
         settings=loop,
-        generator=for_loop,
-        log=log,
-        folder=folder,
-        phase_over=phase_over,
-        checkpoint_taken=checkpoint_taken,
-        progress=progress,
+        **arguments,
     )
+
+
+def _require_same(phases: tuple[Phase, ...], policy: Policy, dataset: Dataset) -> None:
+    """Demonstrations are of the environment of every phase that uses them."""
+    for phase, spec in zip(phases, phase_environments(policy.environment, phases), strict=True):
+        if phase.uses_demonstrations and spec != dataset.info.environment:
+            raise BadInput(
+                f"schedule.phases.{phase.name}: uses demonstrations of {dataset.info.environment} in {spec}; leave "
+                "demonstrations or environment away"
+            )

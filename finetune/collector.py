@@ -87,6 +87,12 @@ class Collector:
         )
         return sequences, ends
 
+    def enter(self, env: VectorEnv[Any, Any, Any]) -> None:
+        """Go over to new games in another vector of as many environments; the one until now is closed."""
+        self._env.close()
+        self._env = env
+        self._restart()
+
     def get_state(self) -> dict[str, Any]:
         """The games under way; where the environment cannot give them, new ones begin and their seed is the state."""
         if not hasattr(self._env, "get_state"):

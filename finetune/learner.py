@@ -78,11 +78,15 @@ class AcerLearner:
     """
 
     def __init__(self, network: ActorCritic, settings: AcerSettings, device: torch.device) -> None:
-        self.settings = settings
+        self.settings = self._given = settings
         self.network = network.to(device)
         self.average = copy.deepcopy(self.network).requires_grad_(False)
         self._device = device
         self._optimiser = RMSpropTF(self.network.parameters(), settings.learning_rate, settings.decay, settings.epsilon)
+
+    def at_rate(self, decisions_per_second: float | None) -> None:
+        """The environment has this decision rate from now on: the same horizon in seconds."""
+        self.settings = self._given.at_rate(decisions_per_second)
 
     def probabilities(self, observations: NDArray[np.float32]) -> NDArray[np.float32]:
         """The current π(·|s), float32 [n, A], of observations [n, *shape]."""
@@ -97,13 +101,14 @@ class AcerLearner:
         *,
         learning_rate: float = 1.0,
         imitation: float = 0.0,
+        entropy: float = 1.0,
         critic_only: bool = False,
         diagnose: bool = False,
     ) -> Diagnosis | None:
         """One step on all steps of the batch.
 
-        learning_rate multiplies that of the settings. imitation is the weight of the cross-entropy of demonstrated
-        actions. critic_only moves the Q head alone and leaves the policy as it is.
+        learning_rate and entropy multiply those of the settings. imitation is the weight of the cross-entropy of
+        demonstrated actions. critic_only moves the Q head alone and leaves the policy as it is.
         """
         n, k = batch.actions.shape
         actions = self._tensor(batch.actions)
@@ -133,7 +138,7 @@ class AcerLearner:
                 average_logits, _ = self._outputs(self.average, observations.view(n, k + 1, -1)[:, :-1].flatten(0, 1))
                 pi_average = torch.softmax(average_logits, dim=-1).view(n, k, -1)
                 g = acer.policy_gradient(pi, mu, actions, q_now, values[:, :-1], q_ret, self.settings.truncation)
-                g += self.settings.entropy_coefficient * acer.entropy_gradient(pi)
+                g += entropy * self.settings.entropy_coefficient * acer.entropy_gradient(pi)
                 in_logits = self.settings.trust_region == "logits"
                 if in_logits:
                     g, direction = acer.logit_gradient(pi, g), acer.kl_logit_gradient(pi, pi_average)

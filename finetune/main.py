@@ -15,18 +15,19 @@ from ..conf.errors import BadInput
 from ..conf.progress import progress_bar
 from ..policies.files import save_policy
 from ..policies.policy import Policy
-from .assembly import RunSettings, build_trainer
+from .algorithms import ALGORITHMS, Algorithm
+from .assembly import Outside, RunSettings
 from .behaviour import BehaviourSettings
 from .checkpoint import checkpoints, load_checkpoint
+from .environments import phase_environments
 from .evaluation import EvaluationSettings
-from .learner import AcerSettings
+from .loop import Progress
 from .phase_results import PhaseResults
 from .report import write_report
 from .runlog import METRICS, RunLog
 from .schedule import Phase, parse_phases
 from .stability import StabilitySettings
 from .starting import find_start
-from .training import LoopSettings, Progress
 
 START = "start.safetensors"
 """The policy that a run started from, kept with it."""
@@ -38,7 +39,8 @@ MAY_DIFFER = ("resume", "out", "device", "threads", "hydra")
 def run(config: DictConfig) -> None:
     """Find what to start from, run the schedule, leave policy, checkpoints, log, evaluations and report in `out`."""
     console = Console()
-    run_settings, device = read_settings(config), choose_device(str(config.device))
+    algorithm, device = choose_algorithm(config), choose_device(str(config.device))
+    run_settings = read_settings(config, algorithm)
     evaluation = settings(EvaluationSettings, config.evaluation, "evaluation")
     torch.set_num_threads(int(config.threads))
     out = Path(str(config.out))
@@ -51,11 +53,14 @@ def run(config: DictConfig) -> None:
         environment=None if state else config.environment,
         needs_demonstrations=any(phase.uses_demonstrations for phase in run_settings.phases),
         seed=run_settings.seed,
+        new_network=algorithm.network,
+        settings=run_settings.phases[0].environment,
     )
     for note in start.notes:
         console.print(note, highlight=False, soft_wrap=True)
     trained = _copy_for_training(start.policy, config)
-    results = PhaseResults(out, trained, evaluation)
+    environments = phase_environments(trained.environment, run_settings.phases)
+    results = PhaseResults(out, evaluation)
     with progress_bar("decisions", console) as bar, closing(RunLog(out)) as log:
         task = bar.add_task("starting", total=None)
 
@@ -64,19 +69,15 @@ def run(config: DictConfig) -> None:
 
         def phase_over(index: int, phase: Phase) -> None:
             bar.update(task, description=f"evaluating after {phase.name}")
-            bar.console.print(results.add(index, phase), highlight=False, soft_wrap=True)
+            said = results.add(index, phase, replace(trained, environment=environments[index]))
+            bar.console.print(said, highlight=False, soft_wrap=True)
 
-        trainer = build_trainer(
-            trained,
-            start.demonstrations,
-            run_settings,
-            device=device,
-            folder=out / "checkpoints",
-            log=log,
-            phase_over=phase_over,
-            checkpoint_taken=lambda: _save(out, trained),
-            progress=show,
-        )
+        def save() -> None:
+            now = replace(trained, environment=environments[trainer.phase_index])
+            save_policy(out / "policy.safetensors", now)
+
+        outside = Outside(device, out / "checkpoints", log, phase_over, checkpoint_taken=save, progress=show)
+        trainer = algorithm.build(trained, start.demonstrations, run_settings, outside)
         if state is None:
             open_run_folder(config, out)
             save_policy(out / START, start.policy)
@@ -90,14 +91,21 @@ def run(config: DictConfig) -> None:
             hint = "the same command with resume=true goes on" if taken else "before the first checkpoint"
             bar.console.print(f"stopped after {trainer.decisions:,} decisions; {hint}", highlight=False)
             raise
-    _save(out, trained)
+        save()
     if (why_not := results.film_best()) is not None:
         console.print(f"no film: {why_not}", highlight=False, soft_wrap=True)
     report = write_report(out, f"qwop-finetune: {out}")
     console.print(f"policy: {out / 'policy.safetensors'}\nreport: {report}", highlight=False, soft_wrap=True)
 
 
-def read_settings(config: DictConfig) -> RunSettings:
+def choose_algorithm(config: DictConfig) -> Algorithm:
+    """The one that `algorithm.name` says."""
+    if config.algorithm.name not in ALGORITHMS:
+        raise BadInput(f"algorithm.name={config.algorithm.name}: expected {' or '.join(ALGORITHMS)}")
+    return ALGORITHMS[config.algorithm.name]
+
+
+def read_settings(config: DictConfig, algorithm: Algorithm) -> RunSettings[Any, Any]:
     """All settings of the run, checked."""
     if "schedule" not in config:
         raise BadInput("no schedule; add one: +schedule=kurodo (or alone, mix-only, anneal, dqfd-like)")
@@ -111,8 +119,8 @@ def read_settings(config: DictConfig) -> RunSettings:
     return RunSettings(
         phases=parse_phases(phases),
         scale=float(scale),
-        algorithm=settings(AcerSettings, config.algorithm, "algorithm"),
-        loop=settings(LoopSettings, config.loop, "loop"),
+        algorithm=settings(algorithm.settings, _without_name(config.algorithm), "algorithm"),
+        loop=settings(algorithm.loop, config.loop, "loop"),
         behaviour=settings(BehaviourSettings, config.behaviour, "behaviour"),
         stability=settings(StabilitySettings, config.stability, "stability"),
         max_idle_frames=int(config.max_idle_frames),
@@ -131,8 +139,8 @@ def choose_device(name: str) -> torch.device:
     return torch.device(name)
 
 
-def _save(out: Path, policy: Policy) -> None:
-    save_policy(out / "policy.safetensors", policy)
+def _without_name(node: DictConfig) -> DictConfig:
+    return OmegaConf.masked_copy(node, [str(key) for key in node if key != "name"])
 
 
 def _require_new(out: Path) -> None:

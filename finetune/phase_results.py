@@ -11,24 +11,23 @@ from .schedule import Phase
 
 
 class PhaseResults:
-    """Examines the policy as it stands whenever a phase is over.
+    """Examines the policy as it stands, whenever a phase is over.
 
     Leaves `phases/<number>-<name>.safetensors` and, unless the evaluation has no games, the same name `.json`.
     """
 
-    def __init__(self, folder: Path, policy: Policy, settings: EvaluationSettings) -> None:
+    def __init__(self, folder: Path, settings: EvaluationSettings) -> None:
         self._folder = folder
-        self._policy = policy
         self._settings = settings
         self._last: Evaluation | None = None
 
-    def add(self, index: int, phase: Phase) -> str:
-        """Save and examine; a line that says how it went."""
+    def add(self, index: int, phase: Phase, policy: Policy) -> str:
+        """Save and examine the policy; a line that says how it went."""
         path = self._folder / "phases" / f"{index + 1}-{phase.name}.safetensors"
-        save_policy(path, self._policy)
+        save_policy(path, policy)
         if not self._settings.episodes:
             return f"{phase.name}: {path}"
-        self._last = evaluate(self._policy, self._settings)
+        self._last = evaluate(policy, self._settings)
         document = {"phase": phase.name, **self._last.to_json()}
         path.with_suffix(".json").write_text(json.dumps(document, indent=1, allow_nan=False) + "\n")
         return f"{phase.name}: {_line(self._last)}"

@@ -1,7 +1,7 @@
 """Schedules as data: phases one after the other, and where a run is in them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from ..conf.errors import BadInput
@@ -38,9 +38,10 @@ class Phase:
 
     hours: of game time, at the decision rate. demonstrations: sequences of demonstrations that enter the memory for
     each live one; 0 throughout means that they leave it when the phase begins. learning_rate: a factor of the
-    algorithm's. imitation: weight of the cross-entropy of demonstrated actions. live: whether the environment is
-    played at all; without it the demonstrations alone are learned from, and their decisions count. critic_only: learn
-    values and leave the policy as it is. until_unstable: the phase also ends when live return destabilises.
+    algorithm's. imitation: weight of the cross-entropy of demonstrated actions. entropy: a factor of the algorithm's
+    weight of it. live: whether the environment is played at all; without it the demonstrations alone are learned from,
+    and their decisions count. critic_only: learn values and leave the policy as it is. until_unstable: the phase also
+    ends when live return destabilises. environment: settings of the environment that are others from this phase on.
     """
 
     name: str
@@ -48,9 +49,11 @@ class Phase:
     demonstrations: Ramp = NONE
     learning_rate: Ramp = FULL
     imitation: Ramp = NONE
+    entropy: Ramp = FULL
     live: bool = True
     critic_only: bool = False
     until_unstable: bool = False
+    environment: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def uses_demonstrations(self) -> bool:
@@ -74,6 +77,11 @@ def _parse_phase(name: str, settings: Mapping[str, Any]) -> Phase:
     for key, value in settings.items():
         if key not in kinds:
             raise BadInput(f"{where}.{key}: no such setting; a phase has {', '.join(kinds)}")
+        if key == "environment":
+            if not isinstance(value, Mapping):
+                raise BadInput(f"{where}.environment={value}: expected settings, {{frames_per_step: 2, …}}")
+            values[key] = {str(name): one for name, one in value.items()}
+            continue
         if kinds[key] is bool:
             if not isinstance(value, bool):
                 raise BadInput(f"{where}.{key}={value}: expected true or false")
@@ -95,18 +103,24 @@ def _parse_phase(name: str, settings: Mapping[str, Any]) -> Phase:
 class Schedule:
     """Where a run is in its phases.
 
-    `scale` shrinks (or stretches) every phase; `decisions_per_second` turns hours into decisions.
+    `scale` shrinks (or stretches) every phase; `decisions_per_second`, one number or one for every phase, turns hours
+    into decisions.
     """
 
     def __init__(
         self,
         phases: Sequence[Phase],
-        decisions_per_second: float,
+        decisions_per_second: float | Sequence[float],
         scale: float,
         monitor: ReturnMonitor,
     ) -> None:
         self.phases = tuple(phases)
-        self.lengths = tuple(round(phase.hours * 3600 * decisions_per_second * scale) for phase in phases)
+        rates = (
+            decisions_per_second if isinstance(decisions_per_second, Sequence) else [decisions_per_second] * len(phases)
+        )
+        self.lengths = tuple(
+            round(phase.hours * 3600 * rate * scale) for phase, rate in zip(phases, rates, strict=True)
+        )
         if sum(self.lengths) < 1:
             raise BadInput(f"schedule.scale={scale}: nothing is left of the schedule")
         self._monitor = monitor

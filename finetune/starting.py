@@ -1,8 +1,10 @@
 """What a run starts from: a policy, demonstrations, and that they belong together."""
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,11 +15,14 @@ from ..datasets.reader import Dataset, open_dataset
 from ..datasets.schema import DatasetInfo
 from ..envs.spec import EnvironmentSpec
 from ..policies.files import load_policy
-from ..policies.networks import ActorCritic
+from ..policies.networks import ActorCritic, Network
 from ..policies.policy import Policy
 from ..pretrain.clone import clone
 
 SCRATCH = "scratch"
+
+MakeNetwork = Callable[[int, int, torch.Generator], Network]
+"""An untrained network for an observation size and a number of actions."""
 
 PRETRAINED = Path("runs/pretrain/policy.safetensors")
 """Where `qwop-pretrain` leaves its policy unless it is told otherwise."""
@@ -33,12 +38,20 @@ class Start:
 
 
 def find_start(
-    policy: str | None, demonstrations: str | None, environment: str | None, needs_demonstrations: bool, seed: int
+    policy: str | None,
+    demonstrations: str | None,
+    environment: str | None,
+    needs_demonstrations: bool,
+    seed: int,
+    *,
+    new_network: MakeNetwork = lambda size, actions, generator: ActorCritic(size, actions, generator=generator),
+    settings: Mapping[str, Any] | None = None,
 ) -> Start:
     """Both, from what the command was given; BadInput where they do not fit each other.
 
     Without a policy: the pretrained one where it lies and no demonstrations are named, else a clone of the
-    demonstrations. Without demonstrations, where some are needed: the embedded ones.
+    demonstrations. Without demonstrations, where some are needed: the embedded ones. new_network makes the network of
+    policy=scratch; settings are those of a new environment.
     """
     if environment is not None and policy != SCRATCH:
         raise BadInput(f"environment={environment}: only policy={SCRATCH} can choose it; a policy file names its own")
@@ -53,7 +66,7 @@ def find_start(
         dataset = open_dataset(embedded_dataset())
         notes.append(f"demonstrations: the embedded ones, {len(dataset)} games")
     if policy == SCRATCH:
-        start = _new_policy(environment, dataset, seed)
+        start = _new_policy(environment, settings or {}, dataset, new_network, torch.Generator().manual_seed(seed))
     elif policy is not None:
         start = load_policy(policy)
     else:
@@ -65,23 +78,28 @@ def find_start(
     return Start(start, dataset, tuple(notes))
 
 
-def _new_policy(environment: str | None, dataset: Dataset | None, seed: int) -> Policy:
+def _new_policy(
+    environment: str | None,
+    settings: Mapping[str, Any],
+    dataset: Dataset | None,
+    new_network: MakeNetwork,
+    generator: torch.Generator,
+) -> Policy:
     """An untrained policy for the environment, or for that of the dataset."""
-    generator = torch.Generator().manual_seed(seed)
     if environment is None:
         if dataset is None:
             raise BadInput(f"policy={SCRATCH}: name its environment (environment=CartPole-v1), or demonstrations")
         info = dataset.info
-        network = ActorCritic(math.prod(info.observation_shape), info.actions, generator=generator)
+        network = new_network(math.prod(info.observation_shape), info.actions, generator)
         network.scaler.fit(np.concatenate([episode.observations.reshape(len(episode) + 1, -1) for episode in dataset]))
         return Policy(network, info.environment, info.observation_shape)
-    spec = EnvironmentSpec(environment)
+    spec = EnvironmentSpec(environment, settings)
     env = spec.make()
     shape, actions = env.observation_space.shape, getattr(env.action_space, "n", None)
     env.close()  # type: ignore[no-untyped-call]
     if shape is None or actions is None:
         raise BadInput(f"environment={environment}: expected one with discrete actions and arrays to observe")
-    return Policy(ActorCritic(math.prod(shape), int(actions), generator=generator), spec, shape)
+    return Policy(new_network(math.prod(shape), int(actions), generator), spec, shape)
 
 
 def _clone(dataset: Dataset, seed: int) -> Policy:

@@ -13,7 +13,7 @@ from safetensors.torch import save
 
 from ..conf.errors import BadInput
 from ..envs.spec import EnvironmentSpec
-from .networks import ActorCritic
+from .networks import ARCHITECTURES
 from .policy import Policy
 
 FORMAT = 1
@@ -28,7 +28,7 @@ def save_policy(path: str | os.PathLike[str], policy: Policy) -> Path:
     path = Path(path)
     document = {
         "format": FORMAT,
-        "architecture": {"name": "actor-critic", "hidden": list(policy.network.hidden)},
+        "architecture": {"name": policy.network.architecture, **policy.network.description()},
         "environment": policy.environment.to_json(),
         "observation_shape": list(policy.observation_shape),
         "actions": policy.actions,
@@ -74,10 +74,11 @@ def _build(document: dict[str, Any], tensors: dict[str, torch.Tensor]) -> Policy
     if document["format"] != FORMAT:
         raise ValueError(f"format {document['format']}, expected {FORMAT}")
     architecture = document["architecture"]
-    if architecture["name"] != "actor-critic":
-        raise ValueError(f"architecture {architecture['name']}, expected actor-critic")
+    if architecture["name"] not in ARCHITECTURES:
+        raise ValueError(f"architecture {architecture['name']}, expected {' or '.join(ARCHITECTURES)}")
     shape = tuple(int(size) for size in document["observation_shape"])
-    network = ActorCritic(math.prod(shape), int(document["actions"]), [int(width) for width in architecture["hidden"]])
+    made = ARCHITECTURES[architecture["name"]]
+    network = made.from_description(math.prod(shape), int(document["actions"]), architecture)
     expected = network.state_dict()
     for name in sorted(expected.keys() | tensors.keys()):
         wanted = tuple(expected[name].shape) if name in expected else "none"

@@ -1,8 +1,9 @@
-"""The network of the published runner: one trunk, a policy head and a Q head."""
+"""Networks that can be a policy."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
+from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor, nn
@@ -12,13 +13,45 @@ from .scaling import ObservationScaler
 HIDDEN = (256, 128)
 """Widths of the published runner (71 → 256 → 128 → 11 and 11: 54 166 parameters)."""
 
+SCALED_MOST = 8.0
+"""Scaled observations beyond this many standard deviations count as this many, in `Actor` and what learns with it: a
+number that is nearly always 0 (the hurdle, out of sight) has a tiny deviation at first."""
 
-class ActorCritic(nn.Module):
+
+class Network(nn.Module):
+    """What a `Policy` needs of a network: `logits` of its actions, and a `description` to build it again from."""
+
+    architecture: ClassVar[str]
+
+    def __init__(self, observation_size: int, actions: int, hidden: Sequence[int]) -> None:
+        super().__init__()
+        self.observation_size = observation_size
+        self.actions = actions
+        self.hidden = tuple(hidden)
+        self.scaler = ObservationScaler(observation_size)
+
+    def logits(self, observations: Tensor) -> Tensor:
+        """Of the actions' probabilities, [..., actions], of raw (unscaled) observations [..., observation_size]."""
+        raise NotImplementedError
+
+    def description(self) -> dict[str, Any]:
+        """The settings of its architecture, as plain data."""
+        return {"hidden": list(self.hidden)}
+
+    @classmethod
+    def from_description(cls, observation_size: int, actions: int, description: Mapping[str, Any]) -> Self:
+        """An untrained network of this description. KeyError, TypeError or ValueError for what is none."""
+        return cls(observation_size, actions, [int(width) for width in description["hidden"]])
+
+
+class ActorCritic(Network):
     """A trunk of ReLU layers under a policy head and a Q head, as in ACER with discrete actions (Wang et al. 2017).
 
     Weights are orthogonal, gain √2 in the trunk and 0.01 in the heads, so that the first policy is near uniform; biases
     are zero. V(s) = Σ_a π(a|s) Q(s, a) needs no head of its own.
     """
+
+    architecture = "actor-critic"
 
     def __init__(
         self,
@@ -27,25 +60,77 @@ class ActorCritic(nn.Module):
         hidden: Sequence[int] = HIDDEN,
         generator: torch.Generator | None = None,
     ) -> None:
-        super().__init__()
-        self.observation_size = observation_size
-        self.actions = actions
-        self.hidden = tuple(hidden)
-        self.scaler = ObservationScaler(observation_size)
-        layers: list[nn.Module] = []
-        for inputs, outputs in pairwise((observation_size, *self.hidden)):
-            layers += [nn.Linear(inputs, outputs), nn.ReLU()]
-        self.trunk = nn.Sequential(*layers)
+        super().__init__(observation_size, actions, hidden)
+        self.trunk = _layers((observation_size, *self.hidden), nn.ReLU, generator)
         width = (observation_size, *self.hidden)[-1]
-        self.policy_head = nn.Linear(width, actions)
-        self.q_head = nn.Linear(width, actions)
-        for module in self.modules():
-            if isinstance(module, nn.Linear):
-                gain = 0.01 if module in (self.policy_head, self.q_head) else math.sqrt(2)
-                nn.init.orthogonal_(module.weight, gain, generator)
-                nn.init.zeros_(module.bias)
+        self.policy_head = _linear(width, actions, 0.01, generator)
+        self.q_head = _linear(width, actions, 0.01, generator)
 
     def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
         """Policy logits and Q values, both [..., actions], of raw (unscaled) observations [..., observation_size]."""
         features = self.trunk(self.scaler(observations))
         return self.policy_head(features), self.q_head(features)
+
+    def logits(self, observations: Tensor) -> Tensor:
+        logits: Tensor = self.policy_head(self.trunk(self.scaler(observations)))
+        return logits
+
+
+class Actor(Network):
+    """Layers of tanh under a policy head, and nothing else: what PPO makes, whose values are a network of their own.
+
+    Weights are orthogonal, gain √2 and 0.01 in the head; biases are zero. Scaled observations are kept within
+    ±`SCALED_MOST`.
+    """
+
+    architecture = "actor"
+
+    def __init__(
+        self,
+        observation_size: int,
+        actions: int,
+        hidden: Sequence[int] = HIDDEN,
+        generator: torch.Generator | None = None,
+    ) -> None:
+        super().__init__(observation_size, actions, hidden)
+        self.trunk = _layers((observation_size, *self.hidden), nn.Tanh, generator)
+        self.policy_head = _linear((observation_size, *self.hidden)[-1], actions, 0.01, generator)
+
+    def logits(self, observations: Tensor) -> Tensor:
+        scaled = self.scaler(observations).clamp(-SCALED_MOST, SCALED_MOST)
+        logits: Tensor = self.policy_head(self.trunk(scaled))
+        return logits
+
+
+class Values(nn.Module):
+    """V(s) beside a policy: layers of tanh over observations that somebody else has scaled; gain 1 in the head."""
+
+    def __init__(self, observation_size: int, hidden: Sequence[int], generator: torch.Generator | None = None) -> None:
+        super().__init__()
+        self.trunk = _layers((observation_size, *hidden), nn.Tanh, generator)
+        self.head = _linear((observation_size, *hidden)[-1], 1, 1.0, generator)
+
+    def forward(self, scaled: Tensor) -> Tensor:
+        """[...], of scaled observations [..., observation_size]."""
+        values: Tensor = self.head(self.trunk(scaled.clamp(-SCALED_MOST, SCALED_MOST)))
+        return values.squeeze(-1)
+
+
+ARCHITECTURES: Mapping[str, type[Network]] = {one.architecture: one for one in (ActorCritic, Actor)}
+"""By the name that policy files give them."""
+
+
+def _layers(
+    widths: Sequence[int], activation: Callable[[], nn.Module], generator: torch.Generator | None
+) -> nn.Sequential:
+    layers: list[nn.Module] = []
+    for inputs, outputs in pairwise(widths):
+        layers += [_linear(inputs, outputs, math.sqrt(2), generator), activation()]
+    return nn.Sequential(*layers)
+
+
+def _linear(inputs: int, outputs: int, gain: float, generator: torch.Generator | None) -> nn.Linear:
+    layer = nn.Linear(inputs, outputs)
+    nn.init.orthogonal_(layer.weight, gain, generator)
+    nn.init.zeros_(layer.bias)
+    return layer

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..conf.errors import BadInput
 from ..envs.spec import EnvironmentSpec
-from .networks import ActorCritic
+from .networks import Network
 
 ROWS = 64
 """Observations of one network call. Fewer are padded to it, because a matrix product's last bits depend on its size."""
@@ -25,7 +25,7 @@ class Policy:
     by the program.
     """
 
-    network: ActorCritic
+    network: Network
     environment: EnvironmentSpec
     observation_shape: tuple[int, ...]
     training: Mapping[str, Any] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class Policy:
                 block = rows[start : start + ROWS]
                 padded = np.zeros((ROWS, rows.shape[1]), dtype=np.float32)
                 padded[: len(block)] = block
-                logits, _ = self.network(torch.from_numpy(padded).to(device))
+                logits = self.network.logits(torch.from_numpy(padded).to(device))
                 result[start : start + ROWS] = torch.softmax(logits, dim=-1)[: len(block)].cpu().numpy()
         return result
 
