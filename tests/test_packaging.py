@@ -1,0 +1,48 @@
+"""What is in the repository is in the package; a forgotten subpackage is missing from the wheel alone."""
+
+import importlib.resources
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SETUP = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+NOT_PACKAGED = {"tests", "benchmarks", "build"}
+
+
+def package_of(folder: Path) -> str:
+    return "qwop." + ".".join(folder.relative_to(ROOT).parts)
+
+
+FOLDERS = sorted(
+    path.parent
+    for path in ROOT.rglob("__init__.py")
+    if not (set(path.relative_to(ROOT).parts) & NOT_PACKAGED) and not path.relative_to(ROOT).parts[0].startswith(".")
+)
+
+
+def test_every_folder_of_modules_is_listed() -> None:
+    assert sorted(SETUP["packages"]) == sorted(map(package_of, FOLDERS))
+
+
+def test_every_package_is_mapped_to_its_folder() -> None:
+    wanted = {package_of(folder): folder.relative_to(ROOT).as_posix() for folder in FOLDERS}
+    assert {name: folder.rstrip("/") for name, folder in SETUP["package-dir"].items()} == wanted
+
+
+def test_type_checkers_see_every_top_level_package() -> None:
+    wanted = {folder.name for folder in FOLDERS if folder.parent == ROOT}
+    assert {path.name for path in (ROOT / ".typing" / "qwop").iterdir()} == wanted
+
+
+@pytest.mark.parametrize(
+    "file", sorted(path.relative_to(ROOT / "conf").as_posix() for path in (ROOT / "conf").rglob("*.yaml"))
+)
+def test_configuration_is_installed(file: str) -> None:
+    assert importlib.resources.files("qwop.conf").joinpath(file).is_file()
+
+
+def test_embedded_demonstrations_are_installed() -> None:
+    names = {path.name for path in importlib.resources.files("qwop.datasets").joinpath("embedded").iterdir()}
+    assert {path.name for path in (ROOT / "datasets" / "embedded").iterdir()} <= names
