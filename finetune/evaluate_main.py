@@ -2,7 +2,7 @@
 
 import json
 import os
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -136,9 +136,8 @@ def _environment(own: EnvironmentSpec, chosen: Command, page: PageSettings) -> E
         raise BadInput(
             f"world=original: {chosen.policy} plays {own.id}; only a policy of QWOP-v1 can play the original"
         )
-    default = asdict(PageSettings())
-    given = {name: value for name, value in asdict(page).items() if value != default[name]}
-    return EnvironmentSpec("QWOPOriginal-v1", {**task, **given})
+    page.require_possible("original.")
+    return EnvironmentSpec("QWOPOriginal-v1", {**task, **page.given()})
 
 
 def _default_folder(policy: str) -> Path:

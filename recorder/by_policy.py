@@ -1,13 +1,14 @@
 """`source=policy`: games of a policy, with the exact probabilities that its actions were drawn with."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..conf.errors import BadInput
 from ..datasets.behaviour import RECORDED
 from ..datasets.schema import DatasetInfo, Episode
+from ..envs.spec import EnvironmentSpec
 from ..policies.files import load_policy
 from ..policies.policy import Policy
 from ..policies.rollout import Game, play
@@ -29,10 +30,13 @@ class PolicySettings:
     max_idle_frames: int = 0
 
 
-def open_policy(settings: PolicySettings, folder: Path) -> Source:
+def open_policy(
+    settings: PolicySettings, folder: Path, world: Callable[[EnvironmentSpec], EnvironmentSpec] | None = None
+) -> Source:
     """The next games of a policy and seed: those after the ones that `folder` has of them already.
 
-    Each is given as soon as it has ended. BadInput for a file that is no policy or settings that cannot be.
+    Each is given as soon as it has ended. `world` makes of the policy's environment the one, of the same game, that
+    they are played in. BadInput for a file that is no policy or settings that cannot be.
     """
     if not settings.policy:
         raise BadInput(
@@ -44,35 +48,38 @@ def open_policy(settings: PolicySettings, folder: Path) -> Source:
     policy = load_policy(settings.policy)
     more = {"max_idle_frames": settings.max_idle_frames} if settings.max_idle_frames else {}
     policy.environment.make(**more)  # is refused now rather than when the first game is asked for
-    origin = _origin(settings)
+    played_in = policy.environment if world is None else world(policy.environment)
+    origin = _origin(settings, "" if played_in == policy.environment else f" in {played_in.id}")
     first = _next_game(recorded_sources(folder), origin)
-    notes = [f"{settings.policy}: playing {policy.environment}"]
+    notes = [f"{settings.policy}: playing {played_in}"]
     if first:
         notes.append(f"{folder} has games of this policy and seed: going on from game {first}")
     if settings.greedy and settings.episodes > 1 and not settings.max_idle_frames:
         notes.append("greedy games differ by their start alone: for QWOP set source.max_idle_frames, 30 for example")
     return Source(
         info=DatasetInfo(policy.environment, policy.observation_shape, policy.actions),
-        episodes=_episodes(policy, settings, origin, first),
+        episodes=_episodes(policy, settings, played_in, origin, first),
         total=settings.episodes,
         notes=notes,
     )
 
 
-def _origin(settings: PolicySettings) -> str:
+def _origin(settings: PolicySettings, where: str) -> str:
     """What all games of one policy file, seed and way of playing have in `Episode.source`, before their number."""
     path = Path(settings.policy)
     digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
     way = "greedy" if settings.greedy else "sampled"
     idle = f" after up to {settings.max_idle_frames} idle frames" if settings.max_idle_frames else ""
-    return f"{path.name} sha256:{digest} {way}{idle} seed {settings.seed} game "
+    return f"{path.name} sha256:{digest} {way}{idle} seed {settings.seed}{where} game "
 
 
 def _next_game(sources: list[str], origin: str) -> int:
     return max((int(source.removeprefix(origin)) + 1 for source in sources if source.startswith(origin)), default=0)
 
 
-def _episodes(policy: Policy, settings: PolicySettings, origin: str, first: int) -> Iterator[Episode]:
+def _episodes(
+    policy: Policy, settings: PolicySettings, played_in: EnvironmentSpec, origin: str, first: int
+) -> Iterator[Episode]:
     games = play(
         policy,
         episodes=settings.episodes,
@@ -80,6 +87,7 @@ def _episodes(policy: Policy, settings: PolicySettings, origin: str, first: int)
         greedy=settings.greedy,
         num_envs=settings.num_envs,
         max_idle_frames=settings.max_idle_frames,
+        environment=played_in,
         first=first,
         ordered=False,
     )

@@ -40,7 +40,18 @@ def _page(config: DictConfig, folder: Path) -> Source:
     return open_page(settings(PageSettings, config, "source"), folder)
 
 
-SOURCES: dict[str, Callable[[DictConfig, Path], Source]] = {"import": _import, "page": _page, "policy": _policy}
+def _browser(config: DictConfig, folder: Path) -> Source:
+    from .by_browser import BrowserSettings, open_browser_source
+
+    return open_browser_source(settings(BrowserSettings, config, "source"), folder)
+
+
+SOURCES: dict[str, Callable[[DictConfig, Path], Source]] = {
+    "browser": _browser,
+    "import": _import,
+    "page": _page,
+    "policy": _policy,
+}
 """How each `source=` is opened. What a source needs is imported when it is asked for, some of it being an extra."""
 
 

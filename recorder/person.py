@@ -45,17 +45,18 @@ def episode_of(
     source: str,
     epsilon: float,
     stopped_by_limit: bool = False,
+    game: Replay | None = None,
 ) -> Episode:
     """The episode of a game of `QWOP-v1` from its first frame on; keys uint8 [n ≥ 1], those after its end are ignored.
 
     Decisions are of `frames_per_step` frames, the last may have fewer. A person's keys may change within a decision:
     they are kept frame by frame, so that the game replays exactly, and the decision's action is that of most of its
     frames. Behaviour probabilities are `smoothed` with ε. A game that has not ended was stopped: by the time limit
-    (truncated) or by the player.
+    (truncated) or by the player. `game` is what these keys came to where it was played; None replays them.
     """
     settings = info.environment.settings
     frames = int(settings["frames_per_step"])
-    game = replay(keys)
+    game = replay(keys) if game is None else game
     played = np.asarray(keys, dtype=np.uint8)[: len(game.states) - 1]
     decisions = np.split(played, np.arange(frames, len(played), frames))
     bounds = np.cumsum([0, *map(len, decisions)])

@@ -84,7 +84,7 @@
   let through = false; // calls of `update` are the page's own reset's
   let queue = [];
   let log = null; // person: the game under way
-  let ended = []; // person: games that nobody has taken yet
+  let ended = []; // person: games, over or given up, that nobody has taken yet
 
   function takeOver() {
     update = game.update;
@@ -96,7 +96,9 @@
       if (mode === "person") return followPerson(seconds);
     };
     game.reset = function () {
-      if (mode === "person" && saved) newGame();
+      if (mode !== "person" || !saved) return;
+      if (!game.gameEnded && log.keys.some(Boolean)) ended.push(log); // given up
+      newGame();
     };
   }
 
@@ -197,7 +199,7 @@
     press(0);
     if (saved) laterGame();
     else firstGame();
-    log = { keys: [], rows: read([]), ended: false };
+    log = { keys: [], rows: read([]) };
     if (mode === "person") press(before);
   }
 
@@ -296,11 +298,11 @@
       return new Promise((done) => queue.push({ keys, played: 0, rows: [], done }));
     },
 
-    /** The games that a person has ended since the last call, and how far the one under way is. */
+    /** The games that a person has ended or given up since the last call. */
     take() {
       const games = ended.map((one) => ({ keys: one.keys, rows: packed(one.rows) }));
       ended = [];
-      return { games, begun: Boolean(saved), frames: log ? log.keys.length : 0, over: Boolean(game.gameEnded) };
+      return games;
     },
   };
 })

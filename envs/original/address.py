@@ -11,23 +11,30 @@ from typing import Any
 from ...conf.errors import BadInput
 
 
-@contextmanager
-def address_of(url: str | None, folder: str | None) -> Iterator[str]:
-    """The page's address; a `folder` (or an .html file in it) is served while the context lasts.
-
-    BadInput unless exactly one of the two is given, and where the folder has no page.
-    """
+def require_place(url: str | None, folder: str | None, group: str = "") -> None:
+    """BadInput unless exactly one is given and a folder has a page; `group` is where they came from ('original.')."""
     if bool(url) == bool(folder):
         given = "both" if url else "neither"
         raise BadInput(
-            f"original.url and original.folder: {given} given; name the page of the original game by its address "
-            "(original.url=https://…) or by a local copy (original.folder=DIR)"
+            f"{group}url and {group}folder: {given} given; name the page of the original game by its address "
+            f"({group}url=https://…) or by a local copy of it ({group}folder=DIR)"
         )
+    if folder and not Path(folder).is_file():
+        if not Path(folder).is_dir():
+            raise BadInput(f"{group}folder={folder}: no such folder; expected one with the page of the original game")
+        if len(pages := _pages_in(Path(folder))) != 1:
+            found = ", ".join(page.name for page in pages) or "no .html file"
+            raise BadInput(f"{group}folder={folder}: found {found}; name the page itself: {group}folder=DIR/page.html")
+
+
+@contextmanager
+def address_of(url: str | None, folder: str | None) -> Iterator[str]:
+    """The page's address; a `folder` (or an .html file in it) is served while the context lasts."""
     if url:
         yield url if "://" in url else f"http://{url}"
         return
     assert folder is not None
-    page = _page_in(Path(folder))
+    page = Path(folder) if Path(folder).is_file() else _pages_in(Path(folder))[0]
     handler = functools.partial(_Handler, directory=str(page.parent))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
@@ -37,18 +44,10 @@ def address_of(url: str | None, folder: str | None) -> Iterator[str]:
             server.shutdown()
 
 
-def _page_in(place: Path) -> Path:
-    """The .html file of a local copy."""
-    if place.is_file():
-        return place
-    if not place.is_dir():
-        raise BadInput(f"original.folder={place}: no such folder; expected one with the page of the original game")
-    pages = sorted(path for path in place.iterdir() if path.suffix.lower() in (".html", ".htm"))
-    known = [page for page in pages if page.stem.lower() in ("athletics", "index")]
-    if len(known or pages) != 1:
-        found = ", ".join(page.name for page in known or pages) or "no .html file"
-        raise BadInput(f"original.folder={place}: found {found}; name the page itself: original.folder=DIR/page.html")
-    return (known or pages)[0]
+def _pages_in(folder: Path) -> list[Path]:
+    """The .html files of a local copy that can be the game's: those with a known name, if there are any."""
+    pages = sorted(path for path in folder.iterdir() if path.suffix.lower() in (".html", ".htm"))
+    return [page for page in pages if page.stem.lower() in ("athletics", "index")] or pages
 
 
 class _Handler(http.server.SimpleHTTPRequestHandler):

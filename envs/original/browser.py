@@ -46,7 +46,7 @@ def open_browser(headless: bool = True, binary: str | None = None) -> Any:
     except (WebDriverException, OSError) as error:
         raise BadInput(
             f"no Chrome or Chromium could be started ({first_line(error)}); install one (Debian: apt install chromium "
-            "chromium-driver), or name it: original.browser=/path/to/chrome"
+            "chromium-driver), or name it by the setting browser"
         ) from None
 
 

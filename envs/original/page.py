@@ -2,11 +2,12 @@
 
 import base64
 import json
+import shutil
 import time
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.resources import files
 from typing import Any
 
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from ...conf.errors import BadInput
 from ..names import BODIES, EVENT_COLUMNS, OBSERVED_JOINTS
-from .address import address_of
+from .address import address_of, require_place
 from .browser import first_line, open_browser
 from .direct import DirectObject, PageGone
 
@@ -47,6 +48,19 @@ class PageSettings:
     browser: str | None = None
     timeout: float = 60.0
 
+    def given(self) -> dict[str, Any]:
+        """The settings that are not the default, for `EnvironmentSpec.settings`."""
+        default = PageSettings()
+        return {name: value for name, value in asdict(self).items() if value != getattr(default, name)}
+
+    def require_possible(self, group: str = "") -> None:
+        """BadInput for settings that cannot be, whatever the page; `group` is where they came from ('original.')."""
+        require_place(self.url, self.folder, group)
+        if self.browser and not shutil.which(self.browser):
+            raise BadInput(
+                f"{group}browser={self.browser}: no such program; expected Chrome or Chromium (null looks for it)"
+            )
+
 
 @dataclass(frozen=True)
 class Frames:
@@ -64,7 +78,7 @@ class Frames:
 
 @dataclass(frozen=True)
 class PersonsGame:
-    """A game that a person ended: the keys of each frame, uint8 [n], and its n + 1 frames."""
+    """A game that a person ended or gave up: the keys of each frame, uint8 [n ≥ 1], and its n + 1 frames."""
 
     keys: NDArray[np.uint8]
     frames: Frames
@@ -81,6 +95,7 @@ class OriginalPage:
     """
 
     def __init__(self, settings: PageSettings) -> None:
+        settings.require_possible()
         self.settings = settings
         with ExitStack() as opened:
             self.address = opened.enter_context(address_of(settings.url, settings.folder))
@@ -118,11 +133,10 @@ class OriginalPage:
         """From the person's first click on, every frame and its keys are kept; see `take`."""
         self._adapter.call("setMode", "person")
 
-    def take(self) -> tuple[list[PersonsGame], bool]:
-        """The games that a person has ended since the last call, oldest first, and whether one is under way."""
+    def take(self) -> list[PersonsGame]:
+        """The games that a person has ended, or given up by starting another, since the last call; oldest first."""
         taken = self._adapter.call("take")
-        games = [PersonsGame(np.array(game["keys"], np.uint8), _frames(game["rows"])) for game in taken["games"]]
-        return games, taken["begun"] and not taken["over"]
+        return [PersonsGame(np.array(game["keys"], np.uint8), _frames(game["rows"])) for game in taken]
 
     def close(self) -> None:
         """Close the browser; nothing happens the second time."""

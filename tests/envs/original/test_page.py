@@ -146,23 +146,27 @@ def test_a_persons_games_are_kept_frame_by_frame(chromium: None, fake: Path, pag
         person = Person(seen)
         seen.let_a_person_play()
         time.sleep(0.2)
-        assert seen.take() == ([], False)
+        assert seen.take() == []
         person.click()
         person.hold("qo", 0.2)
-        assert seen.take() == ([], True)
-        person.hold("r", 0.05)  # begins again: the game so far is nobody's
+        assert seen.take() == []
+        person.hold("r", 0.05)
+        (given_up,) = until(seen.take)
+        person.hold("r", 0.05)  # without a key, a game is none
         person.hold("w", 0.2)
         person.keys("keyDown", "q")
         person.hold("p", 0.5)  # falls
-        (game,) = until(lambda: seen.take()[0])
-        assert seen.take() == ([], False)
+        (game,) = until(seen.take)
+        assert seen.take() == []
         # Held over a new game: its first frame has no keys all the same, and the next ones do.
         person.keys("keyDown", "r")
         person.keys("keyUp", "r")
         time.sleep(0.15)
         person.hold("p", 0.5)
-        (second,) = until(lambda: seen.take()[0])
+        (second,) = until(seen.take)
 
+    assert 5 in given_up.keys
+    assert given_up.frames.events[-1, ENDED] == 0
     assert set(game.keys) >= {2, 9}
     assert not {4, 5} & set(game.keys)  # those of the game before
     assert game.keys[-1] == 9
@@ -170,7 +174,7 @@ def test_a_persons_games_are_kept_frame_by_frame(chromium: None, fake: Path, pag
     assert game.frames.events[-1, ENDED] == 1
     assert len(game.frames) == len(game.keys) + 1
     assert heard(second.frames)[:2] == [0, 1]
-    for one in (game, second):
+    for one in (given_up, game, second):
         start = page.new_game()
         np.testing.assert_array_equal(one.frames.states[:1], start.states)
         np.testing.assert_array_equal(one.frames.states[1:], page.play(one.keys).states)
@@ -213,9 +217,9 @@ def test_a_game_that_does_not_finish_loading_is_refused(chromium: None, fake: Pa
     [
         ({}, "neither given"),
         ({"url": "http://localhost", "folder": "."}, "both given"),
-        ({"folder": "nowhere"}, "original.folder=nowhere: no such folder"),
+        ({"folder": "nowhere"}, "folder=nowhere: no such folder"),
         ({"folder": "{empty}"}, r"no \.html file"),
-        ({"folder": "{fake}", "browser": "no-such-browser"}, "original.browser=no-such-browser: no such program"),
+        ({"folder": "{fake}", "browser": "no-such-browser"}, "browser=no-such-browser: no such program"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(fake: Path, tmp_path: Path, settings: dict[str, str], said: str) -> None:
