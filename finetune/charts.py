@@ -39,7 +39,8 @@ def line_chart(
         edge for band in bands for edge in (band.start, band.end)
     ]
     ys = [math.log10(y) if log else y for points in drawn.values() for _, y in points]
-    ticks = _log_ticks(min(ys), max(ys)) if log else _ticks(min(*ys, 0.0) if min(ys) > 0 else min(ys), max(ys))
+    from_zero = not log and 0 < min(ys) < max(ys) / 2
+    ticks = _log_ticks(min(ys), max(ys)) if log else _ticks(0.0 if from_zero else min(ys), max(ys))
     low, high = min(ticks[0], min(ys)), max(ticks[-1], max(ys))
     first, last = min(xs), max(xs) if max(xs) > min(xs) else min(xs) + 1
 
@@ -56,6 +57,8 @@ def line_chart(
             f'<rect x="{x:.1f}" y="{TOP}" width="{width:.1f}" height="{HEIGHT - TOP - BOTTOM}" '
             f'class="{"shaded" if band.shaded else "plain"}"><title>{escape(band.name)}</title></rect>'
         )
+        if width > 7 * len(band.name):
+            parts.append(f'<text x="{x + 4:.1f}" y="{TOP + 13}" class="band">{escape(band.name)}</text>')
     parts.append(f'<text x="{LEFT}" y="16" class="title">{escape(title)}</text>')
     for tick in ticks:
         label = f"{10**tick:g}" if log else f"{tick:g}"

@@ -2,6 +2,7 @@
 
 import base64
 import json
+from dataclasses import replace
 from html import escape
 from itertools import groupby
 from pathlib import Path
@@ -18,7 +19,7 @@ h1 { font-size: 1.5em; } h2 { font-size: 1.15em; margin-top: 2em; }
 svg { width: 100%; height: auto; background: #fff; } svg text { font: 11px system-ui, sans-serif; fill: #555; }
 svg .title { font-weight: 600; font-size: 13px; fill: #222; } svg .grid { stroke: #ddd; stroke-width: 0.7; }
 svg polyline { fill: none; stroke-width: 1.6; stroke-linejoin: round; }
-svg .shaded { fill: #f6dfc8; } svg .plain { fill: #f4f6f9; stroke: #fff; }
+svg .band { fill: #999; font-size: 10px; } svg .shaded { fill: #f6dfc8; } svg .plain { fill: #f4f6f9; stroke: #fff; }
 table { border-collapse: collapse; } td, th { padding: 3px 12px 3px 0; text-align: right; } td:first-child,
 th:first-child { text-align: left; } th { border-bottom: 1px solid #bbb; } video { max-width: 100%; }
 """
@@ -112,13 +113,17 @@ TIME: tuple[Chart, ...] = (
 
 
 def _charts(rows: list[dict[str, Any]], bands: list[Band], charts: tuple[Chart, ...]) -> str:
+    millions = bool(rows) and rows[-1]["decisions"] > 1_000_000
+    unit = 1e6 if millions else 1e3
+    shown = [replace(band, start=band.start / unit, end=band.end / unit) for band in bands]
     drawn = []
     for title, columns, log in charts:
         lines = {
-            name: [(float(row["decisions"]), float(row[column])) for row in rows if column in row]
+            name: [(row["decisions"] / unit, float(row[column])) for row in rows if column in row]
             for name, column in columns.items()
         }
-        drawn.append(line_chart(title, lines, bands, "decisions", log=log))
+        x_name = f"{'million' if millions else 'thousand'} decisions"
+        drawn.append(line_chart(title, lines, shown, x_name, log=log))
     return f'<div class="charts">{"".join(drawn)}</div>'
 
 
