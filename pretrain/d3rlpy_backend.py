@@ -1,7 +1,9 @@
 """The same cloning by d3rlpy's DiscreteBC, its weights copied into the same network."""
 
+import logging
 import math
 from collections.abc import Iterator
+from importlib.util import find_spec
 from types import ModuleType
 
 import numpy as np
@@ -17,15 +19,12 @@ def d3rlpy_epochs(network: ActorCritic, rows: Rows, settings: CloningSettings, s
     """Fit DiscreteBC to `rows`, one pass at a time, and copy its weights into `network`; each gives the mean loss.
 
     beta is 0: DiscreteBC's penalty on logits would cap a certain action's probability (0.31 at its default of 0.5).
-    Dropout and weight decay are those of `settings`; the rate is constant. What DiscreteBC cannot do is refused.
+    Dropout, weight decay (here of biases too) and the half cosine of the rate are those of `settings`.
     """
-    for name in ("label_smoothing", "input_noise", "class_balance"):
-        if getattr(settings, name):
-            raise BadInput(
-                f"{name}={getattr(settings, name):g}: DiscreteBC has no such thing; {name}=0, or backend=torch"
-            )
-    d3rlpy = _import()
+    require_d3rlpy(settings)
+    d3rlpy = _import_quietly()
     d3rlpy.seed(seed)
+    updates = math.ceil(len(rows) / settings.batch_size)
     with torch.no_grad():
         scaled = network.scaler(torch.from_numpy(rows.observations)).numpy()
     ends = np.append(rows.previous[1:] == NONE, True)
@@ -41,12 +40,14 @@ def d3rlpy_epochs(network: ActorCritic, rows: Rows, settings: CloningSettings, s
         beta=0.0,
         batch_size=settings.batch_size,
         learning_rate=settings.learning_rate,
-        optim_factory=d3rlpy.optimizers.AdamWFactory(weight_decay=settings.weight_decay),
+        optim_factory=d3rlpy.optimizers.AdamWFactory(
+            weight_decay=settings.weight_decay,
+            lr_scheduler_factory=d3rlpy.optimizers.CosineAnnealingLRFactory(T_max=settings.epochs * updates),
+        ),
         encoder_factory=d3rlpy.models.VectorEncoderFactory(
             hidden_units=list(network.hidden), dropout_rate=settings.dropout or None
         ),
     ).create(device=False)
-    updates = math.ceil(len(rows) / settings.batch_size)
     passes = cloner.fitter(
         data,
         n_steps=settings.epochs * updates,
@@ -69,9 +70,21 @@ def _copy_weights(imitator: torch.nn.Module, network: ActorCritic) -> None:
             target.bias.copy_(source.bias)
 
 
-def _import() -> ModuleType:
-    try:
-        import d3rlpy
-    except ImportError:
-        raise BadInput("backend=d3rlpy: d3rlpy is not installed; pip install 'qwop[d3rlpy]'") from None
+def require_d3rlpy(settings: CloningSettings) -> None:
+    """BadInput unless d3rlpy is installed and DiscreteBC can do what the settings say."""
+    if find_spec("d3rlpy") is None:
+        raise BadInput("backend=d3rlpy: d3rlpy is not installed; pip install 'qwop[d3rlpy]'")
+    for name in ("label_smoothing", "input_noise", "class_balance"):
+        if getattr(settings, name):
+            raise BadInput(
+                f"{name}={getattr(settings, name):g}: DiscreteBC has no such thing; {name}=0, or backend=torch"
+            )
+
+
+def _import_quietly() -> ModuleType:
+    """d3rlpy, which would log a line for every pass through the progress bar."""
+    import d3rlpy
+    import structlog
+
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
     return d3rlpy  # type: ignore[no-any-return]

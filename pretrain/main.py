@@ -19,12 +19,16 @@ from ..datasets.schema import Episode
 from ..policies.files import save_policy
 from ..policies.policy import Policy
 from .clone import clone
+from .d3rlpy_backend import require_d3rlpy
 from .early_stopping import Epoch
 from .games import Games, play_games
 from .held_out import HeldOut, measure_held_out
 from .report import games_table, measures_table, write_json
 from .settings import CloningSettings
 from .split import hold_out
+
+POLICY = "policy.safetensors"
+"""The clone in a run's folder: of the best pass so far while the run is going, so an interrupted run has one too."""
 
 
 @dataclass(frozen=True)
@@ -47,32 +51,21 @@ def run(config: DictConfig) -> None:
     torch.set_num_threads(1)  # for a network this small, threads wait for each other longer than they compute
     dataset = open_dataset(chosen.dataset or embedded_dataset())
     episodes = _checked(list(dataset), dataset, chosen)
+    _require_new(Path(chosen.out))
+    if cloning.backend == "d3rlpy":
+        require_d3rlpy(cloning)
     out = open_run_folder(config, Path(chosen.out))
     made = {"command": "qwop-pretrain", "settings": OmegaConf.to_container(config, resolve=True)}
-    splits: list[HeldOut] = []
-    kept: Policy | None = None
-    with progress_bar("passes", console) as bar, closing(SummaryWriter(str(out / "tensorboard"))) as board:
-        task = bar.add_task("cloning", total=chosen.splits * cloning.epochs)
-        for part in range(chosen.splits):
-            train, held_out = hold_out(len(episodes), chosen.held_out, chosen.seed, part)
-
-            def heard(epoch: Epoch, policy: Policy, part: int = part) -> None:
-                name = f"split {part + 1}: " if chosen.splits > 1 else ""
-                bar.update(task, advance=1, description=f"{name}{epoch.validation_nats:.3f} nats")
-                for measure in ("training_loss", "validation_nats", "validation_accuracy"):
-                    board.add_scalar(f"split-{part + 1}/{measure}", getattr(epoch, measure), epoch.number)
-                if part == 0 and epoch.is_best:
-                    save_policy(out / "policy.safetensors", _labelled(policy, made))
-
-            cloned = clone([episodes[i] for i in train], dataset.info, cloning, chosen.seed, heard).policy
-            bar.update(task, completed=(part + 1) * cloning.epochs)
-            splits.append(measure_held_out(cloned, episodes, train, held_out))
-            kept = kept or cloned
-    assert kept is not None
+    try:
+        policy, splits = _clone(episodes, dataset, chosen, cloning, out, made, console)
+    except KeyboardInterrupt:
+        if (out / POLICY).exists():
+            console.print(f"stopped: the best pass so far is in {out / POLICY}, unmeasured", soft_wrap=True)
+        raise
     console.print(measures_table(splits))
-    played = _play(kept, chosen, console)
+    played = _play(policy, chosen, console)
     write_json(out / "pretraining.json", str(dataset.folder), splits, played)
-    console.print(f"policy: {out / 'policy.safetensors'}", highlight=False, soft_wrap=True)
+    console.print(f"policy: {out / POLICY}", highlight=False, soft_wrap=True)
 
 
 def read_settings(config: DictConfig) -> tuple[PretrainSettings, CloningSettings]:
@@ -92,6 +85,11 @@ def read_settings(config: DictConfig) -> tuple[PretrainSettings, CloningSettings
     return chosen, cloning
 
 
+def _require_new(out: Path) -> None:
+    if (out / POLICY).exists():
+        raise BadInput(f"{out}: holds a policy already, which stays; name another folder with out=, or move it away")
+
+
 def _checked(episodes: list[Episode], dataset: Dataset, chosen: PretrainSettings) -> list[Episode]:
     if len(episodes) < 3:
         raise BadInput(
@@ -106,8 +104,34 @@ def _checked(episodes: list[Episode], dataset: Dataset, chosen: PretrainSettings
     return episodes
 
 
-def _labelled(policy: Policy, made: dict[str, Any]) -> Policy:
-    return replace(policy, training={**policy.training, **made})
+def _clone(
+    episodes: list[Episode],
+    dataset: Dataset,
+    chosen: PretrainSettings,
+    cloning: CloningSettings,
+    out: Path,
+    made: dict[str, Any],
+    console: Console,
+) -> tuple[Policy, list[HeldOut]]:
+    """A clone for each split, measured; the first one's policy, which is also written whenever it gets better."""
+    policies, splits = [], []
+    with progress_bar("passes", console) as bar, closing(SummaryWriter(str(out / "tensorboard"))) as board:
+        task = bar.add_task("cloning", total=chosen.splits * cloning.epochs)
+        for part in range(chosen.splits):
+            train, held_out = hold_out(len(episodes), chosen.held_out, chosen.seed, part)
+
+            def heard(epoch: Epoch, policy: Policy, part: int = part) -> None:
+                name = f"split {part + 1}: " if chosen.splits > 1 else ""
+                bar.update(task, advance=1, description=f"{name}{epoch.validation_nats:.3f} nats")
+                for measure in ("training_loss", "validation_nats", "validation_accuracy"):
+                    board.add_scalar(f"split-{part + 1}/{measure}", getattr(epoch, measure), epoch.number)
+                if part == 0 and epoch.is_best:
+                    save_policy(out / POLICY, replace(policy, training={**policy.training, **made}))
+
+            policies.append(clone([episodes[i] for i in train], dataset.info, cloning, chosen.seed, heard).policy)
+            bar.update(task, completed=(part + 1) * cloning.epochs)
+            splits.append(measure_held_out(policies[-1], episodes, train, held_out))
+    return policies[0], splits
 
 
 def _play(policy: Policy, chosen: PretrainSettings, console: Console) -> list[Games]:

@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -63,6 +63,11 @@ def test_clones_with_d3rlpy_into_the_same_kind_of_file(make_dataset: Callable[[i
         ("held_out=1", "held_out=1"),
         ("splits=9", "splits=9"),
         ("backend=jax", "backend=jax"),
+        ("patience=0", "patience=0"),
+        ("dropout=1", "dropout=1"),
+        ("hidden=[]", r"hidden=\[\]"),
+        ("games=-1", "games=-1"),
+        ("epochs=many", "pretrain"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(
@@ -71,6 +76,45 @@ def test_settings_that_cannot_be_are_refused(
     with pytest.raises(BadInput, match=complaint):
         pretrain(f"dataset={make_dataset(6)}", f"out={tmp_path / 'run'}", override)
     assert not (tmp_path / "run").exists()
+
+
+def test_d3rlpy_that_is_not_installed_is_refused_with_how_to_install_it(
+    make_dataset: Callable[[int], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qwop.pretrain.d3rlpy_backend.find_spec", lambda name: None)
+    with pytest.raises(BadInput, match=r"pip install 'qwop\[d3rlpy\]'"):
+        pretrain(f"dataset={make_dataset(6)}", f"out={tmp_path / 'run'}", "backend=d3rlpy", "label_smoothing=0")
+    assert not (tmp_path / "run").exists()
+
+
+def test_what_discrete_bc_cannot_do_is_refused(make_dataset: Callable[[int], Path], tmp_path: Path) -> None:
+    pytest.importorskip("d3rlpy", reason="the extra d3rlpy is not installed")
+    with pytest.raises(BadInput, match=r"label_smoothing=0\.02: DiscreteBC has no such thing"):
+        pretrain(f"dataset={make_dataset(6)}", f"out={tmp_path / 'run'}", "backend=d3rlpy")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_policy_in_the_way_stays(make_dataset: Callable[[int], Path], tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "policy.safetensors").write_bytes(b"precious")
+    with pytest.raises(BadInput, match="holds a policy already"):
+        pretrain(f"dataset={make_dataset(6)}", f"out={tmp_path / 'run'}")
+    assert [path.read_bytes() for path in (tmp_path / "run").iterdir()] == [b"precious"]
+
+
+def test_an_interrupted_run_has_the_policy_of_its_best_pass(
+    make_dataset: Callable[[int], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    def interrupted(*_: object) -> Iterator[float]:
+        yield 1.0
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("qwop.pretrain.clone.cloning_epochs", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        pretrain(f"dataset={make_dataset(6)}", f"out={tmp_path / 'run'}")
+    assert load_policy(tmp_path / "run" / "policy.safetensors").actions == 2
+    assert not (tmp_path / "run" / "pretraining.json").exists()
+    assert "the best pass so far is in" in capsys.readouterr().out
 
 
 def test_too_few_episodes_to_split_are_refused(make_dataset: Callable[[int], Path], tmp_path: Path) -> None:
