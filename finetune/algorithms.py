@@ -8,20 +8,25 @@ from ..datasets.reader import Dataset
 from ..policies.networks import ActorCritic
 from ..policies.policy import Policy
 from .assembly import Outside, RunSettings, build_acer
+from .ddqn_assembly import build_ddqn, new_dueling_q
+from .ddqn_learner import DdqnSettings
+from .ddqn_training import DdqnLoopSettings
 from .learner import AcerSettings
 from .loop import LiveSettings, Loop
-from .starting import MakeNetwork
+from .starting import SCRATCH, MakeNetwork
 from .training import LoopSettings
 
 
 @dataclass(frozen=True)
 class Algorithm:
-    """Its settings, those of its loop, what builds a loop of them, and the network that policy=scratch starts from."""
+    """Its settings, those of its loop, what builds a loop of them, the network of these settings that policy=scratch
+    starts from, and what policy=null means (None: what lies there, or a clone of the demonstrations)."""
 
     settings: type[Any]
     loop: type[LiveSettings]
     build: Callable[[Policy, Dataset | None, RunSettings[Any, Any], Outside], Loop]
-    network: MakeNetwork
+    network: Callable[[Any], MakeNetwork]
+    start: str | None = None
 
 
 ALGORITHMS: Mapping[str, Algorithm] = {
@@ -29,7 +34,8 @@ ALGORITHMS: Mapping[str, Algorithm] = {
         AcerSettings,
         LoopSettings,
         build_acer,
-        lambda size, actions, generator: ActorCritic(size, actions, generator=generator),
+        lambda settings: lambda size, actions, generator: ActorCritic(size, actions, generator=generator),
     ),
+    "ddqn": Algorithm(DdqnSettings, DdqnLoopSettings, build_ddqn, new_dueling_q, start=SCRATCH),
 }
 """By `algorithm.name`."""

@@ -99,7 +99,7 @@ def build_acer(
     behaviour = Behaviour(settings.behaviour)
     demonstrations = None
     if dataset is not None and any(phase.uses_demonstrations for phase in settings.phases):
-        _require_same(settings.phases, policy, dataset)
+        require_same(settings.phases, policy, dataset)
         demonstrations = Demonstrations(dataset, streams=loop.num_envs, steps=loop.steps)
         behaviour.prepare(demonstrations, policy.probabilities, str(dataset.folder))
     arguments = loop_arguments(policy, settings, outside)
@@ -116,7 +116,7 @@ def build_acer(
     )
 
 
-def _require_same(phases: tuple[Phase, ...], policy: Policy, dataset: Dataset) -> None:
+def require_same(phases: tuple[Phase, ...], policy: Policy, dataset: Dataset) -> None:
     """Demonstrations are of the environment of every phase that uses them."""
     for phase, spec in zip(phases, phase_environments(policy.environment, phases), strict=True):
         if phase.uses_demonstrations and spec != dataset.info.environment:

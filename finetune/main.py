@@ -48,12 +48,12 @@ def run(config: DictConfig) -> None:
     if state is None:
         _require_new(out)
     start = find_start(
-        policy=str(out / START) if state else config.policy,
+        policy=str(out / START) if state else config.policy or algorithm.start,
         demonstrations=config.demonstrations,
         environment=None if state else config.environment,
         needs_demonstrations=any(phase.uses_demonstrations for phase in run_settings.phases),
         seed=run_settings.seed,
-        new_network=algorithm.network,
+        new_network=algorithm.network(run_settings.algorithm),
         settings=run_settings.phases[0].environment,
     )
     for note in start.notes:

@@ -116,7 +116,66 @@ class Values(nn.Module):
         return values.squeeze(-1)
 
 
-ARCHITECTURES: Mapping[str, type[Network]] = {one.architecture: one for one in (ActorCritic, Actor)}
+class DuelingQ(Network):
+    """Q values by two separate stacks of layers, of V(s) and of the advantages (Wang et al. 2016), as in the published
+    runner: linear, layer norm, ReLU (71 → 256 → 128 → 11 and 1: 105 740 parameters).
+
+    With `quantiles` N > 1, each Q value is the mean of N quantiles of the return. Weights are Xavier's, biases zero.
+
+    As a policy it acts ε-greedily: π(a|s) = (1 − ε)·1{a = argmax Q(s, ·)} + ε/A, exactly, with the first of equal Q
+    values. ε is a buffer, so a file has the ε that the network last played with; greedy play is argmax Q.
+    """
+
+    architecture = "dueling-q"
+    epsilon: Tensor
+
+    def __init__(
+        self,
+        observation_size: int,
+        actions: int,
+        hidden: Sequence[int] = HIDDEN,
+        generator: torch.Generator | None = None,
+        quantiles: int = 1,
+    ) -> None:
+        super().__init__(observation_size, actions, hidden)
+        if quantiles < 1:
+            raise ValueError(f"{quantiles} quantiles, expected at least 1")
+        self.quantiles = quantiles
+        widths = (observation_size, *self.hidden)
+        self.value = _normed_layers((*widths, quantiles), generator)
+        self.advantage = _normed_layers((*widths, actions * quantiles), generator)
+        self.register_buffer("epsilon", torch.tensor(0.0))
+
+    def quantile_values(self, observations: Tensor) -> Tensor:
+        """[..., actions, quantiles], of raw (unscaled) observations [..., observation_size]."""
+        scaled = self.scaler(observations)
+        advantages = self.advantage(scaled).unflatten(-1, (self.actions, self.quantiles))
+        return dueling(self.value(scaled).unsqueeze(-2), advantages)
+
+    def forward(self, observations: Tensor) -> Tensor:
+        """Q(s, ·) [..., actions], of raw (unscaled) observations [..., observation_size]."""
+        return self.quantile_values(observations).mean(-1)
+
+    def logits(self, observations: Tensor) -> Tensor:
+        best = self(observations).argmax(dim=-1)
+        greedy = nn.functional.one_hot(best, self.actions)
+        return ((1 - self.epsilon) * greedy + self.epsilon / self.actions).log()
+
+    def description(self) -> dict[str, Any]:
+        return {**super().description(), "quantiles": self.quantiles}
+
+    @classmethod
+    def from_description(cls, observation_size: int, actions: int, description: Mapping[str, Any]) -> Self:
+        hidden = [int(width) for width in description["hidden"]]
+        return cls(observation_size, actions, hidden, quantiles=int(description["quantiles"]))
+
+
+def dueling(values: Tensor, advantages: Tensor) -> Tensor:
+    """Q(s, a) = V(s) + A(s, a) − mean_a' A(s, a'), [..., A, N] of values [..., 1, N] and advantages [..., A, N]."""
+    return values + advantages - advantages.mean(dim=-2, keepdim=True)
+
+
+ARCHITECTURES: Mapping[str, type[Network]] = {one.architecture: one for one in (ActorCritic, Actor, DuelingQ)}
 """By the name that policy files give them."""
 
 
@@ -134,3 +193,14 @@ def _linear(inputs: int, outputs: int, gain: float, generator: torch.Generator |
     nn.init.orthogonal_(layer.weight, gain, generator)
     nn.init.zeros_(layer.bias)
     return layer
+
+
+def _normed_layers(widths: Sequence[int], generator: torch.Generator | None) -> nn.Sequential:
+    """Linear, layer norm and ReLU, layer by layer; the last one linear alone."""
+    layers: list[nn.Module] = []
+    for inputs, outputs in pairwise(widths):
+        linear = nn.Linear(inputs, outputs)
+        nn.init.xavier_uniform_(linear.weight, generator=generator)
+        nn.init.zeros_(linear.bias)
+        layers += [linear, nn.LayerNorm(outputs), nn.ReLU()]
+    return nn.Sequential(*layers[:-2])

@@ -1,0 +1,75 @@
+"""Prioritised double DQN, as formulas, with the options of DQfD and of quantile regression.
+
+Symbols are the papers': Q the learned network (online), Q⁻ the target network, δ = y − Q(s, a) the temporal-difference
+error, w the importance weight of a sample, θ_i the quantiles of a return. A transition is (s, a, r, d, s'), n steps
+long: r is the sum of its discounted rewards and d the discount of what comes after, γⁿ, or 0 where the episode ended
+(`transitions.Transitions`).
+
+No target carries a gradient.
+"""
+
+import torch
+from torch import Tensor
+
+
+def double_action(q_next: Tensor) -> Tensor:
+    """a* = argmax_a Q(s', a) of the online network (van Hasselt et al. 2016): int64 [...], of q_next [..., A]."""
+    return q_next.argmax(dim=-1)
+
+
+def double_target(rewards: Tensor, discounts: Tensor, q_next: Tensor, q_next_target: Tensor) -> Tensor:
+    """y = r + d·Q⁻(s', argmax_a Q(s', a)) (van Hasselt et al. 2016).
+
+    rewards, discounts, result: [B]; q_next Q(s', ·), q_next_target Q⁻(s', ·): [B, A].
+    """
+    best = double_action(q_next).unsqueeze(-1)
+    return (rewards + discounts * q_next_target.gather(-1, best).squeeze(-1)).detach()
+
+
+def huber(errors: Tensor, kappa: float = 1.0) -> Tensor:
+    """½δ² where |δ| ≤ κ, else κ(|δ| − ½κ), of every error."""
+    size = errors.abs()
+    return torch.where(size <= kappa, 0.5 * errors.square(), kappa * (size - 0.5 * kappa))
+
+
+def weighted_mean(losses: Tensor, weights: Tensor) -> Tensor:
+    """mean_i w_i·L_i: every sample is weighted before the mean (Schaul et al. 2016). losses, weights: [B]."""
+    return (weights * losses).mean()
+
+
+def margin_loss(q: Tensor, actions: Tensor, margin: float) -> Tensor:
+    """J_E = max_a [Q(s, a) + m·1(a ≠ a_E)] − Q(s, a_E) (DQfD, Hester et al. 2018), [B].
+
+    Means something for demonstrated actions a_E alone. q Q(s, ·): [B, A]; actions int64 [B].
+    """
+    index = actions.unsqueeze(-1)
+    with_margin = (q + margin).scatter(-1, index, q.gather(-1, index))
+    return with_margin.max(dim=-1).values - q.gather(-1, index).squeeze(-1)
+
+
+def quantile_targets(rewards: Tensor, discounts: Tensor, q_next: Tensor, quantiles_next_target: Tensor) -> Tensor:
+    """T_j = r + d·θ⁻_j(s', a*) [B, N], a* the online network's (`double_action`).
+
+    (Dabney et al. 2018 take a* from the target network; a double learner does not.) rewards, discounts [B]; q_next
+    [B, A]; quantiles_next_target θ⁻(s', ·): [B, A, N].
+    """
+    best = double_action(q_next)[:, None, None].expand(-1, 1, quantiles_next_target.shape[-1])
+    following = quantiles_next_target.gather(1, best).squeeze(1)
+    return (rewards.unsqueeze(-1) + discounts.unsqueeze(-1) * following).detach()
+
+
+def quantile_loss(quantiles: Tensor, targets: Tensor, kappa: float = 1.0) -> Tensor:
+    """Σ_i mean_j |τ_i − 1{T_j < θ_i}|·Huber_κ(T_j − θ_i), τ_i = (i + ½)/N (Dabney et al. 2018), [B].
+
+    quantiles θ_i(s, a): [B, N]; targets T_j: [B, M].
+    """
+    count = quantiles.shape[-1]
+    tau = (torch.arange(count, dtype=quantiles.dtype, device=quantiles.device) + 0.5) / count
+    errors = targets.unsqueeze(-2) - quantiles.unsqueeze(-1)
+    asymmetry = (tau.unsqueeze(-1) - (errors.detach() < 0).to(quantiles.dtype)).abs()
+    return (asymmetry * huber(errors, kappa)).mean(dim=-1).sum(dim=-1)
+
+
+def linear(start: float, end: float, share: float) -> float:
+    """The value on the straight line from start to end, `share` of the way along (held at its ends)."""
+    return start + (end - start) * min(max(share, 0.0), 1.0)

@@ -1,0 +1,142 @@
+"""Transitions of n steps, the unit that DQN stores and learns from, made of sequences as they are played."""
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .sequences import Sequences
+
+
+@dataclass(frozen=True)
+class Transitions:
+    """m transitions.
+
+    observations s and next_observations s' float32 [m, *shape]; actions int64 [m]; rewards float32 [m],
+    Σ_j γ^j r_{t+j}; discounts float32 [m], of the value of s': γ^steps, or 0 where the episode ended there; source
+    int8 [m], into SOURCES.
+    """
+
+    observations: NDArray[np.float32]
+    actions: NDArray[np.int64]
+    rewards: NDArray[np.float32]
+    discounts: NDArray[np.float32]
+    next_observations: NDArray[np.float32]
+    source: NDArray[np.int8]
+
+    def __len__(self) -> int:
+        return len(self.actions)
+
+    def __getitem__(self, which: NDArray[np.int64] | slice) -> "Transitions":
+        return Transitions(*(getattr(self, one.name)[which] for one in fields(self)))
+
+
+class NStep:
+    """Makes transitions of n steps of the sequences of `streams` games that go on from one sequence to the next.
+
+    R = Σ_{j<m} γ^j r_{t+j}, m = n or as many steps as the episode still has; then γ^m·Q(s_{t+m}), nothing where the
+    episode was over, and Q of the observation that it stopped at where a time limit ended it. Every decision of an
+    episode starts one transition; those whose steps are not all played yet wait for the next sequences.
+    """
+
+    def __init__(self, streams: int, n: int, gamma: float) -> None:
+        if n < 1:
+            raise ValueError(f"{n} steps, expected at least 1")
+        self._streams = streams
+        self._n = n
+        self._gamma = gamma
+        self._waiting: dict[str, NDArray[Any]] | None = None
+
+    def push(self, sequences: Sequences) -> Transitions:
+        """The transitions that these steps complete, stream by stream, in the order played."""
+        if len(sequences) != self._streams:
+            raise ValueError(f"{len(sequences)} sequences for {self._streams} streams")
+        played = {name: getattr(sequences, name) for name in ("actions", "rewards", "terminated", "truncated")}
+        played["observations"] = sequences.observations[:, :-1]
+        played["open"] = np.ones(sequences.actions.shape, dtype=np.bool_)
+        before = 0
+        if self._waiting is not None:
+            before = self._waiting["open"].shape[1]
+            played = {name: np.concatenate([self._waiting[name], array], axis=1) for name, array in played.items()}
+        rewards, counts, complete = self._returns(played)
+        stream, start = (played["open"] & complete).nonzero()
+        count = counts[stream, start]
+        end = start + count - 1
+
+        # A step that has waited ended no episode, so what episodes stopped at is among the new steps.
+        final = np.full(complete.shape, -1, dtype=np.int64)
+        final[sequences.finals.sequence, sequences.finals.step + before] = np.arange(len(sequences.finals.step))
+        final = final[stream, end]
+        following = np.concatenate([played["observations"], sequences.observations[:, -1:]], axis=1)[stream, end + 1]
+        following[final >= 0] = sequences.finals.observations[final[final >= 0]]
+        discounts = np.where(played["terminated"][stream, end], 0.0, self._gamma**count)
+
+        played["open"] &= ~complete
+        keep = max(complete.shape[1] - self._n + 1, 0)
+        self._waiting = {name: array[:, keep:].copy() for name, array in played.items()}
+        return Transitions(
+            observations=played["observations"][stream, start],
+            actions=played["actions"][stream, start],
+            rewards=rewards[stream, start].astype(np.float32),
+            discounts=discounts.astype(np.float32),
+            next_observations=following,
+            source=sequences.source[stream],
+        )
+
+    def restart(self) -> None:
+        """Forget the steps that wait: other games begin."""
+        self._waiting = None
+
+    def get_state(self) -> dict[str, Any]:
+        """The steps that wait."""
+        return {} if self._waiting is None else {name: array.copy() for name, array in self._waiting.items()}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        self._waiting = {name: np.array(array) for name, array in state.items()} or None
+
+    def _returns(
+        self, played: dict[str, NDArray[Any]]
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]:
+        """Of the transition from every step: its return, its number of steps, and whether it has all of them."""
+        done = played["terminated"] | played["truncated"]
+        steps = done.shape[1]
+        rewards = np.zeros(done.shape)
+        counts = np.zeros(done.shape, dtype=np.int64)
+        running = np.ones(done.shape, dtype=np.bool_)
+        for j in range(min(self._n, steps)):
+            here = running[:, : steps - j]
+            rewards[:, : steps - j] += np.where(here, self._gamma**j * played["rewards"][:, j:], 0.0)
+            counts[:, : steps - j] += here
+            here &= ~done[:, j:]
+        return rewards, counts, (counts == self._n) | ~running
+
+
+class TransitionStream:
+    """Transitions served in their order, again and again. The cursor is the whole state."""
+
+    def __init__(self, transitions: Transitions) -> None:
+        if not len(transitions):
+            raise ValueError("no transition to serve")
+        self._transitions = transitions
+        self._cursor = 0
+
+    def next(self, n: int) -> Transitions:
+        places = (self._cursor + np.arange(n)) % len(self._transitions)
+        self._cursor = (self._cursor + n) % len(self._transitions)
+        return self._transitions[places]
+
+    def get_state(self) -> dict[str, Any]:
+        return {"cursor": self._cursor}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        self._cursor = int(state["cursor"])
+
+
+def mixed(live: Transitions, demonstrations: Transitions) -> Transitions:
+    """Both, the demonstrations spread evenly among the live ones, so that a ring never holds a block of one kind."""
+    n, m = len(live), len(demonstrations)
+    positions = np.concatenate([(np.arange(n) + 0.5) / max(n, 1), (np.arange(m) + 0.5) / max(m, 1)])
+    order = np.argsort(positions, kind="stable")
+    names = [one.name for one in fields(live)]
+    return Transitions(*(np.concatenate([getattr(live, name), getattr(demonstrations, name)])[order] for name in names))
