@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..conf.errors import BadInput
-from ..envs.names import ACTIONS, FEATURES
+from ..envs.names import ACTIONS, FEATURES, FULL_FEATURES
 from .schema import DatasetInfo, Episode
 from .summary import Summary, summarise
 from .tables import decode_metadata, from_table
@@ -108,8 +108,9 @@ def _parquet(path: Path, read: Any) -> Any:
 def _steps(index: int, episode: Episode, info: DatasetInfo) -> pd.DataFrame:
     steps = len(episode)
     numbers = episode.observations.reshape(steps + 1, -1)
-    is_qwop = info.environment.id.startswith("QWOP") and numbers.shape[1] == len(FEATURES)
-    names = FEATURES if is_qwop else [f"observation.{i}" for i in range(numbers.shape[1])]
+    known = {len(names): names for names in (FEATURES, FULL_FEATURES)} if info.environment.id.startswith("QWOP") else {}
+    is_qwop = numbers.shape[1] in known
+    names = known.get(numbers.shape[1], [f"observation.{i}" for i in range(numbers.shape[1])])
     taken = episode.behaviour_probabilities[np.arange(steps), episode.actions]
     columns: dict[str, Any] = {
         "episode": index,

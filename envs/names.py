@@ -1,4 +1,4 @@
-"""The game's names: actions, keys, bodies, joints, the 71 numbers of an observation.
+"""The game's names: actions, keys, bodies, joints, the numbers of an observation.
 
 The actions' numbering and the observations' order are those of the published recordings.
 """
@@ -44,3 +44,15 @@ FEATURES = (
     *(f"{body}.{number}" for body in OBSERVED_LIMBS for number in _BODY_NUMBERS),
 )
 """The 71 columns of a `features` observation; positions in x are relative to the torso's."""
+
+FULL_FEATURES = (
+    *FEATURES,
+    *(f"{body}.angular_velocity" for body in BODIES[:12]),
+    *(f"hurdle.{number}" for number in ("distance", "near", "angle", "height", "velocity_x", "lean")),
+    "finish.distance", "finish.jumped",
+    "hidden.head_torque", "hidden.left_hip_out", "hidden.right_hip_out",
+)  # fmt: skip
+"""The 94 columns of a `full` observation: what decides the game's future beside the 71; see `QWOPEnv`."""
+
+HIDDEN_COLUMNS = ("head_torque", "left_hip_lower", "right_hip_lower")
+"""What a frame of the game holds beside its bodies and events: N·m, and the hips' lower limits, radians."""

@@ -1,10 +1,14 @@
-"""The 71 numbers of a `features` observation, for any states of the game."""
+"""The numbers of an observation, for any states of the game."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .engine.features import FEATURES, bent_knees, observe_all
+from .engine.features import FEATURES, HIDDEN, bent_knees, observe_all, observe_all_full
 from .engine.features import observe_start as _observe_start
+from .names import EVENT_COLUMNS, FULL_FEATURES
+from .task import OBSERVATIONS
+
+_JUMPED = EVENT_COLUMNS.index("jumped")
 
 
 def observe(states: ArrayLike) -> NDArray[np.float32]:
@@ -19,10 +23,23 @@ def observe(states: ArrayLike) -> NDArray[np.float32]:
     return out.reshape(*shape, FEATURES)
 
 
-def observe_start() -> NDArray[np.float32]:
-    """The runner where a reset makes him, float32 [71]: what an observer that lags by a frame sees first."""
-    out = np.empty(FEATURES, dtype=np.float32)
-    _observe_start(out)
+def observe_full(states: ArrayLike, events: ArrayLike, hidden: ArrayLike) -> NDArray[np.float32]:
+    """Full observations float32 [..., 94], in the order of `names.FULL_FEATURES`, of the states [..., 14, 6], events
+    [..., 6] (`names.EVENT_COLUMNS`) and hidden numbers [..., 3] (`names.HIDDEN_COLUMNS`) of a `Replay` or of the page.
+    """
+    rows, shape = _rows(states)
+    jumped = np.ascontiguousarray(np.asarray(events, dtype=np.float64)[..., _JUMPED].reshape(len(rows)))
+    more = np.ascontiguousarray(np.asarray(hidden, dtype=np.float64).reshape(len(rows), HIDDEN))
+    out = np.empty((len(rows), len(FULL_FEATURES)), dtype=np.float32)
+    observe_all_full(rows, jumped, more, out)
+    return out.reshape(*shape, len(FULL_FEATURES))
+
+
+def observe_start(observation: str = "features") -> NDArray[np.float32]:
+    """The runner where a reset makes him, float32 [71 or 94]: what an observer that lags by a frame sees first."""
+    kind, size = OBSERVATIONS[observation]
+    out = np.empty(size, dtype=np.float32)
+    _observe_start(kind, out)
     return out
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from .drawing import Drawing
 from .engine import SCRATCH, batch
 from .names import ACTION_KEYS
-from .task import FRAMES_A_SECOND, OBSERVATION_SPACE, OUTCOMES, Games, QWOPTask
+from .task import FRAMES_A_SECOND, OUTCOMES, Games, QWOPTask
 
 Step = tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]
 
@@ -17,8 +17,9 @@ Step = tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]
 class QWOPEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     """`QWOP-v1`: run 100 metres with the four keys of QWOP, in a simulator that follows the original game.
 
-    Observation: float32 [71], in the order of `qwop.envs.names.FEATURES` (that of the published recordings). Lengths
-    are units (10 to a metre, y downwards), speeds units a second, angles radians; x is relative to the torso.
+    Observation ("features"): float32 [71], in the order of `qwop.envs.names.FEATURES` (that of the published
+    recordings). Lengths are units (10 to a metre, y downwards), speeds units a second, angles radians; x is relative to
+    the torso.
 
     | index | name | unit |
     |---|---|---|
@@ -30,6 +31,22 @@ class QWOPEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     | 41-45, 46-50, 51-55, 56-60, 61-65 | rightArm, rightCalf, rightFoot, rightForearm, rightThigh | |
     | 66-70 | torso: the same five; its position_x, 69, is always 0 | |
 
+    Observation ("full"): float32 [94], those 71 and then, in the order of `qwop.envs.names.FULL_FEATURES`:
+
+    | index | name | within | unit |
+    |---|---|---|---|
+    | 71-82 | angular_velocity of the 12 bodies, in the order of `names.BODIES` | | rad/s |
+    | 83 | hurdle.distance: of its top from the torso, ahead is positive | −1.5, 2.5 | m |
+    | 84 | hurdle.near: whether that is no bound; where 0, so are the next four | 0, 1 | |
+    | 85 | hurdle.angle: of its top | −4, 4 | rad |
+    | 86 | hurdle.height: position_y of its top − 5 | −10, 10 | u |
+    | 87 | hurdle.velocity_x: of its top | −10, 10 | m/s |
+    | 88 | hurdle.lean: x of its base − x of its top | −10, 10 | u |
+    | 89 | finish.distance: of the line from the torso | −1, 4 | m |
+    | 90 | finish.jumped: whether the last jump has begun | 0, 1 | |
+    | 91 | hidden.head_torque: what the game has added up on the head so far, in 100 N·m | −10, 10 | |
+    | 92, 93 | hidden.left_hip_out, hidden.right_hip_out: the limits that O or P set last | 0, 1 | |
+
     Action: Discrete(11), the keys held for the decision.
 
     | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 |
@@ -39,7 +56,9 @@ class QWOPEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     Settings of the task:
 
     - `frames_per_step` (3): game frames a decision lasts; 30 a second, so 10 decisions a second.
-    - `reward` ("speed" or "shaped"): see `qwop.envs.rewards`; over one decision.
+    - `reward` ("speed", "shaped" or "race"): see `qwop.envs.rewards`; over one decision.
+    - `shaping` (0.0): weight of the training wheels in "race".
+    - `observation` ("features" or "full"): the 71 numbers of the published recordings, or 94.
     - `observation_lag` (0 or 1): frames by which the observation is behind the physics. The published recordings have
       1; their first observation is the start position. Rewards and infos never lag.
     - `max_idle_frames` (0): a game begins with so many frames without a key, drawn uniformly from 0 to this.
@@ -69,11 +88,15 @@ class QWOPEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         observation_lag: int = 0,
         max_idle_frames: int = 0,
         time_limit: float = 120.0,
+        observation: str = "features",
+        shaping: float = 0.0,
         render_mode: str | None = None,
     ) -> None:
-        self.task = QWOPTask(frames_per_step, reward, observation_lag, max_idle_frames, time_limit)
+        self.task = QWOPTask(
+            frames_per_step, reward, observation_lag, max_idle_frames, time_limit, observation, shaping
+        )
         self.render_mode = render_mode
-        self.observation_space = OBSERVATION_SPACE
+        self.observation_space = self.task.observation_space
         self.action_space = gymnasium.spaces.Discrete(len(ACTION_KEYS))
         self._games = games = Games(self.task, 1)
         # The one row of each array, taken once: making a view costs more than the bookkeeping of a frame.

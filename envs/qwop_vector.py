@@ -17,7 +17,7 @@ from .drawing import Drawing
 from .engine import SCRATCH, batch
 from .names import ACTION_KEYS
 from .qwop_env import QWOPEnv
-from .task import OBSERVATION_SPACE, OUTCOMES, Games, QWOPTask
+from .task import OUTCOMES, Games, QWOPTask
 from .vector import Infos, Step, reset_mask_of, same_step_metadata, seeds_of
 
 ROWS_WORTH_A_THREAD = 8
@@ -43,6 +43,8 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.i
         observation_lag: int = 0,
         max_idle_frames: int = 0,
         time_limit: float = 120.0,
+        observation: str = "features",
+        shaping: float = 0.0,
         render_mode: str | None = None,
         num_threads: int | None = None,
     ) -> None:
@@ -50,10 +52,12 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.i
             raise BadInput(f"num_envs={num_envs}: expected at least 1")
         if num_threads is not None and num_threads < 1:
             raise BadInput(f"num_threads={num_threads}: expected at least 1")
-        self.task = QWOPTask(frames_per_step, reward, observation_lag, max_idle_frames, time_limit)
+        self.task = QWOPTask(
+            frames_per_step, reward, observation_lag, max_idle_frames, time_limit, observation, shaping
+        )
         self.num_envs = num_envs
         self.render_mode = render_mode
-        self.single_observation_space = OBSERVATION_SPACE
+        self.single_observation_space = self.task.observation_space
         self.single_action_space = gymnasium.spaces.Discrete(len(ACTION_KEYS))
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..conf.errors import BadInput
 from .engine import SCRATCH, batch, new_games
 from .engine import layout as at
-from .engine.features import FEATURES
+from .engine.features import FEATURES, FEATURES_ONLY, FULL, FULL_FEATURES
 from .rewards import REWARDS
 
 FRAMES_A_SECOND = 30
@@ -26,7 +26,8 @@ def outcome_of(events: NDArray[np.float64]) -> str:
     return "finished" if landed and events[0] >= batch.FINISH_SCORE else "fell"
 
 
-OBSERVATION_SPACE = gymnasium.spaces.Box(-np.inf, np.inf, (FEATURES,), np.float32)
+OBSERVATIONS = {"features": (FEATURES_ONLY, FEATURES), "full": (FULL, FULL_FEATURES)}
+"""By name: what the kernels call it, and how many numbers it has."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,8 @@ class QWOPTask:
     observation_lag: int = 0
     max_idle_frames: int = 0
     time_limit: float = 120.0
+    observation: str = "features"
+    shaping: float = 0.0
 
     def __post_init__(self) -> None:
         def refuse(name: str, expected: str) -> None:
@@ -53,20 +56,28 @@ class QWOPTask:
             refuse("max_idle_frames", "a whole number, at least 0")
         if not self.time_limit > 0:
             refuse("time_limit", "seconds, more than 0")
+        if self.observation not in OBSERVATIONS:
+            refuse("observation", "one of " + ", ".join(OBSERVATIONS))
+        if not self.shaping >= 0 or (self.shaping and self.reward != "race"):
+            refuse("shaping", "a weight, at least 0, of reward=race alone")
 
-    def numbers(self) -> NDArray[np.int64]:
+    @property
+    def observation_space(self) -> gymnasium.spaces.Box:
+        return gymnasium.spaces.Box(-np.inf, np.inf, (OBSERVATIONS[self.observation][1],), np.float32)
+
+    def numbers(self) -> NDArray[np.float64]:
         """The settings as the kernels take them."""
-        limit = min(self.time_limit * FRAMES_A_SECOND, 2**62)
-        return np.array(
-            [self.frames_per_step, REWARDS[self.reward], self.observation_lag, round(limit)], dtype=np.int64
-        )
+        limit = min(self.time_limit * FRAMES_A_SECOND, 2**52)
+        kind, _ = OBSERVATIONS[self.observation]
+        frames, reward = self.frames_per_step, REWARDS[self.reward]
+        return np.array([frames, reward, self.observation_lag, round(limit), kind, self.shaping], dtype=np.float64)
 
 
 class Games:
     """n games of one task, row by row in arrays: the state that both forms of `QWOP-v1` keep.
 
-    `reals`, `integers`: the engine's; `counters`, `numbers`: see `engine.batch`; `observations` float32 [n, 71]: what
-    the players see now. Together they are everything, so copying them saves the games.
+    `reals`, `integers`: the engine's; `counters`, `numbers`: see `engine.batch`; `observations` float32 [n, 71
+    or 94]: what the players see now. Together they are everything, so copying them saves the games.
     """
 
     SAVED = ("reals", "integers", "counters", "numbers", "observations")
@@ -78,7 +89,7 @@ class Games:
         self.reals, self.integers = new_games(count)
         self.counters = np.zeros((count, batch.COUNTERS), dtype=np.int64)
         self.numbers = np.zeros((count, batch.NUMBERS))
-        self.observations = np.zeros((count, FEATURES), dtype=np.float32)
+        self.observations = np.zeros((count, *task.observation_space.shape), dtype=np.float32)
 
     def reset(self, mask: NDArray[np.bool_], idle: NDArray[np.int64]) -> None:
         batch.reset_games(

@@ -6,7 +6,7 @@ the result is the same. Nothing is allocated.
 
 from . import layout as at
 from .compiled import compiled
-from .features import joint_angle, observe, observe_start
+from .features import joint_angle, observe_game, observe_start
 from .game import advance
 from .rewards import decision_reward
 
@@ -24,26 +24,26 @@ RUNNING, FINISHED, FELL, STOPPED = range(4)
 FINISH_SCORE = 100.0
 """Metres that a game must have scored when the jump lands, to be finished."""
 
-# Entries of `task` (int64).
-TASK_FRAMES, TASK_REWARD, TASK_LAG, TASK_LIMIT = range(4)
+# Entries of `task` (float64; all but the weight of the shaping are whole).
+TASK_FRAMES, TASK_REWARD, TASK_LAG, TASK_LIMIT, TASK_OBSERVATION, TASK_SHAPING = range(6)
 
 _FRAMES_A_SECOND = 30.0
 
 
 @compiled
-def _play(reals, integers, counters, keys, frames, lag, observation, scratch):
+def _play(reals, integers, counters, keys, frames, task, observation, scratch):
     """Up to `frames` frames with the same keys, less if the game ends; returns how many. Observes as it goes."""
     played = 0
     while played < frames and reals[at.ENDED] == 0.0:
-        if lag == 1:
-            observe(reals, observation)
+        if task[TASK_LAG] == 1:
+            observe_game(task[TASK_OBSERVATION], reals, observation)
         advance(reals, integers, keys, scratch)
         played += 1
         counters[FRAMES] += 1
         if keys != 0 and counters[FIRST_KEY] == 0:
             counters[FIRST_KEY] = counters[FRAMES]
-    if lag == 0:
-        observe(reals, observation)
+    if task[TASK_LAG] == 0:
+        observe_game(task[TASK_OBSERVATION], reals, observation)
     return played
 
 
@@ -58,15 +58,15 @@ def _measure(reals, counters, numbers):
 
 
 @compiled
-def _begin(reals, integers, counters, idle, lag, fresh_reals, fresh_integers, observation, scratch):
+def _begin(reals, integers, counters, idle, task, fresh_reals, fresh_integers, observation, scratch):
     """A new game in this row: the fresh state, then `idle` frames without a key."""
     reals[:] = fresh_reals
     integers[:] = fresh_integers
     counters[FRAMES] = 1  # the frame that a reset plays
     counters[FIRST_KEY] = 0
-    if lag == 1:
-        observe_start(observation)
-    counters[IDLE] = _play(reals, integers, counters, 0, idle, lag, observation, scratch)
+    if task[TASK_LAG] == 1:
+        observe_start(task[TASK_OBSERVATION], observation)
+    counters[IDLE] = _play(reals, integers, counters, 0, idle, task, observation, scratch)
 
 
 @compiled
@@ -77,7 +77,7 @@ def reset_games(
     for row in range(reals.shape[0]):
         if mask[row]:
             _begin(
-                reals[row], integers[row], counters[row], idle[row], task[TASK_LAG],
+                reals[row], integers[row], counters[row], idle[row], task,
                 fresh_reals, fresh_integers, observations[row], scratch,
             )  # fmt: skip
             counters[row, IDLE_BEFORE] = counters[row, IDLE]
@@ -93,12 +93,8 @@ def reset_games(
 def play_decision(reals, integers, counters, numbers, observation, keys, frames, task, scratch):
     """One decision of one game: `frames` frames with `keys` down, what it earned, and whether the game is over."""
     x, y = reals[6 * at.TORSO + at.X], reals[6 * at.TORSO + at.Y]
-    counters[PLAYED] = _play(reals, integers, counters, keys, frames, task[TASK_LAG], observation, scratch)
+    counters[PLAYED] = _play(reals, integers, counters, keys, frames, task, observation, scratch)
     counters[IDLE_BEFORE] = counters[IDLE]
-    knee = min(joint_angle(reals, at.LEFT_KNEE), joint_angle(reals, at.RIGHT_KNEE))
-    numbers[REWARD] = decision_reward(
-        task[TASK_REWARD], x, y, reals[6 * at.TORSO + at.X], reals[6 * at.TORSO + at.Y], knee
-    )
     _measure(reals, counters, numbers)
     counters[TERMINATED] = 0
     counters[TRUNCATED] = 0
@@ -109,6 +105,11 @@ def play_decision(reals, integers, counters, numbers, observation, keys, frames,
     elif counters[FRAMES] >= task[TASK_LIMIT]:
         counters[TRUNCATED] = 1
         counters[OUTCOME] = STOPPED
+    knee = min(joint_angle(reals, at.LEFT_KNEE), joint_angle(reals, at.RIGHT_KNEE))
+    numbers[REWARD] = decision_reward(
+        task[TASK_REWARD], task[TASK_SHAPING], x, y, reals[6 * at.TORSO + at.X], reals[6 * at.TORSO + at.Y], knee,
+        counters[OUTCOME] == FINISHED, counters[OUTCOME] == FELL,
+    )  # fmt: skip
 
 
 @compiled
@@ -129,6 +130,6 @@ def step_games(
         if counters[row, TERMINATED] or counters[row, TRUNCATED]:
             final_observations[row] = observations[row]
             _begin(
-                reals[row], integers[row], counters[row], next_idle[row], task[TASK_LAG],
+                reals[row], integers[row], counters[row], next_idle[row], task,
                 fresh_reals, fresh_integers, observations[row], scratch,
             )  # fmt: skip

@@ -1,9 +1,9 @@
-"""The 71 numbers that a player sees, from a state table (compiled)."""
+"""The numbers that a player sees, 71 or 94, from a state table (compiled)."""
 
 import numpy as np
 
 from . import layout as at
-from .bodies import JOINT_A, JOINT_B, REFERENCE_ANGLE, START
+from .bodies import JOINT_A, JOINT_B, LOWER_ANGLE, REFERENCE_ANGLE, START
 from .compiled import compiled
 
 # As named in `names.OBSERVED_JOINTS` and `names.OBSERVED_LIMBS`, whose order is that of the published recordings.
@@ -21,6 +21,15 @@ _LIMBS = np.array(
 )  # fmt: skip
 
 FEATURES = 5 + len(_JOINTS) + 5 * len(_LIMBS)
+FULL_FEATURES = FEATURES + 12 + 6 + 2 + 3
+
+FEATURES_ONLY, FULL = 0, 1
+
+HIDDEN = 3
+"""Numbers of a game that its bodies do not show: the torque on the head, the lower limits of the left and right hip."""
+
+LINE = 1000.0
+"""The finish, units."""
 
 
 @compiled
@@ -51,6 +60,68 @@ def observe(reals, out):
 
 
 @compiled
+def _within(value, low, high):
+    return min(max(value, low), high)
+
+
+@compiled
+def observe_more(state, jumped, head_torque, left_hip_lower, right_hip_lower, out):
+    """Write the 23 numbers that a full observation has after the 71 into out[71:94]; `names.FULL_FEATURES` says what.
+
+    state: float64 [84 or more]; the others are of the same moment.
+    """
+    column = FEATURES
+    for body in range(at.HURDLE_BASE):
+        out[column + body] = state[6 * body + at.SPIN]
+    column += at.HURDLE_BASE
+    torso_x = state[6 * at.TORSO + at.X]
+    base, top = 6 * at.HURDLE_BASE, 6 * at.HURDLE_TOP
+    ahead = state[top + at.X] - torso_x
+    near = 1.0 if -15.0 < ahead < 25.0 else 0.0
+    out[column] = _within(ahead, -15.0, 25.0) / 10.0
+    out[column + 1] = near
+    out[column + 2] = near * _within(state[top + at.ANGLE], -4.0, 4.0)
+    out[column + 3] = near * _within(state[top + at.Y] - 5.0, -10.0, 10.0)
+    out[column + 4] = near * _within(state[top + at.VX] / 10.0, -10.0, 10.0)
+    out[column + 5] = near * _within(state[base + at.X] - state[top + at.X], -10.0, 10.0)
+    out[column + 6] = _within(LINE - torso_x, -10.0, 40.0) / 10.0
+    out[column + 7] = jumped
+    out[column + 8] = _within(head_torque / 100.0, -10.0, 10.0)
+    out[column + 9] = 1.0 if left_hip_lower == -1.0 else 0.0
+    out[column + 10] = 1.0 if right_hip_lower == -0.8 else 0.0
+
+
+@compiled
+def _lower_limit(reals, joint):
+    return reals[at.JOINT + at.JOINT_REALS * joint + at.LOWER]
+
+
+@compiled
+def hidden_of(reals, out):
+    """The `HIDDEN` numbers of a game, float64 [3]."""
+    out[0] = reals[at.HEAD_TORQUE]
+    out[1] = _lower_limit(reals, at.LEFT_HIP)
+    out[2] = _lower_limit(reals, at.RIGHT_HIP)
+
+
+@compiled
+def observe_game(kind, reals, out):
+    """What the player of a game (its row of reals) sees: FEATURES_ONLY or FULL."""
+    observe(reals, out)
+    if kind == FULL:
+        left, right = _lower_limit(reals, at.LEFT_HIP), _lower_limit(reals, at.RIGHT_HIP)
+        observe_more(reals, reals[at.JUMPED], reals[at.HEAD_TORQUE], left, right, out)
+
+
+@compiled
+def observe_all_full(states, jumped, hidden, out):
+    """Full observations of every row: states float64 [n, 84], jumped [n], hidden [n, 3] into float32 [n, 94]."""
+    for row in range(states.shape[0]):
+        observe(states[row], out[row])
+        observe_more(states[row], jumped[row], hidden[row, 0], hidden[row, 1], hidden[row, 2], out[row])
+
+
+@compiled
 def observe_all(states, out):
     """`observe` for every row: float64 [n, 84] into float32 [n, 71]."""
     for row in range(states.shape[0]):
@@ -65,10 +136,12 @@ def bent_knees(states, out):
 
 
 @compiled
-def observe_start(out):
-    """The 71 numbers of the runner where a reset makes him, before the frame that it plays."""
+def observe_start(kind, out):
+    """What is seen of the runner where a reset makes him, before the frame that it plays."""
     state = np.zeros(6 * at.MOVING)
     for body in range(at.MOVING):
         for column in range(3):
             state[6 * body + column] = START[body, column]
     observe(state, out)
+    if kind == FULL:
+        observe_more(state, 0.0, 0.0, LOWER_ANGLE[at.LEFT_HIP], LOWER_ANGLE[at.RIGHT_HIP], out)

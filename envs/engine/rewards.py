@@ -1,30 +1,53 @@
-"""The two published rewards (compiled)."""
+"""What a decision earns (compiled)."""
 
 from .compiled import compiled
+from .features import LINE
 
-SPEED, SHAPED = 0, 1
+SPEED, SHAPED, RACE = 0, 1, 2
+
+FINISH_BONUS = 10.0
+FALL_PENALTY = 1.0
 
 
 @compiled
-def decision_reward(kind, x, y, next_x, next_y, knee):
-    """What one decision earned: torso from (x, y) to (next_x, next_y), and the more bent knee's angle after it.
+def _penalties(y, next_y, knee):
+    """[y' > 0]·y'/5 + |Δy|/4 − [knee < −0.9]·knee/6"""
+    penalties = abs(next_y - y) / 4.0
+    if next_y > 0.0:
+        penalties += next_y / 5.0
+    if knee < -0.9:
+        penalties -= knee / 6.0
+    return penalties
+
+
+@compiled
+def decision_reward(kind, shaping, x, y, next_x, next_y, knee, finished, fell):
+    """What one decision earned: torso from (x, y) to (next_x, next_y), the more bent knee's angle after it, its end.
 
     SPEED:  2·max(Δx, 0)
-    SHAPED: max(Δx, 0) − [y' > 0]·y'/5 − |Δy|/4 + [knee < −0.9]·knee/6
+    SHAPED: max(Δx, 0) − penalties
+    RACE:   (min(x', line) − min(x, line))/10 + 10·[finished] − [fell] − shaping·penalties/10
     """
-    progress = max(next_x - x, 0.0)
     if kind == SPEED:
-        return 2.0 * progress
-    reward = progress - abs(next_y - y) / 4.0
-    if next_y > 0.0:
-        reward -= next_y / 5.0
-    if knee < -0.9:
-        reward += knee / 6.0
+        return 2.0 * max(next_x - x, 0.0)
+    if kind == SHAPED:
+        return max(next_x - x, 0.0) - _penalties(y, next_y, knee)
+    reward = (min(next_x, LINE) - min(x, LINE)) / 10.0
+    if shaping != 0.0:
+        reward -= shaping * _penalties(y, next_y, knee) / 10.0
+    if finished:
+        reward += FINISH_BONUS
+    if fell:
+        reward -= FALL_PENALTY
     return reward
 
 
 @compiled
-def decision_rewards(kind, x, y, knee, out):
-    """`decision_reward` along a game: x, y, knee float64 [T + 1] into out float64 [T]."""
+def decision_rewards(kind, shaping, x, y, knee, finished, fell, out):
+    """`decision_reward` along a game: x, y, knee float64 [T + 1] into out float64 [T]; the ends are of the last one."""
+    last = out.shape[0] - 1
     for step in range(out.shape[0]):
-        out[step] = decision_reward(kind, x[step], y[step], x[step + 1], y[step + 1], knee[step + 1])
+        out[step] = decision_reward(
+            kind, shaping, x[step], y[step], x[step + 1], y[step + 1], knee[step + 1],
+            finished and step == last, fell and step == last,
+        )  # fmt: skip

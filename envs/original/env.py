@@ -10,7 +10,7 @@ from ..drawing import Drawing
 from ..names import ACTION_KEYS, BODIES, EVENT_COLUMNS, FEATURES
 from ..observations import observe, observe_start
 from ..rewards import rewards_along
-from ..task import FRAMES_A_SECOND, OBSERVATION_SPACE, QWOPTask, outcome_of
+from ..task import FRAMES_A_SECOND, QWOPTask, outcome_of
 from .page import Frames, OriginalPage, PageSettings
 
 Step = tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]
@@ -56,7 +56,7 @@ class QWOPOriginalEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     ) -> None:
         self.task = QWOPTask(frames_per_step, reward, observation_lag, max_idle_frames, time_limit)
         self.render_mode = render_mode
-        self.observation_space = OBSERVATION_SPACE
+        self.observation_space = self.task.observation_space
         self.action_space = gymnasium.spaces.Discrete(len(ACTION_KEYS))
         self.page = OriginalPage(PageSettings(url, folder, headless, live, fresh_page, browser, timeout))
         self._drawing: Drawing | None = None

@@ -6,8 +6,8 @@ import gymnasium
 import numpy as np
 import pytest
 from qwop.envs import replay
-from qwop.envs.names import BODIES, FEATURES, OBSERVED_JOINTS
-from qwop.envs.observations import bent_knee, observe
+from qwop.envs.names import ACTION_KEYS, BODIES, FEATURES, FULL_FEATURES, OBSERVED_JOINTS
+from qwop.envs.observations import bent_knee, observe, observe_full, observe_start
 from qwop.envs.qwop_env import QWOPEnv
 
 SHARED = Path(__file__).parents[2] / "../shared"
@@ -94,3 +94,73 @@ def test_the_bent_knee_is_the_smaller_of_two() -> None:
     np.testing.assert_allclose(bent_knee(states), np.minimum(*knees), atol=1e-6)
     assert (knees[0] < knees[1]).any()
     assert (knees[0] > knees[1]).any()
+
+
+def test_a_full_observation_begins_with_the_71_and_adds_what_is_named() -> None:
+    game = replay(np.repeat([0, 9, 6, 4, 8], 12).astype(np.uint8))
+    seen = observe_full(game.states, game.events, game.hidden)
+    assert seen.shape == (len(game.states), len(FULL_FEATURES)) == (len(game.states), 94)
+    np.testing.assert_array_equal(seen[:, :71], observe(game.states))
+    column = {name: seen[:, place] for place, name in enumerate(FULL_FEATURES)}
+    for body in BODIES[:12]:
+        spin = game.states[:, BODIES.index(body), 5]
+        np.testing.assert_array_equal(column[f"{body}.angular_velocity"], spin.astype(np.float32))
+    torso = game.states[:, 0, 0]
+    np.testing.assert_allclose(column["finish.distance"], np.clip((1000 - torso) / 10, -1, 4))
+    np.testing.assert_array_equal(column["hurdle.distance"], 2.5)
+    assert not column["hurdle.near"].any()
+    # Every frame adds −4·(angle + 0.2) to the torque on the head.
+    added = -4 * (game.states[:-1, BODIES.index("head"), 2] + 0.2)
+    assert game.hidden is not None
+    np.testing.assert_allclose(np.diff(game.hidden[:, 0]), added, atol=1e-9)
+    np.testing.assert_allclose(column["hidden.head_torque"], game.hidden[:, 0] / 100, rtol=1e-6)
+    hips = np.stack([column["hidden.left_hip_out"], column["hidden.right_hip_out"]], axis=1)
+    np.testing.assert_array_equal(hips[1:][[0, 13, 25, 37, 49]], [[0, 0], [0, 1], [1, 0], [1, 0], [0, 1]])
+
+
+def test_the_hurdle_is_seen_when_it_is_near_and_everything_stays_in_its_bounds() -> None:
+    state, event = replay([]).states[0].copy(), np.zeros(6)
+    torso, base, top = state[0], state[BODIES.index("hurdleBase")], state[BODIES.index("hurdleTop")]
+    names = FULL_FEATURES[83:]
+
+    def seen(torque: float = 0.0) -> dict[str, float]:
+        return dict(zip(names, observe_full(state, event, [torque, -1.5, -1.3])[83:].tolist(), strict=True))
+
+    torso[0] = top[0] - 12.0
+    top[2:5] = 0.5, 20.0, 0.0
+    near = seen()
+    assert (near["hurdle.distance"], near["hurdle.near"], near["hurdle.angle"]) == pytest.approx((1.2, 1.0, 0.5))
+    assert near["hurdle.velocity_x"] == 2.0
+    assert near["hurdle.lean"] == pytest.approx(base[0] - top[0], abs=1e-6)
+    torso[0], top[2], event[2] = 1001.0, 99.0, 1.0
+    beyond = seen(torque=-1e6)
+    assert (beyond["hurdle.distance"], beyond["hurdle.near"], beyond["hurdle.angle"]) == (-1.5, 0.0, 0.0)
+    assert beyond["finish.distance"] == pytest.approx(-0.1)
+    assert (beyond["finish.jumped"], beyond["hidden.head_torque"]) == (1.0, -10.0)
+
+
+@pytest.mark.parametrize("lag", [0, 1])
+def test_full_observations_are_the_same_in_one_game_in_many_and_replayed(lag: int) -> None:
+    actions = np.random.default_rng(lag).integers(0, 11, (60, 3))
+    settings = {"observation": "full", "observation_lag": lag, "reward": "race", "shaping": 0.5, "frames_per_step": 2}
+    vector = gymnasium.make_vec("QWOP-v1", num_envs=3, **settings)
+    first, _ = vector.reset(seed=0)
+    assert vector.single_observation_space.shape == (94,)
+    env = QWOPEnv(**settings)
+    np.testing.assert_array_equal(env.reset()[0], first[0])
+    if lag:
+        np.testing.assert_array_equal(first[0], observe_start("full"))
+    keys: list[int] = []
+    for row in actions:
+        seen, rewards, ended, _, infos = vector.step(row)
+        mine, reward, terminated, _, info = env.step(row[0])
+        keys += [int(ACTION_KEYS[row[0]])] * info["frames"]
+        game = replay(np.array(keys, np.uint8))
+        at = len(keys) - lag
+        assert game.hidden is not None
+        np.testing.assert_array_equal(mine, observe_full(game.states[at], game.events[at], game.hidden[at]))
+        np.testing.assert_array_equal(infos["final_obs"][0] if ended[0] else seen[0], mine)
+        assert (rewards[0], ended[0]) == (reward, terminated)
+        if terminated:
+            break
+    vector.close()

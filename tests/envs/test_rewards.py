@@ -1,11 +1,13 @@
-"""The two published rewards."""
+"""What decisions earn."""
 
 from pathlib import Path
 
 import numpy as np
 import pytest
+from qwop.conf.errors import BadInput
 from qwop.envs.names import FEATURES
 from qwop.envs.rewards import rewards_along
+from qwop.envs.task import QWOPTask
 
 SHARED = Path(__file__).parents[2] / "../shared"
 
@@ -42,3 +44,28 @@ def test_shaped_is_the_reward_of_the_published_recordings() -> None:
 def test_columns_of_different_lengths_are_refused() -> None:
     with pytest.raises(ValueError, match="shapes"):
         rewards_along("speed", [0.0, 1.0], [0.0], [0.0, 1.0])
+
+
+def test_race_pays_metres_up_to_the_line_and_the_end() -> None:
+    x = [0.0, 20.0, 10.0, 995.0, 1010.0]
+    still, straight = np.zeros(5), np.zeros(5)
+    got = rewards_along("race", x, still, straight, outcome="finished")
+    np.testing.assert_allclose(got, [2.0, -1.0, 98.5, 0.5 + 10.0], atol=1e-12)
+    np.testing.assert_allclose(rewards_along("race", x[:2], still[:2], straight[:2], outcome="fell"), [2.0 - 1.0])
+    np.testing.assert_allclose(rewards_along("race", x[:2], still[:2], straight[:2], outcome="stopped"), [2.0])
+
+
+def test_the_training_wheels_of_race_are_those_of_shaped() -> None:
+    generator = np.random.default_rng(0)
+    x, y, knee = np.cumsum(generator.random(50)), generator.normal(size=50), generator.normal(size=50)
+    wheels = rewards_along("shaped", x, y, knee) - np.diff(x)
+    got = rewards_along("race", x, y, knee, shaping=1.5) - rewards_along("race", x, y, knee)
+    np.testing.assert_allclose(got, 0.15 * wheels, atol=1e-12)
+    assert (wheels < 0).any()
+
+
+def test_training_wheels_belong_to_race_alone() -> None:
+    with pytest.raises(BadInput, match="shaping"):
+        QWOPTask(reward="speed", shaping=0.5)
+    with pytest.raises(BadInput, match="observation"):
+        QWOPTask(observation="pixels")
