@@ -46,9 +46,16 @@ def _browser(config: DictConfig, folder: Path) -> Source:
     return open_browser_source(settings(BrowserSettings, config, "source"), folder)
 
 
+def _keyboard(config: DictConfig, folder: Path) -> Source:
+    from .keyboard.source import KeyboardSettings, open_keyboard
+
+    return open_keyboard(settings(KeyboardSettings, config, "source"), folder)
+
+
 SOURCES: dict[str, Callable[[DictConfig, Path], Source]] = {
     "browser": _browser,
     "import": _import,
+    "keyboard": _keyboard,
     "page": _page,
     "policy": _policy,
 }

@@ -1,6 +1,8 @@
 import importlib.util
 import os
 import shutil
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,13 @@ def chromium() -> None:
 
 
 @pytest.fixture(scope="session")
+def pynput() -> None:
+    """Skips without it."""
+    if importlib.util.find_spec("pynput") is None:  # importing it needs a display
+        pytest.skip("pynput is not installed (the extra 'keyboard')")
+
+
+@pytest.fixture(scope="session")
 def fake() -> Path:
     """The page of a toy that has the names of the original's properties."""
     return Path(__file__).parent / "envs" / "original" / "fake"
@@ -29,3 +38,23 @@ def original(chromium: None) -> str:
     if not folder:
         pytest.skip("QWOP_ORIGINAL is not set: the folder of a local copy of the original game")
     return folder
+
+
+@pytest.fixture
+def display(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A screen of our own, for programs that are started; skips without Xvfb and xdotool."""
+    for program in ("Xvfb", "xdotool"):
+        if shutil.which(program) is None:
+            pytest.skip(f"{program} is not installed")
+    read, write = os.pipe()
+    server = subprocess.Popen(
+        ["Xvfb", "-displayfd", str(write), "-screen", "0", "1024x800x24"],
+        pass_fds=[write], stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    os.close(write)
+    with os.fdopen(read) as told:
+        number = told.readline().strip()
+    monkeypatch.setenv("DISPLAY", f":{number}")
+    yield f":{number}"
+    server.terminate()
+    server.wait()

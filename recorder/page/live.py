@@ -33,6 +33,11 @@ class LiveGame:
         return np.array(self._keys, dtype=np.uint8)
 
     @property
+    def state(self) -> NDArray[np.float64]:
+        """The bodies now, float64 [14, 6]."""
+        return self._env.state
+
+    @property
     def played(self) -> bool:
         """Whether any key was pressed."""
         return any(self._keys)

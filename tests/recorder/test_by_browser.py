@@ -1,11 +1,9 @@
 """`source=browser`: games in the page of the original; here on the toy page that has its names."""
 
-import os
-import shutil
 import subprocess
 import sysconfig
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -59,26 +57,6 @@ def test_a_policys_games_in_the_original_replay_exactly(original: str, policy_fi
         assert len(game.states) - 1 == len(keys)
         assert outcome_of(game.events[-1]) == {"stopped": "running"}.get(episode.outcome, episode.outcome)
         np.testing.assert_array_equal(observe(game.states[-1]), episode.observations[-1])
-
-
-@pytest.fixture
-def display(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A screen of our own."""
-    for program in ("Xvfb", "xdotool"):
-        if shutil.which(program) is None:
-            pytest.skip(f"{program} is not installed")
-    read, write = os.pipe()
-    server = subprocess.Popen(
-        ["Xvfb", "-displayfd", str(write), "-screen", "0", "1024x800x24"],
-        pass_fds=[write], stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    os.close(write)
-    with os.fdopen(read) as told:
-        number = told.readline().strip()
-    monkeypatch.setenv("DISPLAY", f":{number}")
-    yield f":{number}"
-    server.terminate()
-    server.wait()
 
 
 def xdotool(*words: str | int) -> str:

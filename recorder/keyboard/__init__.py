@@ -1,0 +1,1 @@
+"""A person at the keyboard, heard by pynput, while the game shows in a window."""

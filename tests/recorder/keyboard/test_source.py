@@ -1,0 +1,156 @@
+"""`qwop-record source=keyboard`, on a screen of its own, with real keys."""
+
+import os
+import subprocess
+import sys
+import sysconfig
+import time
+from collections.abc import Callable
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from qwop.conf.errors import BadInput
+from qwop.datasets import open_dataset
+from qwop.envs import replay
+from qwop.recorder.keyboard.source import KeyboardSettings, open_keyboard
+
+COMMAND = str(Path(sysconfig.get_path("scripts")) / "qwop-record")
+
+
+def xdotool(*words: str) -> str:
+    return subprocess.run(["xdotool", *words], capture_output=True, text=True, check=False).stdout.strip()
+
+
+def until(reached: Callable[[], Any], seconds: float = 60) -> Any:
+    end = time.monotonic() + seconds
+    while not (found := reached()) and time.monotonic() < end:
+        time.sleep(0.1)
+    return found
+
+
+def hold(keys: str, seconds: float) -> None:
+    for key in keys:
+        xdotool("keydown", key)
+    time.sleep(seconds)
+    for key in keys:
+        xdotool("keyup", key)
+
+
+class Recording:
+    """The command, its window focused, and what it has said."""
+
+    def __init__(self, folder: Path, *words: str) -> None:
+        self.log = folder.with_suffix(".log")
+        with self.log.open("w") as log:
+            command = [COMMAND, "source=keyboard", "source.player=somebody", f"dataset={folder}", *words]
+            self.process = subprocess.Popen(command, stdout=log, stderr=log)
+        window = until(lambda: xdotool("search", "--name", "^qwop$"))
+        assert window, self.log.read_text()
+        xdotool("windowfocus", window)
+        time.sleep(0.5)
+
+    @property
+    def said(self) -> str:
+        return self.log.read_text()
+
+
+@pytest.fixture
+def tools(pynput: None) -> None:
+    pytest.importorskip("tkinter", reason="this Python has no tkinter")
+
+
+def test_games_are_recorded_as_they_were_played(tools: None, display: str, tmp_path: Path) -> None:
+    folder = tmp_path / "games"
+    recording = Recording(folder)
+    try:
+        assert not folder.exists()  # nothing is written before a key is heard
+        xdotool("key", "space")
+        assert until(lambda: "the keyboard is heard" in recording.said), recording.said
+        time.sleep(0.3)
+        hold("qp", 0.7)
+        hold("wo", 5.0)  # held until he lies
+        assert until(lambda: list(folder.glob("episode-*")), 10), recording.said
+        xdotool("key", "r")
+        time.sleep(0.5)
+        hold("o", 0.5)
+        xdotool("key", "Escape")
+        assert recording.process.wait(30) == 0
+    finally:
+        recording.process.kill()
+
+    fallen, left = open_dataset(folder)
+    assert (fallen.outcome, fallen.player, fallen.source) == ("fell", "somebody", "keyboard")
+    assert (left.outcome, left.terminated, left.truncated) == ("stopped", False, False)
+    assert fallen.keys is not None
+    assert left.keys is not None
+    held = [int(keys) for keys, _ in groupby(np.concatenate(fallen.keys))]
+    assert held[0] in (1, 9)  # the game begins with the first of its keys
+    assert 9 in held
+    assert held.count(6) == 1  # however often the keyboard repeated it
+    game = replay(np.concatenate(fallen.keys))
+    assert game.events[-1, 4] == 1
+    frames = np.concatenate(left.keys)
+    assert frames[0] == 4
+    assert 10 <= (frames == 4).sum() <= 25  # half a second in real time, 30 frames a second
+
+
+def test_ctrl_c_before_a_key_writes_nothing(tools: None, display: str, tmp_path: Path) -> None:
+    folder = tmp_path / "games"
+    recording = Recording(folder)
+    recording.process.send_signal(2)
+    assert recording.process.wait(20) == 130
+    assert not folder.exists()
+    assert "Traceback" not in recording.said
+
+
+def test_keys_that_pynput_does_not_hear_are_said(tools: None, display: str, tmp_path: Path) -> None:
+    """As under Wayland: the window is given its keys, and pynput, whose keys are another display's, none."""
+    code = """
+import sys
+from pynput.keyboard import Listener
+Listener.start = lambda self: self._mark_ready()
+from qwop.recorder.main import main
+sys.argv = ["qwop-record", "source=keyboard", "dataset=games"]
+main()
+"""
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        cwd=tmp_path, stderr=subprocess.PIPE, text=True, env={**os.environ, "XDG_SESSION_TYPE": "wayland"},
+    )  # fmt: skip
+    window = until(lambda: xdotool("search", "--name", "^qwop$"))
+    xdotool("windowfocus", window)
+    time.sleep(0.5)
+    xdotool("key", "q")
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 2
+    assert len(err.strip().splitlines()) == 1
+    assert "the window is given keys, but pynput hears none: Wayland" in err
+    assert not (tmp_path / "games").exists()
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"episodes": 0}, r"source\.episodes=0"),
+        ({"epsilon": 0.0}, r"source\.epsilon=0"),
+        ({"reward": "money"}, "reward='money'"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], said: str, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=said):
+        open_keyboard(KeyboardSettings(**settings), tmp_path / "games")
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="displays are Linux's")
+def test_without_a_display_the_command_says_so_and_exits(tmp_path: Path) -> None:
+    kept = {name: value for name, value in os.environ.items() if "DISPLAY" not in name}
+    done = subprocess.run(
+        [COMMAND, "source=keyboard", "dataset=games"],
+        cwd=tmp_path, env=kept, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "there is no display (DISPLAY is not set)" in done.stderr.splitlines()[-1]
+    assert not list(tmp_path.iterdir())
