@@ -2,8 +2,9 @@
 
 import hashlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from ..conf.errors import BadInput
 from ..datasets.behaviour import RECORDED
@@ -19,6 +20,7 @@ from .source import Source, recorded_sources
 class PolicySettings:
     """policy: its file. player: what to call it. episodes: how many games. greedy: always the most probable action.
     seed: decides the games. num_envs: games played at a time. max_idle_frames: of QWOP, without a key at the start.
+    environment: settings of it that are others than the policy's, such as the reward that is recorded.
     """
 
     policy: str = ""
@@ -28,6 +30,7 @@ class PolicySettings:
     seed: int = 0
     num_envs: int = 64
     max_idle_frames: int = 0
+    environment: dict[str, Any] = field(default_factory=dict)
 
 
 def open_policy(
@@ -46,10 +49,13 @@ def open_policy(
         if getattr(settings, name) < least:
             raise BadInput(f"source.{name}={getattr(settings, name)}: expected at least {least}")
     policy = load_policy(settings.policy)
+    own = policy.environment
+    policy = replace(policy, environment=EnvironmentSpec(own.id, {**own.settings, **settings.environment}))
     more = {"max_idle_frames": settings.max_idle_frames} if settings.max_idle_frames else {}
     policy.environment.make(**more)  # is refused now rather than when the first game is asked for
     played_in = policy.environment if world is None else world(policy.environment)
-    origin = _origin(settings, "" if played_in == policy.environment else f" in {played_in.id}")
+    other = "" if policy.environment == own else f" in {policy.environment}"
+    origin = _origin(settings, other if played_in == policy.environment else f" in {played_in.id}")
     first = _next_game(recorded_sources(folder), origin)
     notes = [f"{settings.policy}: playing {played_in}"]
     if first:

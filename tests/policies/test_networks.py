@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from qwop.policies.networks import ActorCritic
+from qwop.policies.networks import ActorCritic, DuelingQ, dueling
 from qwop.policies.scaling import ObservationScaler
 
 
@@ -59,3 +59,36 @@ def test_scaling_is_saved_with_the_weights_but_not_learned() -> None:
     network = ActorCritic(4, 2)
     assert {"scaler.mean", "scaler.std"} <= network.state_dict().keys()
     assert not any(name.startswith("scaler") for name, _ in network.named_parameters())
+
+
+def test_dueling_takes_the_mean_off_the_advantages() -> None:
+    values, advantages = torch.tensor([[2.0]]), torch.tensor([[1.0], [2.0], [6.0]])
+    assert dueling(values, advantages).flatten().tolist() == [0.0, 1.0, 5.0]
+    assert torch.equal(dueling(values, advantages + 7), dueling(values, advantages))
+
+
+def test_dueling_q_of_the_published_size_has_105740_parameters() -> None:
+    assert sum(parameter.numel() for parameter in DuelingQ(71, 11).parameters()) == 105_740
+
+
+def test_dueling_q_gives_quantiles_whose_mean_is_q() -> None:
+    network = DuelingQ(4, 3, (8, 8), torch.Generator().manual_seed(0), quantiles=5)
+    rows = torch.randn(6, 2, 4)
+    assert network.quantile_values(rows).shape == (6, 2, 3, 5)
+    torch.testing.assert_close(network(rows), network.quantile_values(rows).mean(-1))
+
+
+def test_dueling_q_acts_epsilon_greedily_with_exact_probabilities() -> None:
+    network = DuelingQ(4, 3, (8,), torch.Generator().manual_seed(0))
+    rows = torch.randn(20, 4)
+    best = network(rows).argmax(-1)
+    for epsilon in (0.0, 0.3):
+        network.epsilon.fill_(epsilon)
+        expected = (1 - epsilon) * torch.nn.functional.one_hot(best, 3) + epsilon / 3
+        torch.testing.assert_close(torch.softmax(network.logits(rows), dim=-1), expected, rtol=0, atol=1e-7)
+
+
+def test_the_first_of_equal_q_values_is_the_greedy_action() -> None:
+    network = DuelingQ(4, 3, (8,))
+    torch.nn.init.zeros_(network.advantage[-1].weight)
+    assert network.logits(torch.randn(5, 4)).argmax(-1).tolist() == [0] * 5

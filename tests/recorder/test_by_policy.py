@@ -115,3 +115,20 @@ def test_a_policy_of_an_environment_that_is_not_there_is_refused_at_once(tmp_pat
     path = saved_policy(tmp_path / "lost.safetensors", EnvironmentSpec("Nowhere-v0"), (4,), 2)
     with pytest.raises(BadInput, match="Nowhere"):
         open_policy(PolicySettings(policy=path), tmp_path)
+
+
+def test_games_can_be_recorded_with_another_reward(tmp_path: Path, runner: str) -> None:
+    own = by_number(record(tmp_path / "own", policy=runner))
+    fast = by_number(record(tmp_path / "fast", policy=runner, environment={"reward": "speed"}))
+    assert open_dataset(tmp_path / "fast").info.environment == EnvironmentSpec(
+        "QWOP-v1", {"frames_per_step": 3, "reward": "speed"}
+    )
+    for number, episode in own.items():
+        assert np.array_equal(episode.actions, fast[number].actions)
+        assert (fast[number].rewards >= 0).all()
+        assert (episode.rewards < 0).any()
+
+
+def test_a_setting_that_the_environment_does_not_have_is_refused(tmp_path: Path, runner: str) -> None:
+    with pytest.raises(BadInput, match="no setting rewards"):
+        record(tmp_path, policy=runner, environment={"rewards": "speed"})

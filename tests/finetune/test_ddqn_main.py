@@ -1,0 +1,93 @@
+"""`qwop-finetune algorithm=ddqn` as a person uses it."""
+
+import json
+import sys
+
+import pytest
+import torch
+from qwop.datasets.schema import DatasetInfo
+from qwop.datasets.writer import DatasetWriter
+from qwop.envs.spec import EnvironmentSpec
+from qwop.finetune.main import main
+from qwop.policies.files import load_policy, save_policy
+from qwop.policies.networks import ActorCritic, DuelingQ
+from qwop.policies.policy import Policy
+
+CARTPOLE = EnvironmentSpec("CartPole-v1")
+
+SMALL = (
+    "algorithm=ddqn",
+    "+schedule=speed",
+    "~schedule.phases.shown.environment",
+    "~schedule.phases.faster",
+    "~schedule.phases.fastest",
+    "schedule.scale=0.002",
+    "loop.num_envs=4",
+    "loop.capacity=900",
+    "loop.start=40",
+    "loop.batch_size=8",
+    "loop.log_every=160",
+    "loop.checkpoint_every=400",
+    "algorithm.hidden=[16,8]",
+    "evaluation.episodes=4",
+)
+
+
+@pytest.fixture
+def finetune(monkeypatch, capsys, tmp_path, make_episode):
+    """Runs the command in this process, in a folder with demonstrations; its exit code, and what it said."""
+    writer = DatasetWriter(tmp_path / "demos", DatasetInfo(CARTPOLE, (4,), 2))
+    for length in (30, 25):
+        writer.write(make_episode(length, actions=2, shape=(4,)))
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["qwop-finetune", *arguments])
+        try:
+            main()
+            code = 0
+        except SystemExit as exit_:
+            code = exit_.code
+        return code, capsys.readouterr().err
+
+    return call
+
+
+def test_demonstrations_alone_are_enough_to_start_from(finetune, tmp_path):
+    code, said = finetune("demonstrations=demos", *SMALL, "out=run")
+    assert code == 0, said
+    policy = load_policy(tmp_path / "run" / "policy.safetensors")
+    assert isinstance(policy.network, DuelingQ)
+    assert policy.network.hidden == (16, 8)
+    assert float(policy.network.epsilon) == pytest.approx(0.001)
+    assert float(policy.network.scaler.mean[0]) > 1  # that of the demonstrations
+    rows = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    assert rows[-1]["memory/demonstrations"] == 0.0
+    assert any(row["memory/demonstrations"] > 0.3 for row in rows)
+    assert "share of random actions" in (tmp_path / "run" / "report.html").read_text()
+
+    resumed, said = finetune("demonstrations=demos", *SMALL, "out=run", "resume=true")
+    assert resumed == 0, said
+    again = load_policy(tmp_path / "run" / "policy.safetensors").network
+    assert all(
+        torch.equal(one, other) for one, other in zip(again.parameters(), policy.network.parameters(), strict=True)
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["policy=actor.safetensors", "demonstrations=demos"], "qwop-record source=policy"),
+        (["demonstrations=demos", "algorithm.n_steps=0"], "algorithm.n_steps=0"),
+        (["demonstrations=demos", "loop.batch_size=0"], "loop.batch_size=0"),
+        (["demonstrations=demos", "+loop.replay_ratio=4"], "loop.replay_ratio"),
+        (["demonstrations=demos", "+schedule.phases.alone.environment={frames_per_step:2}"], "frames_per_step"),
+    ],
+)
+def test_bad_input_is_one_line_and_writes_nothing(finetune, tmp_path, arguments, message):
+    save_policy(tmp_path / "actor.safetensors", Policy(ActorCritic(4, 2, (16,)), CARTPOLE, (4,)))
+    code, said = finetune(*SMALL, *arguments, "out=run")
+    assert code == 2
+    assert message in said
+    assert len(said.strip().splitlines()) == 1
+    assert not (tmp_path / "run").exists()
