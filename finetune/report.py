@@ -96,8 +96,13 @@ MEMORY: tuple[Chart, ...] = (
 LEARNING: tuple[Chart, ...] = (
     ("entropy of the policy, nats", {"entropy": "learner/entropy"}, False),
     ("KL from the average policy", {"KL": "learner/kl_to_average"}, False),
+    ("KL from the policy that played", {"KL": "learner/kl"}, False),
+    ("share of steps that the clip changed", {"share": "learner/clipped_share"}, False),
+    ("share of the returns' variance that V explains", {"share": "learner/explained_variance"}, False),
     ("share of steps that the trust region changed", {"share": "learner/trust_region_active"}, False),
     ("error of Q, root mean square", {"error": "learner/q_error"}, False),
+    ("mean size of the temporal-difference error", {source: f"{source}/td_error" for source in SOURCES}, False),
+    ("share of random actions", {"epsilon": "learner/epsilon"}, False),
     ("value", {"value": "learner/value"}, False),
     ("norm of the gradient", {"norm": "learner/gradient_norm"}, True),
 )
