@@ -13,6 +13,8 @@ from .ddqn_learner import DdqnSettings
 from .ddqn_training import DdqnLoopSettings
 from .learner import AcerSettings
 from .loop import LiveSettings, Loop
+from .ppo_assembly import build_ppo, new_actor
+from .ppo_learner import PpoSettings
 from .starting import SCRATCH, MakeNetwork
 from .training import LoopSettings
 
@@ -36,6 +38,7 @@ ALGORITHMS: Mapping[str, Algorithm] = {
         build_acer,
         lambda settings: lambda size, actions, generator: ActorCritic(size, actions, generator=generator),
     ),
+    "ppo": Algorithm(PpoSettings, LiveSettings, build_ppo, new_actor),
     "ddqn": Algorithm(DdqnSettings, DdqnLoopSettings, build_ddqn, new_dueling_q, start=SCRATCH),
 }
 """By `algorithm.name`."""

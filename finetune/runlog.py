@@ -77,6 +77,10 @@ class RunLog:
         if diagnosis is not None:
             self._diagnoses.append(diagnosis)
 
+    def learned(self, diagnosis: Diagnosis) -> None:
+        """What an update saw that was not on a batch from memory."""
+        self._diagnoses.append(diagnosis)
+
     def write(self, decisions: int, played: int, phase: str, more: dict[str, float]) -> dict[str, Any]:
         """Write a row about what has been gathered since the last one, in which `played` decisions were made."""
         seconds, parts = self.stopwatch.read()

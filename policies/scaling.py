@@ -1,10 +1,10 @@
 """Observations brought to mean 0 and standard deviation 1, with statistics that never move by themselves."""
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
 CONSTANT = 1e-6
@@ -29,11 +29,51 @@ class ObservationScaler(nn.Module):
     def fit(self, observations: ArrayLike) -> Self:
         """Take the statistics of `observations` [n, size]; in float64, so that a far offset costs no digits."""
         rows = np.asarray(observations, dtype=np.float64)
-        mean, std = rows.mean(axis=0), rows.std(axis=0)
-        std[std <= CONSTANT * np.maximum(1.0, np.abs(mean))] = 1.0
+        return self.take(rows.mean(axis=0), rows.std(axis=0))
+
+    def take(self, mean: NDArray[np.float64], std: NDArray[np.float64]) -> Self:
+        """Take these statistics, [size] each; a constant column is centred, not stretched."""
+        stretch = np.where(std <= CONSTANT * np.maximum(1.0, np.abs(mean)), 1.0, std)
         self.mean.copy_(torch.from_numpy(mean))
-        self.std.copy_(torch.from_numpy(std))
+        self.std.copy_(torch.from_numpy(stretch))
         return self
+
+    @property
+    def fitted(self) -> bool:
+        """Whether there are statistics: false as built."""
+        return bool((self.mean != 0.0).any() or (self.std != 1.0).any())
 
     def forward(self, observations: Tensor) -> Tensor:
         return (observations - self.mean) / self.std
+
+
+class RunningStatistics:
+    """Mean and standard deviation of all observations added so far, in float64 (Chan et al. 1979)."""
+
+    def __init__(self, size: int) -> None:
+        self._count = 0
+        self._mean = np.zeros(size)
+        self._squares = np.zeros(size)
+
+    def add(self, observations: ArrayLike) -> None:
+        """Observations [n, size]."""
+        rows = np.asarray(observations)
+        mean = rows.mean(axis=0, dtype=np.float64)
+        squares = rows.var(axis=0, dtype=np.float64) * len(rows)
+        total = self._count + len(rows)
+        apart = mean - self._mean
+        self._mean = self._mean + apart * (len(rows) / total)
+        self._squares = self._squares + squares + apart**2 * (self._count * len(rows) / total)
+        self._count = total
+
+    def put_into(self, scaler: ObservationScaler) -> None:
+        """Give the scaler the statistics as they are now."""
+        scaler.take(self._mean, np.sqrt(self._squares / self._count))
+
+    def get_state(self) -> dict[str, Any]:
+        return {"count": self._count, "mean": self._mean.copy(), "squares": self._squares.copy()}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        self._count = int(state["count"])
+        self._mean = np.array(state["mean"], dtype=np.float64)
+        self._squares = np.array(state["squares"], dtype=np.float64)

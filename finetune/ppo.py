@@ -1,0 +1,59 @@
+"""Proximal policy optimisation (Schulman et al. 2017), as formulas.
+
+π is the policy being learned, μ the one that acted, ρ = π(a|s)/μ(a|s) their ratio, V the value of a state, Â an
+estimate of the advantage of an action.
+"""
+
+import torch
+from torch import Tensor
+
+
+def advantages(
+    rewards: Tensor,
+    terminated: Tensor,
+    truncated: Tensor,
+    values: Tensor,
+    final_values: Tensor,
+    gamma: float,
+    lam: float,
+) -> Tensor:
+    """Generalised advantage estimates Â (Schulman et al. 2016), [n, k].
+
+        δ_t = r_t + γ·V'_t − V(s_t)
+        Â_t = δ_t + γλ·[the episode goes on]·Â_{t+1}
+
+    with V'_t = V(s_{t+1}) where the episode goes on, V of what a time limit stopped at, and 0 after a terminal step.
+
+    rewards, terminated, truncated: [n, k], of the steps. values: [n, k + 1], V of the states before them and of the
+    last one. final_values: [n, k], V of the observation that a truncated step stopped at.
+    """
+    over = terminated | truncated
+    following = torch.where(over, final_values, values[:, 1:]).masked_fill(terminated, 0.0)
+    delta = rewards + gamma * following - values[:, :-1]
+    kept = gamma * lam * (~over).to(delta.dtype)
+    estimates = torch.empty_like(delta)
+    last = torch.zeros_like(delta[:, 0])
+    for t in reversed(range(delta.shape[1])):
+        last = delta[:, t] + kept[:, t] * last
+        estimates[:, t] = last
+    return estimates
+
+
+def clipped_surrogate(ratio: Tensor, advantage: Tensor, clip: float) -> Tensor:
+    """min(ρ·Â, clamp(ρ, 1 − ε, 1 + ε)·Â) of every step; ε is `clip`. To be made large."""
+    return torch.minimum(ratio * advantage, ratio.clamp(1.0 - clip, 1.0 + clip) * advantage)
+
+
+def value_loss(values: Tensor, returns: Tensor) -> Tensor:
+    """mean (V(s) − R)², with R = Â + V(s) of before the update."""
+    return (values - returns).square().mean()
+
+
+def entropy(log_probabilities: Tensor) -> Tensor:
+    """H(π(·|s)) = −Σ_a π log π, nats: [...], of log π [..., A]."""
+    return -(log_probabilities.exp() * log_probabilities).sum(-1)
+
+
+def kl_estimate(log_ratio: Tensor) -> Tensor:
+    """KL[μ‖π] from the actions that μ took: mean (ρ − 1) − log ρ; never negative (Schulman 2020)."""
+    return (log_ratio.exp() - 1.0 - log_ratio).mean()

@@ -1,0 +1,35 @@
+"""A PPO trainer put together from its parts."""
+
+import torch
+
+from ..conf.errors import BadInput
+from ..datasets.reader import Dataset
+from ..policies.networks import Actor
+from ..policies.policy import Policy
+from .assembly import Outside, RunSettings, loop_arguments
+from .loop import LiveSettings
+from .on_policy import OnPolicyTrainer
+from .ppo_learner import PpoLearner, PpoSettings
+from .starting import MakeNetwork
+
+
+def new_actor(settings: PpoSettings) -> MakeNetwork:
+    """The network that a run from nothing starts with."""
+    return lambda size, actions, generator: Actor(size, actions, settings.hidden, generator)
+
+
+def build_ppo(
+    policy: Policy, dataset: Dataset | None, settings: RunSettings[PpoSettings, LiveSettings], outside: Outside
+) -> OnPolicyTrainer:
+    """A trainer that learns the policy's network, whichever it is, in place; its values begin knowing nothing."""
+    for phase in settings.phases:
+        if phase.uses_demonstrations or phase.imitation.largest or not phase.live:
+            raise BadInput(
+                f"schedule.phases.{phase.name}: algorithm=ppo learns from live play alone; leave demonstrations, "
+                "imitation and live away, or take algorithm=acer"
+            )
+    arguments = loop_arguments(policy, settings, outside)
+    generator = torch.Generator().manual_seed(settings.seed)
+    learner = PpoLearner(policy.network, settings.algorithm, outside.device, generator)
+    learner.at_rate(arguments["environments"].rates[arguments["schedule"].index])
+    return OnPolicyTrainer(learner=learner, settings=settings.loop, **arguments)
