@@ -15,7 +15,7 @@ CPU = torch.device("cpu")
 
 
 def learner(seed=0, **settings):
-    chosen = DdqnSettings(**{"hidden": (16, 8), **settings})
+    chosen = DdqnSettings(**{"hidden": (16, 8), "reward_scale": 1.0, **settings})
     generator = torch.Generator().manual_seed(seed)
     return DdqnLearner(DuelingQ(2, 3, chosen.hidden, generator, max(chosen.quantiles, 1)), chosen, CPU)
 
