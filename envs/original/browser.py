@@ -2,7 +2,10 @@
 
 import os
 import shutil
+import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ...conf.errors import BadInput
@@ -13,9 +16,11 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 _FLAGS = ("--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
 
 
-def open_browser(headless: bool = True, binary: str | None = None) -> Any:
-    """A Selenium driver of a new browser, with a profile of its own. `binary`: which; else the first on the path, else
-    where Selenium finds one. BadInput, saying what is missing, where there is none.
+@contextmanager
+def open_browser(headless: bool = True, binary: str | None = None) -> Iterator[Any]:
+    """A Selenium driver of a new browser, with a profile of its own, closed with the context or with this process.
+    `binary`: which; else the first on the path, else where Selenium finds one. BadInput, saying what is missing, where
+    there is none.
     """
     try:
         from selenium import webdriver
@@ -26,14 +31,8 @@ def open_browser(headless: bool = True, binary: str | None = None) -> Any:
             "the original game needs Selenium, which is not installed: pip install 'qwop[browser]'"
         ) from None
     found = binary or next(filter(None, map(shutil.which, BROWSERS)), None)
-    if binary and not shutil.which(binary):
-        raise BadInput(
-            f"original.browser={binary}: no such program; expected Chrome or Chromium, or null to look for it"
-        )
     if not headless and _no_display():
-        raise BadInput(
-            "a browser to be seen needs a display, and there is none (DISPLAY is not set); run it on a desktop"
-        )
+        raise BadInput("a browser window needs a display, and DISPLAY is not set; run this on a desktop")
     options = webdriver.ChromeOptions()
     if found:
         options.binary_location = found
@@ -42,12 +41,34 @@ def open_browser(headless: bool = True, binary: str | None = None) -> Any:
     # A session of its own, so that Ctrl-C in the terminal is ours to answer and the browser lives until it is closed.
     service = Service(shutil.which("chromedriver"), popen_kw={"start_new_session": True})
     try:
-        return webdriver.Chrome(options=options, service=service)
+        browser = webdriver.Chrome(options=options, service=service)
     except (WebDriverException, OSError) as error:
         raise BadInput(
             f"no Chrome or Chromium could be started ({first_line(error)}); install one (Debian: apt install chromium "
             "chromium-driver), or name it by the setting browser"
         ) from None
+
+    with _not_outliving_us(service.process.pid):
+        try:
+            yield browser
+        finally:
+            browser.quit()
+
+
+@contextmanager
+def _not_outliving_us(group: int) -> Iterator[None]:
+    """Within it, the processes of a group are ended should this process die without a word: a shell reads from it."""
+    if os.name == "nt":
+        yield
+        return
+    command = ["sh", "-c", 'read -r _; kill -TERM -"$1" 2>/dev/null', "sh", str(group)]
+    watch = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
+    assert watch.stdin is not None
+    try:
+        yield
+    finally:
+        watch.stdin.close()
+        watch.wait()
 
 
 def first_line(error: Exception) -> str:

@@ -99,8 +99,7 @@ class OriginalPage:
         self.settings = settings
         with ExitStack() as opened:
             self.address = opened.enter_context(address_of(settings.url, settings.folder))
-            self._driver = open_browser(settings.headless, settings.browser)
-            opened.callback(self._driver.quit)
+            self._driver = opened.enter_context(open_browser(settings.headless, settings.browser))
             names = json.dumps({"bodies": BODIES, "joints": OBSERVED_JOINTS})
             adapter = files(__package__).joinpath("adapter.js").read_text(encoding="utf-8")
             self._driver.execute_cdp_cmd(

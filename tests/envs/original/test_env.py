@@ -33,6 +33,7 @@ def env(opened: QWOPOriginalEnv, monkeypatch: pytest.MonkeyPatch) -> Iterator[QW
     return opened
 
 
+@pytest.mark.filterwarnings("ignore:.*A Box observation space")
 def test_passes_gymnasiums_checker(env: QWOPOriginalEnv) -> None:
     # A second browser would tell the checker nothing more.
     check_env(env, skip_render_check=True)

@@ -1,6 +1,7 @@
 """The adapter in a real browser, on a toy with the original's names."""
 
 import socket
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -180,6 +181,41 @@ def test_a_persons_games_are_kept_frame_by_frame(chromium: None, fake: Path, pag
         np.testing.assert_array_equal(one.frames.states[1:], page.play(one.keys).states)
 
 
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are looked for in /proc")
+def test_a_browser_does_not_outlive_a_killed_process(chromium: None, fake: Path) -> None:
+    code = f"""
+import sys
+from qwop.envs.original.page import OriginalPage, PageSettings
+page = OriginalPage(PageSettings(folder={str(fake)!r}))
+print(page._driver.service.process.pid, flush=True)
+sys.stdin.read()
+"""
+    process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    driver = int(process.stdout.readline())
+    assert group_members(driver)
+    process.kill()
+    process.wait()
+    end = time.monotonic() + 10
+    while group_members(driver) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert not group_members(driver)
+
+
+def group_members(group: int) -> list[str]:
+    """The processes of a group that run."""
+    members = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            name, _, rest = path.read_text().rpartition(")")
+        except OSError:
+            continue  # gone since
+        state, _, own, *_ = rest.split()
+        if int(own) == group and state != "Z":
+            members.append(name)
+    return members
+
+
 def test_a_closed_browser_is_said(chromium: None, fake: Path) -> None:
     with OriginalPage(PageSettings(folder=str(fake))) as page:
         page.new_game()
@@ -249,5 +285,5 @@ def test_a_window_needs_a_display(fake: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(sys, "platform", "linux")
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
-    with pytest.raises(BadInput, match="needs a display"):
+    with pytest.raises(BadInput, match="needs a display, and DISPLAY"):
         OriginalPage(PageSettings(folder=str(fake), headless=False))
