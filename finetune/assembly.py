@@ -87,8 +87,8 @@ def build_acer(
     network, loop = policy.network, settings.loop
     if not isinstance(network, ActorCritic):
         raise BadInput(
-            f"algorithm=acer: the policy is an {network.architecture}, expected an {ActorCritic.architecture}; "
-            "algorithm=ppo continues any"
+            f"algorithm=acer: the policy's network is {network.architecture}, expected {ActorCritic.architecture}; "
+            "give a policy of qwop-pretrain or of acer itself"
         )
     most = max(phase.demonstrations.largest for phase in settings.phases)
     if loop.capacity < loop.num_envs * (1 + most):

@@ -4,7 +4,7 @@ import torch
 
 from ..conf.errors import BadInput
 from ..datasets.reader import Dataset
-from ..policies.networks import Actor
+from ..policies.networks import Actor, ActorCritic
 from ..policies.policy import Policy
 from .assembly import Outside, RunSettings, loop_arguments
 from .loop import LiveSettings
@@ -21,7 +21,13 @@ def new_actor(settings: PpoSettings) -> MakeNetwork:
 def build_ppo(
     policy: Policy, dataset: Dataset | None, settings: RunSettings[PpoSettings, LiveSettings], outside: Outside
 ) -> OnPolicyTrainer:
-    """A trainer that learns the policy's network, whichever it is, in place; its values begin knowing nothing."""
+    """A trainer that learns the policy's network in place; its values begin knowing nothing."""
+    network = policy.network
+    if not isinstance(network, Actor | ActorCritic):
+        raise BadInput(
+            f"algorithm=ppo: the policy's network is {network.architecture}, expected {Actor.architecture} or "
+            f"{ActorCritic.architecture}; start from policy=scratch or a policy of qwop-pretrain"
+        )
     for phase in settings.phases:
         if phase.uses_demonstrations or phase.imitation.largest or not phase.live:
             raise BadInput(
@@ -30,6 +36,6 @@ def build_ppo(
             )
     arguments = loop_arguments(policy, settings, outside)
     generator = torch.Generator().manual_seed(settings.seed)
-    learner = PpoLearner(policy.network, settings.algorithm, outside.device, generator)
+    learner = PpoLearner(network, settings.algorithm, outside.device, generator)
     learner.at_rate(arguments["environments"].rates[arguments["schedule"].index])
     return OnPolicyTrainer(learner=learner, settings=settings.loop, **arguments)

@@ -9,7 +9,7 @@ import torch
 from qwop.conf.errors import BadInput
 from qwop.envs.spec import EnvironmentSpec
 from qwop.policies.files import METADATA, load_policy, save_policy
-from qwop.policies.networks import ActorCritic, DuelingQ
+from qwop.policies.networks import Actor, ActorCritic, DuelingQ
 from qwop.policies.policy import Policy
 from safetensors import safe_open
 from safetensors.torch import save_file
@@ -31,6 +31,15 @@ def test_a_saved_policy_comes_back_whole(tmp_path: Path) -> None:
     assert loaded.training == {"seed": 7}
     for name, tensor in policy.network.state_dict().items():
         assert torch.equal(loaded.network.state_dict()[name], tensor)
+
+
+def test_an_actor_comes_back(tmp_path: Path) -> None:
+    network = Actor(4, 3, (16, 8), torch.Generator().manual_seed(0))
+    network.scaler.fit(np.random.default_rng(0).normal(3, 2, size=(50, 4)))
+    loaded = load_policy(save_policy(tmp_path / "p", Policy(network, EnvironmentSpec("CartPole-v1"), (4,)))).network
+    rows = torch.randn(10, 4)
+    assert isinstance(loaded, Actor)
+    assert torch.equal(loaded.logits(rows), network.logits(rows))
 
 
 def test_a_dueling_network_comes_back_with_its_quantiles_and_its_epsilon(tmp_path: Path) -> None:

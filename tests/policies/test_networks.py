@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 import torch
-from qwop.policies.networks import ActorCritic, DuelingQ, dueling
-from qwop.policies.scaling import ObservationScaler
+from qwop.policies.networks import SCALED_MOST, Actor, ActorCritic, DuelingQ, dueling
+from qwop.policies.scaling import ObservationScaler, RunningStatistics
 
 
 def test_published_size_has_54166_parameters() -> None:
@@ -53,6 +53,32 @@ def test_constant_column_is_centred_not_divided_by_zero(constant: float) -> None
     scaler = ObservationScaler(1).fit(rows)
     assert scaler(torch.from_numpy(rows)).abs().max() == 0
     assert scaler(torch.tensor([[constant + 1]])).abs().max() == 1
+
+
+def test_running_statistics_are_those_of_everything_so_far() -> None:
+    rows = np.random.default_rng(0).normal([5.0, -300.0, 1e5], [0.1, 20.0, 0.5], size=(900, 3))
+    running, scaler = RunningStatistics(3), ObservationScaler(3)
+    assert not scaler.fitted
+    for part in np.split(rows, [1, 300, 310]):
+        running.add(part)
+    running.put_into(scaler)
+    whole = ObservationScaler(3).fit(rows)
+    assert scaler.fitted
+    torch.testing.assert_close(scaler.mean, whole.mean)
+    torch.testing.assert_close(scaler.std, whole.std)
+    again = RunningStatistics(3)
+    again.set_state(running.get_state())
+    for one in (running, again):
+        one.add(rows[:7])
+    assert all(np.array_equal(running.get_state()[name], again.get_state()[name]) for name in running.get_state())
+
+
+def test_an_actor_starts_near_uniform_and_does_not_see_beyond_eight_deviations() -> None:
+    network = Actor(94, 11, generator=torch.Generator().manual_seed(0))
+    rows = torch.randn(20, 94, generator=torch.Generator().manual_seed(1))
+    probabilities = torch.softmax(network.logits(rows), -1)
+    assert (probabilities - 1 / 11).abs().max() < 0.02
+    assert torch.equal(network.logits(torch.full((1, 94), 1e9)), network.logits(torch.full((1, 94), SCALED_MOST)))
 
 
 def test_scaling_is_saved_with_the_weights_but_not_learned() -> None:

@@ -1,0 +1,93 @@
+"""`qwop-finetune algorithm=ppo` as a person uses it."""
+
+import json
+import sys
+
+import pytest
+import torch
+from qwop.envs.spec import EnvironmentSpec
+from qwop.finetune.main import main
+from qwop.policies.files import load_policy, save_policy
+from qwop.policies.networks import Actor, ActorCritic, DuelingQ
+from qwop.policies.policy import Policy
+
+SMALL = (
+    "algorithm=ppo",
+    "algorithm.hidden=[16]",
+    "algorithm.minibatch=64",
+    "+schedule=champion",
+    "loop.num_envs=8",
+    "loop.steps=20",
+    "loop.checkpoint_every=480",
+    "evaluation.episodes=2",
+)
+
+
+@pytest.fixture
+def finetune(monkeypatch, capsys, tmp_path):
+    """Runs the command in this process, in an empty folder; its exit code, and what it said."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["qwop-finetune", *arguments])
+        try:
+            main()
+            code = 0
+        except SystemExit as exit_:
+            code = exit_.code
+        return code, capsys.readouterr().err
+
+    return call
+
+
+def test_the_champions_schedule_from_nothing(finetune, tmp_path):
+    code, said = finetune("policy=scratch", "environment=QWOP-v1", *SMALL, "schedule.scale=3e-5", "out=run")
+    assert code == 0, said
+    run = tmp_path / "run"
+    policies = [load_policy(run / f"{name}.safetensors") for name in ("phases/1-wheels", "phases/2-strides", "policy")]
+    first, second, last = (dict(policy.environment.settings) for policy in policies)
+    assert first == {
+        "observation": "full", "frames_per_step": 3, "reward": "race", "shaping": 1.5, "time_limit": 30.0,
+    }  # fmt: skip
+    assert second == first | {"frames_per_step": 2, "shaping": 0.3, "time_limit": 80.0}
+    assert last == second | {"shaping": 0.0, "time_limit": 120.0}
+    assert isinstance(policies[-1].network, Actor)
+    assert policies[-1].observation_shape == (94,)
+    assert policies[-1].network.scaler.fitted
+    rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    assert {row["phase"] for row in rows} == {"wheels", "strides", "race"}
+    assert all(0 < row["learner/entropy"] < 2.4 for row in rows)
+    assert "KL from the policy that played" in (run / "report.html").read_text()
+
+
+def test_a_clone_can_be_continued_on_live_play(finetune, tmp_path):
+    network = ActorCritic(4, 2, (16,), torch.Generator().manual_seed(0))
+    save_policy(tmp_path / "clone.safetensors", Policy(network, EnvironmentSpec("CartPole-v1"), (4,)))
+    alone = [part for part in SMALL if "schedule" not in part]
+    code, said = finetune("policy=clone.safetensors", *alone, "+schedule=alone", "schedule.scale=0.0005", "out=run")
+    assert code == 0, said
+    trained = load_policy(tmp_path / "run" / "policy.safetensors").network
+    assert isinstance(trained, ActorCritic)
+    assert not torch.equal(trained.trunk[0].weight, network.trunk[0].weight)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["policy=scratch", "environment=QWOP-v1", *SMALL, "algorithm.epochs=0"], "algorithm.epochs=0"),
+        (["policy=scratch", "environment=QWOP-v1", *SMALL, "+loop.replay_ratio=4"], "replay_ratio"),
+        (["policy=q.safetensors", "algorithm=ppo", "+schedule=alone"], "dueling-q"),
+        (
+            ["policy=scratch", "environment=QWOP-v1", *SMALL, "+schedule.phases.race.environment.reward=pace"],
+            "reward='pace'",
+        ),
+    ],
+)
+def test_mistakes_are_one_line_and_leave_nothing(finetune, tmp_path, arguments, said):
+    network = DuelingQ(4, 2, (16, 8), torch.Generator().manual_seed(0))
+    save_policy(tmp_path / "q.safetensors", Policy(network, EnvironmentSpec("CartPole-v1"), (4,)))
+    code, heard = finetune(*arguments, "out=run")
+    assert code == 2
+    assert said in heard
+    assert heard.count("\n") == 1
+    assert not (tmp_path / "run").exists()
