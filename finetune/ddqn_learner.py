@@ -87,7 +87,7 @@ class DdqnLearner:
         self._device = device
         self._parameters: list[Tensor] = list(self.network.parameters())
         self._optimiser = torch.optim.Adam(
-            self._parameters, settings.learning_rate, eps=settings.adam_epsilon, foreach=True
+            self._parameters, settings.learning_rate, eps=settings.adam_epsilon, fused=True
         )
 
     def update(
