@@ -23,30 +23,32 @@ PRECISIONS = ("float32", "bfloat16")
 
 @dataclass(frozen=True)
 class AcerSettings:
-    """Settings of ACER; the defaults are those of stable-baselines unless said otherwise.
+    """Settings of ACER; the defaults are those of stable-baselines, which the published system used, but for four.
 
     gamma is the discount at `gamma_rate` decisions a second, the rate of the published recordings; an environment with
     another rate gets the same horizon in seconds (`at_rate`). truncation is c, delta the size of the trust region,
-    alpha the memory of the average network, q_coefficient the weight of the critic's loss, entropy_coefficient the
-    weight of the entropy (0.001 as in the paper: the bonus acts here, while stable-baselines' 0.01 does not).
-    learning_rate, decay and epsilon belong to RMSProp. reward_scale multiplies every reward, so that Q stays of the
-    size that a network learns quickly. precision is that of the network's hidden layers while learning: bfloat16 is
-    about twice as fast on a CPU or GPU that has it in hardware, and slower on one that has not.
+    trust_region where it lives: in the logits (in stable-baselines the probabilities, in which demonstrated actions
+    that are all but impossible to the policy make gradients a thousand times too large), alpha the memory of the
+    average network, q_coefficient the weight of the critic's loss, entropy_coefficient the weight of the entropy
+    (stable-baselines: 0.01, but inert there). learning_rate (7e-4 for batches of 20 steps), decay and epsilon belong to
+    RMSProp. reward_scale multiplies every reward, so that Q stays of the size that a network learns quickly
+    (published: 1). precision is that of the network's hidden layers while learning: bfloat16 is about twice as fast on
+    a CPU or GPU that has it in hardware, and slower on one that has not.
     """
 
     gamma: float = 0.99
     gamma_rate: float = 9.0
     truncation: float = 10.0
     delta: float = 1.0
-    trust_region: str = "probabilities"
+    trust_region: str = "logits"
     alpha: float = 0.99
     q_coefficient: float = 0.5
-    entropy_coefficient: float = 0.001
-    learning_rate: float = 7e-4
+    entropy_coefficient: float = 1e-4
+    learning_rate: float = 2e-3
     decay: float = 0.99
     epsilon: float = 1e-5
     max_gradient_norm: float = 10.0
-    reward_scale: float = 1.0
+    reward_scale: float = 0.1
     precision: str = "float32"
 
     def __post_init__(self) -> None:

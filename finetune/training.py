@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass
 from typing import Any, Unpack
 
+import numpy as np
+
 from .behaviour import Behaviour
 from .demonstrations import Demonstrations
 from .learner import AcerLearner
@@ -69,14 +71,16 @@ class Trainer(Loop):
             self._demonstrations.set_state(state["demonstrations"])
 
     def _prepare(self) -> None:
-        """Fit the critic to the policy as it is."""
+        """Fit the critic to the policy as it is. One that is still uniform has nothing to lose, and learns both."""
         if not self._settings.value_decisions:
             return
         with self._log.stopwatch.on("fitting values"):
             self._actor.take(self._learner.network)
             rounds = math.ceil(self._settings.value_decisions / self._per_iteration)
             played = [self._collector.collect(self._actor)[0] for _ in range(rounds)]
-            self._learner.fit_values(concatenate(played))
+            together = concatenate(played)
+            if not _is_uniform(together):
+                self._learner.fit_values(together)
             for sequences in played:
                 self._memory.push(sequences)
 
@@ -140,3 +144,8 @@ class Trainer(Loop):
         count = int(self._owed)
         self._owed -= count
         return self._behaviour.at_insertion(self._demonstrations.next(count), self._learner.probabilities)
+
+
+def _is_uniform(played: Sequences) -> bool:
+    mu = played.behaviour_probabilities
+    return bool(np.abs(mu * mu.shape[-1] - 1).max() < 0.2)

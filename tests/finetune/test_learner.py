@@ -13,7 +13,7 @@ CPU = torch.device("cpu")
 
 def learner(seed=0, hidden=(16,), **settings):
     network = ActorCritic(2, 3, hidden, torch.Generator().manual_seed(seed))
-    return AcerLearner(network, AcerSettings(**settings), CPU)
+    return AcerLearner(network, AcerSettings(**{"reward_scale": 1.0, **settings}), CPU)
 
 
 @pytest.fixture

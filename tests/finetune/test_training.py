@@ -143,13 +143,18 @@ def test_a_run_that_is_killed_and_resumed_equals_one_that_is_not(tmp_path, cartp
     assert told[0] == told[1]
 
 
-def test_values_are_fitted_before_the_schedule_begins_and_do_not_count(tmp_path):
-    run = Run(tmp_path, (Phase("none", 1e-9), Phase("alone", 20 / HOUR)), value_decisions=200)
-    before = run.learner.network.q_head.weight.detach().clone()
-    run.trainer.run()
-    assert run.trainer.decisions == 20
-    assert len(run.memory) == 40 + 4
-    assert (run.learner.network.q_head.weight - before).abs().max() > 0.1
+def test_the_values_of_a_trained_policy_are_fitted_before_the_schedule_begins_and_do_not_count(tmp_path):
+    def largest_q(folder, bias):
+        run = Run(folder, (Phase("alone", 20 / HOUR, learning_rate=Ramp(0, 0)),), value_decisions=200)
+        with torch.no_grad():
+            run.learner.network.policy_head.bias.copy_(torch.tensor([bias, 0.0]))
+        run.trainer.run()
+        assert run.trainer.decisions == 20
+        assert len(run.memory) == 40 + 4
+        return run.learner.network.q_head.bias.abs().max().item()
+
+    assert largest_q(tmp_path / "trained", bias=1.0) > 1
+    assert largest_q(tmp_path / "untrained", bias=0.0) == 0
 
 
 @pytest.mark.parametrize("seed", [0, 1])
