@@ -1,0 +1,44 @@
+import numpy as np
+import pytest
+import torch
+from qwop.conf.errors import BadInput
+from qwop.finetune.checkpoint import checkpoints, load_checkpoint, save_checkpoint
+
+
+def test_what_was_saved_comes_back(tmp_path):
+    state = {
+        "decisions": 640,
+        "weights": {"layer.weight": torch.randn(3, 2)},
+        "array": np.arange(6, dtype=np.int64).reshape(2, 3),
+        "flags": np.array([True, False]),
+        "number": np.float64(0.5),
+        "generator": np.random.default_rng(3).bit_generator.state,
+        "nested": [{"returns": [1.0, 2.0]}, None, "text"],
+        7: "a number as a key",
+    }
+    back = load_checkpoint(save_checkpoint(tmp_path, 640, state))
+    assert back.keys() == state.keys()
+    assert torch.equal(back["weights"]["layer.weight"], state["weights"]["layer.weight"])
+    assert back["array"].dtype == np.int64
+    assert np.array_equal(back["array"], state["array"])
+    assert back["flags"].tolist() == [True, False]
+    assert back["generator"] == state["generator"]  # its 128-bit numbers to the last
+    assert back["nested"] == state["nested"]
+
+
+def test_the_newest_two_are_kept_in_order(tmp_path):
+    for decisions in (5, 100, 20_000, 3_000_000):
+        save_checkpoint(tmp_path, decisions, {})
+    assert [path.name for path in checkpoints(tmp_path)] == ["decisions-000000020000.pt", "decisions-000003000000.pt"]
+    assert len(list(tmp_path.iterdir())) == 2  # nothing half-written lies about
+
+
+def test_a_torn_checkpoint_is_refused_with_its_name(tmp_path):
+    path = save_checkpoint(tmp_path, 1, {"array": np.zeros(1000)})
+    path.write_bytes(path.read_bytes()[:700])
+    with pytest.raises(BadInput, match=r"decisions-000000000001\.pt"):
+        load_checkpoint(path)
+
+
+def test_no_folder_is_no_checkpoints(tmp_path):
+    assert checkpoints(tmp_path / "nowhere") == []
