@@ -13,7 +13,7 @@ from .ddqn_training import DdqnLoopSettings, DdqnTrainer
 from .demonstrations import Demonstrations
 from .environments import phase_environments
 from .prioritised import PrioritisedMemory, PrioritySettings
-from .schedule import FULL, Phase, decisions_per_second
+from .schedule import decisions_per_second
 from .starting import MakeNetwork
 from .transitions import NStep, Transitions, TransitionStream
 
@@ -38,7 +38,10 @@ def build_ddqn(
             "record its games (qwop-record source=policy) and give them as demonstrations with policy=scratch"
         )
     for phase in settings.phases:
-        _require_meaning(phase)
+        if phase.critic_only:
+            raise BadInput(
+                f"schedule.phases.{phase.name}.critic_only: algorithm=ddqn has no policy apart from its values"
+            )
     brought = loop.num_envs * (loop.steps + algorithm.n_steps)
     most = brought + round(loop.num_envs * loop.steps * max(p.demonstrations.largest for p in settings.phases))
     if loop.capacity < max(most, loop.start):
@@ -70,13 +73,3 @@ def demonstrated(dataset: Dataset, settings: DdqnSettings) -> Transitions:
     decisions = int(np.sum([len(episode) for episode in dataset]))
     whole = Demonstrations(dataset, streams=1, steps=decisions).next(1)
     return NStep(1, settings.n_steps, settings.gamma).push(whole)
-
-
-def _require_meaning(phase: Phase) -> None:
-    """Refuse what only an actor-critic can do."""
-    if phase.critic_only:
-        raise BadInput(f"schedule.phases.{phase.name}.critic_only: algorithm=ddqn has no policy apart from its values")
-    if phase.entropy != FULL:
-        raise BadInput(
-            f"schedule.phases.{phase.name}.entropy: algorithm=ddqn has none; it explores by algorithm.epsilon_*"
-        )

@@ -191,7 +191,6 @@ def test_demonstrations_of_another_environment_than_the_phase_are_refused(tmp_pa
     ("phase", "loop", "message"),
     [
         (Phase("values", 1.0, critic_only=True), {}, "critic_only"),
-        (Phase("bold", 1.0, entropy=Ramp(2.0, 2.0)), {}, "entropy"),
         (Phase("x", 1.0), {"capacity": 30, "start": 10}, "loop.capacity=30"),
         (Phase("x", 1.0), {"batch_size": 0}, "loop.batch_size=0"),
     ],
