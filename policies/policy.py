@@ -87,6 +87,8 @@ def choose(
         actions = probabilities.argmax(axis=1)
         return actions, np.eye(probabilities.shape[1], dtype=np.float32)[actions]
     cumulative = np.cumsum(probabilities, axis=1, dtype=np.float64)
-    # Scaled by the actual total, which is one only to float32's precision.
-    actions = (cumulative <= (uniforms * cumulative[:, -1])[:, None]).sum(axis=1)
+    # Scaled by the actual total, which is one only to float32's precision, and kept below it where rounding reaches it.
+    total = cumulative[:, -1]
+    points = np.minimum(uniforms * total, np.nextafter(total, 0))
+    actions = (cumulative <= points[:, None]).sum(axis=1)
     return actions, probabilities

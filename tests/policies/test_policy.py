@@ -74,6 +74,13 @@ def test_an_action_of_probability_zero_is_never_drawn(weights: list[float], unif
     assert probabilities[0, actions[0]] > 0
 
 
+def test_the_largest_uniform_still_draws_an_action() -> None:
+    uniform = np.array([np.nextafter(1, 0)])
+    for weights in ([0.1, 0.2, 0.7], [0.3, 0.3, 0.3], [0.5, 0.5, 0.0]):
+        actions, _ = choose(np.array([weights], dtype=np.float32), uniform)
+        assert weights[actions[0]] > 0
+
+
 def test_actions_are_drawn_as_often_as_their_probabilities_say() -> None:
     policy = make_policy((4,), 3)
     rows = np.tile(np.float32([1.0, -1.0, 0.5, 0.0]), (20_000, 1))

@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 import torch
 from qwop.conf.errors import BadInput
+from qwop.envs import replay
+from qwop.envs.names import EVENT_COLUMNS
+from qwop.envs.observations import observe
 from qwop.envs.spec import EnvironmentSpec
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
@@ -158,3 +161,22 @@ def test_counts_below_one_are_refused(setting: str) -> None:
 def test_an_environment_of_another_shape_is_refused() -> None:
     with pytest.raises(BadInput, match="Acrobot-v1"):
         games(environment=EnvironmentSpec("Acrobot-v1"))
+
+
+def test_games_of_qwop_replay_exactly_and_do_not_depend_on_how_many_are_played_at_a_time() -> None:
+    spec = EnvironmentSpec("QWOP-v1", {"frames_per_step": 3})
+    policy = Policy(ActorCritic(71, 11, generator=torch.Generator().manual_seed(0)), spec, (71,))
+
+    def played(num_envs: int) -> list[Game]:
+        return list(play(policy, episodes=9, seed=1, greedy=False, num_envs=num_envs, max_idle_frames=30))
+
+    alone, together = played(1), played(9)
+    assert all(map(same, alone, together))
+    assert len({game.info["idle_frames"] for game in alone}) > 3
+    for game in alone:
+        assert game.keys is not None
+        shown = replay(np.concatenate(game.keys))
+        frames = np.cumsum([len(keys) for keys in game.keys])
+        assert np.array_equal(observe(shown.states[frames]), game.observations[1:])
+        assert shown.events[-1, EVENT_COLUMNS.index("fallen")] == (game.outcome == "fell")
+        assert np.array_equal(shown.events[frames, EVENT_COLUMNS.index("clock")], game.times[1:])
