@@ -44,5 +44,5 @@ def test_configuration_is_installed(file: str) -> None:
 
 
 def test_embedded_demonstrations_are_installed() -> None:
-    names = {path.name for path in importlib.resources.files("qwop.datasets").joinpath("embedded").iterdir()}
-    assert {path.name for path in (ROOT / "datasets" / "embedded").iterdir()} <= names
+    names = {path.name for path in importlib.resources.files("qwop.datasets").joinpath("embedded_games").iterdir()}
+    assert {path.name for path in (ROOT / "datasets" / "embedded_games").iterdir()} <= names
