@@ -7,7 +7,6 @@ original game: this Box2D is another version, in single precision, with other co
 import Box2D
 import numpy as np
 from numpy.typing import NDArray
-
 from qwop.envs.engine import bodies
 from qwop.envs.engine import layout as at
 from qwop.envs.names import BODIES, KEY_O, KEY_P, KEY_Q, KEY_W, OBSERVED_JOINTS, OBSERVED_LIMBS

@@ -15,13 +15,12 @@ from collections.abc import Callable
 
 import gymnasium
 import numpy as np
-from numpy.typing import NDArray
-from rich.console import Console
-from rich.table import Table
-
 import qwop.envs
+from numpy.typing import NDArray
 from qwop.envs.names import ACTION_KEYS
 from qwop.envs.qwop_vector import QWOPVectorEnv
+from rich.console import Console
+from rich.table import Table
 
 FRAMES_PER_STEP = 4
 DECISIONS_OF_A_SCENE = 25
