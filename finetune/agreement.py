@@ -1,13 +1,13 @@
 """Whether a game that was played in the original is the same in the simulator, by its keys."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from ..envs.names import EVENT_COLUMNS
-from ..envs.observations import observe
+from ..envs.observations import observe, observe_full
 from ..envs.replay import replay
 from ..envs.task import outcome_of
 from ..policies.rollout import Game
@@ -41,13 +41,18 @@ class Agreement:
         )
 
 
-def compare(game: Game, observation_lag: int = 0) -> Agreement:
-    """Play the keys of a game of `QWOPOriginal-v1` in the simulator; see `Agreement`."""
+def compare(game: Game, task: Mapping[str, Any]) -> Agreement:
+    """Play the keys of a game of `QWOPOriginal-v1`, whose settings `task` are, in the simulator; see `Agreement`."""
     assert game.keys is not None
     keys = np.concatenate(game.keys)
     played = replay(keys)
     outcome = outcome_of(played.events[-1])
-    seen = observe(played.states[max(len(played.states) - 1 - observation_lag, 0)])
+    row = max(len(played.states) - 1 - int(task.get("observation_lag", 0)), 0)
+    if task.get("observation", "features") == "full":
+        assert played.hidden is not None
+        seen = observe_full(played.states[row], played.events[row], played.hidden[row])
+    else:
+        seen = observe(played.states[row])
     return Agreement(
         index=game.index,
         frames=len(keys),

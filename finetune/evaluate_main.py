@@ -56,7 +56,7 @@ def run(config: DictConfig) -> None:
 
     def heard(game: Game) -> None:
         if in_original:
-            agreements.append(compare(game, spec.settings.get("observation_lag", 0)))
+            agreements.append(compare(game, spec.settings))
 
     console = Console()
     asked = EvaluationSettings(chosen.episodes, chosen.seed, chosen.max_idle_frames, chosen.greedy, num_envs)

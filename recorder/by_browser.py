@@ -138,7 +138,7 @@ def _persons_games(page: OriginalPage, settings: BrowserSettings, info: DatasetI
 
 def _episode(game: PersonsGame, settings: BrowserSettings, info: DatasetInfo, source: str) -> Episode:
     """What the page showed. Its source says so where the simulator makes another game of these keys."""
-    as_played = Replay(states=game.frames.states, events=game.frames.events)
+    as_played = Replay(game.frames.states, game.frames.events, game.frames.hidden)
     if not np.array_equal(replay(game.keys).states, as_played.states):
         source += ", whose game is not the simulator's"
     return episode_of(game.keys, info, player=settings.player, source=source, epsilon=settings.epsilon, game=as_played)

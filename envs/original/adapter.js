@@ -110,7 +110,10 @@
     return KEYS.reduce((keys, name, bit) => keys | (game[name] ? 1 << bit : 0), 0);
   }
 
-  /** A frame's numbers: x, y, angle, vx, vy, angular velocity of each body, the events, the joints' angles. */
+  /**
+   * A frame's numbers: x, y, angle, vx, vy, angular velocity of each body, the events, the joints' angles, and what
+   * nobody sees: the torque on the head, which the page only ever adds to, and the lower limits of the hips.
+   */
   function read(row) {
     for (const body of bodies) {
       const position = body.m_xf.position;
@@ -122,6 +125,7 @@
       const joint = game[name];
       row.push(joint.m_bodyB.m_sweep.a - joint.m_bodyA.m_sweep.a - joint.m_referenceAngle);
     }
+    row.push(bodies[names.bodies.indexOf("head")].m_torque, game.leftHip.m_lowerAngle, game.rightHip.m_lowerAngle);
     return row;
   }
 

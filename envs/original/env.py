@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ..drawing import Drawing
 from ..names import ACTION_KEYS, BODIES, EVENT_COLUMNS, FEATURES
-from ..observations import observe, observe_start
+from ..observations import observe, observe_full, observe_start
 from ..rewards import rewards_along
 from ..task import FRAMES_A_SECOND, QWOPTask, outcome_of
 from .page import Frames, OriginalPage, PageSettings
@@ -52,9 +52,13 @@ class QWOPOriginalEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         observation_lag: int = 0,
         max_idle_frames: int = 0,
         time_limit: float = 120.0,
+        observation: str = "features",
+        shaping: float = 0.0,
         render_mode: str | None = None,
     ) -> None:
-        self.task = QWOPTask(frames_per_step, reward, observation_lag, max_idle_frames, time_limit)
+        self.task = QWOPTask(
+            frames_per_step, reward, observation_lag, max_idle_frames, time_limit, observation, shaping
+        )
         self.render_mode = render_mode
         self.observation_space = self.task.observation_space
         self.action_space = gymnasium.spaces.Discrete(len(ACTION_KEYS))
@@ -68,7 +72,7 @@ class QWOPOriginalEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         most = self.task.max_idle_frames
         idle = int(self.np_random.integers(0, most, endpoint=True)) if most else 0
         self._frames, self._first_key, self._keys = 0, 0, 0
-        self._seen = np.stack([observe_start()] * 2)
+        self._seen = np.stack([observe_start(self.task.observation)] * 2)
         self._take(self.page.new_game(), 0)
         self._idle = self._take(self.page.play(np.zeros(idle, np.uint8)), 0) if idle else 0
         return self._observation(), self._info(self._idle, "running")
@@ -111,7 +115,7 @@ class QWOPOriginalEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         outcome = outcome_of(self.events)
         ended = outcome != "running"
         stopped = not ended and self._frames >= round(self.task.time_limit * FRAMES_A_SECOND)
-        reward = self._reward(before, self._now)
+        reward = self._reward(before, self._now, outcome)
         return self._observation(), reward, ended, stopped, self._info(played, "stopped" if stopped else outcome)
 
     def _take(self, frames: Frames, keys: int) -> int:
@@ -120,19 +124,27 @@ class QWOPOriginalEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             if keys and not self._first_key:
                 self._first_key = self._frames + 1
             self._frames += len(frames)
-            self._seen = np.concatenate([self._seen, _observed(frames)])[-2:]
+            self._seen = np.concatenate([self._seen, self._observed(frames)])[-2:]
             self._now = frames
         return len(frames)
+
+    def _observed(self, frames: Frames) -> NDArray[np.float32]:
+        """Observations float32 [n, 71 or 94]; the joints' angles are the page's own."""
+        full = self.task.observation == "full"
+        seen = observe_full(frames.states, frames.events, frames.hidden) if full else observe(frames.states)
+        seen[:, _JOINTS] = frames.joints
+        return seen
 
     def _observation(self) -> NDArray[np.float32]:
         seen: NDArray[np.float32] = self._seen[-1 - self.task.observation_lag].copy()
         return seen
 
-    def _reward(self, before: Frames, now: Frames) -> float:
+    def _reward(self, before: Frames, now: Frames, outcome: str) -> float:
         ends = [before, now]
         torso = np.array([frames.states[-1, _TORSO] for frames in ends])
         knee = [frames.joints[-1, _KNEES].min() for frames in ends]
-        return float(rewards_along(self.task.reward, torso[:, 0], torso[:, 1], knee)[0])
+        x, y = torso[:, 0], torso[:, 1]
+        return float(rewards_along(self.task.reward, x, y, knee, shaping=self.task.shaping, outcome=outcome)[0])
 
     def _info(self, played: int, outcome: str) -> dict[str, Any]:
         return {
@@ -144,10 +156,3 @@ class QWOPOriginalEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             "idle_frames": self._idle,
             "outcome": outcome,
         }
-
-
-def _observed(frames: Frames) -> NDArray[np.float32]:
-    """Observations float32 [n, 71]; the joints' angles are the page's own."""
-    seen = observe(frames.states)
-    seen[:, _JOINTS] = frames.joints
-    return seen

@@ -15,16 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...conf.errors import BadInput
-from ..names import BODIES, EVENT_COLUMNS, OBSERVED_JOINTS
+from ..names import BODIES, EVENT_COLUMNS, HIDDEN_COLUMNS, OBSERVED_JOINTS
 from .address import address_of, require_place
 from .browser import first_line, open_browser
 from .direct import DirectObject, PageGone
 
 __all__ = ["Frames", "OriginalPage", "PageGone", "PageSettings", "PersonsGame"]
 
-_STATE = len(BODIES) * 6
-_EVENTS = len(EVENT_COLUMNS)
-_ROW = _STATE + _EVENTS + len(OBSERVED_JOINTS)
+_PARTS = np.cumsum([len(BODIES) * 6, len(EVENT_COLUMNS), len(OBSERVED_JOINTS), len(HIDDEN_COLUMNS)])
+"""Where the parts of a frame's row end."""
 
 _OPENING = 60.0
 """Seconds that an address may take to answer with all of its page."""
@@ -64,13 +63,14 @@ class PageSettings:
 
 @dataclass(frozen=True)
 class Frames:
-    """Frames of the page. states: float64 [n, 14, 6] and events: float64 [n, 6], as `Replay` has them; joints: float64
-    [n, 11], the angles of `names.OBSERVED_JOINTS`, radians.
+    """Frames of the page. states: float64 [n, 14, 6], events: float64 [n, 6] and hidden: float64 [n, 3], as `Replay`
+    has them; joints: float64 [n, 11], the angles of `names.OBSERVED_JOINTS`, radians.
     """
 
     states: NDArray[np.float64]
     events: NDArray[np.float64]
     joints: NDArray[np.float64]
+    hidden: NDArray[np.float64]
 
     def __len__(self) -> int:
         return len(self.states)
@@ -185,9 +185,6 @@ class OriginalPage:
 
 
 def _frames(packed: str) -> Frames:
-    rows = np.frombuffer(base64.b64decode(packed), dtype="<f8").reshape(-1, _ROW)
-    return Frames(
-        states=rows[:, :_STATE].reshape(-1, len(BODIES), 6).copy(),
-        events=rows[:, _STATE : _STATE + _EVENTS].copy(),
-        joints=rows[:, _STATE + _EVENTS :].copy(),
-    )
+    rows = np.frombuffer(base64.b64decode(packed), dtype="<f8").reshape(-1, _PARTS[-1])
+    states, events, joints, hidden = (part.copy() for part in np.split(rows, _PARTS[:-1], axis=1))
+    return Frames(states.reshape(-1, len(BODIES), 6), events, joints, hidden)

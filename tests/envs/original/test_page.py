@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from qwop.conf.errors import BadInput
 from qwop.envs.names import BODIES
-from qwop.envs.original.page import Frames, OriginalPage, PageGone, PageSettings, PersonsGame
+from qwop.envs.original.page import Frames, OriginalPage, PageGone, PageSettings
 
 HEAD, TORSO = BODIES.index("head"), BODIES.index("torso")
 CLOCK, ENDED = 5, 4
@@ -32,7 +32,7 @@ def heard(frames: Frames) -> list[int]:
 
 
 def same(one: Frames, other: Frames) -> None:
-    for name in ("states", "events", "joints"):
+    for name in ("states", "events", "joints", "hidden"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
 
 
@@ -46,6 +46,7 @@ def test_a_frame_is_what_the_page_has(page: OriginalPage) -> None:
     later = page.play([5])
     np.testing.assert_array_equal(later.states[0, HEAD, [2, 5]], [5, 5])
     np.testing.assert_array_equal(later.joints[0], later.states[0, HEAD, 2] - np.arange(11) / 8)
+    np.testing.assert_array_equal(later.hidden[0], [1, -2, -8])  # of the toy's head and hips
 
 
 def test_each_frame_has_its_keys_and_none_is_played_besides(page: OriginalPage) -> None:
@@ -127,19 +128,27 @@ class Person:
             }
             self.driver.execute_cdp_cmd("Input.dispatchKeyEvent", event)
 
-    def hold(self, names: str, seconds: float) -> None:
+    def hold(self, names: str, as_bits: int) -> None:
+        """Until three frames have had these keys."""
+        before = self.frames_with(as_bits)
         self.keys("keyDown", *names)
-        time.sleep(seconds)
+        assert until(lambda: self.frames_with(as_bits) >= before + 3)
         self.keys("keyUp", *names)
 
+    def restart(self) -> None:
+        self.keys("keyDown", "r")
+        self.keys("keyUp", "r")
 
-def until(taken: Callable[[], list[PersonsGame]], seconds: float = 10) -> list[PersonsGame]:
+    def frames_with(self, bits: int) -> int:
+        heard: list[int] = self.driver.execute_script("return window.heard || []")
+        return heard.count(bits)
+
+
+def until(reached: Callable[[], Any], seconds: float = 20) -> Any:
     end = time.monotonic() + seconds
-    games: list[PersonsGame] = []
-    while not games and time.monotonic() < end:
-        games = taken()
+    while not (found := reached()) and time.monotonic() < end:
         time.sleep(0.05)
-    return games
+    return found
 
 
 def test_a_persons_games_are_kept_frame_by_frame(chromium: None, fake: Path, page: OriginalPage) -> None:
@@ -149,21 +158,21 @@ def test_a_persons_games_are_kept_frame_by_frame(chromium: None, fake: Path, pag
         time.sleep(0.2)
         assert seen.take() == []
         person.click()
-        person.hold("qo", 0.2)
+        person.hold("qo", 5)
         assert seen.take() == []
-        person.hold("r", 0.05)
+        person.restart()
         (given_up,) = until(seen.take)
-        person.hold("r", 0.05)  # without a key, a game is none
-        person.hold("w", 0.2)
-        person.keys("keyDown", "q")
-        person.hold("p", 0.5)  # falls
-        (game,) = until(seen.take)
+        person.restart()  # without a key, a game is none
+        person.hold("w", 2)
+        person.keys("keyDown", "q", "p")
+        (game,) = until(seen.take)  # fallen
         assert seen.take() == []
         # Held over a new game: its first frame has no keys all the same, and the next ones do.
-        person.keys("keyDown", "r")
-        person.keys("keyUp", "r")
-        time.sleep(0.15)
-        person.hold("p", 0.5)
+        person.keys("keyUp", "p")
+        person.restart()
+        before = person.frames_with(1)
+        assert until(lambda: person.frames_with(1) >= before + 3)
+        person.keys("keyDown", "p")
         (second,) = until(seen.take)
 
     assert 5 in given_up.keys

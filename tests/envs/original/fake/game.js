@@ -39,12 +39,13 @@
       var world = this.m_world;
       BODIES.forEach(function (name, i) {
         var body = { m_userData: name, m_next: world.m_bodyList, m_xf: { position: { x: i, y: -i } }, m_sweep: { a: 0 },
-          m_linearVelocity: { x: 0, y: 0 }, m_angularVelocity: 0 };
+          m_linearVelocity: { x: 0, y: 0 }, m_angularVelocity: 0, m_torque: i };
         world.m_bodyList = body;
         this[name] = { body: body, destroy: function () { world.destroyBody(body); } };
       }, this);
       JOINTS.forEach(function (name, i) {
-        this[name] = { m_bodyA: this.torso.body, m_bodyB: this.head.body, m_referenceAngle: i / 8 };
+        this[name] = { m_bodyA: this.torso.body, m_bodyB: this.head.body, m_referenceAngle: i / 8,
+          m_lowerAngle: -i };
       }, this);
     },
     reset: function () {
@@ -64,6 +65,7 @@
       torso.m_linearVelocity.x = (this.QDown ? 0.25 : 0) + (this.WDown ? -0.25 : 0) + this.world_camera.get_pos().x / 4096;
       torso.m_linearVelocity.y = this.PDown ? 1 : 0;
       this.m_world.step(0.04);
+      (window.heard = window.heard || []).push(head.m_angularVelocity); // for tests to know when keys have arrived
       this.world_camera.get_pos().x += 1;
       torso.m_xf.position.y += torso.m_linearVelocity.y;
       this.score = Math.round(torso.m_xf.position.x) / 10;
