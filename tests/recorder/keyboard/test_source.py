@@ -71,11 +71,12 @@ def test_games_are_recorded_as_they_were_played(tools: None, display: str, tmp_p
         assert until(lambda: "the keyboard is heard" in recording.said), recording.said
         time.sleep(0.3)
         hold("qp", 0.7)
-        hold("wo", 5.0)  # held until he lies
-        assert until(lambda: list(folder.glob("episode-*")), 10), recording.said
+        xdotool("keydown", "w", "keydown", "o")
+        assert until(lambda: list(folder.glob("episode-*"))), recording.said  # he lies
+        xdotool("keyup", "w", "keyup", "o")
         xdotool("key", "r")
-        time.sleep(0.5)
-        hold("o", 0.5)
+        time.sleep(1.0)
+        hold("o", 1.0)
         xdotool("key", "Escape")
         assert recording.process.wait(30) == 0
     finally:
@@ -94,7 +95,7 @@ def test_games_are_recorded_as_they_were_played(tools: None, display: str, tmp_p
     assert game.events[-1, 4] == 1
     frames = np.concatenate(left.keys)
     assert frames[0] == 4
-    assert 5 <= (frames == 4).sum() <= 25  # half a second in real time, 30 frames a second; fewer on a busy machine
+    assert 5 <= (frames == 4).sum() <= 45  # a second in real time is 30 frames; fewer on a busy machine
 
 
 def test_ctrl_c_before_a_key_writes_nothing(tools: None, display: str, tmp_path: Path) -> None:
