@@ -92,10 +92,13 @@ def run(config: DictConfig) -> None:
             bar.console.print(f"stopped after {trainer.decisions:,} decisions; {hint}", highlight=False)
             raise
         save()
-    if (why_not := results.film_best()) is not None:
-        console.print(f"no film: {why_not}", highlight=False, soft_wrap=True)
+    why_not = results.film_best()
     report = write_report(out, f"qwop-finetune: {out}")
     console.print(f"policy: {out / 'policy.safetensors'}\nreport: {report}", highlight=False, soft_wrap=True)
+    film = f"no film: {why_not}" if why_not else f"film of its best game: {out / 'best.mp4'}"
+    console.print(film, highlight=False, soft_wrap=True)
+    if results.last is not None:
+        console.print(f"in the end: {results.last}", highlight=False, soft_wrap=True)
 
 
 def choose_algorithm(config: DictConfig) -> Algorithm:

@@ -32,6 +32,11 @@ class PhaseResults:
         path.with_suffix(".json").write_text(json.dumps(document, indent=1, allow_nan=False) + "\n")
         return f"{phase.name}: {_line(self._last)}"
 
+    @property
+    def last(self) -> str | None:
+        """The line of the last evaluation; None before there is one."""
+        return None if self._last is None else _line(self._last)
+
     def film_best(self) -> str | None:
         """Write `best.mp4`, the best game of the last evaluation; why not, where there is none to be had."""
         if self._last is None:
