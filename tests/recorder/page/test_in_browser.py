@@ -23,6 +23,9 @@ if BROWSER is None or DRIVER is None:
 
 RECORD = str(Path(sysconfig.get_path("scripts")) / "qwop-record")
 
+OWN = "#games tr[data-shelf=own]"
+"""The rows of the list that are the player's games; the embedded ones stand there too."""
+
 TAP_LOGIC = """
 const done = arguments[arguments.length - 1];
 import('./keyboard.js').then(({ Keyboard }) => {
@@ -48,7 +51,8 @@ class Page:
 
     def __init__(self, browser: Any, folder: Path) -> None:
         self.browser, self.folder = browser, folder
-        command = [RECORD, "source=page", "source.open=false", "source.player=me", f"dataset={folder}"]
+        command = [RECORD, "source=page", "source.open=false", "source.player=me", "source.ghost=none"]
+        command.append(f"dataset={folder}")
         self.recorder = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         assert self.recorder.stdout is not None
         for line in self.recorder.stdout:
@@ -152,11 +156,11 @@ def test_a_game_played_by_keys_is_in_the_dataset_and_replays_exactly(page: Page)
 def test_a_game_can_be_watched_raced_against_and_discarded(page: Page) -> None:
     page.fall()
     page.press("l")
-    assert [row.get_attribute("data-name") for row in page.find("#games tr")] == ["episode-000000"]
+    assert [row.get_attribute("data-name") for row in page.find(OWN)] == ["episode-000000"]
     watch, race, discard = range(3)
-    page.find("#games button")[race].click()
+    page.find(f"{OWN} button")[race].click()
     page.wait_until(lambda: page.find("#games tr.chosen"), "chosen")
-    page.find("#games button")[watch].click()
+    page.find(f"{OWN} button")[watch].click()
     page.wait("watching")
     page.wait_until(lambda: page.text("ghost"), "named")
     assert page.text("ghost") == "me, game 0"
@@ -179,8 +183,8 @@ def test_a_game_can_be_watched_raced_against_and_discarded(page: Page) -> None:
     page.press("x")
     page.wait_until(lambda: page.text("detail") == "Discarded.", "discarded")
     page.press("l")
-    page.find("#games button")[discard].click()  # the newest that is left: the one that was left
-    page.wait_until(lambda: len(page.find("#games tr")) == 1, "one row")
+    page.find(f"{OWN} button")[discard].click()  # the newest that is left: the one that was left
+    page.wait_until(lambda: len(page.find(OWN)) == 1, "one row")
     assert [path.stem for path in page.games()] == ["episode-000000"]
     assert len(list((page.folder / "discarded").iterdir())) == 2
     assert page.browser.get_log("browser") == []
