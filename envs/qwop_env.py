@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .drawing import Drawing
-from .engine import SCRATCH, batch
+from .engine import batch
 from .names import ACTION_KEYS
 from .task import FRAMES_A_SECOND, OUTCOMES, Games, QWOPTask
 
@@ -100,10 +100,8 @@ class QWOPEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         self.action_space = gymnasium.spaces.Discrete(len(ACTION_KEYS))
         self._games = games = Games(self.task, 1)
         # The one row of each array, taken once: making a view costs more than the bookkeeping of a frame.
-        self._reals, self._integers = games.reals[0], games.integers[0]
-        self._counters, self._numbers = games.counters[0], games.numbers[0]
+        self._counters, self._numbers, self._orders = games.counters[0], games.numbers[0], games.orders[0]
         self._observation: NDArray[np.float32] = games.observations[0]
-        self._scratch = np.empty(SCRATCH)
         self._keys = 0
         self._drawing: Drawing | None = None
 
@@ -158,10 +156,9 @@ class QWOPEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
 
     def _play(self, keys: int, frames: int) -> Step:
         self._keys = keys
-        batch.play_decision(
-            self._reals, self._integers, self._counters, self._numbers, self._observation,
-            keys, frames, self._games.task, self._scratch,
-        )  # fmt: skip
+        self._orders[batch.KEYS_DOWN] = keys
+        self._orders[batch.FRAMES_TO_PLAY] = frames
+        self._games.play(0, 1, False, *self._games.workspace)
         info = self._info()
         outcome = info["outcome"]
         stopped = outcome == "stopped"
@@ -169,7 +166,7 @@ class QWOPEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         return self._observation.copy(), float(self._numbers[batch.REWARD]), ended, stopped, info
 
     def _info(self) -> dict[str, Any]:
-        _, distance, score, clock, time = self._numbers.tolist()
+        _, distance, score, clock, time, *_ = self._numbers.tolist()
         counters = self._counters.tolist()
         return {
             "distance": distance,

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from ..conf.errors import BadInput
 from .drawing import Drawing
-from .engine import SCRATCH, batch
+from .engine import batch, workspace
+from .engine.lanes import WIDTH
 from .names import ACTION_KEYS
 from .qwop_env import QWOPEnv
 from .task import OUTCOMES, Games, QWOPTask
@@ -62,18 +63,20 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.i
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._games = Games(self.task, num_envs)
-        self._final_observations = np.zeros_like(self._games.observations)
-        self._keys = np.zeros(num_envs, dtype=np.int64)
+        self._keys = self._games.orders[:, batch.KEYS_DOWN]
+        self._next_idle = self._games.orders[:, batch.NEXT_IDLE]
         self._all = np.ones(num_envs, dtype=np.bool_)
         # The idle frames of every row's next game are drawn ahead, so that the kernel can begin it.
         self._generators = [np_random()[0] for _ in range(num_envs)] if max_idle_frames else []
-        self._next_idle = np.zeros(num_envs, dtype=np.int64)
         self._draw_next_idle(self._all)
         threads = num_threads or min(_cores(), num_envs // ROWS_WORTH_A_THREAD)
-        bounds = np.linspace(0, num_envs, max(min(threads, num_envs), 1) + 1).round().astype(int).tolist()
+        # Games that share lanes stay in one thread.
+        groups = -(-num_envs // WIDTH)
+        bounds = np.linspace(0, groups, max(min(threads, groups), 1) + 1).round().astype(int) * WIDTH
+        bounds = np.minimum(bounds, num_envs).tolist()
         self._ranges = list(pairwise(bounds))
         self._pool = ThreadPoolExecutor(len(self._ranges) - 1, "qwop") if len(self._ranges) > 1 else None
-        self._scratches = [np.empty(SCRATCH) for _ in self._ranges]
+        self._workspaces = [workspace() for _ in self._ranges]
         self._drawing: Drawing | None = None
 
     def reset(
@@ -104,7 +107,7 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.i
         self._draw_next_idle(done)
         base = self._infos()
         infos = _masked(base, self._all)
-        final = np.where(done[:, None], self._final_observations, games.observations)
+        final = np.where(done[:, None], games.final_observations, games.observations)
         infos |= {"final_obs": final, "_final_obs": done, "final_info": _masked(base, done), "_final_info": done}
         return games.observations.copy(), games.numbers[:, batch.REWARD].copy(), terminations, truncations, infos
 
@@ -148,18 +151,14 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.i
             self._pool.shutdown()
 
     def _step_all(self) -> None:
-        games = self._games
-        arguments = (
-            games.reals, games.integers, games.counters, games.numbers, games.observations, self._final_observations,
-            self._keys, self._next_idle, games.task, games.fresh_reals, games.fresh_integers,
-        )  # fmt: skip
-        parts = list(zip(self._scratches, self._ranges, strict=True))
+        parts = list(zip(self._ranges, self._workspaces, strict=True))
         others = [
-            self._pool.submit(batch.step_games, *arguments, scratch, first, last)
-            for scratch, (first, last) in parts[1:]
+            self._pool.submit(self._games.play, first, last, True, *space)
+            for (first, last), space in parts[1:]
             if self._pool is not None
         ]
-        batch.step_games(*arguments, parts[0][0], *parts[0][1])
+        (first, last), space = parts[0]
+        self._games.play(first, last, True, *space)
         for other in others:
             other.result()
 

@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..conf.errors import BadInput
-from .engine import SCRATCH, advance, compiled, new_games
-from .engine.features import HIDDEN, hidden_of
-from .engine.layout import ENDED, EVENTS
+from .engine import new_games, play_keys
+from .engine.layout import EVENTS
 
 
 @dataclass(frozen=True)
@@ -30,23 +29,6 @@ def replay(keys: ArrayLike, reset: str = "a") -> Replay:
     pressed = np.asarray(keys)
     if pressed.ndim != 1 or (pressed.size and (pressed.min() < 0 or pressed.max() > 15)):
         raise BadInput(f"keys: expected one row of numbers from 0 to 15, found an array of shape {pressed.shape}")
-    reals, integers = new_games(1, reset)
-    frames = np.empty((len(pressed) + 1, EVENTS + 6))
-    hidden = np.empty((len(pressed) + 1, HIDDEN))
-    played = _play(reals[0], integers[0], pressed.astype(np.uint8), frames, hidden)
-    states = frames[: played + 1, :EVENTS].reshape(-1, 14, 6)
-    return Replay(states.copy(), frames[: played + 1, EVENTS:].copy(), hidden[: played + 1].copy())
-
-
-@compiled
-def _play(reals, integers, keys, frames, hidden):
-    scratch = np.empty(SCRATCH)
-    frames[0] = reals[: EVENTS + 6]
-    hidden_of(reals, hidden[0])
-    for frame in range(len(keys)):
-        if reals[ENDED] != 0.0:
-            return frame
-        advance(reals, integers, keys[frame], scratch)
-        frames[frame + 1] = reals[: EVENTS + 6]
-        hidden_of(reals, hidden[frame + 1])
-    return len(keys)
+    frames = play_keys(*new_games(1, reset), pressed.astype(np.uint8))
+    states, events, hidden = np.split(frames, (EVENTS, EVENTS + 6), axis=1)
+    return Replay(states.reshape(-1, 14, 6).copy(), events.copy(), hidden.copy())

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..conf.errors import BadInput
-from .engine import SCRATCH, batch, new_games
+from .engine import batch, new_games, workspace
 from .engine import layout as at
 from .engine.features import FEATURES, FEATURES_ONLY, FULL, FULL_FEATURES
 from .rewards import REWARDS
@@ -69,15 +69,16 @@ class QWOPTask:
         """The settings as the kernels take them."""
         limit = min(self.time_limit * FRAMES_A_SECOND, 2**52)
         kind, _ = OBSERVATIONS[self.observation]
-        frames, reward = self.frames_per_step, REWARDS[self.reward]
-        return np.array([frames, reward, self.observation_lag, round(limit), kind, self.shaping], dtype=np.float64)
+        reward = REWARDS[self.reward]
+        return np.array([reward, self.observation_lag, round(limit), kind, self.shaping], dtype=np.float64)
 
 
 class Games:
     """n games of one task, row by row in arrays: the state that both forms of `QWOP-v1` keep.
 
     `reals`, `integers`: the engine's; `counters`, `numbers`: see `engine.batch`; `observations` float32 [n, 71
-    or 94]: what the players see now. Together they are everything, so copying them saves the games.
+    or 94]: what the players see now. Together they are everything, so copying them saves the games. `orders` (see there
+    too) says what to do next; `final_observations` is what the players saw last of games that ended.
     """
 
     SAVED = ("reals", "integers", "counters", "numbers", "observations")
@@ -90,11 +91,24 @@ class Games:
         self.counters = np.zeros((count, batch.COUNTERS), dtype=np.int64)
         self.numbers = np.zeros((count, batch.NUMBERS))
         self.observations = np.zeros((count, *task.observation_space.shape), dtype=np.float32)
+        self.final_observations = np.zeros_like(self.observations)
+        self.orders = np.zeros((count, batch.ORDERS), dtype=np.int64)
+        self.orders[:, batch.DO] = batch.DECIDE
+        self.orders[:, batch.FRAMES_TO_PLAY] = task.frames_per_step
+        self.workspace = workspace()
 
     def reset(self, mask: NDArray[np.bool_], idle: NDArray[np.int64]) -> None:
-        batch.reset_games(
-            self.reals, self.integers, self.counters, self.numbers, self.observations,
-            mask, idle, self.task, self.fresh_reals, self.fresh_integers, np.empty(SCRATCH),
+        """New games where `mask`, bool [n], is true, with so many idle frames, int64 [n]."""
+        self.orders[:, batch.DO] = np.where(mask, batch.BEGIN, batch.NOTHING)
+        self.orders[:, batch.NEXT_IDLE] = idle
+        self.play(0, len(self.orders), False, *self.workspace)
+        self.orders[:, batch.DO] = batch.DECIDE
+
+    def play(self, first: int, last: int, follow: bool, memory: NDArray[np.float64], work: NDArray[np.int64]) -> None:
+        """Carry out the orders for some rows, in a workspace that no other thread uses now; see `batch.play_games`."""
+        batch.play_games(
+            self.reals, self.integers, self.counters, self.numbers, self.observations, self.final_observations,
+            self.orders, self.task, self.fresh_reals, self.fresh_integers, memory, work, first, last, follow,
         )  # fmt: skip
 
     @property

@@ -1,6 +1,6 @@
 """The engine: the original game's physics and rules, to the bit, compiled.
 
-A batch of games is two arrays, `reals` float64 [n, REALS] and `integers` int64 [n, INTEGERS]; a row of each is the
+A batch of games is two arrays, `reals` float64 [n, REALS] and `integers` int32 [n, INTEGERS]; a row of each is the
 state of one game, so copying rows saves games. `reals[i, :84]` is the table of the 14 bodies, `reals[i, 84:90]` are the
 events (see `layout`).
 """
@@ -12,27 +12,29 @@ from numpy.typing import NDArray
 
 from ...conf.errors import BadInput
 from .compiled import compiled
-from .game import advance, load_page, reset
+from .game import load_page, reset
 from .layout import INTEGERS, REALS
-from .world import SCRATCH
+from .run import play_keys
+from .world import workspace
 
-__all__ = ["INTEGERS", "REALS", "SCRATCH", "advance", "compiled", "new_games", "reset"]
+__all__ = ["INTEGERS", "REALS", "compiled", "new_games", "play_keys", "reset", "workspace"]
 
 RESETS = ("a", "b")
 
 
 @cache
-def _game_after_reset(variant: str) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _game_after_reset(variant: str) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     if variant not in RESETS:
         raise BadInput(f"reset={variant}: expected one of {', '.join(RESETS)}")
-    reals, integers = np.zeros(REALS), np.zeros(INTEGERS, dtype=np.int64)
-    load_page(reals, integers)
+    reals, integers = np.zeros((1, REALS)), np.zeros((1, INTEGERS), dtype=np.int32)
+    load_page(reals[0], integers[0])
     for _ in range(RESETS.index(variant) + 1):
-        reset(reals, integers)
-    return reals, integers
+        reset(reals[0], integers[0])
+        play_keys(reals, integers, np.zeros(1, dtype=np.uint8))
+    return reals[0], integers[0]
 
 
-def new_games(n: int, reset: str = "a") -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def new_games(n: int, reset: str = "a") -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     """`n` games just after a reset: the first since the page was loaded (`a`), or the second (`b`)."""
     reals, integers = _game_after_reset(reset)
     return np.tile(reals, (n, 1)), np.tile(integers, (n, 1))

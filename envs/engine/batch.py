@@ -1,18 +1,26 @@
 """Whole decisions for many games at once: frames, observations, rewards, ends and resets in one compiled call.
 
-Each game is a row of every array. Rows do not touch each other, so a range of rows can be played by any thread and
-the result is the same. Nothing is allocated.
+Each game is a row of every array. Rows do not touch each other, so a range of rows can be played by any thread, in any
+company, and the result is the same. Nothing is allocated.
 """
 
 from . import layout as at
-from .compiled import compiled
+from .compiled import compiled, inlined, internal, merged
 from .features import joint_angle, observe_game, observe_start
 from .game import advance
+from .island import CHOSEN, CHOSEN_COUNT, KEYS, PLAYED_NOW, PLAYING, PLAYING_COUNT, PRESSED, TO_PLAY
+from .lanes import ALL_LANES, WIDTH
 from .rewards import decision_reward
 
-# Columns of `numbers` (float64): what the last decision came to.
-REWARD, DISTANCE, SCORE, CLOCK, TIME = range(5)
-NUMBERS = 5
+# Columns of `orders` (int64): what to do with a game (leave it, begin a new one, play a decision), the keys down during
+# the decision and its frames, and the idle frames at the beginning of the row's next game.
+DO, KEYS_DOWN, FRAMES_TO_PLAY, NEXT_IDLE = range(4)
+ORDERS = 4
+NOTHING, BEGIN, DECIDE = range(3)
+
+# Columns of `numbers` (float64): what the last decision came to, and the torso before it.
+REWARD, DISTANCE, SCORE, CLOCK, TIME, FROM_X, FROM_Y = range(7)
+NUMBERS = 7
 
 # Columns of `counters` (int64). The first three belong to the game under way, the others to the last decision, which
 # may have ended the game before it.
@@ -25,29 +33,150 @@ FINISH_SCORE = 100.0
 """Metres that a game must have scored when the jump lands, to be finished."""
 
 # Entries of `task` (float64; all but the weight of the shaping are whole).
-TASK_FRAMES, TASK_REWARD, TASK_LAG, TASK_LIMIT, TASK_OBSERVATION, TASK_SHAPING = range(6)
+TASK_REWARD, TASK_LAG, TASK_LIMIT, TASK_OBSERVATION, TASK_SHAPING = range(5)
 
 _FRAMES_A_SECOND = 30.0
+_TORSO_X, _TORSO_Y = 6 * at.TORSO + at.X, 6 * at.TORSO + at.Y
 
 
 @compiled
-def _play(reals, integers, counters, keys, frames, task, observation, scratch):
-    """Up to `frames` frames with the same keys, less if the game ends; returns how many. Observes as it goes."""
-    played = 0
-    while played < frames and reals[at.ENDED] == 0.0:
+def play_games(
+    reals, integers, counters, numbers, observations, final_observations, orders, task, fresh_reals, fresh_integers,
+    memory, work, first_row, last_row, follow,
+):  # fmt: skip
+    """Carry out the `orders` for the games of rows first_row … last_row − 1.
+
+    With `follow`, a game that is over is followed by a new one: `final_observations` has what ended it, `observations`
+    the first of the next, and the counters and numbers of the last decision stay.
+    """
+    for start in range(first_row, last_row, WIDTH):
+        stop = min(start + WIDTH, last_row)
+        for what in (DECIDE, BEGIN):
+            count = 0
+            for row in range(start, stop):
+                if what == DECIDE:
+                    wanted = orders[row, DO] == DECIDE
+                else:
+                    over = counters[row, TERMINATED] != 0 or counters[row, TRUNCATED] != 0
+                    wanted = orders[row, DO] == BEGIN or (follow and orders[row, DO] == DECIDE and over)
+                if wanted:
+                    work[count, CHOSEN] = row
+                    count += 1
+            work[0, CHOSEN_COUNT] = count
+            if count == 0:
+                continue
+            if what == DECIDE:
+                _begin_decisions(reals, numbers, orders, work)
+            else:
+                _begin_games(
+                    reals, integers, counters, observations, final_observations, orders, fresh_reals, fresh_integers,
+                    task, work,
+                )  # fmt: skip
+            _play(reals, integers, counters, observations, task, memory, work)
+            if what == DECIDE:
+                _end_decisions(reals, counters, numbers, task, work)
+            else:
+                _end_idling(reals, counters, numbers, orders, work)
+
+
+@internal
+def _begin_decisions(reals, numbers, orders, work):
+    for place in range(work[0, CHOSEN_COUNT]):
+        game = work[place, CHOSEN]
+        work[place, KEYS], work[place, TO_PLAY] = orders[game, KEYS_DOWN], orders[game, FRAMES_TO_PLAY]
+        numbers[game, FROM_X], numbers[game, FROM_Y] = reals[game, _TORSO_X], reals[game, _TORSO_Y]
+
+
+@internal
+def _end_decisions(reals, counters, numbers, task, work):
+    """What the decisions earned, and whether the games are over."""
+    for place in range(work[0, CHOSEN_COUNT]):
+        game = work[place, CHOSEN]
+        counters[game, PLAYED] = work[place, PLAYED_NOW]
+        counters[game, IDLE_BEFORE] = counters[game, IDLE]
+        _measure(reals[game], counters[game], numbers[game])
+        counters[game, TERMINATED] = 0
+        counters[game, TRUNCATED] = 0
+        counters[game, OUTCOME] = RUNNING
+        if reals[game, at.ENDED] != 0.0:
+            counters[game, TERMINATED] = 1
+            finished = reals[game, at.LANDED] != 0.0 and reals[game, at.SCORE] >= FINISH_SCORE
+            counters[game, OUTCOME] = FINISHED if finished else FELL
+        elif counters[game, FRAMES] >= task[TASK_LIMIT]:
+            counters[game, TRUNCATED] = 1
+            counters[game, OUTCOME] = STOPPED
+        knee = min(joint_angle(reals[game], at.LEFT_KNEE), joint_angle(reals[game], at.RIGHT_KNEE))
+        numbers[game, REWARD] = decision_reward(
+            task[TASK_REWARD], task[TASK_SHAPING], numbers[game, FROM_X], numbers[game, FROM_Y],
+            reals[game, _TORSO_X], reals[game, _TORSO_Y], knee,
+            counters[game, OUTCOME] == FINISHED, counters[game, OUTCOME] == FELL,
+        )  # fmt: skip
+
+
+@internal
+def _begin_games(
+    reals, integers, counters, observations, final_observations, orders, fresh_reals, fresh_integers, task, work
+):
+    """New games in these rows, with idle frames, without a key, to play first."""
+    for place in range(work[0, CHOSEN_COUNT]):
+        game = work[place, CHOSEN]
+        _copy(observations[game], final_observations[game])
+        _copy(fresh_reals, reals[game])
+        _copy(fresh_integers, integers[game])
+        counters[game, FRAMES] = 1  # the frame that a reset plays
+        counters[game, FIRST_KEY] = 0
+        work[place, KEYS], work[place, TO_PLAY] = 0, orders[game, NEXT_IDLE]
         if task[TASK_LAG] == 1:
-            observe_game(task[TASK_OBSERVATION], reals, observation)
-        advance(reals, integers, keys, scratch)
-        played += 1
-        counters[FRAMES] += 1
-        if keys != 0 and counters[FIRST_KEY] == 0:
-            counters[FIRST_KEY] = counters[FRAMES]
+            observe_start(task[TASK_OBSERVATION], observations[game])
+
+
+@internal
+def _end_idling(reals, counters, numbers, orders, work):
+    for place in range(work[0, CHOSEN_COUNT]):
+        game = work[place, CHOSEN]
+        counters[game, IDLE] = work[place, PLAYED_NOW]
+        if orders[game, DO] == BEGIN:
+            counters[game, IDLE_BEFORE] = counters[game, IDLE]
+            counters[game, PLAYED] = counters[game, IDLE]
+            counters[game, TERMINATED] = 0
+            counters[game, TRUNCATED] = 0
+            counters[game, OUTCOME] = RUNNING
+            _measure(reals[game], counters[game], numbers[game])
+            numbers[game, REWARD] = 0.0
+
+
+@merged
+def _play(reals, integers, counters, observations, task, memory, work):
+    """Play `work[i, TO_PLAY]` frames of each game `work[i, CHOSEN]` with `work[i, KEYS]` down, less if it ends.
+
+    How many were played is in `work[i, PLAYED_NOW]`; observes as it goes.
+    """
+    for place in range(work[0, CHOSEN_COUNT]):
+        work[place, PLAYED_NOW] = 0
+    while True:
+        playing = 0
+        for place in range(work[0, CHOSEN_COUNT]):
+            game, keys = work[place, CHOSEN], work[place, KEYS]
+            if work[place, PLAYED_NOW] < work[place, TO_PLAY] and reals[game, at.ENDED] == 0.0:
+                if task[TASK_LAG] == 1:
+                    observe_game(task[TASK_OBSERVATION], reals[game], observations[game])
+                work[place, PLAYED_NOW] += 1
+                counters[game, FRAMES] += 1
+                if keys != 0 and counters[game, FIRST_KEY] == 0:
+                    counters[game, FIRST_KEY] = counters[game, FRAMES]
+                work[playing, PLAYING], work[playing, PRESSED] = game, keys
+                playing += 1
+        work[0, PLAYING_COUNT] = playing
+        if playing == 0:
+            break
+        advance(ALL_LANES, reals, integers, memory, work)
     if task[TASK_LAG] == 0:
-        observe_game(task[TASK_OBSERVATION], reals, observation)
-    return played
+        for place in range(work[0, CHOSEN_COUNT]):
+            game = work[place, CHOSEN]
+            observe_game(task[TASK_OBSERVATION], reals[game], observations[game])
 
 
-@compiled
+@inlined
 def _measure(reals, counters, numbers):
     numbers[DISTANCE] = reals[6 * at.TORSO + at.X] / 10.0
     numbers[SCORE] = reals[at.SCORE]
@@ -57,79 +186,7 @@ def _measure(reals, counters, numbers):
         numbers[TIME] = (counters[FRAMES] - counters[FIRST_KEY] + 1) / _FRAMES_A_SECOND
 
 
-@compiled
-def _begin(reals, integers, counters, idle, task, fresh_reals, fresh_integers, observation, scratch):
-    """A new game in this row: the fresh state, then `idle` frames without a key."""
-    reals[:] = fresh_reals
-    integers[:] = fresh_integers
-    counters[FRAMES] = 1  # the frame that a reset plays
-    counters[FIRST_KEY] = 0
-    if task[TASK_LAG] == 1:
-        observe_start(task[TASK_OBSERVATION], observation)
-    counters[IDLE] = _play(reals, integers, counters, 0, idle, task, observation, scratch)
-
-
-@compiled
-def reset_games(
-    reals, integers, counters, numbers, observations, mask, idle, task, fresh_reals, fresh_integers, scratch
-):
-    """New games where `mask` (bool [n]) is true, with `idle` (int64 [n]) idle frames; their first observations."""
-    for row in range(reals.shape[0]):
-        if mask[row]:
-            _begin(
-                reals[row], integers[row], counters[row], idle[row], task,
-                fresh_reals, fresh_integers, observations[row], scratch,
-            )  # fmt: skip
-            counters[row, IDLE_BEFORE] = counters[row, IDLE]
-            counters[row, PLAYED] = counters[row, IDLE]
-            counters[row, TERMINATED] = 0
-            counters[row, TRUNCATED] = 0
-            counters[row, OUTCOME] = RUNNING
-            _measure(reals[row], counters[row], numbers[row])
-            numbers[row, REWARD] = 0.0
-
-
-@compiled
-def play_decision(reals, integers, counters, numbers, observation, keys, frames, task, scratch):
-    """One decision of one game: `frames` frames with `keys` down, what it earned, and whether the game is over."""
-    x, y = reals[6 * at.TORSO + at.X], reals[6 * at.TORSO + at.Y]
-    counters[PLAYED] = _play(reals, integers, counters, keys, frames, task, observation, scratch)
-    counters[IDLE_BEFORE] = counters[IDLE]
-    _measure(reals, counters, numbers)
-    counters[TERMINATED] = 0
-    counters[TRUNCATED] = 0
-    counters[OUTCOME] = RUNNING
-    if reals[at.ENDED] != 0.0:
-        counters[TERMINATED] = 1
-        counters[OUTCOME] = FINISHED if reals[at.LANDED] != 0.0 and reals[at.SCORE] >= FINISH_SCORE else FELL
-    elif counters[FRAMES] >= task[TASK_LIMIT]:
-        counters[TRUNCATED] = 1
-        counters[OUTCOME] = STOPPED
-    knee = min(joint_angle(reals, at.LEFT_KNEE), joint_angle(reals, at.RIGHT_KNEE))
-    numbers[REWARD] = decision_reward(
-        task[TASK_REWARD], task[TASK_SHAPING], x, y, reals[6 * at.TORSO + at.X], reals[6 * at.TORSO + at.Y], knee,
-        counters[OUTCOME] == FINISHED, counters[OUTCOME] == FELL,
-    )  # fmt: skip
-
-
-@compiled
-def step_games(
-    reals, integers, counters, numbers, observations, final_observations, keys, next_idle, task,
-    fresh_reals, fresh_integers, scratch, first_row, last_row,
-):  # fmt: skip
-    """A decision in every game of rows first_row … last_row − 1; a game that is over is followed by a new one.
-
-    keys int64 [n]: keys down during the decision. next_idle int64 [n]: idle frames of the row's next game. Where a
-    game ended, `final_observations` has what ended it and `observations` the first of the next.
-    """
-    for row in range(first_row, last_row):
-        play_decision(
-            reals[row], integers[row], counters[row], numbers[row], observations[row], keys[row],
-            task[TASK_FRAMES], task, scratch,
-        )  # fmt: skip
-        if counters[row, TERMINATED] or counters[row, TRUNCATED]:
-            final_observations[row] = observations[row]
-            _begin(
-                reals[row], integers[row], counters[row], next_idle[row], task,
-                fresh_reals, fresh_integers, observations[row], scratch,
-            )  # fmt: skip
+@inlined
+def _copy(source, target):
+    for place in range(len(source)):
+        target[place] = source[place]

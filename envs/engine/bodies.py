@@ -134,6 +134,13 @@ for _body in range(at.MOVING):
         BODY_JOINTS[_body, _place] = _joint
         BODY_NEIGHBOURS[_body, _place] = _b if _a == _body else _a
 
+# The bodies that each may have contacts with, as a bit mask.
+PARTNERS = np.zeros(at.ROWS, dtype=np.int64)
+for _a in range(at.ROWS):
+    for _b in range(at.ROWS):
+        if min(_a, _b) < at.MOVING and MASK[_a] & CATEGORY[_b] and CATEGORY[_a] & MASK[_b]:
+            PARTNERS[_a] |= 1 << _b
+
 # Bodies are made in this order at a reset, and destroyed in the other.
 CREATION = np.array([at.HURDLE_BASE, at.HURDLE_TOP, *range(12)], dtype=np.int64)
 DESTRUCTION = np.array(
@@ -141,6 +148,38 @@ DESTRUCTION = np.array(
         at.HURDLE_BASE, at.HURDLE_TOP, at.TORSO, at.HEAD,
         at.LEFT_ARM, at.LEFT_FOREARM, at.LEFT_THIGH, at.LEFT_CALF, at.LEFT_FOOT,
         at.RIGHT_ARM, at.RIGHT_FOREARM, at.RIGHT_THIGH, at.RIGHT_CALF, at.RIGHT_FOOT,
+    ],
+    dtype=np.int64,
+)  # fmt: skip
+
+
+def _runner_walk() -> tuple[list[int], list[int]]:
+    """The runner's bodies and joints in the order in which the original gathers them when nothing but the track touches.
+
+    Depth first from the body made last, as in `world`; touching the track changes nothing in it.
+    """
+    bodies, joints, stack, seen = [], [], [int(CREATION[-1])], {int(CREATION[-1])}
+    while stack:
+        body = stack.pop()
+        bodies.append(body)
+        for joint, other in zip(BODY_JOINTS[body], BODY_NEIGHBOURS[body], strict=True):
+            if joint < 0 or joint in joints:
+                continue
+            joints.append(int(joint))
+            if other not in seen:
+                seen.add(int(other))
+                stack.append(int(other))
+    return bodies, joints
+
+
+RUNNER_BODIES, _RUNNER_JOINTS = (np.array(found, dtype=np.int64) for found in _runner_walk())
+
+# Joints that share no body may be solved in any order. In this one, those at the torso, which must wait for one
+# another, stand between others, which a processor can work on meanwhile.
+RUNNER_JOINTS = np.array(
+    [
+        at.RIGHT_KNEE, at.RIGHT_HIP, at.RIGHT_ANKLE, at.LEFT_HIP, at.LEFT_KNEE, at.LEFT_SHOULDER,
+        at.LEFT_ANKLE, at.RIGHT_SHOULDER, at.LEFT_ELBOW, at.NECK, at.RIGHT_ELBOW,
     ],
     dtype=np.int64,
 )  # fmt: skip

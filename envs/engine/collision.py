@@ -2,14 +2,14 @@
 
 from . import layout as at
 from .bodies import EDGE_MIDDLE, EDGE_NORMAL, EDGE_TANGENT, RADIUS, VERTICES
-from .compiled import compiled
+from .compiled import inlined, internal
 
 _BOTH_RADII = RADIUS + RADIUS
 _RELATIVE_TOLERANCE = 0.98
 _ABSOLUTE_TOLERANCE = 0.001
 
 
-@compiled
+@internal
 def _edge_separation(reals, a, b, edge):
     """How far body b lies outside an edge of body a."""
     cos_a, sin_a = reals[at.COS + a], reals[at.SIN + a]
@@ -35,7 +35,20 @@ def _edge_separation(reals, a, b, edge):
     return (other_x - own_x) * world_x + (other_y - own_y) * world_y
 
 
-@compiled
+@inlined
+def _facing_edge(x, y):
+    """The edge whose normal points most in the direction (x, y)."""
+    edge = 0
+    most = -1.7976931348623157e308
+    for candidate in range(4):
+        along = EDGE_NORMAL[candidate, 0] * x + EDGE_NORMAL[candidate, 1] * y
+        if along > most:
+            most = along
+            edge = candidate
+    return edge
+
+
+@internal
 def _max_separation(reals, a, b):
     """The edge of body a that body b lies farthest outside of, and how far; a climb from the edge that faces b."""
     cos_a, sin_a = reals[at.COS + a], reals[at.SIN + a]
@@ -43,17 +56,11 @@ def _max_separation(reals, a, b):
     dy = reals[6 * b + at.Y] - reals[6 * a + at.Y]
     local_x = dx * cos_a + dy * sin_a
     local_y = dx * -sin_a + dy * cos_a
-    edge = 0
-    most = -1.7976931348623157e308
-    for candidate in range(4):
-        along = EDGE_NORMAL[candidate, 0] * local_x + EDGE_NORMAL[candidate, 1] * local_y
-        if along > most:
-            most = along
-            edge = candidate
+    edge = _facing_edge(local_x, local_y)
     here = _edge_separation(reals, a, b, edge)
-    previous = edge - 1 if edge >= 1 else 3
+    previous = (edge + 3) % 4
     before = _edge_separation(reals, a, b, previous)
-    following = edge + 1 if edge < 3 else 0
+    following = (edge + 1) % 4
     after = _edge_separation(reals, a, b, following)
     if before > here and before > after:
         step, best, separation = -1, previous, before
@@ -69,7 +76,7 @@ def _max_separation(reals, a, b):
         best, separation = edge, here
 
 
-@compiled
+@internal
 def _clip(x1, y1, key1, x2, y2, key2, nx, ny, offset):
     """The part of a segment behind a line: number of points left (2 if usable), and the two points with their keys."""
     distance1 = nx * x1 + ny * y1 - offset
@@ -85,7 +92,7 @@ def _clip(x1, y1, key1, x2, y2, key2, nx, ny, offset):
     return 1, x1, y1, key1, x2, y2, key2
 
 
-@compiled
+@internal
 def collide(reals, integers, contact):
     """Renew a contact's manifold; its impulses are left alone."""
     a, b = integers[at.BODY_A + contact], integers[at.BODY_B + contact]
@@ -118,7 +125,7 @@ def collide(reals, integers, contact):
         if along < least:
             least = along
             first = candidate
-    second = first + 1 if first < 3 else 0
+    second = (first + 1) % 4
     vx, vy = VERTICES[incident, first, 0], VERTICES[incident, first, 1]
     x1, y1 = ix + (cos_i * vx + -sin_i * vy), iy + (sin_i * vx + cos_i * vy)
     key1 = edge | (first << 8)
@@ -130,7 +137,7 @@ def collide(reals, integers, contact):
     lx, ly = EDGE_TANGENT[reference, edge, 0], EDGE_TANGENT[reference, edge, 1]
     tx, ty = cos_r * lx + -sin_r * ly, sin_r * lx + cos_r * ly
     front_x, front_y = ty, -tx
-    following = edge + 1 if edge < 3 else 0
+    following = (edge + 1) % 4
     vx, vy = VERTICES[reference, edge, 0], VERTICES[reference, edge, 1]
     v1x, v1y = rx + (cos_r * vx + -sin_r * vy), ry + (sin_r * vx + cos_r * vy)
     vx, vy = VERTICES[reference, following, 0], VERTICES[reference, following, 1]

@@ -17,6 +17,10 @@ from numba.core import caching
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+# Without numba's runtime nothing can be allocated, and views of arrays are not counted (which took half the time).
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
+_INTERNAL: dict[str, Any] = {**_OPTIONS, "no_cpython_wrapper": True}
+
 
 @cache
 def _digest_of_kernels() -> str:
@@ -65,7 +69,29 @@ def _say_that_it_compiles() -> None:
 
 
 def compiled(function: Function) -> Function:
-    """Compile on first use; without `fastmath`, so that every operation rounds as written."""
-    dispatcher: Any = numba.njit(nogil=True)(function)
+    """A kernel that Python calls: compiled on first use, without the GIL, and kept on disk.
+
+    Never with `fastmath`: every operation rounds as written.
+    """
+    dispatcher: Any = numba.njit(**_OPTIONS)(function)
     dispatcher._cache = _KernelCache(dispatcher.py_func)
     return cast(Function, dispatcher)
+
+
+def internal(function: Function) -> Function:
+    """A kernel that only kernels call; it is kept on disk as part of them."""
+    return cast(Function, numba.njit(**_INTERNAL)(function))
+
+
+def inlined(function: Function) -> Function:
+    """A small kernel that only kernels call, and whose calls are replaced by its machine code."""
+    return cast(Function, numba.njit(**_INTERNAL, forceinline=True)(function))
+
+
+def merged(function: Function) -> Function:
+    """A kernel that becomes part of the kernel that calls it before anything is compiled.
+
+    Every kernel is compiled anew with each that calls it, so a tower of calls takes long to compile; this is for the
+    floors of the tower that do little themselves.
+    """
+    return cast(Function, numba.njit(**_INTERNAL, inline="always")(function))

@@ -5,82 +5,100 @@ World and body lists of the original are all 'the latest made first', so one lis
 
 import math
 
-import numpy as np
-
 from . import layout as at
-from .bodies import CATEGORY, MASK
+from .bodies import PARTNERS
 from .collision import collide
-from .compiled import compiled
-from .tree import boxes_overlap, leaves_overlap, query
+from .compiled import inlined, internal
+from .tree import boxes_overlap, leaves_overlap, next_overlapping, node_after
 
 
-@compiled
+@inlined
 def wake(reals, integers, body):
     """Wake a body and let its time at rest begin anew."""
     integers[at.AWAKE + body] = 1
     reals[at.SLEEP_TIME + body] = 0.0
 
 
-@compiled
-def _add_pair(reals, integers, a, b):
-    if a >= at.MOVING and b >= at.MOVING:
-        return
-    if (MASK[a] & CATEGORY[b]) == 0 or (CATEGORY[a] & MASK[b]) == 0:
-        return
-    count = integers[at.CONTACT_COUNT]
-    for place in range(count):
-        contact = integers[at.ORDER + place]
-        other_a, other_b = integers[at.BODY_A + contact], integers[at.BODY_B + contact]
-        if (other_a == a and other_b == b) or (other_a == b and other_b == a):
-            return
+@inlined
+def rouse(reals, integers, body):
+    """Wake a body if it sleeps."""
+    if integers[at.AWAKE + body] == 0:
+        wake(reals, integers, body)
+
+
+@inlined
+def fixed_body_of(integers, contact):
+    """The body of a contact that never moves, or NONE."""
+    other = max(integers[at.BODY_A + contact], integers[at.BODY_B + contact])
+    return other if other >= at.MOVING else at.NONE
+
+
+@inlined
+def moving_body_of(integers, contact):
+    """The body of a contact that moves, the first of two in `layout`."""
+    return min(integers[at.BODY_A + contact], integers[at.BODY_B + contact])
+
+
+@internal
+def _add_pair(integers, a, b):
     contact = 0
     while integers[at.USED + contact] != 0:
         contact += 1
     integers[at.USED + contact] = 1
-    integers[at.ORDER + count] = contact
-    integers[at.CONTACT_COUNT] = count + 1
+    integers[at.ORDER + integers[at.CONTACT_COUNT]] = contact
+    integers[at.CONTACT_COUNT] += 1
+    if integers[at.LEAF + b] < integers[at.LEAF + a]:
+        a, b = b, a
     integers[at.BODY_A + contact] = a
     integers[at.BODY_B + contact] = b
     integers[at.TOUCHING + contact] = 0
     integers[at.POINTS + contact] = 0
+    integers[at.PAIRED + a] |= 1 << b
+    integers[at.PAIRED + b] |= 1 << a
 
 
-@compiled
-def find_new_contacts(reals, integers, moved, count):
-    """Make the contacts that the movement of the bodies `moved[:count]` brings about."""
-    if count == 0:
-        return
-    found = np.empty(at.NODES, dtype=np.int64)
-    stack = np.empty(at.NODES, dtype=np.int64)
-    for i in range(count):
-        body = moved[i]
+@internal
+def find_new_contacts(reals, integers, body):
+    """Make the contacts of a body that moved: with those whose boxes in the tree overlap its own.
+
+    The tree is asked only for the order, where there are several.
+    """
+    found = number = 0
+    possible = PARTNERS[body] & integers[at.IN_TREE] & ~integers[at.PAIRED + body]
+    for other in range(at.ROWS):
+        if possible >> other & 1 and leaves_overlap(reals, integers, body, other):
+            found |= 1 << other
+            number += 1
+            last = other
+    if number == 1:
+        _add_pair(integers, body, last)
+    elif number > 1:
         leaf = integers[at.LEAF + body]
-        hits = query(reals, integers, body, found, stack)
-        for j in range(hits):
-            other_leaf = found[j]
-            if other_leaf == leaf:
-                continue
-            other = integers[at.NODE_BODY + other_leaf]
-            if other_leaf < leaf:
-                _add_pair(reals, integers, other, body)
-            else:
-                _add_pair(reals, integers, body, other)
+        node = next_overlapping(reals, integers, integers[at.ROOT], leaf)
+        while node != at.NONE:
+            other = integers[at.NODE_BODY + node]
+            if found >> other & 1:
+                _add_pair(integers, body, other)
+            node = next_overlapping(reals, integers, node_after(integers, node), leaf)
 
 
-@compiled
+@internal
 def _remove(reals, integers, place):
     contact = integers[at.ORDER + place]
     if integers[at.POINTS + contact] > 0:
         wake(reals, integers, integers[at.BODY_A + contact])
         wake(reals, integers, integers[at.BODY_B + contact])
     integers[at.USED + contact] = 0
+    a, b = integers[at.BODY_A + contact], integers[at.BODY_B + contact]
+    integers[at.PAIRED + a] &= ~(1 << b)
+    integers[at.PAIRED + b] &= ~(1 << a)
     count = integers[at.CONTACT_COUNT] - 1
     for i in range(place, count):
         integers[at.ORDER + i] = integers[at.ORDER + i + 1]
     integers[at.CONTACT_COUNT] = count
 
 
-@compiled
+@internal
 def destroy_contacts_of(reals, integers, body):
     """Destroy every contact of a body, the latest made first."""
     for place in range(integers[at.CONTACT_COUNT] - 1, -1, -1):
@@ -89,7 +107,7 @@ def destroy_contacts_of(reals, integers, body):
             _remove(reals, integers, place)
 
 
-@compiled
+@internal
 def _rightmost_point(reals, integers, contact):
     """The largest x of the contact's points in the world; with one point the original compares it to 0."""
     largest = -1e5
@@ -101,7 +119,7 @@ def _rightmost_point(reals, integers, contact):
     return largest
 
 
-@compiled
+@inlined
 def world_normal(reals, integers, contact):
     """The contact's normal in the world, from A to B."""
     manifold = at.CONTACT + at.CONTACT_REALS * contact
@@ -113,7 +131,7 @@ def world_normal(reals, integers, contact):
     return (-nx, -ny) if flipped else (nx, ny)
 
 
-@compiled
+@internal
 def world_point(reals, integers, contact, point):
     """One point of the contact in the world, midway between the two skins."""
     manifold = at.CONTACT + at.CONTACT_REALS * contact
@@ -134,7 +152,7 @@ def world_point(reals, integers, contact, point):
     return x + shift * nx, y + shift * ny
 
 
-@compiled
+@internal
 def _begin(reals, integers, contact):
     """The rules of the game that hang on a first touch: jump, landing, fall."""
     a, b = integers[at.BODY_A + contact], integers[at.BODY_B + contact]
@@ -155,14 +173,14 @@ def _begin(reals, integers, contact):
         reals[at.SCORE] = rounded(_rightmost_point(reals, integers, contact)) / 10
 
 
-@compiled
+@inlined
 def rounded(x):
     """JavaScript's Math.round: the nearest whole number, halves up."""
     below = math.floor(x)
     return below + 1.0 if x - below >= 0.5 else below
 
 
-@compiled
+@internal
 def _renew(reals, integers, contact):
     """Find the contact's points anew; impulses of points that persist are kept for the warm start."""
     a, b = integers[at.BODY_A + contact], integers[at.BODY_B + contact]
@@ -194,7 +212,7 @@ def _renew(reals, integers, contact):
             _begin(reals, integers, contact)
 
 
-@compiled
+@internal
 def renew_contacts(reals, integers):
     """Once a frame, before the world is solved: renew the contacts of bodies that are awake, the latest made first."""
     for place in range(integers[at.CONTACT_COUNT] - 1, -1, -1):

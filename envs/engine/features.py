@@ -4,7 +4,7 @@ import numpy as np
 
 from . import layout as at
 from .bodies import JOINT_A, JOINT_B, LOWER_ANGLE, REFERENCE_ANGLE, START
-from .compiled import compiled
+from .compiled import compiled, inlined, internal
 
 # As named in `names.OBSERVED_JOINTS` and `names.OBSERVED_LIMBS`, whose order is that of the published recordings.
 _JOINTS = np.array(
@@ -20,6 +20,11 @@ _LIMBS = np.array(
     ]
 )  # fmt: skip
 
+_BODIES = np.array([at.HEAD, *_LIMBS])
+_COLUMNS = np.array([0, *range(5 + len(_JOINTS), 5 + len(_JOINTS) + 5 * len(_LIMBS), 5)])
+
+_START_STATE = np.hstack([START, np.zeros((at.MOVING, 3))]).ravel()
+
 FEATURES = 5 + len(_JOINTS) + 5 * len(_LIMBS)
 FULL_FEATURES = FEATURES + 12 + 6 + 2 + 3
 
@@ -32,7 +37,7 @@ LINE = 1000.0
 """The finish, units."""
 
 
-@compiled
+@inlined
 def joint_angle(reals, joint):
     """The angle that a joint (`layout.LEFT_KNEE`, ...) is bent by, radians."""
     angle_a = reals[6 * JOINT_A[joint] + at.ANGLE]
@@ -40,7 +45,7 @@ def joint_angle(reals, joint):
     return angle_b - angle_a - REFERENCE_ANGLE[joint]
 
 
-@compiled
+@inlined
 def _observe_body(reals, body, out, column):
     out[column] = reals[6 * body + at.ANGLE]
     out[column + 1] = reals[6 * body + at.VX]
@@ -49,22 +54,21 @@ def _observe_body(reals, body, out, column):
     out[column + 4] = reals[6 * body + at.Y]
 
 
-@compiled
+@internal
 def observe(reals, out):
     """Write the 71 numbers of a state (float64 [84 or more]) into `out` (float32 [71])."""
-    _observe_body(reals, at.HEAD, out, 0)
+    for place in range(len(_BODIES)):
+        _observe_body(reals, _BODIES[place], out, _COLUMNS[place])
     for place in range(len(_JOINTS)):
         out[5 + place] = joint_angle(reals, _JOINTS[place])
-    for place in range(len(_LIMBS)):
-        _observe_body(reals, _LIMBS[place], out, 5 + len(_JOINTS) + 5 * place)
 
 
-@compiled
+@inlined
 def _within(value, low, high):
     return min(max(value, low), high)
 
 
-@compiled
+@internal
 def observe_more(state, jumped, head_torque, left_hip_lower, right_hip_lower, out):
     """Write the 23 numbers that a full observation has after the 71 into out[71:94]; `names.FULL_FEATURES` says what.
 
@@ -91,12 +95,12 @@ def observe_more(state, jumped, head_torque, left_hip_lower, right_hip_lower, ou
     out[column + 10] = 1.0 if right_hip_lower == -0.8 else 0.0
 
 
-@compiled
+@inlined
 def _lower_limit(reals, joint):
     return reals[at.JOINT + at.JOINT_REALS * joint + at.LOWER]
 
 
-@compiled
+@internal
 def hidden_of(reals, out):
     """The `HIDDEN` numbers of a game, float64 [3]."""
     out[0] = reals[at.HEAD_TORQUE]
@@ -104,7 +108,7 @@ def hidden_of(reals, out):
     out[2] = _lower_limit(reals, at.RIGHT_HIP)
 
 
-@compiled
+@internal
 def observe_game(kind, reals, out):
     """What the player of a game (its row of reals) sees: FEATURES_ONLY or FULL."""
     observe(reals, out)
@@ -138,10 +142,6 @@ def bent_knees(states, out):
 @compiled
 def observe_start(kind, out):
     """What is seen of the runner where a reset makes him, before the frame that it plays."""
-    state = np.zeros(6 * at.MOVING)
-    for body in range(at.MOVING):
-        for column in range(3):
-            state[6 * body + column] = START[body, column]
-    observe(state, out)
+    observe(_START_STATE, out)
     if kind == FULL:
-        observe_more(state, 0.0, 0.0, LOWER_ANGLE[at.LEFT_HIP], LOWER_ANGLE[at.RIGHT_HIP], out)
+        observe_more(_START_STATE, 0.0, 0.0, LOWER_ANGLE[at.LEFT_HIP], LOWER_ANGLE[at.RIGHT_HIP], out)

@@ -2,8 +2,6 @@
 
 import math
 
-import numpy as np
-
 from . import layout as at
 from .bodies import (
     BLOCK_X,
@@ -16,11 +14,12 @@ from .bodies import (
     TRACK_Y,
     UPPER_ANGLE,
 )
-from .compiled import compiled
+from .compiled import compiled, inlined, internal, merged
 from .contacts import destroy_contacts_of, find_new_contacts, rounded
-from .joints import turn
+from .island import PLAYING, PLAYING_COUNT, PRESSED
 from .tree import box_of, create_leaf, destroy_leaf, move_leaf
-from .world import SCRATCH, step
+from .trigonometry import sine_and_cosine
+from .world import step
 
 CLOCK_TICK = 0.03333333333333333
 CAMERA_AT_LOAD = -200.0
@@ -29,18 +28,18 @@ HEAD_STIFFNESS = -4.0
 HEAD_ANGLE = 0.2
 
 
-@compiled
+@inlined
 def _set_speed(reals, joint, speed):
     reals[at.JOINT + at.JOINT_REALS * joint + at.MOTOR_SPEED] = speed
 
 
-@compiled
+@inlined
 def _set_limits(reals, joint, lower, upper):
     reals[at.JOINT + at.JOINT_REALS * joint + at.LOWER] = lower
     reals[at.JOINT + at.JOINT_REALS * joint + at.UPPER] = upper
 
 
-@compiled
+@internal
 def _press(reals, keys):
     """Q is looked at before W, and O before P."""
     thighs = 1.0 if keys & 1 else (-1.0 if keys & 2 else 0.0)
@@ -59,14 +58,24 @@ def _press(reals, keys):
         _set_limits(reals, at.RIGHT_HIP, -0.8, 1.2)
 
 
-@compiled
-def advance(reals, integers, keys, scratch):
-    """One frame of the game with the given keys down (Q = 1, W = 2, O = 4, P = 8); nothing once it has ended.
+@merged
+def advance(lanes, reals, integers, memory, work):
+    """One frame of the games `work[:, PLAYING]`, with the keys `work[:, PRESSED]` (Q 1, W 2, O 4, P 8).
 
-    `reals` float64 [REALS] and `integers` int64 [INTEGERS] are one game's rows; `scratch` is float64 [SCRATCH].
+    There are `work[0, PLAYING_COUNT]`, at most as many as lanes, and none has ended. reals float64 [n, REALS] and
+    integers int32 [n, INTEGERS] are the games; `memory` and `work` a `world.workspace`.
     """
-    if reals[at.ENDED] != 0.0:
-        return
+    count = work[0, PLAYING_COUNT]
+    for place in range(count):
+        game = work[place, PLAYING]
+        _before_step(reals[game], integers[game], work[place, PRESSED])
+    step(lanes, reals, integers, memory, work)
+    for place in range(count):
+        _after_step(reals[work[place, PLAYING]])
+
+
+@internal
+def _before_step(reals, integers, keys):
     reals[at.CLOCK] += CLOCK_TICK
     _lay_track(reals, integers)
     if reals[at.FALLEN] == 0.0:
@@ -76,7 +85,10 @@ def advance(reals, integers, keys, scratch):
             integers[at.AWAKE + at.HEAD] = 1
             reals[at.SLEEP_TIME + at.HEAD] = 0.0
     _press(reals, keys)
-    step(reals, integers, scratch)
+
+
+@internal
+def _after_step(reals):
     torso_x, torso_y = reals[6 * at.TORSO + at.X], reals[6 * at.TORSO + at.Y]
     if not torso_y < -5 and reals[at.FALLEN] == 0.0:
         reals[at.CAMERA] = (torso_x + -14) * 20
@@ -86,7 +98,7 @@ def advance(reals, integers, keys, scratch):
         reals[at.ENDED] = 1.0
 
 
-@compiled
+@internal
 def _lay_track(reals, integers):
     """Keep the three boxes of the track under the camera."""
     for i in range(at.TRACKS):
@@ -95,52 +107,52 @@ def _lay_track(reals, integers):
             _place(reals, integers, at.TRACK + i, x, TRACK_Y, 0.0)
 
 
-@compiled
+@internal
 def _place(reals, integers, body, x, y, angle):
     """Put a body somewhere, as the page does between steps."""
     reals[6 * body + at.X], reals[6 * body + at.Y], reals[6 * body + at.ANGLE] = x, y, angle
-    turn(reals, body)
+    reals[at.SIN + body], reals[at.COS + body] = sine_and_cosine(angle)
     box_of(body, x, y, reals[at.COS + body], reals[at.SIN + body], reals, at.BOX + 4 * body)
-    moved = np.array([body])
-    find_new_contacts(reals, integers, moved, 1 if move_leaf(reals, integers, body, 0.0, 0.0) else 0)
+    if move_leaf(reals, integers, body, 0.0, 0.0):
+        find_new_contacts(reals, integers, body)
 
 
-@compiled
-def _create(reals, integers, body, x, y, awake):
-    reals[6 * body : 6 * body + 6] = 0.0
+@internal
+def _create(reals, integers, body, x, y):
+    for column in range(6):
+        reals[6 * body + column] = 0.0
     reals[6 * body + at.X], reals[6 * body + at.Y] = x, y
-    turn(reals, body)
-    box_of(body, x, y, reals[at.COS + body], reals[at.SIN + body], reals, at.BOX + 4 * body)
+    reals[at.SIN + body], reals[at.COS + body] = 0.0, 1.0
+    box_of(body, x, y, 1.0, 0.0, reals, at.BOX + 4 * body)
     create_leaf(reals, integers, body)
     reals[at.SLEEP_TIME + body] = 0.0
-    integers[at.AWAKE + body] = awake
+    integers[at.AWAKE + body] = 1
 
 
-@compiled
+@internal
 def _create_runner(reals, integers):
     """The hurdle, then the runner's bodies: each made at the origin, moved, turned."""
-    pending = np.empty(at.MOVING, dtype=np.int64)
-    waiting = 0
-    for body in CREATION:
-        hurdle = body == at.HURDLE_BASE or body == at.HURDLE_TOP
-        _create(reals, integers, body, START[body, 0] if hurdle else 0.0, START[body, 1] if hurdle else 0.0, not hurdle)
-        pending[waiting] = body
-        waiting += 1
-        if hurdle:
-            continue
+    for place in range(at.MOVING):
+        body = CREATION[place]
         x, y, angle = START[body, 0], START[body, 1], START[body, 2]
+        if body == at.HURDLE_BASE or body == at.HURDLE_TOP:
+            _create(reals, integers, body, x, y)
+            integers[at.AWAKE + body] = 0
+            continue
+        _create(reals, integers, body, 0.0, 0.0)
         reals[6 * body + at.X], reals[6 * body + at.Y] = x, y
         box_of(body, x, y, 1.0, 0.0, reals, at.BOX + 4 * body)
-        if move_leaf(reals, integers, body, 0.0, 0.0):
-            pending[waiting] = body
-            waiting += 1
-        find_new_contacts(reals, integers, pending, waiting)
-        waiting = 0
+        move_leaf(reals, integers, body, 0.0, 0.0)
+        if body == at.TORSO:  # the runner's first; only now does the page look for the hurdle's contacts
+            find_new_contacts(reals, integers, at.HURDLE_BASE)
+            find_new_contacts(reals, integers, at.HURDLE_TOP)
+        find_new_contacts(reals, integers, body)
         _place(reals, integers, body, x, y, angle)
     reals[at.HEAD_TORQUE] = 0.0
     for joint in range(at.JOINTS):
         own = at.JOINT + at.JOINT_REALS * joint
-        reals[own : own + at.JOINT_REALS] = 0.0
+        for column in range(at.JOINT_REALS):
+            reals[own + column] = 0.0
         _set_limits(reals, joint, LOWER_ANGLE[joint], UPPER_ANGLE[joint])
         integers[at.LIMIT_STATE + joint] = 0
 
@@ -148,14 +160,16 @@ def _create_runner(reals, integers):
 @compiled
 def load_page(reals, integers):
     """The world of a page that has just loaded: track, block, hurdle and runner."""
-    reals[:] = 0.0
-    integers[:] = 0
+    for place in range(len(reals)):
+        reals[place] = 0.0
+    for place in range(len(integers)):
+        integers[place] = 0
     integers[at.ROOT] = at.NONE
     integers[at.FREE] = at.NONE
     for i in range(at.TRACKS):
-        _create(reals, integers, at.TRACK + i, 0.0, 0.0, 1)
+        _create(reals, integers, at.TRACK + i, 0.0, 0.0)
         _place(reals, integers, at.TRACK + i, i * TRACK_SPACING, TRACK_Y, 0.0)
-    _create(reals, integers, at.BLOCK, 0.0, 0.0, 1)
+    _create(reals, integers, at.BLOCK, 0.0, 0.0)
     _place(reals, integers, at.BLOCK, BLOCK_X, BLOCK_Y, 0.0)
     _create_runner(reals, integers)
     reals[at.CAMERA] = CAMERA_AT_LOAD
@@ -164,11 +178,11 @@ def load_page(reals, integers):
 
 @compiled
 def reset(reals, integers):
-    """The page's reset: everything that moves is destroyed and made anew, and one frame is played with no key down."""
+    """The page's reset, but for the frame that it plays: everything that moves is destroyed and made anew."""
     for body in DESTRUCTION:
         destroy_contacts_of(reals, integers, body)
         destroy_leaf(reals, integers, body)
     _create_runner(reals, integers)
-    reals[at.EVENTS : at.EVENTS + 6] = 0.0
+    for event in range(at.EVENTS, at.EVENTS + 6):
+        reals[event] = 0.0
     reals[at.CAMERA] = CAMERA_AT_RESET
-    advance(reals, integers, 0, np.empty(SCRATCH))

@@ -1,9 +1,12 @@
 """Revolute joints with motors and limits: what they ask of the velocities, then of the positions.
 
-Symbols as in the solver's papers: r, from a body's centre to the joint; K, the inverse of the effective mass.
+Symbols as in the solver's papers: r, from a body's centre to the joint; K, the inverse of the effective mass. Signs of
+zeros apart, every result is the original's: where it negates a factor twice, or adds to zero, nothing is done here.
 """
 
 import math
+
+import numpy as np
 
 from . import layout as at
 from .bodies import (
@@ -17,7 +20,9 @@ from .bodies import (
     MOTOR_ON,
     REFERENCE_ANGLE,
 )
-from .compiled import compiled
+from .compiled import inlined
+from .lanes import any_of, joined, load, select, split, spread, store
+from .trigonometry import sine_and_cosine
 
 DT = 0.04
 INVERSE_DT = 1 / DT
@@ -25,187 +30,212 @@ LINEAR_SLOP = 0.005
 ANGULAR_SLOP = 0.03490658503988659
 MAX_ANGULAR_CORRECTION = 0.13962634015954636
 
-INSIDE, AT_LOWER, AT_UPPER, EQUAL = range(4)
+INSIDE, AT_LOWER, AT_UPPER, EQUAL = 0.0, 1.0, 2.0, 3.0
 
-# What a joint keeps from the start of a frame's solution to its end, in `scratch`.
-R_AX, R_AY, R_BX, R_BY, PIVOT_XX, PIVOT_XY, PIVOT_YX, PIVOT_YY, MOTOR_MASS, LIMIT_IMPULSE, JOINT_SCRATCH = range(11)
-
-
-@compiled
-def _arm(reals, body, anchor_x, anchor_y):
-    cosine, sine = reals[at.COS + body], reals[at.SIN + body]
-    return cosine * anchor_x + -sine * anchor_y, sine * anchor_x + cosine * anchor_y
-
-
-@compiled
-def _effective_mass(inverse_mass_a, inverse_mass_b, inverse_i_a, inverse_i_b, rax, ray, rbx, rby):
-    """K as (xx, xy, yx, yy), summed in the original's order."""
-    xx = inverse_mass_a + inverse_mass_b + inverse_i_a * ray * ray + inverse_i_b * rby * rby
-    xy = 0.0 + -inverse_i_a * rax * ray + -inverse_i_b * rbx * rby
-    yy = inverse_mass_a + inverse_mass_b + inverse_i_a * rax * rax + inverse_i_b * rbx * rbx
-    return xx, xy, yy
+# What never changes of a joint, in one row: anchors; inverse masses, their sum and the inverse inertias; the effective
+# mass of motor and limit; reference angle and largest motor torque.
+AX, AY, BX, BY, MASS_A, MASS_B, MASSES, INERTIA_A, INERTIA_B, MOTOR_MASS, REFERENCE, MAX_TORQUE = range(12)
+_OF = np.stack(
+    [
+        ANCHOR_A[:, 0], ANCHOR_A[:, 1], ANCHOR_B[:, 0], ANCHOR_B[:, 1],
+        INVERSE_MASS[JOINT_A], INVERSE_MASS[JOINT_B], INVERSE_MASS[JOINT_A] + INVERSE_MASS[JOINT_B],
+        INVERSE_INERTIA[JOINT_A], INVERSE_INERTIA[JOINT_B],
+        1 / (INVERSE_INERTIA[JOINT_A] + INVERSE_INERTIA[JOINT_B]), REFERENCE_ANGLE, MAX_MOTOR_TORQUE,
+    ],
+    axis=1,
+)  # fmt: skip
 
 
-@compiled
-def start_joint(reals, integers, scratch, joint):
+@inlined
+def _effective_mass(joint, rax, ray, rbx, rby):
+    """K as xx, −xy and yy, summed in the original's order, and the inverse of its determinant."""
+    masses, ia, ib = _OF[joint, MASSES], _OF[joint, INERTIA_A], _OF[joint, INERTIA_B]
+    xx = masses + ia * ray * ray + ib * rby * rby
+    minus_xy = ia * rax * ray + ib * rbx * rby
+    yy = masses + ia * rax * rax + ib * rbx * rbx
+    return xx, minus_xy, yy, 1.0 / (xx * yy - minus_xy * minus_xy)
+
+
+@inlined
+def start_joint(lanes, memory, joint):
     """Masses and limit state for this frame, and the warm start with the last frame's forces."""
-    a, b = JOINT_A[joint], JOINT_B[joint]
-    own, mine = at.JOINT + at.JOINT_REALS * joint, JOINT_SCRATCH * joint
-    rax, ray = _arm(reals, a, ANCHOR_A[joint, 0], ANCHOR_A[joint, 1])
-    rbx, rby = _arm(reals, b, ANCHOR_B[joint, 0], ANCHOR_B[joint, 1])
-    ma, mb, ia, ib = INVERSE_MASS[a], INVERSE_MASS[b], INVERSE_INERTIA[a], INVERSE_INERTIA[b]
-    xx, xy, yy = _effective_mass(ma, mb, ia, ib, rax, ray, rbx, rby)
-    determinant = xx * yy - xy * xy
-    if determinant != 0:
-        determinant = 1 / determinant
-    scratch[mine + R_AX], scratch[mine + R_AY] = rax, ray
-    scratch[mine + R_BX], scratch[mine + R_BY] = rbx, rby
-    scratch[mine + PIVOT_XX], scratch[mine + PIVOT_XY] = determinant * yy, -determinant * xy
-    scratch[mine + PIVOT_YX], scratch[mine + PIVOT_YY] = -determinant * xy, determinant * xx
-    scratch[mine + MOTOR_MASS] = 1 / (ia + ib)
-    scratch[mine + LIMIT_IMPULSE] = 0.0
+    width = len(lanes)
+    a, b = width * at.LANE_BODY * JOINT_A[joint], width * at.LANE_BODY * JOINT_B[joint]
+    own = width * (at.LANE_JOINTS + at.LANE_JOINT * joint)
+    ma, mb, ia, ib = _OF[joint, MASS_A], _OF[joint, MASS_B], _OF[joint, INERTIA_A], _OF[joint, INERTIA_B]
+    cosine, sine = load(memory, a + width * at.COSINE, lanes), load(memory, a + width * at.SINE, lanes)
+    rax = cosine * _OF[joint, AX] - sine * _OF[joint, AY]
+    ray = sine * _OF[joint, AX] + cosine * _OF[joint, AY]
+    cosine, sine = load(memory, b + width * at.COSINE, lanes), load(memory, b + width * at.SINE, lanes)
+    rbx = cosine * _OF[joint, BX] - sine * _OF[joint, BY]
+    rby = sine * _OF[joint, BX] + cosine * _OF[joint, BY]
+    xx, minus_xy, yy, inverse = _effective_mass(joint, rax, ray, rbx, rby)
+    store(memory, own + width * at.R_AX, rax)
+    store(memory, own + width * at.R_AY, ray)
+    store(memory, own + width * at.R_BX, rbx)
+    store(memory, own + width * at.R_BY, rby)
+    store(memory, own + width * at.MASS_XX, inverse * yy)
+    store(memory, own + width * at.MASS_XY, inverse * minus_xy)
+    store(memory, own + width * at.MASS_YY, inverse * xx)
+    zero = spread(lanes, 0.0)
+    store(memory, own + width * at.LIMIT_IMPULSE, zero)
+    motor = load(memory, own + width * at.MOTOR_FORCE, lanes)
     if MOTOR_ON[joint] == 0:
-        reals[own + at.MOTOR_FORCE] = 0.0
-    angle = reals[6 * b + at.ANGLE] - reals[6 * a + at.ANGLE] - REFERENCE_ANGLE[joint]
-    lower, upper = reals[own + at.LOWER], reals[own + at.UPPER]
-    state = integers[at.LIMIT_STATE + joint]
-    if abs(upper - lower) < 2 * ANGULAR_SLOP:
-        state = EQUAL
-    elif angle <= lower:
-        if state != AT_LOWER:
-            reals[own + at.LIMIT_FORCE] = 0.0
-        state = AT_LOWER
-    elif angle >= upper:
-        if state != AT_UPPER:
-            reals[own + at.LIMIT_FORCE] = 0.0
-        state = AT_UPPER
-    else:
-        state = INSIDE
-        reals[own + at.LIMIT_FORCE] = 0.0
-    integers[at.LIMIT_STATE + joint] = state
+        motor = zero
+        store(memory, own + width * at.MOTOR_FORCE, zero)
+    angle_a, angle_b = load(memory, a + width * at.ANGLE, lanes), load(memory, b + width * at.ANGLE, lanes)
+    angle = angle_b - angle_a - _OF[joint, REFERENCE]
+    lower, upper = load(memory, own + width * at.LOWER, lanes), load(memory, own + width * at.UPPER, lanes)
+    before = load(memory, own + width * at.STATE, lanes)
+    state = select(angle >= upper, AT_UPPER, spread(lanes, INSIDE))
+    state = select(angle <= lower, AT_LOWER, state)
+    equal = abs(upper - lower) < 2 * ANGULAR_SLOP
+    state = select(equal, EQUAL, state)
+    # A limit that is reached anew starts without force.
+    kept = equal | ((state == before) & (state != INSIDE))
+    limit = select(kept, load(memory, own + width * at.LIMIT_FORCE, lanes), 0.0)
+    store(memory, own + width * at.STATE, state)
+    store(memory, own + width * at.LIMIT_FORCE, limit)
 
-    px, py = reals[own + at.PIVOT_X], reals[own + at.PIVOT_Y]
-    motor, limit = reals[own + at.MOTOR_FORCE], reals[own + at.LIMIT_FORCE]
-    reals[6 * a + at.VX] -= DT * ma * px
-    reals[6 * a + at.VY] -= DT * ma * py
-    reals[6 * a + at.SPIN] -= DT * ia * (rax * py - ray * px + motor + limit)
-    reals[6 * b + at.VX] += DT * mb * px
-    reals[6 * b + at.VY] += DT * mb * py
-    reals[6 * b + at.SPIN] += DT * ib * (rbx * py - rby * px + motor + limit)
+    px, py = load(memory, own + width * at.PIVOT_X, lanes), load(memory, own + width * at.PIVOT_Y, lanes)
+    add(lanes, memory, a + width * at.VX, -(DT * ma * px))
+    add(lanes, memory, a + width * at.VY, -(DT * ma * py))
+    add(lanes, memory, a + width * at.SPIN, -(DT * ia * (rax * py - ray * px + motor + limit)))
+    add(lanes, memory, b + width * at.VX, DT * mb * px)
+    add(lanes, memory, b + width * at.VY, DT * mb * py)
+    add(lanes, memory, b + width * at.SPIN, DT * ib * (rbx * py - rby * px + motor + limit))
 
 
-@compiled
-def solve_joint_velocity(reals, integers, scratch, joint):
+@inlined
+def add(lanes, memory, place, change):
+    """Add `change` to the numbers at a place, lane by lane."""
+    store(memory, place, load(memory, place, lanes) + change)
+
+
+@inlined
+def solve_joint_velocity(lanes, memory, joint):
     """One iteration on the velocities: the pivot, then the motor, then the limit."""
-    a, b = JOINT_A[joint], JOINT_B[joint]
-    own, mine = at.JOINT + at.JOINT_REALS * joint, JOINT_SCRATCH * joint
-    rax, ray = scratch[mine + R_AX], scratch[mine + R_AY]
-    rbx, rby = scratch[mine + R_BX], scratch[mine + R_BY]
-    ma, mb, ia, ib = INVERSE_MASS[a], INVERSE_MASS[b], INVERSE_INERTIA[a], INVERSE_INERTIA[b]
-    vax, vay, wa = reals[6 * a + at.VX], reals[6 * a + at.VY], reals[6 * a + at.SPIN]
-    vbx, vby, wb = reals[6 * b + at.VX], reals[6 * b + at.VY], reals[6 * b + at.SPIN]
+    width = len(lanes)
+    a, b = width * at.LANE_BODY * JOINT_A[joint], width * at.LANE_BODY * JOINT_B[joint]
+    own = width * (at.LANE_JOINTS + at.LANE_JOINT * joint)
+    ma, mb, ia, ib = _OF[joint, MASS_A], _OF[joint, MASS_B], _OF[joint, INERTIA_A], _OF[joint, INERTIA_B]
+    rax, ray = load(memory, own + width * at.R_AX, lanes), load(memory, own + width * at.R_AY, lanes)
+    rbx, rby = load(memory, own + width * at.R_BX, lanes), load(memory, own + width * at.R_BY, lanes)
+    vax, vay = load(memory, a + width * at.VX, lanes), load(memory, a + width * at.VY, lanes)
+    vbx, vby = load(memory, b + width * at.VX, lanes), load(memory, b + width * at.VY, lanes)
+    wa, wb = load(memory, a + width * at.SPIN, lanes), load(memory, b + width * at.SPIN, lanes)
 
-    cx = vbx + -wb * rby - vax - -wa * ray
+    cx = vbx - wb * rby - vax + wa * ray
     cy = vby + wb * rbx - vay - wa * rax
-    force_x = -INVERSE_DT * (scratch[mine + PIVOT_XX] * cx + scratch[mine + PIVOT_XY] * cy)
-    force_y = -INVERSE_DT * (scratch[mine + PIVOT_YX] * cx + scratch[mine + PIVOT_YY] * cy)
-    reals[own + at.PIVOT_X] += force_x
-    reals[own + at.PIVOT_Y] += force_y
+    mass_xy = load(memory, own + width * at.MASS_XY, lanes)
+    force_x = -INVERSE_DT * (load(memory, own + width * at.MASS_XX, lanes) * cx + mass_xy * cy)
+    force_y = -INVERSE_DT * (mass_xy * cx + load(memory, own + width * at.MASS_YY, lanes) * cy)
+    add(lanes, memory, own + width * at.PIVOT_X, force_x)
+    add(lanes, memory, own + width * at.PIVOT_Y, force_y)
     px, py = DT * force_x, DT * force_y
-    vax -= ma * px
-    vay -= ma * py
+    store(memory, a + width * at.VX, vax - ma * px)
+    store(memory, a + width * at.VY, vay - ma * py)
     wa -= ia * (rax * py - ray * px)
-    vbx += mb * px
-    vby += mb * py
+    store(memory, b + width * at.VX, vbx + mb * px)
+    store(memory, b + width * at.VY, vby + mb * py)
     wb += ib * (rbx * py - rby * px)
 
-    state = integers[at.LIMIT_STATE + joint]
-    motor_mass = scratch[mine + MOTOR_MASS]
-    if MOTOR_ON[joint] != 0 and state != EQUAL:
-        speed = wb - wa - reals[own + at.MOTOR_SPEED]
-        before = reals[own + at.MOTOR_FORCE]
-        most = MAX_MOTOR_TORQUE[joint]
-        after = min(max(before + -INVERSE_DT * motor_mass * speed, -most), most)
-        reals[own + at.MOTOR_FORCE] = after
+    state = load(memory, own + width * at.STATE, lanes)
+    motor_mass = -INVERSE_DT * _OF[joint, MOTOR_MASS]
+    if MOTOR_ON[joint] != 0:  # no joint with a motor has equal limits
+        speed = wb - wa - load(memory, own + width * at.MOTOR_SPEED, lanes)
+        before = load(memory, own + width * at.MOTOR_FORCE, lanes)
+        most = _OF[joint, MAX_TORQUE]
+        after = min(max(before + motor_mass * speed, -most), most)
+        store(memory, own + width * at.MOTOR_FORCE, after)
         change = after - before
         wa -= ia * DT * change
         wb += ib * DT * change
-    if state != INSIDE:
-        change = -INVERSE_DT * motor_mass * (wb - wa)
-        before = reals[own + at.LIMIT_FORCE]
-        after = before + change
-        if state == AT_LOWER:
-            after = max(after, 0.0)
-            change = after - before
-        elif state == AT_UPPER:
-            after = min(after, 0.0)
-            change = after - before
-        reals[own + at.LIMIT_FORCE] = after
+    limited = state != INSIDE
+    if any_of(limited):
+        before = load(memory, own + width * at.LIMIT_FORCE, lanes)
+        wanted = motor_mass * (wb - wa)
+        after = before + wanted
+        after = select(state == AT_LOWER, max(after, 0.0), after)
+        after = select(state == AT_UPPER, min(after, 0.0), after)
+        store(memory, own + width * at.LIMIT_FORCE, select(limited, after, before))
+        change = select(state == EQUAL, wanted, select(limited, after - before, 0.0))
         wa -= ia * DT * change
         wb += ib * DT * change
-
-    reals[6 * a + at.VX], reals[6 * a + at.VY], reals[6 * a + at.SPIN] = vax, vay, wa
-    reals[6 * b + at.VX], reals[6 * b + at.VY], reals[6 * b + at.SPIN] = vbx, vby, wb
-
-
-@compiled
-def turn(reals, body):
-    """Renew a body's rotation from its angle."""
-    angle = reals[6 * body + at.ANGLE]
-    reals[at.COS + body] = math.cos(angle)
-    reals[at.SIN + body] = math.sin(angle)
+    store(memory, a + width * at.SPIN, wa)
+    store(memory, b + width * at.SPIN, wb)
 
 
-@compiled
-def solve_joint_position(reals, integers, scratch, joint):
-    """One iteration on the positions; True when the joint's errors are within their slops."""
-    a, b = JOINT_A[joint], JOINT_B[joint]
-    own, mine = at.JOINT + at.JOINT_REALS * joint, JOINT_SCRATCH * joint
-    rax, ray = _arm(reals, a, ANCHOR_A[joint, 0], ANCHOR_A[joint, 1])
-    rbx, rby = _arm(reals, b, ANCHOR_B[joint, 0], ANCHOR_B[joint, 1])
-    ma, mb, ia, ib = INVERSE_MASS[a], INVERSE_MASS[b], INVERSE_INERTIA[a], INVERSE_INERTIA[b]
-    cx = reals[6 * b + at.X] + rbx - (reals[6 * a + at.X] + rax)
-    cy = reals[6 * b + at.Y] + rby - (reals[6 * a + at.Y] + ray)
-    linear_error = math.sqrt(cx * cx + cy * cy)
-    xx, xy, yy = _effective_mass(ma, mb, ia, ib, rax, ray, rbx, rby)
-    determinant = xx * yy - xy * xy
-    if determinant != 0:
-        determinant = 1 / determinant
-    px = determinant * (yy * -cx - xy * -cy)
-    py = determinant * (xx * -cy - xy * -cx)
-    reals[6 * a + at.X] -= ma * px
-    reals[6 * a + at.Y] -= ma * py
-    reals[6 * a + at.ANGLE] -= ia * (rax * py - ray * px)
-    reals[6 * b + at.X] += mb * px
-    reals[6 * b + at.Y] += mb * py
-    reals[6 * b + at.ANGLE] += ib * (rbx * py - rby * px)
+def _largest_square(length: float) -> float:
+    """The largest number whose square root rounds to `length` or less."""
+    square = length * length
+    while math.sqrt(square) > length:
+        square = math.nextafter(square, 0.0)
+    while math.sqrt(math.nextafter(square, 1.0)) <= length:
+        square = math.nextafter(square, 1.0)
+    return square
 
-    angular_error = 0.0
-    state = integers[at.LIMIT_STATE + joint]
-    if state != INSIDE:
-        angle = reals[6 * b + at.ANGLE] - reals[6 * a + at.ANGLE] - REFERENCE_ANGLE[joint]
-        motor_mass = scratch[mine + MOTOR_MASS]
-        before = scratch[mine + LIMIT_IMPULSE]
-        if state == EQUAL:
-            clamped = min(max(angle, -MAX_ANGULAR_CORRECTION), MAX_ANGULAR_CORRECTION)
-            impulse = -motor_mass * clamped
-            angular_error = abs(clamped)
-        elif state == AT_LOWER:
-            beyond = angle - reals[own + at.LOWER]
-            angular_error = max(0.0, -beyond)
-            clamped = min(max(beyond + ANGULAR_SLOP, -MAX_ANGULAR_CORRECTION), 0.0)
-            after = max(before + -motor_mass * clamped, 0.0)
-            scratch[mine + LIMIT_IMPULSE] = after
-            impulse = after - before
-        else:
-            beyond = angle - reals[own + at.UPPER]
-            angular_error = max(0.0, beyond)
-            clamped = min(max(beyond - ANGULAR_SLOP, 0.0), MAX_ANGULAR_CORRECTION)
-            after = min(before + -motor_mass * clamped, 0.0)
-            scratch[mine + LIMIT_IMPULSE] = after
-            impulse = after - before
-        reals[6 * a + at.ANGLE] -= ia * impulse
-        reals[6 * b + at.ANGLE] += ib * impulse
-    turn(reals, a)
-    turn(reals, b)
-    return linear_error <= LINEAR_SLOP and angular_error <= ANGULAR_SLOP
+
+_SQUARED_SLOP = _largest_square(LINEAR_SLOP)
+
+
+@inlined
+def solve_joint_position(lanes, memory, joint):
+    """One iteration on the positions; true where the joint's errors are within their slops."""
+    width = len(lanes)
+    a, b = width * at.LANE_BODY * JOINT_A[joint], width * at.LANE_BODY * JOINT_B[joint]
+    own = width * (at.LANE_JOINTS + at.LANE_JOINT * joint)
+    ma, mb, ia, ib = _OF[joint, MASS_A], _OF[joint, MASS_B], _OF[joint, INERTIA_A], _OF[joint, INERTIA_B]
+    cosine, sine = load(memory, a + width * at.COSINE, lanes), load(memory, a + width * at.SINE, lanes)
+    rax = cosine * _OF[joint, AX] - sine * _OF[joint, AY]
+    ray = sine * _OF[joint, AX] + cosine * _OF[joint, AY]
+    cosine, sine = load(memory, b + width * at.COSINE, lanes), load(memory, b + width * at.SINE, lanes)
+    rbx = cosine * _OF[joint, BX] - sine * _OF[joint, BY]
+    rby = sine * _OF[joint, BX] + cosine * _OF[joint, BY]
+    xa, ya = load(memory, a + width * at.X, lanes), load(memory, a + width * at.Y, lanes)
+    xb, yb = load(memory, b + width * at.X, lanes), load(memory, b + width * at.Y, lanes)
+    cx = xb + rbx - (xa + rax)
+    cy = yb + rby - (ya + ray)
+    fits = cx * cx + cy * cy <= _SQUARED_SLOP
+    xx, minus_xy, yy, inverse = _effective_mass(joint, rax, ray, rbx, rby)
+    px = inverse * (yy * cx + minus_xy * cy)  # what moves a, and b the other way
+    py = inverse * (xx * cy + minus_xy * cx)
+    store(memory, a + width * at.X, xa + ma * px)
+    store(memory, a + width * at.Y, ya + ma * py)
+    store(memory, b + width * at.X, xb - mb * px)
+    store(memory, b + width * at.Y, yb - mb * py)
+    angle_a = load(memory, a + width * at.ANGLE, lanes) + ia * (rax * py - ray * px)
+    angle_b = load(memory, b + width * at.ANGLE, lanes) - ib * (rbx * py - rby * px)
+
+    state = load(memory, own + width * at.STATE, lanes)
+    limited = state != INSIDE
+    if any_of(limited):
+        lower, upper = state == AT_LOWER, state == AT_UPPER
+        bound = select(lower, load(memory, own + width * at.LOWER, lanes), 0.0)
+        bound = select(upper, load(memory, own + width * at.UPPER, lanes), bound)
+        beyond = angle_b - angle_a - _OF[joint, REFERENCE] - bound
+        excess = beyond + select(lower, ANGULAR_SLOP, select(upper, -ANGULAR_SLOP, 0.0))
+        least = select(upper, 0.0, -MAX_ANGULAR_CORRECTION)
+        most = select(lower, 0.0, MAX_ANGULAR_CORRECTION)
+        clamped = min(max(excess, least), most)
+        before = load(memory, own + width * at.LIMIT_IMPULSE, lanes)
+        after = before - _OF[joint, MOTOR_MASS] * clamped
+        after = select(lower, max(after, 0.0), select(upper, min(after, 0.0), after))
+        impulse = select(limited, after - before, 0.0)
+        # With equal limits nothing is summed up.
+        store(memory, own + width * at.LIMIT_IMPULSE, select(lower | upper, after, before))
+        angle_a -= ia * impulse
+        angle_b += ib * impulse
+        error = select(lower, max(-beyond, 0.0), select(upper, max(beyond, 0.0), abs(clamped)))
+        fits = fits & (select(limited, error, 0.0) <= ANGULAR_SLOP)
+    store(memory, a + width * at.ANGLE, angle_a)
+    store(memory, b + width * at.ANGLE, angle_b)
+
+    sine, cosine = sine_and_cosine(joined(angle_a, angle_b))
+    sine_a, sine_b = split(sine)
+    cosine_a, cosine_b = split(cosine)
+    store(memory, a + width * at.COSINE, cosine_a)
+    store(memory, a + width * at.SINE, sine_a)
+    store(memory, b + width * at.COSINE, cosine_b)
+    store(memory, b + width * at.SINE, sine_b)
+    return fits

@@ -1,6 +1,6 @@
 """Where each number of a game stands in its two rows.
 
-A game is one row of float64 (`reals`) and one row of int64 (`integers`), and nothing else: copying the two rows saves
+A game is one row of float64 (`reals`) and one row of int32 (`integers`), and nothing else: copying the two rows saves
 the game. Offsets are plain integers, so that kernels compile them in.
 
 The body table is 19 rows of 6 (x, y, angle, vx, vy, angular velocity): 14 moving bodies, a row that holds the events
@@ -38,14 +38,15 @@ HEAD_TORQUE = CAMERA + 1
 COS = HEAD_TORQUE + 1
 SIN = COS + ROWS
 SLEEP_TIME = SIN + ROWS
-BOX = SLEEP_TIME + ROWS  # a body's box over its last movement: left, top, right, bottom
+BOX = SLEEP_TIME + ROWS  # a body's box over its last movement: left, top, −right, −bottom
 NODE_BOX = BOX + 4 * ROWS
 JOINT = NODE_BOX + 4 * NODES
 PIVOT_X, PIVOT_Y, MOTOR_FORCE, LIMIT_FORCE, LOWER, UPPER, MOTOR_SPEED, JOINT_REALS = range(8)
 CONTACT = JOINT + JOINT_REALS * JOINTS
 # A contact's manifold: normal and point of the reference face, two points, two normal and two tangential impulses.
 PLANE_X, PLANE_Y, FACE_X, FACE_Y, POINT, NORMAL_IMPULSE, TANGENT_IMPULSE, CONTACT_REALS = 0, 1, 2, 3, 4, 8, 10, 12
-REALS = CONTACT + CONTACT_REALS * CONTACTS
+MOVED = CONTACT + CONTACT_REALS * CONTACTS  # how far a body moved when it last left its box in the tree, x and y
+REALS = MOVED + 2 * MOVING
 
 # --- integers ---
 AWAKE = 0
@@ -67,6 +68,25 @@ TOUCHING = BODY_B + CONTACTS
 FACE = TOUCHING + CONTACTS  # 0: the reference face is A's, 1: B's
 POINTS = FACE + CONTACTS
 KEY = POINTS + CONTACTS  # two a contact
-INTEGERS = KEY + 2 * CONTACTS
+LEAVING = KEY + 2 * CONTACTS  # during a frame: the bodies that left their boxes in the tree, as a bit mask
+IN_TREE = LEAVING + 1  # the bodies that exist, as a bit mask
+PAIRED = IN_TREE + 1  # the bodies that a body has contacts with, as a bit mask
+INTEGERS = PAIRED + ROWS
 
 NONE = -1
+
+# --- lanes ---
+# What of a game is laid beside other games while an island is solved, each number `width` times in a row (`island`).
+# A body has its six numbers, then these; the old pose makes way for the box over the movement.
+COSINE, SINE, OLD_X, OLD_Y, OLD_COSINE, OLD_SINE, MOVED_X, MOVED_Y, LANE_BODY = range(6, 15)
+LEFT, TOP, RIGHT, BOTTOM = OLD_X, OLD_Y, OLD_COSINE, OLD_SINE
+# A joint has its seven numbers, then these; R: from a body's centre to the joint; MASS: the inverse of K.
+STATE, R_AX, R_AY, R_BX, R_BY, MASS_XX, MASS_XY, MASS_YY, LIMIT_IMPULSE, LANE_JOINT = range(JOINT_REALS, 17)
+LANE_JOINTS = LANE_BODY * ROWS
+LANE_CONTACTS = LANE_JOINTS + LANE_JOINT * JOINTS
+# What a contact keeps during a frame: two of each number from ARM_AX to EQUALIZED_MASS, one a point; then K of the two
+# normals, and its inverse.
+NORMAL_X, NORMAL_Y, SOLVED, FRICTION, ARM_AX, ARM_AY, ARM_BX, ARM_BY = 0, 1, 2, 3, 4, 6, 8, 10
+NORMAL_MASS, TANGENT_MASS, EQUALIZED_MASS = 12, 14, 16
+K_XX, K_XY, K_YY, INVERSE_XX, INVERSE_XY, INVERSE_YY, LANE_CONTACT = range(18, 25)
+LANE = LANE_CONTACTS + LANE_CONTACT * CONTACTS

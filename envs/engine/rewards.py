@@ -1,6 +1,6 @@
 """What a decision earns (compiled)."""
 
-from .compiled import compiled
+from .compiled import compiled, inlined
 from .features import LINE
 
 SPEED, SHAPED, RACE = 0, 1, 2
@@ -9,7 +9,7 @@ FINISH_BONUS = 10.0
 FALL_PENALTY = 1.0
 
 
-@compiled
+@inlined
 def _penalties(y, next_y, knee):
     """[y' > 0]·y'/5 + |Δy|/4 − [knee < −0.9]·knee/6"""
     penalties = abs(next_y - y) / 4.0
@@ -20,7 +20,7 @@ def _penalties(y, next_y, knee):
     return penalties
 
 
-@compiled
+@inlined
 def decision_reward(kind, shaping, x, y, next_x, next_y, knee, finished, fell):
     """What one decision earned: torso from (x, y) to (next_x, next_y), the more bent knee's angle after it, its end.
 

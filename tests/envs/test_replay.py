@@ -1,12 +1,10 @@
 """Recorded games of the original, played again.
 
 `recorded_games.npz` holds the keys of a dozen games and the original's states at some of their frames, after both
-resets. Where the C library's sine and cosine give other last bits than the original's, equality cannot be asked; the
-games must then still agree to 1e-9 in the first 60 frames.
+resets. Nothing in the engine depends on the platform's libraries, so equality to the bit is asked everywhere.
 """
 
 import hashlib
-import math
 import subprocess
 import sys
 from pathlib import Path
@@ -23,31 +21,18 @@ NAMES = sorted({name.split("/")[0] for name in GAMES.files if "/" in name})
 TRACES = Path(__file__).parents[3] / "shared" / "game" / "traces"
 
 
-def same_sine_and_cosine() -> bool:
-    """Whether this C library agrees with the original's engine on 4,001 arguments."""
-    digest = hashlib.sha256()
-    for x in np.linspace(-20, 20, 4001).tolist():
-        digest.update(np.array([math.sin(x), math.cos(x)]).tobytes())
-    return digest.digest() == GAMES["sine_cosine"].tobytes()
-
-
 @pytest.mark.parametrize("reset", ["a", "b"])
 @pytest.mark.parametrize("name", NAMES)
 def test_recorded_game_is_replayed_to_the_bit(name: str, reset: str) -> None:
     frames = GAMES[f"{name}/frames_{reset}"]
     states, events = GAMES[f"{name}/states_{reset}"], GAMES[f"{name}/events_{reset}"]
     game = replay(GAMES[f"{name}/keys"], reset=reset)
-    if not same_sine_and_cosine():
-        early = frames[frames <= 60]
-        np.testing.assert_allclose(game.states[early, :, :3], states[: len(early), :, :3], rtol=0, atol=1e-9)
-        pytest.skip("this C library's sine and cosine have other last bits; checked to 1e-9 for 60 frames instead")
     assert len(game.states) == frames[-1] + 1
     np.testing.assert_array_equal(game.states[frames], states)
     np.testing.assert_array_equal(game.events[frames, :5], events[:, :5])
 
 
 @pytest.mark.skipif(not TRACES.is_dir(), reason=f"the whole recordings are not beside the project ({TRACES.name})")
-@pytest.mark.skipif(not same_sine_and_cosine(), reason="this C library's sine and cosine have other last bits")
 def test_all_measured_games_are_replayed_to_the_bit() -> None:
     for file in sorted(TRACES.glob("*.npz")):
         trace = np.load(file)

@@ -1,0 +1,101 @@
+"""Games in lanes: whoever a game is played beside, it is the game played alone."""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from qwop.envs.engine import bodies, layout
+from qwop.envs.engine.lanes import WIDTH
+from qwop.envs.qwop_env import QWOPEnv
+from qwop.envs.qwop_vector import QWOPVectorEnv
+
+GAMES = np.load(Path(__file__).parents[1] / "recorded_games.npz")
+
+MOMENTS = {
+    "the beginning": ("run_01_dqn_a", 0),
+    "the first steps": ("run_01_dqn_a", 40),
+    "in full run": ("run_10_dqn_a", 700),
+    "before the hurdle": ("run_13_dqn_a", 932),
+    "in the hurdle": ("run_06_dqn_b", 796),
+    "past the hurdle, which still rolls": ("run_11_acer", 1100),
+    "asleep": ("alternate_01", 981),
+    "standing": ("alternate_01", 970),
+    "a frame before the fall": ("hold_09", 211),
+    "fallen": ("hold_09", 212),
+    "at the end of the track": ("run_01_dqn_a", 1840),
+    "under the block": ("hold_05", 290),
+}
+
+
+@cache
+def moment(name: str) -> dict[str, Any]:
+    """The saved state of a recorded game after some frames."""
+    game, frames = MOMENTS[name]
+    env = QWOPEnv(frames_per_step=2)
+    env.reset()
+    for keys in GAMES[f"{game}/keys"][:frames]:
+        env.advance(int(keys))
+    return env.get_state()
+
+
+def alone(name: str, actions: NDArray[np.int64]) -> list[Any]:
+    """The rows and the observation after each decision, up to the end."""
+    env = QWOPEnv(frames_per_step=2)
+    env.reset()
+    env.set_state(moment(name))
+    seen = []
+    for action in actions:
+        observation, reward, terminated, *_ = env.step(action)
+        saved = env.get_state()
+        seen.append((saved["reals"][0], saved["integers"][0], observation, reward))
+        if terminated:
+            break
+    return seen
+
+
+def touched_by_the_hurdle(state: dict[str, Any]) -> bool:
+    top = 6 * layout.HURDLE_TOP
+    return bool(np.any(state["reals"][0, top : top + 3] != bodies.START[layout.HURDLE_TOP]))
+
+
+def test_the_moments_are_what_they_are_called() -> None:
+    assert touched_by_the_hurdle(moment("past the hurdle, which still rolls"))
+    assert touched_by_the_hurdle(moment("in the hurdle"))
+    assert not touched_by_the_hurdle(moment("before the hurdle"))
+    assert moment("asleep")["integers"][0, layout.AWAKE + layout.TORSO] == 0
+    assert moment("fallen")["reals"][0, layout.ENDED] == 1.0
+    assert moment("a frame before the fall")["reals"][0, layout.ENDED] == 0.0
+
+
+@pytest.mark.parametrize("count", [1, 2, WIDTH - 1, WIDTH, WIDTH + 3])
+@given(seed=st.integers(0, 2**31), names=st.data())
+@settings(max_examples=12, deadline=None)
+def test_games_at_different_moments_are_each_the_game_alone(count: int, seed: int, names: Any) -> None:
+    chosen = names.draw(st.lists(st.sampled_from(sorted(MOMENTS)), min_size=count, max_size=count))
+    actions = np.repeat(np.random.default_rng(seed).integers(0, 11, (8, count)), 3, axis=0)
+    env = QWOPVectorEnv(count, frames_per_step=2, num_threads=1)
+    env.reset(seed=0)
+    state = env.get_state()
+    for name in ("reals", "integers", "counters", "numbers", "observations"):
+        state[name] = np.concatenate([moment(one)[name] for one in chosen])
+    env.set_state(state)
+    expected = [alone(name, column) for name, column in zip(chosen, actions.T, strict=True)]
+    for decision, row in enumerate(actions):
+        observations, rewards, terminated, _, infos = env.step(row)
+        saved = env.get_state()
+        for game, seen in enumerate(expected):
+            if decision >= len(seen):
+                continue  # a new game by now
+            reals, integers, observation, reward = seen[decision]
+            np.testing.assert_array_equal(infos["final_obs"][game], observation)
+            assert rewards[game] == reward
+            assert terminated[game] == (reals[layout.ENDED] != 0.0)
+            if not terminated[game]:
+                np.testing.assert_array_equal(observations[game], observation)
+                np.testing.assert_array_equal(saved["reals"][game], reals)
+                np.testing.assert_array_equal(saved["integers"][game], integers)
