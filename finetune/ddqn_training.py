@@ -90,7 +90,7 @@ class DdqnTrainer(Loop):
         self._learner.set_state(state["learner"])
         self._memory.set_state(state["memory"])
         self._n_step.set_state(state["n_step"])
-        if self._demonstrations:
+        if self._demonstrations and state["demonstrations"] is not None:
             self._demonstrations.set_state(state["demonstrations"])
 
     def _iterate(self) -> None:

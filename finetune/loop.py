@@ -61,7 +61,8 @@ class Loop:
 
     One iteration is `num_envs` sequences of `steps` decisions. A checkpoint is a barrier: nothing is being collected
     while it is taken. So its state is complete, and a run that goes on and one that is resumed do the same, to the bit.
-    A phase in an environment of its own begins with new games there; what was being collected is dropped.
+    A phase in an environment of its own begins with new games there; what was being collected is dropped. The last
+    checkpoint is taken when the schedule is over; a longer schedule goes on from it.
     """
 
     def __init__(
@@ -93,7 +94,7 @@ class Loop:
         self._actor = PolicySnapshot(network)
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="live play")
         self._pending: Future[tuple[Sequences, list[EpisodeEnd]]] | None = None
-        self._place = schedule.index
+        self._place = schedule.place
         self._logged = 0
         self._row: dict[str, Any] = {}
         self.decisions = 0
@@ -104,20 +105,26 @@ class Loop:
         try:
             if not self.decisions:
                 self._prepare()
+            if self._place != self._schedule.place:  # resumed with a longer schedule than the one that was over
+                self._begin_phase()
             while not self._schedule.finished:
                 self._iterate()
-                if self._at_barrier(0):
+                if self._at_barrier(0) or self._schedule.finished:
                     self._checkpoint()
                     if until is not None and self.decisions >= until:
                         return
         finally:
             self._pool.shutdown(wait=True)
-        self._write_row(self._schedule.phases[-1].name)
 
     @property
     def phase_index(self) -> int:
-        """The number of the phase under way; of the last one, once all are over."""
-        return min(self._schedule.index, len(self._schedule.phases) - 1)
+        """The number of the phase under way; of the last one that was played, once all are over."""
+        return self._schedule.place
+
+    @property
+    def finished(self) -> bool:
+        """Whether the schedule is over."""
+        return self._schedule.finished
 
     def get_state(self) -> dict[str, Any]:
         """Everything that the rest of the run depends on."""
@@ -125,15 +132,16 @@ class Loop:
         return {
             "decisions": self.decisions,
             "schedule": self._schedule.get_state(),
+            "phase": self._place,
             "collector": self._collector.get_state(),
             "generator": self._generator.bit_generator.state,
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Go on where `get_state` was called, in a loop made in the same way."""
+        """Go on where `get_state` was called, in a loop made in the same way up to there."""
         self.decisions = self._logged = int(state["decisions"])
         self._schedule.set_state(state["schedule"])
-        self._go_to_environment()
+        self._go_to_environment(int(state["phase"]))
         self._collector.set_state(state["collector"])
         self._generator.bit_generator.state = state["generator"]
 
@@ -170,12 +178,15 @@ class Loop:
         if self._pending is not None and (self._schedule.finished or not self._schedule.phase.live):
             self._drop_pending()
         if not self._schedule.finished:
-            self._go_to_environment()
-            self._phase_begins()
+            self._begin_phase()
         self._phase_over(index, phase)
 
-    def _go_to_environment(self) -> None:
-        before, self._place = self._place, self.phase_index
+    def _begin_phase(self) -> None:
+        self._go_to_environment(self._schedule.place)
+        self._phase_begins()
+
+    def _go_to_environment(self, place: int) -> None:
+        before, self._place = self._place, place
         if self._environments is None or self._environments.same(before, self._place):
             return
         self._drop_pending()

@@ -18,12 +18,13 @@ from ..policies.policy import Policy
 from .algorithms import ALGORITHMS, Algorithm
 from .assembly import Outside, RunSettings
 from .behaviour import BehaviourSettings
-from .checkpoint import checkpoints, load_checkpoint
+from .checkpoint import checkpoints
 from .environments import phase_environments
 from .evaluation import EvaluationSettings
 from .loop import Progress
 from .phase_results import PhaseResults
 from .report import write_report
+from .resuming import require_resumable
 from .runlog import METRICS, RunLog
 from .schedule import Phase, parse_phases
 from .stability import StabilitySettings
@@ -31,9 +32,6 @@ from .starting import find_start
 
 START = "start.safetensors"
 """The policy that a run started from, kept with it."""
-
-MAY_DIFFER = ("resume", "out", "device", "threads", "hydra")
-"""Settings that a resumed run need not share with the one that it goes on with."""
 
 
 def run(config: DictConfig) -> None:
@@ -44,7 +42,7 @@ def run(config: DictConfig) -> None:
     evaluation = settings(EvaluationSettings, config.evaluation, "evaluation")
     torch.set_num_threads(int(config.threads))
     out = Path(str(config.out))
-    state = _require_resumable(config, out) if config.resume else None
+    state = require_resumable(config, out) if config.resume else None
     if state is None:
         _require_new(out)
     start = find_start(
@@ -79,10 +77,11 @@ def run(config: DictConfig) -> None:
         outside = Outside(device, out / "checkpoints", log, phase_over, checkpoint_taken=save, progress=show)
         trainer = algorithm.build(trained, start.demonstrations, run_settings, outside)
         if state is None:
-            open_run_folder(config, out)
             save_policy(out / START, start.policy)
         else:
             trainer.set_state(state)
+        open_run_folder(config, out)
+        over_already = trainer.finished
         log.open(resume_at=state["decisions"] if state else None)
         try:
             trainer.run()
@@ -91,8 +90,7 @@ def run(config: DictConfig) -> None:
             hint = "the same command with resume=true goes on" if taken else "before the first checkpoint"
             bar.console.print(f"stopped after {trainer.decisions:,} decisions; {hint}", highlight=False)
             raise
-        save()
-    why_not = results.film_best()
+    why_not = "nothing was left of the schedule; a phase more goes on" if over_already else results.film_best()
     report = write_report(out, f"qwop-finetune: {out}")
     console.print(f"policy: {out / 'policy.safetensors'}\nreport: {report}", highlight=False, soft_wrap=True)
     film = f"no film: {why_not}" if why_not else f"film of its best game: {out / 'best.mp4'}"
@@ -149,19 +147,6 @@ def _without_name(node: DictConfig) -> DictConfig:
 def _require_new(out: Path) -> None:
     if (out / METRICS).exists():
         raise BadInput(f"{out}: holds a run already; resume=true goes on with it, out=... starts another")
-
-
-def _require_resumable(config: DictConfig, out: Path) -> dict[str, Any]:
-    """The newest checkpoint of the run in `out`, which must have been started with the same settings."""
-    found = checkpoints(out / "checkpoints")
-    if not found:
-        raise BadInput(f"{out}: no checkpoint to resume from; leave resume away to start")
-    before: Any = OmegaConf.to_container(OmegaConf.load(out / "config.yaml"))
-    now: Any = OmegaConf.to_container(config, resolve=True)
-    for name in sorted((before.keys() | now.keys()) - set(MAY_DIFFER)):
-        if before.get(name) != now.get(name):
-            raise BadInput(f"{out}: was started with {name}: {before.get(name)}, not {now.get(name)}")
-    return load_checkpoint(found[-1])
 
 
 def _copy_for_training(policy: Policy, config: DictConfig) -> Policy:

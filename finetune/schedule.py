@@ -134,6 +134,12 @@ class Schedule:
         return self._index
 
     @property
+    def place(self) -> int:
+        """The number of the phase under way; of the last one that was played, once all are over."""
+        played = [number for number, length in enumerate(self.lengths) if length]
+        return played[-1] if self.finished else self._index
+
+    @property
     def finished(self) -> bool:
         return self._index == len(self.phases)
 
@@ -166,12 +172,18 @@ class Schedule:
         return False
 
     def get_state(self) -> dict[str, Any]:
-        return {"index": self._index, "played": self._played, "monitor": self._monitor.get_state()}
+        """Where it is. Empty phases just before that are not counted as over: in a longer schedule they may be more."""
+        index = self._index
+        while not self._played and index and not self.lengths[index - 1]:
+            index -= 1
+        return {"index": index, "played": self._played, "monitor": self._monitor.get_state()}
 
     def set_state(self, state: dict[str, Any]) -> None:
+        """Go on where `get_state` was called, in a schedule with the same phases up to there."""
         self._index = int(state["index"])
         self._played = int(state["played"])
         self._monitor.set_state(state["monitor"])
+        self._skip_empty()
 
     def _skip_empty(self) -> None:
         while not self.finished and not self.lengths[self._index]:

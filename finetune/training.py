@@ -67,7 +67,7 @@ class Trainer(Loop):
         self._owed = float(state["owed"])
         self._learner.set_state(state["learner"])
         self._memory.set_state(state["memory"])
-        if self._demonstrations:
+        if self._demonstrations and state["demonstrations"] is not None:
             self._demonstrations.set_state(state["demonstrations"])
 
     def _prepare(self) -> None:

@@ -173,6 +173,7 @@ def test_a_phase_in_another_environment_begins_with_an_empty_memory_and_its_own_
     assert sizes[len(slow) - 1] > 100
     assert sizes[len(slow)] < 30
 
+    checkpoints(tmp_path / "checkpoints")[-1].unlink()  # of the end
     resumed = Run(tmp_path, phases, spec=QWOP, checkpoint_every=400, resume=True)
     assert resumed.trainer.decisions == 400
     assert resumed.trainer._n_step._gamma == gammas[-1]

@@ -134,6 +134,47 @@ def test_a_resumed_run_with_other_settings_is_refused(finetune, workplace):
     assert "seed: 0, not 1" in refused.stderr
 
 
+def test_a_run_that_is_over_goes_on_with_a_phase_more(finetune, workplace):
+    arguments = (
+        "policy=policy.safetensors", "demonstrations=demos", *SMALL[1:-1], "+schedule=alone", "evaluation.episodes=0",
+        "out=run", "loop.log_every=1000",
+    )  # fmt: skip
+    assert finetune(*arguments, folder=workplace).returncode == 0
+    nothing_left = finetune(*arguments, "resume=true", folder=workplace)
+    assert nothing_left.returncode == 0
+    assert "nothing was left of the schedule" in nothing_left.stdout
+    longer = (*arguments, "resume=true", "+schedule.phases.shown={hours: 10, demonstrations: 1}")
+    done = finetune(*longer, folder=workplace)
+    assert done.returncode == 0, done.stderr
+    run = workplace / "run"
+    assert {path.name for path in (run / "phases").iterdir()} == {"1-alone.safetensors", "2-shown.safetensors"}
+    rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    assert [row["phase"] for row in rows if row["memory/demonstrations"] > 0][-1] == "shown"
+    assert rows[-1]["decisions"] == pytest.approx(rows[-2]["decisions"] + 324, abs=80)
+    # What has begun stays.
+    for change, said in (
+        ("schedule.phases.alone.hours=12", "schedule.phases.alone has begun as {'hours': 65, "),
+        ("schedule.phases.shown.hours=12", "schedule.phases.shown has begun"),
+        ("~schedule.phases.shown", "schedule.phases.shown has begun as {'hours': 10, 'demonstrations': 1}, not none"),
+        ("schedule.scale=0.01", "schedule.scale: 0.001, not 0.01"),
+    ):
+        refused = finetune(*longer, change, folder=workplace)
+        assert refused.returncode == 2
+        assert said in refused.stderr
+        assert len(refused.stderr.splitlines()) == 1
+
+
+def test_a_phase_that_has_not_begun_may_still_change(finetune, workplace):
+    arguments = ("policy=policy.safetensors", "demonstrations=demos", *SMALL, "evaluation.episodes=0", "out=run")
+    half = ("schedule.phases.mixed.hours=0", "schedule.phases.alone_again.hours=0")
+    assert finetune(*arguments, *half, folder=workplace).returncode == 0
+    done = finetune(*arguments, "resume=true", "schedule.phases.alone_again.hours=5", folder=workplace)
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for line in (workplace / "run" / "metrics.jsonl").read_text().splitlines()]
+    assert [row["phase"] for row in rows][-1] == "alone_again"
+    assert "mixed" in {row["phase"] for row in rows}
+
+
 def test_a_new_policy_can_be_trained_in_any_environment(finetune, workplace):
     done = finetune(
         "policy=scratch",

@@ -108,6 +108,61 @@ def test_a_run_that_is_killed_and_resumed_equals_one_that_is_not(tmp_path, overl
     assert rows_of(tmp_path / "whole") == rows_of(tmp_path / "half")
 
 
+def test_a_schedule_that_is_over_can_be_continued_by_a_phase(tmp_path):
+    whole, network, _ = make(tmp_path / "whole", checkpoint_every=400, overlap=False)
+    whole.run()
+    part, _, _ = make(tmp_path / "part", PHASES[:2], checkpoint_every=400, overlap=False)
+    part.run()
+    assert part.finished
+    assert part.phase_index == 1
+    assert [path.name for path in checkpoints(tmp_path / "part" / "checkpoints")][-1] == "decisions-000000000800.pt"
+    longer, other, ends = make(tmp_path / "part", resume=True, checkpoint_every=400, overlap=False)
+    longer.run()
+    assert ends == [2]
+    assert longer.decisions == 1200
+    assert torch.equal(weights(network), weights(other))
+    assert rows_of(tmp_path / "whole") == rows_of(tmp_path / "part")
+
+
+def test_a_run_ends_with_a_checkpoint_wherever_its_end_is(tmp_path):
+    trainer, _, _ = make(tmp_path, checkpoint_every=1_000_000)
+    trainer.run()
+    assert [path.name for path in checkpoints(tmp_path / "checkpoints")] == ["decisions-000000001200.pt"]
+
+
+@pytest.mark.parametrize("overlap", [True, False])
+def test_a_phase_that_is_added_begins_in_its_own_environment(tmp_path, overlap):
+    """QWOP's games are kept in checkpoints, so that the one more at the end changes nothing."""
+    phases = (
+        Phase("wheels", 640 / 36000, environment={"reward": "race", "shaping": 1.5, "time_limit": 2.0}),
+        Phase("nothing", 0.0),
+        Phase("faster", 480 / 54000, environment={"frames_per_step": 2, "shaping": 0.0}),
+    )
+    spec = EnvironmentSpec("QWOP-v1", {"observation": "full"})
+
+    def run(folder, phases, resume=False):
+        algorithm = PpoSettings(hidden=(16,), minibatch=80)
+        network = new_actor(algorithm)(94, 11, torch.Generator().manual_seed(0))
+        loop = LiveSettings(num_envs=8, steps=20, overlap=overlap)
+        state = load_checkpoint(checkpoints(folder / "checkpoints")[-1]) if resume else None
+        log = RunLog(folder)
+        log.open(resume_at=state["decisions"] if state else None)
+        outside = Outside(torch.device("cpu"), folder / "checkpoints", log)
+        settings = RunSettings(phases=phases, algorithm=algorithm, loop=loop)
+        trainer = build_ppo(Policy(network, spec, (94,)), None, settings, outside)
+        if state:
+            trainer.set_state(state)
+        trainer.run()
+        return trainer, network
+
+    _, network = run(tmp_path / "whole", phases)
+    part, _ = run(tmp_path / "part", phases[:2])
+    assert part.phase_index == 0
+    longer, other = run(tmp_path / "part", phases, resume=True)
+    assert longer._learner.settings.gamma == pytest.approx(0.985 ** (10 / 15))
+    assert torch.equal(weights(network), weights(other))
+
+
 def test_qwop_resumes_in_the_environment_of_its_phase(tmp_path):
     phases = (
         Phase("wheels", 640 / 36000, environment={"reward": "race", "shaping": 1.5, "time_limit": 2.0}),

@@ -53,6 +53,15 @@ def test_its_state_is_its_place():
     assert other.get_state() == one.get_state()
 
 
+@pytest.mark.parametrize("more", [(Phase("none", 0.0),), ()])
+def test_a_schedule_that_is_over_goes_on_where_it_is_made_longer(more):
+    short, long = schedule(ALONE, *more, scale=0.01), schedule(ALONE, Phase("none", 0.5), MIXED, scale=0.01)
+    short.advance(324)
+    assert (short.finished, short.place) == (True, 0)
+    long.set_state(short.get_state())
+    assert (long.finished, long.place, long.remaining) == (False, 1, 162 + 162)
+
+
 def test_a_phase_of_no_length_is_skipped():
     assert schedule(Phase("none", hours=0.0), ALONE).phase is ALONE
 
