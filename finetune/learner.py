@@ -13,12 +13,12 @@ from torch import Tensor
 from ..conf.errors import BadInput
 from ..policies.networks import ActorCritic
 from . import acer
+from .precision import in_precision, require_precision
 from .rmsprop_tf import RMSpropTF
 from .sequences import SOURCES, Sequences
 from .values import lstd
 
 TRUST_REGIONS = ("probabilities", "logits")
-PRECISIONS = ("float32", "bfloat16")
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,7 @@ class AcerSettings:
     def __post_init__(self) -> None:
         if self.trust_region not in TRUST_REGIONS:
             raise BadInput(f"algorithm.trust_region={self.trust_region}: expected {' or '.join(TRUST_REGIONS)}")
-        if self.precision not in PRECISIONS:
-            raise BadInput(f"algorithm.precision={self.precision}: expected {' or '.join(PRECISIONS)}")
+        require_precision(self.precision)
 
     def at_rate(self, decisions_per_second: float | None) -> "AcerSettings":
         """The same horizon for an environment of this decision rate; None, an unknown rate, changes nothing."""
@@ -220,17 +219,14 @@ class AcerLearner:
 
     def _outputs(self, network: ActorCritic, observations: Tensor) -> tuple[Tensor, Tensor]:
         """Policy logits and Q values, both [rows, A]; the heads in float32 whatever the precision of the trunk."""
-        if self.settings.precision == "float32":
-            outputs: tuple[Tensor, Tensor] = network(observations)
-            return outputs
-        with torch.autocast(self._device.type, dtype=torch.bfloat16):
-            features = network.trunk(network.scaler(observations))
+        with in_precision(self.settings.precision, self._device):
+            features = network.features(observations)
         return network.policy_head(features.float()), network.q_head(features.float())
 
     def _features(self, observations: NDArray[np.float32]) -> Tensor:
         """What the heads see, and a 1 for their bias: [rows, width + 1]."""
         rows = self._tensor(observations).reshape(-1, self.network.observation_size)
-        features = self.network.trunk(self.network.scaler(rows))
+        features = self.network.features(rows)
         return torch.cat([features, torch.ones_like(features[:, :1])], dim=1)
 
     def _final_values(self, batch: Sequences) -> Tensor:

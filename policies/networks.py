@@ -68,11 +68,16 @@ class ActorCritic(Network):
 
     def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
         """Policy logits and Q values, both [..., actions], of raw (unscaled) observations [..., observation_size]."""
-        features = self.trunk(self.scaler(observations))
+        features = self.features(observations)
         return self.policy_head(features), self.q_head(features)
 
+    def features(self, observations: Tensor) -> Tensor:
+        """What the heads see, [..., width], of raw observations."""
+        features: Tensor = self.trunk(self.scaler(observations))
+        return features
+
     def logits(self, observations: Tensor) -> Tensor:
-        logits: Tensor = self.policy_head(self.trunk(self.scaler(observations)))
+        logits: Tensor = self.policy_head(self.features(observations))
         return logits
 
 
@@ -96,9 +101,13 @@ class Actor(Network):
         self.trunk = _layers((observation_size, *self.hidden), nn.Tanh, generator)
         self.policy_head = _linear((observation_size, *self.hidden)[-1], actions, 0.01, generator)
 
+    def features(self, observations: Tensor) -> Tensor:
+        """What the head sees, [..., width], of raw observations."""
+        features: Tensor = self.trunk(self.scaler(observations).clamp(-SCALED_MOST, SCALED_MOST))
+        return features
+
     def logits(self, observations: Tensor) -> Tensor:
-        scaled = self.scaler(observations).clamp(-SCALED_MOST, SCALED_MOST)
-        logits: Tensor = self.policy_head(self.trunk(scaled))
+        logits: Tensor = self.policy_head(self.features(observations))
         return logits
 
 
@@ -110,9 +119,14 @@ class Values(nn.Module):
         self.trunk = _layers((observation_size, *hidden), nn.Tanh, generator)
         self.head = _linear((observation_size, *hidden)[-1], 1, 1.0, generator)
 
+    def features(self, scaled: Tensor) -> Tensor:
+        """What the head sees, [..., width], of scaled observations."""
+        features: Tensor = self.trunk(scaled.clamp(-SCALED_MOST, SCALED_MOST))
+        return features
+
     def forward(self, scaled: Tensor) -> Tensor:
         """[...], of scaled observations [..., observation_size]."""
-        values: Tensor = self.head(self.trunk(scaled.clamp(-SCALED_MOST, SCALED_MOST)))
+        values: Tensor = self.head(self.features(scaled))
         return values.squeeze(-1)
 
 

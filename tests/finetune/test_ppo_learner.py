@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from qwop.conf.errors import BadInput
 from qwop.finetune.ppo_learner import PpoLearner, PpoSettings
 from qwop.policies.networks import Actor, ActorCritic
 
@@ -119,3 +120,17 @@ def test_the_horizon_in_seconds_stays_when_the_rate_changes():
     assert one.settings.gamma == pytest.approx(0.985 ** (10 / 15))
     one.at_rate(30.0)
     assert one.settings.gamma == pytest.approx(0.985 ** (1 / 3))
+
+
+def test_half_precision_learns_nearly_the_same(make_sequences):
+    one, other = learner(), learner(settings=replace(SMALL, precision="bfloat16"))
+    together = played(make_sequences, one.network)
+    for each in (one, other):
+        each.update(together, np.random.default_rng(0))
+    assert torch.allclose(weights(one.network), weights(other.network), atol=1e-2)
+    assert not torch.equal(weights(one.network), weights(other.network))
+
+
+def test_an_unknown_precision_is_refused():
+    with pytest.raises(BadInput, match="precision"):
+        PpoSettings(precision="float8")
