@@ -90,7 +90,10 @@ def run(config: DictConfig) -> None:
             hint = "the same command with resume=true goes on" if taken else "before the first checkpoint"
             bar.console.print(f"stopped after {trainer.decisions:,} decisions; {hint}", highlight=False)
             raise
-    why_not = "nothing was left of the schedule; a phase more goes on" if over_already else results.film_best()
+    if over_already:
+        why_not: str | None = "nothing was left of the schedule; a phase more goes on"
+    else:
+        why_not = results.film_best() if config.video else "video=false"
     report = write_report(out, f"qwop-finetune: {out}")
     console.print(f"policy: {out / 'policy.safetensors'}\nreport: {report}", highlight=False, soft_wrap=True)
     film = f"no film: {why_not}" if why_not else f"film of its best game: {out / 'best.mp4'}"

@@ -10,7 +10,7 @@ from ..conf.errors import BadInput
 from .checkpoint import checkpoints, load_checkpoint
 from .schedule import parse_phases
 
-MAY_DIFFER = ("resume", "out", "device", "threads", "hydra")
+MAY_DIFFER = ("resume", "out", "device", "threads", "video", "hydra")
 """Settings that a resumed run need not share with the one that it goes on with."""
 
 
