@@ -1,12 +1,15 @@
 """What demonstrations in replay are worth: none, never removed, removed on schedule; and the five μ modes.
 
+    qwop-reestimate dataset=data/kurodo out=data/kurodo-cloned
     python benchmarks/demonstrations_in_replay.py --policy runs/clone/policy.safetensors --demonstrations data/kurodo \\
-        --scale 1 --seeds 5 --out runs/demonstrations_in_replay
+        --reestimated data/kurodo-cloned --scale 0.25 --seeds 5 --out runs/demonstrations_in_replay
 
 Every run is a plain `qwop-finetune` (printed, so that one can be repeated alone) with the phases of `kurodo`; all that
-differs is which phases use demonstrations, and their μ. A run that has its last evaluation already is not repeated, so
-the command can be stopped and started. Ends with a table: after each phase, means over the seeds with the 95 % interval
-of Student's t.
+differs is which phases use demonstrations, and their μ. A run that is over is not repeated, so the command can be
+stopped and started. Ends with a table: after each phase, means over the seeds with the 95 % interval of Student's t.
+
+What a person's probabilities were is not recorded. `recorded` therefore takes the same games from another dataset, in
+which each has those of a clone that never saw it; `cloned` those of the policy that the run starts from, which did.
 """
 
 import argparse
@@ -21,14 +24,14 @@ from pathlib import Path
 T_975 = {2: 12.71, 3: 4.30, 4: 3.18, 5: 2.78, 6: 2.57, 7: 2.45, 8: 2.36, 9: 2.31, 10: 2.26}
 """Student's t for 95 %, by the number of seeds."""
 
-REMOVED = "kurodo (current)"
+RECORDED = "kurodo, recorded"
 
 VARIANTS = {
     "no demonstrations": ["schedule.phases.mixed.demonstrations=0"],
     "never removed": ["+schedule.phases.alone_again.demonstrations=1"],
-    REMOVED: [],
-    "kurodo, recorded": ["behaviour.mode=recorded"],
+    "kurodo, current": [],
     "kurodo, current_at_sampling": ["behaviour.mode=current_at_sampling"],
+    RECORDED: ["behaviour.mode=recorded"],
     "kurodo, smoothed": ["behaviour.mode=smoothed"],
     "kurodo, cloned": ["behaviour.mode=cloned"],
 }
@@ -47,17 +50,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--policy", required=True)
     parser.add_argument("--demonstrations", required=True)
+    parser.add_argument("--reestimated", help="the demonstrations as qwop-reestimate leaves them")
     parser.add_argument("--scale", type=float, default=1.0)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--only", nargs="*", choices=list(VARIANTS), default=list(VARIANTS))
     parser.add_argument("--out", type=Path, default=Path("runs/demonstrations_in_replay"))
     parser.add_argument("more", nargs="*", help="settings of qwop-finetune for all runs")
     asked = parser.parse_args()
-    common = [f"policy={asked.policy}", f"demonstrations={asked.demonstrations}", "+schedule=kurodo"]
-    common += [f"schedule.scale={asked.scale}", *asked.more]
+    if RECORDED in asked.only and not asked.reestimated:
+        parser.error(f"{RECORDED}: a person's games need --reestimated; or name the other variants with --only")
+    common = [f"policy={asked.policy}", "+schedule=kurodo", f"schedule.scale={asked.scale}", "video=false", *asked.more]
     for seed in range(asked.seeds):
         for variant in asked.only:
-            train(folder_of(asked.out, variant, seed), [*common, f"seed={seed}", *VARIANTS[variant]])
+            shown = asked.reestimated if variant == RECORDED else asked.demonstrations
+            settings = [*common, f"demonstrations={shown}", f"seed={seed}", *VARIANTS[variant]]
+            train(folder_of(asked.out, variant, seed), settings)
             table = markdown(asked.out, asked.only, seed + 1)
             (asked.out / "table.md").write_text(table)
     print(table)
