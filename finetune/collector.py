@@ -7,6 +7,7 @@ import numpy as np
 from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
+from ..envs.task import FRAMES_A_SECOND
 from ..policies.policy import choose
 from .behaviour import Probabilities
 from .sequences import LIVE, Finals, Sequences
@@ -15,12 +16,13 @@ from .sequences import LIVE, Finals, Sequences
 @dataclass(frozen=True)
 class EpisodeEnd:
     """A live episode that ended: its return, its decisions and, where the environment tells them, metres, seconds from
-    the first key, and whether the runner finished."""
+    the first key, game frames since the reset, and whether the runner finished."""
 
     total_reward: float
     decisions: int
     metres: float | None
     seconds: float | None
+    frames: int | None
     finished: bool | None
 
 
@@ -134,6 +136,7 @@ class Collector:
             decisions=int(self._lengths[i]),
             metres=float(final["distance"][i]) if "distance" in final else None,
             seconds=float(final["time"][i]) if "time" in final else None,
+            frames=round(final["clock"][i] * FRAMES_A_SECOND) if "clock" in final else None,
             finished=str(final["outcome"][i]) == "finished" if "outcome" in final else None,
         )
         self._returns[i], self._lengths[i] = 0.0, 0

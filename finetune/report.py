@@ -2,6 +2,7 @@
 
 import base64
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from html import escape
 from itertools import groupby
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .charts import Band, line_chart
+from .milestones import milestones
 from .runlog import read_metrics
 from .sequences import SOURCES
 
@@ -47,6 +49,9 @@ def write_report(folder: Path, title: str) -> Path:
     film = folder / "best.mp4"
     if film.exists():
         parts += ["<h2>The best game of the last evaluation</h2>", _video(film)]
+    if way := milestone_rows(rows):
+        parts += ["<h2>The way there</h2>", _table(WAY_COLUMNS, way)]
+        parts.append("<p>The first row of the log of live play, with its exploration, of which it is true.</p>")
     bands = phase_bands(rows)
     parts += ["<h2>Live play</h2>", _charts(rows, bands, LIVE)]
     parts += ["<h2>Memory and demonstrations</h2>", _charts(rows, bands, MEMORY)]
@@ -75,13 +80,26 @@ def phase_bands(rows: list[dict[str, Any]]) -> list[Band]:
     return bands
 
 
+WAY_COLUMNS = ("", "phase", "decisions", "game frames", "computing")
+
+
+def milestone_rows(rows: list[dict[str, Any]]) -> list[tuple[str, ...]]:
+    """The milestones of a log for people, WAY_COLUMNS; – where one was not reached or the log does not tell."""
+    told = []
+    for one in milestones(rows):
+        counts = ("–" if count is None else f"{count / 1e6:.1f} M" for count in (one.decisions, one.frames))
+        hours = "–" if one.seconds is None else f"{one.seconds // 3600:.0f} h {one.seconds % 3600 / 60:02.0f} min"
+        told.append((one.name, one.phase or "–", *counts, hours))
+    return told
+
+
 Chart = tuple[str, dict[str, str], bool]
 """Title, the column of each line by its name, and whether the axis is logarithmic."""
 
 LIVE: tuple[Chart, ...] = (
     ("metres", {"metres": "live/metres"}, False),
     ("share of games finished", {"finished": "live/finish_share"}, False),
-    ("seconds of finished games", {"seconds": "live/seconds_of_finishers"}, False),
+    ("seconds of finished games", {"mean": "live/seconds_of_finishers", "best": "live/best_seconds"}, False),
     ("return of a game", {"return": "live/return"}, False),
 )
 
@@ -137,14 +155,15 @@ def _evaluation_table(files: list[Path]) -> str:
     columns = {
         key: name for key, name in EVALUATION_COLUMNS.items() if any(one.get(key) is not None for _, one in documents)
     }
-    head = "".join(f"<th>{name}</th>" for name in ("phase", "games", *columns.values()))
-    body = "".join(
-        f"<tr><td>{escape(name)}</td><td>{one['episodes']}</td>"
-        + "".join(f"<td>{_figure(one, key)}</td>" for key in columns)
-        + "</tr>"
-        for name, one in documents
-    )
-    return f"<table><tr>{head}</tr>{body}</table><p>In brackets: 95 % bootstrap intervals of the mean.</p>"
+    body = [(name, str(one["episodes"]), *(_figure(one, key) for key in columns)) for name, one in documents]
+    table = _table(("phase", "games", *columns.values()), body)
+    return f"{table}<p>In brackets: 95 % bootstrap intervals of the mean.</p>"
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<table><tr>{head}</tr>{body}</table>"
 
 
 def _figure(document: dict[str, Any], key: str) -> str:

@@ -45,8 +45,9 @@ class Stopwatch:
 class RunLog:
     """Gathers episodes and diagnoses until `write` makes a row of them.
 
-    A row is flat: `decisions`, `phase`, and numbers named `group/what`. The file is the record that the report is drawn
-    from. Nothing is written before `open`.
+    A row is flat: `decisions`, `phase`, and numbers named `group/what`. `time/seconds` (of computing, evaluations
+    included) and `live/frames` (of the game, in games that ended) are counted from the beginning of the run on, resumed
+    or not. The file is the record that the report is drawn from. Nothing is written before `open`.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -55,6 +56,7 @@ class RunLog:
         self._episodes: list[EpisodeEnd] = []
         self._diagnoses: list[Diagnosis] = []
         self._sampled = np.zeros(len(SOURCES))
+        self._seconds, self._frames = 0.0, 0
         self.stopwatch = Stopwatch()
 
     def open(self, resume_at: int | None = None) -> None:
@@ -64,6 +66,8 @@ class RunLog:
         if resume_at is not None and path.exists():
             kept = [row for row in read_metrics(self._folder) if row["decisions"] <= resume_at]
             path.write_text("".join(json.dumps(row) + "\n" for row in kept))
+            if kept:
+                self._seconds, self._frames = kept[-1].get("time/seconds", 0.0), kept[-1].get("live/frames", 0)
         self._board = SummaryWriter(str(self._folder / "tensorboard"), purge_step=resume_at)
         path.touch()
         self.stopwatch.read()
@@ -84,7 +88,11 @@ class RunLog:
     def write(self, decisions: int, played: int, phase: str, more: dict[str, float]) -> dict[str, Any]:
         """Write a row about what has been gathered since the last one, in which `played` decisions were made."""
         seconds, parts = self.stopwatch.read()
-        row: dict[str, Any] = {"decisions": decisions, "phase": phase, **more}
+        self._seconds += seconds
+        self._frames += sum(end.frames or 0 for end in self._episodes)
+        row: dict[str, Any] = {"decisions": decisions, "phase": phase, "time/seconds": self._seconds, **more}
+        if self._frames:
+            row["live/frames"] = self._frames
         row["speed/decisions_per_second"] = played / seconds
         row |= {f"time_share/{part}": spent / seconds for part, spent in parts.items()}
         row |= _live(self._episodes) | _means(self._diagnoses)
@@ -133,6 +141,7 @@ def _live(ends: list[EpisodeEnd]) -> dict[str, float]:
     seconds = [end.seconds for end in ends if end.finished and end.seconds is not None]
     if seconds:
         row["live/seconds_of_finishers"] = float(np.mean(seconds))
+        row["live/best_seconds"] = float(np.min(seconds))
     return row
 
 

@@ -25,6 +25,7 @@ class Counting(gymnasium.Env):
         self.count += 1
         over = self.count == self.length
         info = {"distance": 10.0 * self.episode, "time": 1.5, "outcome": "finished" if over else "running"}
+        info["clock"] = self.count / 10
         return self.seen(), float(action), over and self.ending == "end", over and self.ending == "limit", info
 
     def seen(self):
@@ -80,6 +81,7 @@ def test_episodes_that_end_are_told_with_their_return(collector):
     assert (limited.decisions, ended.decisions) == (3, 4)
     assert ended.total_reward == sequences.rewards[0, :4].sum()
     assert (ended.metres, ended.seconds, ended.finished) == (0.0, 1.5, True)
+    assert (limited.frames, ended.frames) == (9, 12)
     second, later = collector.collect(policy)
     whole = sequences.rewards[0, 4] + second.rewards[0, :3].sum()
     assert next(end for end in later if end.decisions == 4).total_reward == whole

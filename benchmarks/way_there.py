@@ -1,0 +1,73 @@
+"""How soon a run of qwop-finetune got how far: its milestones as a table, and its progress as a picture.
+
+    python benchmarks/way_there.py runs/champion docs/way.svg
+
+Reads `metrics.jsonl`, so it is live play with its exploration; a runner played greedily is faster. Hours are of
+computing, evaluations included, whatever the run was resumed from.
+"""
+
+import argparse
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from qwop.finetune.charts import HEIGHT, WIDTH, Band, line_chart
+from qwop.finetune.milestones import seconds_of
+from qwop.finetune.report import WAY_COLUMNS, milestone_rows
+from qwop.finetune.runlog import read_metrics
+
+STYLE = """
+rect.paper { fill: #fff; } text { font: 11px system-ui, sans-serif; fill: #555; }
+.title { font-weight: 600; font-size: 13px; fill: #222; } .grid { stroke: #ddd; stroke-width: 0.7; }
+polyline { fill: none; stroke-width: 1.6; stroke-linejoin: round; }
+.band { fill: #999; font-size: 10px; } .plain { fill: #f4f6f9; stroke: #fff; }
+"""
+
+CHARTS = (
+    ("seconds of finished games", {"mean": "live/seconds_of_finishers", "best": "live/best_seconds"}),
+    ("share of games finished", {"finished": "live/finish_share"}),
+)
+
+
+def picture(rows: list[dict[str, Any]]) -> str:
+    """An SVG of the charts side by side, over hours of computing, phases shaded and named."""
+    hours = [seconds / 3600 for seconds in seconds_of(rows)]
+    bands, start = [], 0.0
+    for phase, group in groupby(zip(rows, hours, strict=True), key=lambda pair: str(pair[0]["phase"])):
+        end = list(group)[-1][1]
+        bands.append(Band(start, end, phase, False))
+        start = end
+    drawn = []
+    for title, columns in CHARTS:
+        lines = {
+            name: [(hour, float(row[column])) for row, hour in zip(rows, hours, strict=True) if column in row]
+            for name, column in columns.items()
+        }
+        drawn.append(line_chart(title, lines, bands, "hours"))
+    drawn = [chart for chart in drawn if chart]
+    inside = "".join(
+        chart.replace("<svg ", f'<svg x="{number * WIDTH}" width="{WIDTH}" height="{HEIGHT}" ', 1)
+        for number, chart in enumerate(drawn)
+    )
+    width = WIDTH * len(drawn)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {HEIGHT}"><style>{STYLE}</style>'
+        f'<rect class="paper" width="{width}" height="{HEIGHT}"/>{inside}</svg>\n'
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("run", type=Path, help="the folder of a run of qwop-finetune")
+    parser.add_argument("picture", type=Path, nargs="?", help="where to write an .svg; none: the table alone")
+    given = parser.parse_args()
+    rows = read_metrics(given.run)
+    print("| " + " | ".join(WAY_COLUMNS) + " |\n" + "|---" * len(WAY_COLUMNS) + "|")
+    for cells in milestone_rows(rows):
+        print("| " + " | ".join(cells) + " |")
+    if given.picture:
+        given.picture.write_text(picture(rows), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
