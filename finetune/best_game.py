@@ -1,6 +1,5 @@
 """The best game of an evaluation, for people: a film, and keys that play it again."""
 
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
+from ..envs.keys_file import write_keys
 from ..envs.replay import replay
 from ..envs.spec import EnvironmentSpec
 from ..envs.video import game_pictures, write_video
@@ -16,21 +16,16 @@ from ..policies.rollout import Game
 
 
 def save_keys(path: Path, game: Game) -> Path:
-    """The keys of every frame of a game of QWOP, uint8 [n], as `keys` of an .npz: `replay(np.load(path)["keys"])`."""
+    """The keys of every frame of a game of QWOP, as text: `replay(read_keys(path))`, or `qwop-evaluate keys=…`."""
     assert game.keys is not None
-    beside = path.with_name(f".{os.getpid()}.{path.name}")
-    np.savez_compressed(beside, keys=np.concatenate(game.keys))
-    beside.replace(path)
-    return path
+    title = f"QWOP: {game.info['score']:.1f} m in {game.info['time']:.2f} s, {game.outcome}"
+    return write_keys(path, np.concatenate(game.keys), title)
 
 
 def film(path: Path, game: Game, spec: EnvironmentSpec, progress: Callable[[int, int], None]) -> str | None:
     """Write a film of the game; why not, where its environment cannot show itself. `progress` hears (done, of)."""
     if game.keys is not None:
-        keys = np.concatenate(game.keys)
-        played = replay(keys)
-        total = len(played.states)
-        write_video(path, _counted(game_pictures(played.states, played.events, keys), total, progress))
+        film_keys(path, np.concatenate(game.keys), progress)
         return None
     try:
         env = spec.make(render_mode="rgb_array")
@@ -46,6 +41,13 @@ def film(path: Path, game: Game, spec: EnvironmentSpec, progress: Callable[[int,
     finally:
         env.close()  # type: ignore[no-untyped-call]
     return None
+
+
+def film_keys(path: Path, keys: NDArray[np.uint8], progress: Callable[[int, int], None]) -> None:
+    """Write a film of the game of QWOP that these keys, uint8 [n], give."""
+    played = replay(keys)
+    pictures = game_pictures(played.states, played.events, keys)
+    write_video(path, _counted(pictures, len(played.states), progress))
 
 
 def _played_again(env: gymnasium.Env[Any, Any], game: Game) -> Iterator[NDArray[np.uint8]]:

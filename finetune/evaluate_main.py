@@ -1,4 +1,4 @@
-"""`qwop-evaluate`: plays a policy's games and reports."""
+"""`qwop-evaluate`: plays a policy's games, or those of a file of keys, and reports."""
 
 import json
 import os
@@ -15,13 +15,16 @@ from rich.table import Table
 from ..conf.command import command, open_run_folder, settings
 from ..conf.errors import BadInput
 from ..conf.progress import progress_bar
+from ..envs.keys_file import read_keys
 from ..envs.original.page import PageSettings
 from ..envs.spec import EnvironmentSpec
+from ..policies.champion import keys_path
 from ..policies.files import load_policy
 from ..policies.rollout import Game
 from .agreement import Agreement, agreement_json, compare
-from .best_game import film, save_keys
+from .best_game import film, film_keys, save_keys
 from .evaluation import Evaluation, EvaluationSettings, evaluate
+from .keys_game import in_original, in_simulator
 
 SIMULATOR, ORIGINAL = WORLDS = ("simulator", "original")
 
@@ -31,6 +34,7 @@ class Command:
     """The settings of conf/evaluate.yaml."""
 
     policy: str | None = None
+    keys: str | None = None
     out: str | None = None
     episodes: int = 100
     seed: int = 0
@@ -46,10 +50,14 @@ class Command:
 def run(config: DictConfig) -> None:
     """Play, print a table, and write evaluation.json, the best game's keys and its film into `out`."""
     chosen = _checked(settings(Command, config, "evaluate"))
+    page = settings(PageSettings, config.original, "original")
+    if chosen.keys is not None:
+        _run_keys(chosen.keys, chosen, page, config)
+        return
     assert chosen.policy is not None
     torch.set_num_threads(1)  # for a network this small, threads wait for each other longer than they compute
     policy = load_policy(chosen.policy)
-    spec = _environment(policy.environment, chosen, settings(PageSettings, config.original, "original"))
+    spec = _environment(policy.environment, chosen, page)
     in_original = chosen.world == ORIGINAL
     num_envs = 1 if in_original else chosen.num_envs  # one browser
     agreements: list[Agreement] = []
@@ -63,9 +71,10 @@ def run(config: DictConfig) -> None:
     with progress_bar("games", console) as bar:
         task = bar.add_task("playing", total=asked.episodes)
         evaluation = evaluate(policy, asked, spec, lambda done: bar.update(task, completed=done), heard)
-    out = open_run_folder(config, Path(chosen.out or _default_folder(chosen.policy)))
+    out = open_run_folder(config, Path(chosen.out or _default_folder(chosen.policy, "evaluation")))
     more = {"simulator": agreement_json(agreements)} if in_original else {}
-    write_report(out / "evaluation.json", evaluation, chosen.policy, chosen.world, more)
+    document = {"policy": chosen.policy, "world": chosen.world, **evaluation.to_json(), **more}
+    write_report(out / "evaluation.json", document)
     shown = table(evaluation, chosen.policy)
     if in_original:
         same = sum(game.agrees for game in agreements)
@@ -75,15 +84,9 @@ def run(config: DictConfig) -> None:
     _write_best(out, evaluation, console, chosen.video)
 
 
-def write_report(path: Path, evaluation: Evaluation, policy: str, world: str, more: dict[str, Any]) -> None:
-    """evaluation.json, whole or not at all; `more` are entries of one world alone."""
-    document = {
-        "policy": policy,
-        "world": world,
-        **evaluation.to_json(),
-        **more,
-        "software": f"qwop {version('qwop')}",
-    }
+def write_report(path: Path, document: dict[str, Any]) -> None:
+    """evaluation.json, whole or not at all."""
+    document = {**document, "software": f"qwop {version('qwop')}"}
     beside = path.with_name(f".{os.getpid()}.{path.name}")
     beside.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n")
     beside.replace(path)
@@ -117,7 +120,9 @@ def _told(figures: dict[str, Any], name: str, unit: str) -> str:
 
 
 def _checked(chosen: Command) -> Command:
-    if not chosen.policy:
+    if chosen.policy and chosen.keys:
+        raise BadInput(f"policy={chosen.policy} and keys={chosen.keys}: expected one of them")
+    if not chosen.policy and not chosen.keys:
         raise BadInput("policy is not set: name a policy file, such as policy=runs/finetune/policy.safetensors")
     for name, least in (("episodes", 1), ("seed", 0), ("max_idle_frames", 0), ("num_envs", 1)):
         if getattr(chosen, name) < least:
@@ -140,17 +145,51 @@ def _environment(own: EnvironmentSpec, chosen: Command, page: PageSettings) -> E
     return EnvironmentSpec("QWOPOriginal-v1", {**task, **page.given()})
 
 
-def _default_folder(policy: str) -> Path:
-    """Beside the policy, named after it."""
-    path = Path(policy)
-    return path.with_name(f"{path.stem}-evaluation")
+def _default_folder(name: str, kind: str) -> Path:
+    """Beside the policy or the keys, named after them; the champion's is here."""
+    path = Path(name)
+    return path.with_name(f"{path.stem}-{kind}")
+
+
+def _run_keys(name: str, chosen: Command, page: PageSettings, config: DictConfig) -> None:
+    """Play a file of keys, print how it went, and write evaluation.json and its film into `out`."""
+    keys = read_keys(keys_path(name))
+    console = Console()
+    game = here = in_simulator(keys)
+    document: dict[str, Any] = {"keys": name, "world": chosen.world}
+    shown = Table(title=name, title_justify="left", show_header=False)
+    if chosen.world == ORIGINAL:
+        page.require_possible("original.")
+        with console.status("the original's page"):
+            game = in_original(keys, page)
+        document["simulator"] = {**here.to_json(), "same": game.same_as(here)}
+    for what, said in (
+        ("outcome", game.outcome), ("time", f"{game.seconds:.2f} s"), ("score", f"{game.metres:.1f} m"),
+        ("frames", f"{game.frames} of {len(keys)}"),
+    ):  # fmt: skip
+        shown.add_row(what, said)
+    if chosen.world == ORIGINAL:
+        shown.add_row("same in the simulator", "yes, to the last bit" if game.same_as(here) else "no")
+    out = open_run_folder(config, Path(chosen.out or _default_folder(name, "replay")))
+    write_report(out / "evaluation.json", {**document, **game.to_json()})
+    console.print(shown)
+    console.print(f"report: {out / 'evaluation.json'}", highlight=False, soft_wrap=True)
+    if chosen.video:
+        with progress_bar("pictures", console) as bar:
+            task = bar.add_task("film", total=None)
+            film_keys(out / "best.mp4", keys, lambda done, of: bar.update(task, completed=done, total=of))
+        console.print(f"film: {out / 'best.mp4'}", highlight=False, soft_wrap=True)
 
 
 def _write_best(out: Path, evaluation: Evaluation, console: Console, video: bool) -> None:
     best = evaluation.best
     if best.keys is not None:
-        keys = save_keys(out / "best_keys.npz", best)
-        console.print(f"keys of the best game, number {best.index}: {keys}", highlight=False, soft_wrap=True)
+        keys = save_keys(out / "best_keys.txt", best)
+        console.print(
+            f"keys of the best game, number {best.index}: {keys} (qwop-evaluate keys=… plays it again)",
+            highlight=False,
+            soft_wrap=True,
+        )
     if not video:
         return
     with progress_bar("pictures", console) as bar:

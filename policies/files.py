@@ -13,6 +13,7 @@ from safetensors.torch import save
 
 from ..conf.errors import BadInput
 from ..envs.spec import EnvironmentSpec
+from .champion import policy_path
 from .networks import ARCHITECTURES
 from .policy import Policy
 
@@ -51,8 +52,8 @@ def save_policy(path: str | os.PathLike[str], policy: Policy) -> Path:
 
 
 def load_policy(path: str | os.PathLike[str]) -> Policy:
-    """The policy of a file that `save_policy` wrote; BadInput for anything else."""
-    path = Path(path)
+    """The policy of a file that `save_policy` wrote, or the `champion`; BadInput for anything else."""
+    path = policy_path(path)
     if not path.is_file():
         found = "a folder" if path.is_dir() else "no such file"
         raise BadInput(f"{path}: {found}; expected a policy file (.safetensors); {MAKE_ONE}")

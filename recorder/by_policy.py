@@ -10,6 +10,7 @@ from ..conf.errors import BadInput
 from ..datasets.behaviour import RECORDED
 from ..datasets.schema import DatasetInfo, Episode
 from ..envs.spec import EnvironmentSpec
+from ..policies.champion import policy_path
 from ..policies.files import load_policy
 from ..policies.policy import Policy
 from ..policies.rollout import Game, play
@@ -18,9 +19,9 @@ from .source import Source, recorded_sources
 
 @dataclass(frozen=True)
 class PolicySettings:
-    """policy: its file. player: what to call it. episodes: how many games. greedy: always the most probable action.
-    seed: decides the games. num_envs: games played at a time. max_idle_frames: of QWOP, without a key at the start.
-    environment: settings of it that are others than the policy's, such as the reward that is recorded.
+    """policy: its file, or `champion`. player: what to call it. episodes: how many games. greedy: always the most
+    probable action. seed: decides the games. num_envs: games played at a time. max_idle_frames: of QWOP, without a key
+    at the start. environment: settings of it that are others than the policy's, such as the reward that is recorded.
     """
 
     policy: str = ""
@@ -72,7 +73,7 @@ def open_policy(
 
 def _origin(settings: PolicySettings, where: str) -> str:
     """What all games of one policy file, seed and way of playing have in `Episode.source`, before their number."""
-    path = Path(settings.policy)
+    path = policy_path(settings.policy)
     digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
     way = "greedy" if settings.greedy else "sampled"
     idle = f" after up to {settings.max_idle_frames} idle frames" if settings.max_idle_frames else ""

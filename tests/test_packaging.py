@@ -46,3 +46,9 @@ def test_configuration_is_installed(file: str) -> None:
 def test_embedded_demonstrations_are_installed() -> None:
     names = {path.name for path in importlib.resources.files("qwop.datasets").joinpath("embedded_games").iterdir()}
     assert {path.name for path in (ROOT / "datasets" / "embedded_games").iterdir()} <= names
+
+
+def test_the_champion_is_installed() -> None:
+    for name in ("champion.safetensors", "champion_keys.txt"):
+        assert name in SETUP["package-data"]["qwop.policies"]
+        assert importlib.resources.files("qwop.policies").joinpath(name).is_file()

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from qwop.envs import EnvironmentSpec, replay
+from qwop.envs.keys_file import read_keys, write_keys
 from qwop.finetune.evaluate_main import main
 from qwop.policies.files import save_policy
 from qwop.policies.networks import ActorCritic
@@ -50,7 +51,7 @@ def test_writes_a_report_the_best_games_keys_and_its_film(
     assert report["world"] == "simulator"
 
     best = report["games"][report["best_game"]]
-    keys = np.load(out / "best_keys.npz")["keys"]
+    keys = read_keys(out / "best_keys.txt")
     game = replay(keys)
     assert len(game.states) == len(keys) + 1
     assert game.events[-1, 0] == pytest.approx(best["metres"])
@@ -58,7 +59,7 @@ def test_writes_a_report_the_best_games_keys_and_its_film(
     assert "episodes: 6" in (out / "config.yaml").read_text()
     assert sorted(path.name for path in out.iterdir()) == [
         "best.mp4",
-        "best_keys.npz",
+        "best_keys.txt",
         "config.yaml",
         "evaluation.json",
     ]
@@ -69,7 +70,7 @@ def test_the_report_lies_beside_the_policy_unless_told_otherwise(
 ) -> None:
     assert command(monkeypatch, f"policy={policy_file}", "episodes=2", "video=false") == 0
     out = policy_file.with_name("runner-evaluation")
-    assert sorted(path.name for path in out.iterdir()) == ["best_keys.npz", "config.yaml", "evaluation.json"]
+    assert sorted(path.name for path in out.iterdir()) == ["best_keys.txt", "config.yaml", "evaluation.json"]
 
 
 def test_another_decision_rate_can_be_tried(policy_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,11 +90,41 @@ def test_cartpole_is_told_in_returns(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert report["best_return"] >= report["mean_return"] > 0
 
 
+def test_keys_are_played_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keys = np.random.default_rng(0).integers(0, 16, 30).repeat(9).astype(np.uint8)
+    game = replay(keys)
+    file = write_keys(tmp_path / "mine.txt", keys, "a game")
+    assert command(monkeypatch, f"keys={file}") == 0
+    out = tmp_path / "mine-replay"
+    assert sorted(path.name for path in out.iterdir()) == ["best.mp4", "config.yaml", "evaluation.json"]
+    report = json.loads((out / "evaluation.json").read_text())
+    assert report["outcome"] == "fell"
+    assert report["frames"] == len(game.states) - 1 < len(keys)
+    assert report["metres"] == game.events[-1, 0]
+    assert f"{report['frames']} of {len(keys)}" in capsys.readouterr().out
+
+
+def test_the_champion_is_there_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert command(monkeypatch, "policy=champion", "episodes=2", "video=false") == 0
+    evaluation = json.loads((tmp_path / "champion-evaluation" / "evaluation.json").read_text())
+    assert evaluation["policy"] == "champion"
+    assert command(monkeypatch, "keys=champion", "video=false") == 0
+    replayed = json.loads((tmp_path / "champion-replay" / "evaluation.json").read_text())
+    assert replayed["outcome"] == "finished"
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (["policy=missing.safetensors"], "missing.safetensors"),
         ([], "policy is not set"),
+        (["keys=missing.txt"], "missing.txt"),
+        (["keys=missing.txt", "world=original"], "missing.txt"),
+        (["keys=champion", "world=original"], "original.url and original.folder: neither given"),
+        (["keys=champion", "policy=champion"], "policy=champion and keys=champion"),
         (["policy={file}", "episodes=0"], "episodes=0"),
         (["policy={file}", "episodes=many"], "episodes"),
         (["policy={file}", "world=moon"], "world=moon"),

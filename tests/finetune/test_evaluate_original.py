@@ -5,10 +5,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from qwop.envs import EnvironmentSpec, replay
+from qwop.envs.keys_file import read_keys, write_keys
 from qwop.finetune.evaluate_main import main
 from qwop.policies.files import save_policy
 from qwop.policies.networks import ActorCritic
@@ -46,7 +46,7 @@ def test_what_the_page_plays_is_reported_and_compared(
     # The toy is another game, and so it is said.
     assert report["simulator"]["agreeing"] == 0
     assert "0 of 3, by their keys" in capsys.readouterr().out
-    keys = np.load(tmp_path / "out" / "best_keys.npz")["keys"]
+    keys = read_keys(tmp_path / "out" / "best_keys.txt")
     best = report["simulator"]["games"][report["best_game"]]
     assert best["frames"] == len(keys)
     assert best["simulator_frames"] == len(replay(keys).states) - 1
@@ -61,6 +61,26 @@ def test_in_the_original_a_policys_games_are_those_of_the_simulator(
     here = evaluated(monkeypatch, tmp_path / "b", *both)
     assert there["games"] == here["games"]
     assert there["simulator"]["agreeing"] == 5
+
+
+def test_keys_are_played_in_the_page_and_compared(
+    fake: Path, chromium: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write_keys(tmp_path / "mine.txt", [1, 1, 5, 0, 2], "a game")
+    report = evaluated(monkeypatch, tmp_path / "out", f"keys={file}", "world=original", f"original.folder={fake}")
+    assert report["frames"] == 5
+    assert report["simulator"]["same"] is False  # the toy is another game
+    assert "same in the simulator" in capsys.readouterr().out
+
+
+def test_the_champions_best_game_finishes_in_the_original(
+    original: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ["keys=champion", "world=original", f"original.folder={original}"]
+    report = evaluated(monkeypatch, tmp_path / "out", *arguments)
+    assert report["outcome"] == "finished"
+    assert report["simulator"]["same"] is True
+    assert report["seconds"] == report["simulator"]["seconds"]
 
 
 @pytest.mark.parametrize(
