@@ -24,7 +24,7 @@ from .evaluation import EvaluationSettings
 from .loop import Progress
 from .phase_results import PhaseResults
 from .report import write_report
-from .resuming import require_resumable
+from .resuming import MAY_DIFFER, require_resumable
 from .runlog import METRICS, RunLog
 from .schedule import Phase, parse_phases
 from .stability import StabilitySettings
@@ -153,10 +153,11 @@ def _require_new(out: Path) -> None:
 
 
 def _copy_for_training(policy: Policy, config: DictConfig) -> Policy:
-    """The policy with a network of its own, and how it is being made written into it."""
+    """The policy with a network of its own, and how it is being made written into it (not where, and by what)."""
+    given: Any = OmegaConf.to_container(config, resolve=True)
     made: dict[str, Any] = {
         "command": "qwop-finetune",
-        "settings": OmegaConf.to_container(config, resolve=True),
+        "settings": {name: value for name, value in given.items() if name not in MAY_DIFFER},
         "from": dict(policy.training),
     }
     return replace(policy, network=copy.deepcopy(policy.network), training=made)

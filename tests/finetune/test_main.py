@@ -68,6 +68,8 @@ def test_a_run_leaves_policy_log_evaluations_checkpoints_and_a_report(finetune, 
     trained = load_policy(run / "policy.safetensors")
     assert trained.environment == CARTPOLE
     assert trained.training["command"] == "qwop-finetune"
+    assert trained.training["settings"]["seed"] == 0
+    assert "out" not in trained.training["settings"]  # the same run elsewhere gives the same file
     assert len(list((run / "checkpoints").iterdir())) == 2
     assert {path.name for path in (run / "phases").iterdir()} == {
         f"{name}.{kind}" for name in ("1-alone", "2-mixed", "3-alone_again") for kind in ("safetensors", "json")

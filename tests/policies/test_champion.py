@@ -1,5 +1,6 @@
 """The runner that ships with the package, and what its name stands for."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -32,8 +33,7 @@ def test_the_keys_of_its_best_game_finish_it() -> None:
 def test_it_is_small_and_names_no_folder_of_the_machine_that_made_it() -> None:
     assert policy_path(CHAMPION).stat().st_size < 1_000_000
     assert keys_path(CHAMPION).stat().st_size < 20_000
-    settings = load_policy(CHAMPION).training["settings"]
-    assert not Path(settings["out"]).is_absolute()
+    assert '"/' not in json.dumps(dict(load_policy(CHAMPION).training))
 
 
 def test_a_folder_of_its_name_is_not_meant_and_a_file_is_asked_about(
