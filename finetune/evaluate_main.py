@@ -71,7 +71,7 @@ def run(config: DictConfig) -> None:
     with progress_bar("games", console) as bar:
         task = bar.add_task("playing", total=asked.episodes)
         evaluation = evaluate(policy, asked, spec, lambda done: bar.update(task, completed=done), heard)
-    out = open_run_folder(config, Path(chosen.out or _default_folder(chosen.policy, "evaluation")))
+    out = open_run_folder(config, Path(chosen.out or _default_folder(chosen.policy, "evaluation", chosen.world)))
     more = {"simulator": agreement_json(agreements)} if in_original else {}
     document = {"policy": chosen.policy, "world": chosen.world, **evaluation.to_json(), **more}
     write_report(out / "evaluation.json", document)
@@ -145,10 +145,10 @@ def _environment(own: EnvironmentSpec, chosen: Command, page: PageSettings) -> E
     return EnvironmentSpec("QWOPOriginal-v1", {**task, **page.given()})
 
 
-def _default_folder(name: str, kind: str) -> Path:
+def _default_folder(name: str, kind: str, world: str) -> Path:
     """Beside the policy or the keys, named after them; the champion's is here."""
     path = Path(name)
-    return path.with_name(f"{path.stem}-{kind}")
+    return path.with_name(f"{path.stem}-{kind}" + ("-original" if world == ORIGINAL else ""))
 
 
 def _run_keys(name: str, chosen: Command, page: PageSettings, config: DictConfig) -> None:
@@ -170,7 +170,7 @@ def _run_keys(name: str, chosen: Command, page: PageSettings, config: DictConfig
         shown.add_row(what, said)
     if chosen.world == ORIGINAL:
         shown.add_row("same in the simulator", "yes, to the last bit" if game.same_as(here) else "no")
-    out = open_run_folder(config, Path(chosen.out or _default_folder(name, "replay")))
+    out = open_run_folder(config, Path(chosen.out or _default_folder(name, "replay", chosen.world)))
     write_report(out / "evaluation.json", {**document, **game.to_json()})
     console.print(shown)
     console.print(f"report: {out / 'evaluation.json'}", highlight=False, soft_wrap=True)

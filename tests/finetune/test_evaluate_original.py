@@ -24,7 +24,8 @@ def policy_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def evaluated(monkeypatch: pytest.MonkeyPatch, out: Path, *arguments: str) -> dict[str, Any]:
-    monkeypatch.setattr(sys, "argv", ["qwop-evaluate", *arguments, f"out={out}", "video=false", "greedy=false"])
+    where = [] if any(one.startswith("out=") for one in arguments) else [f"out={out}"]
+    monkeypatch.setattr(sys, "argv", ["qwop-evaluate", *arguments, *where, "video=false", "greedy=false"])
     main()
     report: dict[str, Any] = json.loads((out / "evaluation.json").read_text())
     return report
@@ -67,7 +68,8 @@ def test_keys_are_played_in_the_page_and_compared(
     fake: Path, chromium: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = write_keys(tmp_path / "mine.txt", [1, 1, 5, 0, 2], "a game")
-    report = evaluated(monkeypatch, tmp_path / "out", f"keys={file}", "world=original", f"original.folder={fake}")
+    arguments = [f"keys={file}", "world=original", f"original.folder={fake}", "out=null"]
+    report = evaluated(monkeypatch, tmp_path / "mine-replay-original", *arguments)
     assert report["frames"] == 5
     assert report["simulator"]["same"] is False  # the toy is another game
     assert "same in the simulator" in capsys.readouterr().out
