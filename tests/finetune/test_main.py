@@ -178,6 +178,21 @@ def test_a_phase_that_has_not_begun_may_still_change(finetune, workplace):
     assert "mixed" in {row["phase"] for row in rows}
 
 
+@pytest.mark.parametrize(
+    ("algorithm", "games", "more"), [("acer-small", 8, ["loop.value_decisions=160"]), ("ppo-small", 16, [])]
+)
+def test_the_small_algorithms_are_the_others_with_fewer_games_at_once(finetune, workplace, algorithm, games, more):
+    done = finetune(
+        "policy=scratch", "environment=CartPole-v1", f"algorithm={algorithm}", "+schedule=alone",
+        "schedule.scale=0.0001", "evaluation.episodes=0", "out=run", *more, folder=workplace,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    used = load_policy(workplace / "run" / "policy.safetensors").training["settings"]
+    assert used["algorithm"]["name"] == algorithm.removesuffix("-small")
+    assert (used["algorithm"]["gamma"], used["loop"]["num_envs"]) == (0.995, games)
+    assert used["loop"]["overlap"] is (algorithm == "acer-small")  # what they do not say is as in the other
+
+
 def test_a_new_policy_can_be_trained_in_any_environment(finetune, workplace):
     done = finetune(
         "policy=scratch",

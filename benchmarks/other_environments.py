@@ -1,0 +1,104 @@
+"""Other environments from demonstrations: record, pretrain, fine-tune, evaluate, for CartPole-v1 and LunarLander-v3.
+
+    python benchmarks/other_environments.py --seeds 5 --out runs/other_environments
+
+Needs Gymnasium's Box2D (`pip install 'gymnasium[box2d]'`). The demonstrator is a player that has been trained from
+nothing, and not to the end. Then, for every seed: twenty games of it, drawn from its probabilities; their clone; the
+clone continued along `kurodo` with these games in replay; a hundred greedy games of clone and runner. All commands are
+printed. A step whose folder is there is not repeated, so this can be stopped and started. Ends with a table.
+"""
+
+import argparse
+import json
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Task:
+    """wanted: the mean return that counts as solved. training: of the demonstrator, as a share of 65 hours."""
+
+    environment: str
+    wanted: float
+    training: float
+
+
+TASKS = (Task("CartPole-v1", 475.0, 0.004), Task("LunarLander-v3", 200.0, 0.06))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--scale", type=float, default=0.1, help="of the schedule")
+    parser.add_argument("--out", type=Path, default=Path("runs/other_environments"))
+    asked = parser.parse_args()
+    lines = ["| | goal | demonstrator | its clones | fine-tuned | |", "|---|---|---|---|---|---|"]
+    for task in TASKS:
+        folder = asked.out / task.environment
+        train_demonstrator(task, folder)
+        for seed in range(asked.seeds):
+            learn(folder, seed, asked.scale)
+        lines.append(row(task, folder, range(asked.seeds)))
+    (asked.out / "table.md").write_text("\n".join(lines) + "\n")
+    print((asked.out / "table.md").read_text())
+
+
+def train_demonstrator(task: Task, folder: Path) -> None:
+    settings = f"policy=scratch environment={task.environment} algorithm=ppo-small +schedule=alone"
+    step("qwop-finetune", folder / "demonstrator", *settings.split(), f"schedule.scale={task.training}", "video=false")
+    policy = folder / "demonstrator" / "policy.safetensors"
+    step("qwop-evaluate", folder / "demonstrator-evaluation", f"policy={policy}", "video=false")
+
+
+def learn(folder: Path, seed: int, scale: float) -> None:
+    """The four commands, of one seed."""
+    demonstrator = folder / "demonstrator" / "policy.safetensors"
+    games, clone, tuned = (folder / f"{name}-{seed}" for name in ("games", "clone", "fine-tuned"))
+    twenty = ("source.player=demonstrator", "source.episodes=20", f"source.seed={seed}")
+    step("qwop-record", games, "source=policy", f"source.policy={demonstrator}", *twenty, into="dataset")
+    step("qwop-pretrain", clone, f"dataset={games}", f"seed={seed}", "games=0")
+    start = (f"policy={clone / 'policy.safetensors'}", f"demonstrations={games}")
+    schedule = ("algorithm=acer-small", "+schedule=kurodo", f"schedule.scale={scale}", f"seed={seed}")
+    step("qwop-finetune", tuned, *start, *schedule, "evaluation.episodes=0", "video=false")
+    for one in (clone, tuned):
+        policy = one / "policy.safetensors"
+        step("qwop-evaluate", folder / f"{one.name}-evaluation", f"policy={policy}", "video=false")
+
+
+def step(command: str, folder: Path, *settings: str, into: str = "out") -> None:
+    """Run a command that makes this folder, unless it is there; it has the name of an unfinished one until then."""
+    if folder.exists():
+        return
+    unfinished = folder.with_name(f"{folder.name}.unfinished")
+    if unfinished.exists():
+        shutil.rmtree(unfinished)
+    print(shlex.join([command, *settings, f"{into}={folder}"]), flush=True)
+    start = time.perf_counter()
+    subprocess.run([command, *settings, f"{into}={unfinished}"], check=True, stdout=sys.stderr)
+    (unfinished / "seconds.txt").write_text(f"{time.perf_counter() - start:.1f}\n")
+    unfinished.rename(folder)
+
+
+def row(task: Task, folder: Path, seeds: Sequence[int]) -> str:
+    """Mean returns of a hundred games, of every seed."""
+    demonstrator = mean_return(folder / "demonstrator-evaluation")
+    clones, tuned = (
+        [mean_return(folder / f"{name}-{seed}-evaluation") for seed in seeds] for name in ("clone", "fine-tuned")
+    )
+    solved = sum(one >= task.wanted for one in tuned)
+    told = [", ".join(f"{one:.0f}" for one in group) for group in ([demonstrator], clones, tuned)]
+    return f"| {task.environment} | {task.wanted:.0f} | {' | '.join(told)} | {solved} of {len(tuned)} |"
+
+
+def mean_return(folder: Path) -> float:
+    return float(json.loads((folder / "evaluation.json").read_text())["mean_return"])
+
+
+if __name__ == "__main__":
+    main()
