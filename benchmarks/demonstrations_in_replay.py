@@ -6,7 +6,8 @@
 
 Every run is a plain `qwop-finetune` (printed, so that one can be repeated alone) with the phases of `kurodo`; all that
 differs is which phases use demonstrations, and their μ. A run that is over is not repeated, so the command can be
-stopped and started. Ends with a table: after each phase, means over the seeds with the 95 % interval of Student's t.
+stopped and started. Ends with a table: games of 100 that finish before and after the last phase, and how fast; means
+over the seeds with the 95 % interval of Student's t.
 
 What a person's probabilities were is not recorded. `recorded` therefore takes the same games from another dataset, in
 which each has those of a clone that never saw it; `cloned` those of the policy that the run starts from, which did.
@@ -20,6 +21,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 T_975 = {2: 12.71, 3: 4.30, 4: 3.18, 5: 2.78, 6: 2.57, 7: 2.45, 8: 2.36, 9: 2.31, 10: 2.26}
 """Student's t for 95 %, by the number of seeds."""
@@ -36,14 +38,9 @@ VARIANTS = {
     "kurodo, cloned": ["behaviour.mode=cloned"],
 }
 
-PHASES = ("1-alone", "2-mixed", "3-alone_again")
+ALONE, MIXED, END = "1-alone", "2-mixed", "3-alone_again"
 
-FIGURES = {
-    "finishes": "finished of 100",
-    "median_seconds": "median s",
-    "best_seconds": "best s",
-    "mean_metres": "metres",
-}
+FIGURES = {"median_seconds": "median s", "best_seconds": "best s", "mean_metres": "metres"}
 
 
 def main() -> None:
@@ -92,16 +89,30 @@ def folder_of(out: Path, variant: str, seed: int) -> Path:
 
 def markdown(out: Path, variants: list[str], seeds: int) -> str:
     """The table of all runs that have been done."""
-    lines = ["| variant | seeds | after | " + " | ".join(FIGURES.values()) + " |", "|" + "---|" * (3 + len(FIGURES))]
+    lines = [
+        "| | finished before the last phase | finished | " + " | ".join(FIGURES.values()) + " |",
+        "|---|---|---|---|---|---|",
+    ]
     for variant in variants:
-        for phase in PHASES:
-            files = [folder_of(out, variant, seed) / "phases" / f"{phase}.json" for seed in range(seeds)]
-            found = [json.loads(path.read_text()) for path in files if path.exists()]
-            if found:
-                figures = [interval([one[key] for one in found if one[key] is not None]) for key in FIGURES]
-                lines.append(f"| {variant} | {len(found)} | {phase} | " + " | ".join(figures) + " |")
+        runs = [folder_of(out, variant, seed) / "phases" for seed in range(seeds)]
+        before, after = evaluations(runs, MIXED), evaluations(runs, END)
+        if after:
+            figures = [interval([one[key] for one in after if one[key] is not None]) for key in FIGURES]
+            lines.append(f"| {variant} | {every(before)} | {every(after)} | " + " | ".join(figures) + " |")
+    start = evaluations([folder_of(out, variants[0], seed) / "phases" for seed in range(seeds)], ALONE)
     seconds = [float(path.read_text()) for path in sorted(out.glob("*/seconds.txt"))]
-    return "\n".join(lines) + f"\n\nWall time of a run: median {statistics.median(seconds):.0f} s.\n"
+    lines += ["", f"After the first phase, which is the same for all: finished {every(start)} of 100."]
+    return "\n".join([*lines, f"Wall time of a run: median {statistics.median(seconds):.0f} s."]) + "\n"
+
+
+def evaluations(runs: list[Path], phase: str) -> list[dict[str, Any]]:
+    return [json.loads(path.read_text()) for run in runs if (path := run / f"{phase}.json").exists()]
+
+
+def every(found: list[dict[str, Any]]) -> str:
+    """Games that finished: the interval, and every seed."""
+    finishes = [one["finishes"] for one in found]
+    return f"{interval(finishes)} ({', '.join(map(str, finishes))})"
 
 
 def interval(values: list[float]) -> str:
