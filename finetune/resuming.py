@@ -26,8 +26,7 @@ def require_resumable(config: DictConfig, out: Path) -> dict[str, Any]:
     before: Any = OmegaConf.to_container(OmegaConf.load(out / "config.yaml"))
     now: Any = OmegaConf.to_container(config, resolve=True)
     for name in sorted((before.keys() | now.keys()) - {*MAY_DIFFER, "schedule"}):
-        if before.get(name) != now.get(name):
-            raise BadInput(f"{out}: was started with {name}: {before.get(name)}, not {now.get(name)}")
+        _require_same(before.get(name), now.get(name), name, out)
     state = load_checkpoint(found[-1])
     # Checkpoints of earlier versions do not tell.
     state.setdefault("phase", min(state["schedule"]["index"], len(before["schedule"]["phases"]) - 1))
@@ -35,10 +34,16 @@ def require_resumable(config: DictConfig, out: Path) -> dict[str, Any]:
     return state
 
 
+def _require_same(before: Any, now: Any, name: str, out: Path) -> None:
+    if isinstance(before, dict) and isinstance(now, dict):
+        for key in sorted(before.keys() | now.keys()):
+            _require_same(before.get(key), now.get(key), f"{name}.{key}", out)
+    elif before != now:
+        raise BadInput(f"{out}: was started with {name}: {before}, not {now}")
+
+
 def _require_same_past(before: dict[str, Any], now: dict[str, Any], begun: int, out: Path) -> None:
-    scales = before.get("scale", 1.0), now.get("scale", 1.0)
-    if scales[0] != scales[1]:
-        raise BadInput(f"{out}: was started with schedule.scale: {scales[0]}, not {scales[1]}")
+    _require_same(before.get("scale", 1.0), now.get("scale", 1.0), "schedule.scale", out)
     pairs = zip_longest(parse_phases(before["phases"])[:begun], parse_phases(now["phases"])[:begun])
     for number, (was, given) in enumerate(pairs):
         if was != given:
