@@ -13,6 +13,7 @@ from torch.utils.tensorboard import SummaryWriter
 
 from .collector import EpisodeEnd
 from .learner import Diagnosis
+from .milestones import seconds_of
 from .sequences import SOURCES
 
 METRICS = "metrics.jsonl"
@@ -67,7 +68,7 @@ class RunLog:
             kept = [row for row in read_metrics(self._folder) if row["decisions"] <= resume_at]
             path.write_text("".join(json.dumps(row) + "\n" for row in kept))
             if kept:
-                self._seconds, self._frames = kept[-1].get("time/seconds", 0.0), kept[-1].get("live/frames", 0)
+                self._seconds, self._frames = seconds_of(kept)[-1], kept[-1].get("live/frames", 0)
         self._board = SummaryWriter(str(self._folder / "tensorboard"), purge_step=resume_at)
         path.touch()
         self.stopwatch.read()
