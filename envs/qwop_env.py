@@ -63,6 +63,8 @@ class QWOPEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
       1; their first observation is the start position. Rewards and infos never lag.
     - `max_idle_frames` (0): a game begins with so many frames without a key, drawn uniformly from 0 to this.
     - `time_limit` (120.0): seconds of the game clock.
+    - `delay` (0.0): the probability, for each decision on its own, that its keys come a frame late: its first frame has
+      the keys of the decision before (none before the first). Drawn from the seed, in a stream of its own.
 
     Ends: `terminated` when the game ends (the runner fell or the jump landed), `truncated` at the time limit.
 
@@ -74,6 +76,7 @@ class QWOPEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     | time | s | from the first key down to now; 0 before |
     | frames | frames | played in this step (at a reset: the idle ones) |
     | idle_frames | frames | without a key at the start of this game |
+    | late | | whether this decision's keys came a frame late |
     | outcome | | running, finished (landed with a score of at least 100), fell, stopped (time limit) |
 
     Version history: v1, first.
@@ -90,10 +93,11 @@ class QWOPEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         time_limit: float = 120.0,
         observation: str = "features",
         shaping: float = 0.0,
+        delay: float = 0.0,
         render_mode: str | None = None,
     ) -> None:
         self.task = QWOPTask(
-            frames_per_step, reward, observation_lag, max_idle_frames, time_limit, observation, shaping
+            frames_per_step, reward, observation_lag, max_idle_frames, time_limit, observation, shaping, delay
         )
         self.render_mode = render_mode
         self.observation_space = self.task.observation_space
@@ -103,6 +107,8 @@ class QWOPEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         self._counters, self._numbers, self._orders = games.counters[0], games.numbers[0], games.orders[0]
         self._observation: NDArray[np.float32] = games.observations[0]
         self._keys = 0
+        self._late = False
+        self._delays = np.random.default_rng()
         self._drawing: Drawing | None = None
 
     def reset(
@@ -111,17 +117,21 @@ class QWOPEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         super().reset(seed=seed)
         most = self.task.max_idle_frames
         idle = self.np_random.integers(0, most, endpoint=True) if most else 0
+        if seed is not None:
+            (self._delays,) = self.np_random.spawn(1)
         self._games.reset(np.ones(1, dtype=np.bool_), np.array([idle], dtype=np.int64))
-        self._keys = 0
+        self._keys, self._late = 0, False
         return self._observation.copy(), self._info()
 
     def step(self, action: Any) -> Step:
         if not 0 <= action < len(ACTION_KEYS):
             raise ValueError(f"action {action!r}, expected 0 ... {len(ACTION_KEYS) - 1}")
+        self._late = self.task.delay > 0 and self._delays.random() < self.task.delay
         return self._play(int(ACTION_KEYS[action]), self.task.frames_per_step)
 
     def advance(self, keys: int) -> Step:
         """Play one frame with any keys down (Q = 1, W = 2, O = 4, P = 8); returns what `step` does."""
+        self._late = False
         return self._play(keys, 1)
 
     @property
@@ -136,13 +146,19 @@ class QWOPEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
 
     def get_state(self) -> dict[str, Any]:
         """Everything, for `set_state`: the game goes on as if it had never stopped, idle frames to come included."""
-        return {**self._games.saved(), "keys": self._keys, "generator": self.np_random.bit_generator.state}
+        return {
+            **self._games.saved(),
+            "keys": self._keys,
+            "generator": self.np_random.bit_generator.state,
+            "delays": self._delays.bit_generator.state,
+        }
 
     def set_state(self, state: dict[str, Any]) -> NDArray[np.float32]:
         """Put back what `get_state` gave (in any environment of the same settings); returns the observation there."""
         self._games.restore(state)
         self._keys = state["keys"]
         self.np_random.bit_generator.state = state["generator"]
+        self._delays.bit_generator.state = state["delays"]
         return self._observation.copy()
 
     def render(self) -> NDArray[np.uint8] | None:  # type: ignore[override]
@@ -155,8 +171,8 @@ class QWOPEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         return self._drawing.picture(self.state, metres=info["score"], seconds=info["time"], keys=self._keys)
 
     def _play(self, keys: int, frames: int) -> Step:
-        self._keys = keys
-        self._orders[batch.KEYS_DOWN] = keys
+        self._orders[batch.FIRST_KEYS_DOWN] = self._keys if self._late else keys
+        self._orders[batch.KEYS_DOWN] = self._keys = keys
         self._orders[batch.FRAMES_TO_PLAY] = frames
         self._games.play(0, 1, False, *self._games.workspace)
         info = self._info()
@@ -175,5 +191,6 @@ class QWOPEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             "time": time,
             "frames": counters[batch.PLAYED],
             "idle_frames": counters[batch.IDLE_BEFORE],
+            "late": self._late,
             "outcome": OUTCOMES[counters[batch.OUTCOME]],
         }

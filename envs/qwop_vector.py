@@ -46,6 +46,7 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.i
         time_limit: float = 120.0,
         observation: str = "features",
         shaping: float = 0.0,
+        delay: float = 0.0,
         render_mode: str | None = None,
         num_threads: int | None = None,
     ) -> None:
@@ -54,7 +55,7 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.i
         if num_threads is not None and num_threads < 1:
             raise BadInput(f"num_threads={num_threads}: expected at least 1")
         self.task = QWOPTask(
-            frames_per_step, reward, observation_lag, max_idle_frames, time_limit, observation, shaping
+            frames_per_step, reward, observation_lag, max_idle_frames, time_limit, observation, shaping, delay
         )
         self.num_envs = num_envs
         self.render_mode = render_mode
@@ -63,11 +64,15 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.i
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._games = Games(self.task, num_envs)
+        self._first_keys = self._games.orders[:, batch.FIRST_KEYS_DOWN]
         self._keys = self._games.orders[:, batch.KEYS_DOWN]
         self._next_idle = self._games.orders[:, batch.NEXT_IDLE]
         self._all = np.ones(num_envs, dtype=np.bool_)
-        # The idle frames of every row's next game are drawn ahead, so that the kernel can begin it.
-        self._generators = [np_random()[0] for _ in range(num_envs)] if max_idle_frames else []
+        # The idle frames of every row's next game are drawn ahead, so that the kernel can begin it; delays are drawn in
+        # a stream of their own, which therefore is where that of a single game is.
+        self._generators = [np_random()[0] for _ in range(num_envs)] if max_idle_frames or delay else []
+        self._delays = [generator.spawn(1)[0] for generator in self._generators] if delay else []
+        self._late = np.zeros(num_envs, dtype=np.bool_)
         self._draw_next_idle(self._all)
         threads = num_threads or min(_cores(), num_envs // ROWS_WORTH_A_THREAD)
         # Games that share lanes stay in one thread.
@@ -88,23 +93,31 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.i
             seeded = np.array([one is not None for one in seeds]) & mask
             for row in np.flatnonzero(seeded):
                 self._generators[row] = np_random(seeds[row])[0]
+                if self._delays:
+                    (self._delays[row],) = self._generators[row].spawn(1)
             self._draw_next_idle(seeded)
         self._games.reset(mask, self._next_idle)
         self._draw_next_idle(mask)
         self._keys[mask] = 0
+        self._late[mask] = False
         return self._games.observations.copy(), _masked(self._infos(), mask)
 
     def step(self, actions: Any) -> Step:
         chosen = np.asarray(actions)
         if chosen.shape != (self.num_envs,) or chosen.min() < 0 or chosen.max() >= len(ACTION_KEYS):
             raise ValueError(f"actions {chosen!r}, expected [{self.num_envs}] of 0 ... {len(ACTION_KEYS) - 1}")
-        self._keys[:] = ACTION_KEYS[chosen]
+        keys = ACTION_KEYS[chosen]
+        if self._delays:
+            self._late = np.array([delays.random() for delays in self._delays]) < self.task.delay
+        self._first_keys[:] = np.where(self._late, self._keys, keys)
+        self._keys[:] = keys
         self._step_all()
         games = self._games
         terminations = games.counters[:, batch.TERMINATED] != 0
         truncations = games.counters[:, batch.TRUNCATED] != 0
         done = terminations | truncations
         self._draw_next_idle(done)
+        self._keys[done] = 0
         base = self._infos()
         infos = _masked(base, self._all)
         final = np.where(done[:, None], games.final_observations, games.observations)
@@ -119,6 +132,7 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.i
             "keys": self._keys.copy(),
             "next_idle": self._next_idle.copy(),
             "generators": generators,
+            "delays": [delays.bit_generator.state for delays in self._delays],
         }
 
     def set_state(self, state: dict[str, Any]) -> NDArray[np.float32]:
@@ -128,6 +142,9 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.i
         self._next_idle[:] = state["next_idle"]
         for generator, saved in zip(self._generators, state["generators"], strict=True):
             generator.bit_generator.state = saved
+        if self._delays:
+            for delays, saved in zip(self._delays, state["delays"], strict=True):
+                delays.bit_generator.state = saved
         return self._games.observations.copy()
 
     @property
@@ -163,7 +180,7 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.i
             other.result()
 
     def _draw_next_idle(self, mask: NDArray[np.bool_]) -> None:
-        if self._generators:
+        if self.task.max_idle_frames:
             for row in np.flatnonzero(mask):
                 self._next_idle[row] = self._generators[row].integers(0, self.task.max_idle_frames, endpoint=True)
 
@@ -176,6 +193,7 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.i
             "time": numbers[:, batch.TIME].copy(),
             "frames": counters[:, batch.PLAYED].copy(),
             "idle_frames": counters[:, batch.IDLE_BEFORE].copy(),
+            "late": self._late.copy(),
             "outcome": OUTCOMES[counters[:, batch.OUTCOME]],
         }
 

@@ -41,6 +41,7 @@ class QWOPTask:
     time_limit: float = 120.0
     observation: str = "features"
     shaping: float = 0.0
+    delay: float = 0.0
 
     def __post_init__(self) -> None:
         def refuse(name: str, expected: str) -> None:
@@ -60,6 +61,8 @@ class QWOPTask:
             refuse("observation", "one of " + ", ".join(OBSERVATIONS))
         if not self.shaping >= 0 or (self.shaping and self.reward != "race"):
             refuse("shaping", "a weight, at least 0, of reward=race alone")
+        if not isinstance(self.delay, int | float) or not 0 <= self.delay <= 1:
+            refuse("delay", "a probability, from 0 to 1")
 
     @property
     def observation_space(self) -> gymnasium.spaces.Box:

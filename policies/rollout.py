@@ -23,9 +23,9 @@ class Game:
 
     observations float32 [T + 1, *shape]; actions int16 [T]; probabilities float32 [T, A], what the actions were drawn
     with (one-hot if greedy); rewards float32 [T]; times float64 [T + 1], seconds of the game clock (or of decisions,
-    where an environment has no clock); keys: for every decision the keys of each frame that it lasted, the idle frames
-    of the start in the first (None where an environment tells no frames); info: of the last step; seed: what the
-    environment was reset with; index: its number among the games played.
+    where an environment has no clock); keys: for every decision the keys of each frame that it lasted, as they were
+    really down, the idle frames of the start in the first (None where an environment tells no frames); info: of the
+    last step; seed: what the environment was reset with; index: its number among the games played.
     """
 
     observations: NDArray[np.float32]
@@ -109,6 +109,7 @@ class _Step:
     rewards: NDArray[np.float64]
     clocks: NDArray[np.float64] | None
     frames: NDArray[np.int64] | None
+    late: NDArray[np.bool_] | None
 
 
 @dataclass(frozen=True)
@@ -155,7 +156,7 @@ class _Games:
         before = self.observations
         after, rewards, terminated, truncated, infos = self.vector.step(actions)
         self.observations = np.array(after, dtype=np.float32)
-        clocks, frames = infos.get("clock"), infos.get("frames")
+        clocks, frames, late = infos.get("clock"), infos.get("frames"), infos.get("late")
         self.steps.append(
             _Step(
                 before,
@@ -164,6 +165,7 @@ class _Games:
                 np.array(rewards),
                 None if clocks is None else np.array(clocks),
                 None if frames is None else np.array(frames),
+                None if late is None else np.array(late),
             )
         )
         games = []
@@ -220,7 +222,12 @@ class _Games:
             probabilities=np.array([step.probabilities[slot] for step in steps], dtype=np.float32),
             rewards=np.array([step.rewards[slot] for step in steps], dtype=np.float32),
             times=np.array([start.clock, *clocks], dtype=np.float64),
-            keys=_keys(actions, [0 if step.frames is None else int(step.frames[slot]) for step in steps], start),
+            keys=_keys(
+                actions,
+                [0 if step.frames is None else int(step.frames[slot]) for step in steps],
+                [step.late is not None and bool(step.late[slot]) for step in steps],
+                start.idle_frames,
+            ),
             terminated=terminated,
             truncated=truncated,
             outcome=str(info.get("outcome", "terminated" if terminated else "truncated")),
@@ -230,12 +237,14 @@ class _Games:
         )
 
 
-def _keys(actions: NDArray[np.int16], frames: list[int], start: _Start) -> tuple[NDArray[np.uint8], ...] | None:
+def _keys(
+    actions: NDArray[np.int16], frames: list[int], late: list[bool], idle: int
+) -> tuple[NDArray[np.uint8], ...] | None:
     """The keys of every frame of each decision; None in an environment that has no frames."""
     if not any(frames):
         return None
-    played = [
-        np.full(count, ACTION_KEYS[action], dtype=np.uint8) for action, count in zip(actions, frames, strict=True)
-    ]
-    idle = np.zeros(start.idle_frames, dtype=np.uint8)
-    return (np.concatenate([idle, played[0]]), *played[1:])
+    chosen = ACTION_KEYS[actions].astype(np.uint8)
+    played = [np.full(count, keys, dtype=np.uint8) for count, keys in zip(frames, chosen, strict=True)]
+    for decision in np.flatnonzero(late):
+        played[decision][:1] = chosen[decision - 1] if decision else 0
+    return (np.concatenate([np.zeros(idle, dtype=np.uint8), played[0]]), *played[1:])

@@ -8,14 +8,14 @@ from . import layout as at
 from .compiled import compiled, inlined, internal, merged
 from .features import joint_angle, observe_game, observe_start
 from .game import advance
-from .island import CHOSEN, CHOSEN_COUNT, KEYS, PLAYED_NOW, PLAYING, PLAYING_COUNT, PRESSED, TO_PLAY
+from .island import CHOSEN, CHOSEN_COUNT, FIRST_KEYS, KEYS, PLAYED_NOW, PLAYING, PLAYING_COUNT, PRESSED, TO_PLAY
 from .lanes import ALL_LANES, WIDTH
 from .rewards import decision_reward
 
-# Columns of `orders` (int64): what to do with a game (leave it, begin a new one, play a decision), the keys down during
-# the decision and its frames, and the idle frames at the beginning of the row's next game.
-DO, KEYS_DOWN, FRAMES_TO_PLAY, NEXT_IDLE = range(4)
-ORDERS = 4
+# Columns of `orders` (int64): what to do with a game (leave it, begin a new one, play a decision), the keys down in the
+# decision's first frame and in the others, its frames, and the idle frames at the beginning of the row's next game.
+DO, FIRST_KEYS_DOWN, KEYS_DOWN, FRAMES_TO_PLAY, NEXT_IDLE = range(5)
+ORDERS = 5
 NOTHING, BEGIN, DECIDE = range(3)
 
 # Columns of `numbers` (float64): what the last decision came to, and the torso before it.
@@ -83,7 +83,8 @@ def play_games(
 def _begin_decisions(reals, numbers, orders, work):
     for place in range(work[0, CHOSEN_COUNT]):
         game = work[place, CHOSEN]
-        work[place, KEYS], work[place, TO_PLAY] = orders[game, KEYS_DOWN], orders[game, FRAMES_TO_PLAY]
+        work[place, FIRST_KEYS], work[place, KEYS] = orders[game, FIRST_KEYS_DOWN], orders[game, KEYS_DOWN]
+        work[place, TO_PLAY] = orders[game, FRAMES_TO_PLAY]
         numbers[game, FROM_X], numbers[game, FROM_Y] = reals[game, _TORSO_X], reals[game, _TORSO_Y]
 
 
@@ -125,7 +126,8 @@ def _begin_games(
         _copy(fresh_integers, integers[game])
         counters[game, FRAMES] = 1  # the frame that a reset plays
         counters[game, FIRST_KEY] = 0
-        work[place, KEYS], work[place, TO_PLAY] = 0, orders[game, NEXT_IDLE]
+        work[place, FIRST_KEYS], work[place, KEYS] = 0, 0
+        work[place, TO_PLAY] = orders[game, NEXT_IDLE]
         if task[TASK_LAG] == 1:
             observe_start(task[TASK_OBSERVATION], observations[game])
 
@@ -147,19 +149,21 @@ def _end_idling(reals, counters, numbers, orders, work):
 
 @merged
 def _play(reals, integers, counters, observations, task, memory, work):
-    """Play `work[i, TO_PLAY]` frames of each game `work[i, CHOSEN]` with `work[i, KEYS]` down, less if it ends.
+    """Play `work[i, TO_PLAY]` frames of each game `work[i, CHOSEN]`, less if it ends.
 
-    How many were played is in `work[i, PLAYED_NOW]`; observes as it goes.
+    `work[i, FIRST_KEYS]` are down in the first of them, `work[i, KEYS]` in the others. How many were played is in
+    `work[i, PLAYED_NOW]`; observes as it goes.
     """
     for place in range(work[0, CHOSEN_COUNT]):
         work[place, PLAYED_NOW] = 0
     while True:
         playing = 0
         for place in range(work[0, CHOSEN_COUNT]):
-            game, keys = work[place, CHOSEN], work[place, KEYS]
+            game = work[place, CHOSEN]
             if work[place, PLAYED_NOW] < work[place, TO_PLAY] and reals[game, at.ENDED] == 0.0:
                 if task[TASK_LAG] == 1:
                     observe_game(task[TASK_OBSERVATION], reals[game], observations[game])
+                keys = work[place, FIRST_KEYS if work[place, PLAYED_NOW] == 0 else KEYS]
                 work[place, PLAYED_NOW] += 1
                 counters[game, FRAMES] += 1
                 if keys != 0 and counters[game, FIRST_KEY] == 0:

@@ -32,11 +32,11 @@ ANGULAR_SLEEP_TOLERANCE = 0.03490658503988659
 TIME_TO_SLEEP = 0.5
 
 # `work`, whole numbers: what there is to do, a game in a row; counts are in the first row. For `batch`, the games of a
-# decision, their keys, and frames to play and played; for `game`, those that play a frame, and their keys; for the
-# solver, the game in each lane, how many contacts the island has there, and which, and in the first row the island's
-# bodies and joints (which `world` gathers with a stack).
-CHOSEN_COUNT, CHOSEN, KEYS, TO_PLAY, PLAYED_NOW, PLAYING_COUNT, PLAYING, PRESSED = range(8)
-LANES_USED, GAME, BODY_COUNT, JOINT_COUNT, TOUCHES, TOUCH = range(8, 14)
+# decision, the keys of its first frame and of the others, and frames to play and played; for `game`, those that play a
+# frame, and their keys; for the solver, the game in each lane, how many contacts the island has there, and which, and
+# in the first row the island's bodies and joints (which `world` gathers with a stack).
+CHOSEN_COUNT, CHOSEN, FIRST_KEYS, KEYS, TO_PLAY, PLAYED_NOW, PLAYING_COUNT, PLAYING, PRESSED = range(9)
+LANES_USED, GAME, BODY_COUNT, JOINT_COUNT, TOUCHES, TOUCH = range(9, 15)
 BODIES = TOUCH + at.CONTACTS
 JOINTS = BODIES + at.ROWS
 STACK = JOINTS + at.JOINTS

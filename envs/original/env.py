@@ -54,15 +54,17 @@ class QWOPOriginalEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         time_limit: float = 120.0,
         observation: str = "features",
         shaping: float = 0.0,
+        delay: float = 0.0,
         render_mode: str | None = None,
     ) -> None:
         self.task = QWOPTask(
-            frames_per_step, reward, observation_lag, max_idle_frames, time_limit, observation, shaping
+            frames_per_step, reward, observation_lag, max_idle_frames, time_limit, observation, shaping, delay
         )
         self.render_mode = render_mode
         self.observation_space = self.task.observation_space
         self.action_space = gymnasium.spaces.Discrete(len(ACTION_KEYS))
         self.page = OriginalPage(PageSettings(url, folder, headless, live, fresh_page, browser, timeout))
+        self._delays = np.random.default_rng()
         self._drawing: Drawing | None = None
 
     def reset(
@@ -71,19 +73,24 @@ class QWOPOriginalEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         super().reset(seed=seed)
         most = self.task.max_idle_frames
         idle = int(self.np_random.integers(0, most, endpoint=True)) if most else 0
-        self._frames, self._first_key, self._keys = 0, 0, 0
+        if seed is not None:
+            (self._delays,) = self.np_random.spawn(1)
+        self._frames, self._first_key, self._keys, self._late = 0, 0, 0, False
         self._seen = np.stack([observe_start(self.task.observation)] * 2)
-        self._take(self.page.new_game(), 0)
-        self._idle = self._take(self.page.play(np.zeros(idle, np.uint8)), 0) if idle else 0
+        self._take(self.page.new_game(), np.zeros(1, np.uint8))
+        without = np.zeros(idle, np.uint8)
+        self._idle = self._take(self.page.play(without), without) if idle else 0
         return self._observation(), self._info(self._idle, "running")
 
     def step(self, action: Any) -> Step:
         if not 0 <= action < len(ACTION_KEYS):
             raise ValueError(f"action {action!r}, expected 0 ... {len(ACTION_KEYS) - 1}")
+        self._late = self.task.delay > 0 and self._delays.random() < self.task.delay
         return self._play(int(ACTION_KEYS[action]), self.task.frames_per_step)
 
     def advance(self, keys: int) -> Step:
         """Play one frame with any keys down (Q = 1, W = 2, O = 4, P = 8); returns what `step` does."""
+        self._late = False
         return self._play(keys, 1)
 
     @property
@@ -110,7 +117,10 @@ class QWOPOriginalEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
 
     def _play(self, keys: int, frames: int) -> Step:
         before = self._now
-        played = self._take(self.page.play(np.full(frames, keys, np.uint8)), keys)
+        pressed = np.full(frames, keys, np.uint8)
+        if self._late:
+            pressed[0] = self._keys
+        played = self._take(self.page.play(pressed), pressed)
         self._keys = keys
         outcome = outcome_of(self.events)
         ended = outcome != "running"
@@ -118,11 +128,12 @@ class QWOPOriginalEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         reward = self._reward(before, self._now, outcome)
         return self._observation(), reward, ended, stopped, self._info(played, "stopped" if stopped else outcome)
 
-    def _take(self, frames: Frames, keys: int) -> int:
-        """What the page has played since; how many frames (none once the game has ended)."""
+    def _take(self, frames: Frames, keys: NDArray[np.uint8]) -> int:
+        """What the page has played of these keys; how many frames (none once the game has ended)."""
         if len(frames):
-            if keys and not self._first_key:
-                self._first_key = self._frames + 1
+            down = np.flatnonzero(keys[: len(frames)])
+            if len(down) and not self._first_key:
+                self._first_key = self._frames + 1 + int(down[0])
             self._frames += len(frames)
             self._seen = np.concatenate([self._seen, self._observed(frames)])[-2:]
             self._now = frames
@@ -154,5 +165,6 @@ class QWOPOriginalEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             "time": (self._frames - self._first_key + 1) / FRAMES_A_SECOND if self._first_key else 0.0,
             "frames": played,
             "idle_frames": self._idle,
+            "late": self._late,
             "outcome": outcome,
         }

@@ -103,16 +103,18 @@ def test_a_lagging_observation_is_the_one_of_the_frame_before(actions: Any, fram
     np.testing.assert_array_equal([step[0] for step in steps], observe(game.states[np.cumsum(played) - 1]))
 
 
-@given(before=ACTIONS, after=ACTIONS, lag=st.integers(0, 1), seed=st.integers(0, 2**31))
+@given(
+    before=ACTIONS, after=ACTIONS, lag=st.integers(0, 1), delay=st.sampled_from([0.0, 0.5]), seed=st.integers(0, 2**31)
+)
 @settings(max_examples=20, deadline=None)
-def test_a_saved_game_goes_on_to_the_same_bits(before: Any, after: Any, lag: int, seed: int) -> None:
-    env = QWOPEnv(observation_lag=lag, max_idle_frames=20)
+def test_a_saved_game_goes_on_to_the_same_bits(before: Any, after: Any, lag: int, delay: float, seed: int) -> None:
+    env = QWOPEnv(observation_lag=lag, max_idle_frames=20, delay=delay)
     env.reset(seed=seed)
     until_the_end(env, before)
     saved = env.get_state()
     expected = until_the_end(env, after)
     expected_next, _ = env.reset()
-    other = QWOPEnv(observation_lag=lag, max_idle_frames=20)
+    other = QWOPEnv(observation_lag=lag, max_idle_frames=20, delay=delay)
     other.reset(seed=seed + 1)
     other.set_state(saved)
     got = until_the_end(other, after)
@@ -154,6 +156,47 @@ def test_idle_frames_are_uniform_seeded_and_count_on_the_clock_alone() -> None:
     assert info["clock"] == pytest.approx((1 + info["frames"]) / 30)
     assert env.step(3)[4]["time"] == 3 / 30
     assert env.step(3)[4]["idle_frames"] == info["frames"]
+
+
+@given(actions=ACTIONS, frames_per_step=st.integers(1, 4))
+@settings(max_examples=15, deadline=None)
+def test_a_delay_that_is_certain_shifts_the_keys_by_a_frame(actions: Any, frames_per_step: int) -> None:
+    env = QWOPEnv(frames_per_step=frames_per_step, delay=1.0)
+    for seed in (0, None):  # the second game begins without the keys of the first
+        env.reset(seed=seed)
+        steps = until_the_end(env, actions)
+        assert all(info["late"] for *_, info in steps)
+        keys = np.repeat(ACTION_KEYS[actions[: len(steps)]], frames_per_step)
+        played = sum(info["frames"] for *_, info in steps)
+        game = replay(np.concatenate([[0], keys])[:played])
+        np.testing.assert_array_equal(env.state, game.states[-1])
+        np.testing.assert_array_equal(env.events, game.events[-1])
+
+
+def test_delays_are_drawn_from_the_seed_as_often_as_asked_and_leave_the_idle_frames_alone() -> None:
+    env, punctual = QWOPEnv(delay=0.3, max_idle_frames=20), QWOPEnv(max_idle_frames=20)
+
+    def drawn(seed: int) -> tuple[list[bool], list[int]]:
+        env.reset(seed=seed)
+        late, idle = [], []
+        for _ in range(20):
+            late += [env.step(10)[4]["late"] for _ in range(50)]
+            idle.append(env.reset()[1]["frames"])
+        return late, idle
+
+    late, idle = drawn(4)
+    assert 250 < sum(late) < 350
+    assert drawn(4) == (late, idle)
+    assert drawn(5)[0] != late
+    punctual.reset(seed=4)
+    assert [punctual.reset()[1]["frames"] for _ in range(20)] == idle
+    assert not punctual.step(3)[4]["late"]
+
+
+def test_a_late_first_key_is_where_time_begins() -> None:
+    env = QWOPEnv(frames_per_step=3, delay=1.0)
+    env.reset(seed=0)
+    assert env.step(3)[4]["time"] == 2 / 30
 
 
 def test_the_time_limit_truncates() -> None:
@@ -205,7 +248,8 @@ def test_a_recorded_run_finishes(trace: str) -> None:
     "wrong",
     [
         {"frames_per_step": 0}, {"frames_per_step": 1.5}, {"reward": "fast"}, {"observation_lag": 2},
-        {"max_idle_frames": -1}, {"time_limit": 0.0}, {"time_limit": float("nan")},
+        {"max_idle_frames": -1}, {"time_limit": 0.0}, {"time_limit": float("nan")}, {"delay": -0.1}, {"delay": 1.1},
+        {"delay": "often"},
     ],
 )  # fmt: skip
 def test_a_wrong_setting_is_told_in_one_line(wrong: dict[str, Any]) -> None:

@@ -20,6 +20,7 @@ TASKS = st.fixed_dictionaries(
         "observation_lag": st.integers(0, 1),
         "max_idle_frames": st.sampled_from([0, 7]),
         "time_limit": st.sampled_from([1.5, 120.0]),
+        "delay": st.sampled_from([0.0, 0.4]),
     }
 )
 
@@ -64,7 +65,7 @@ def test_a_batch_is_as_many_single_games(task: dict[str, Any], seed: int, n: int
 
 @pytest.mark.parametrize("threads", [2, 3, 7])
 def test_threads_change_nothing(threads: int) -> None:
-    task: dict[str, Any] = {"max_idle_frames": 9, "frames_per_step": 5}
+    task: dict[str, Any] = {"max_idle_frames": 9, "frames_per_step": 5, "delay": 0.4}
     alone = play(QWOPVectorEnv(13, num_threads=1, **task), 5, steps=80)
     together = QWOPVectorEnv(13, num_threads=threads, **task)
     assert_same(play(together, 5, steps=80), alone)
@@ -95,6 +96,16 @@ def test_saved_games_go_on_to_the_same_bits(task: dict[str, Any], seed: int) -> 
     play(second, seed + 1, steps=3)
     second.set_state(saved)
     assert_same([second.step(row) for row in actions], expected)
+
+
+def test_a_game_has_the_same_delays_in_any_row_and_company() -> None:
+    actions = np.random.default_rng(0).integers(0, 11, (40, 5))
+    batch = QWOPVectorEnv(5, delay=0.5)
+    batch.reset(seed=[7, 8, 9, 10, 11])
+    late = np.array([batch.step(row)[4]["late"] for row in actions])
+    batch.reset(seed=[None, None, None, None, 7], options={"reset_mask": np.arange(5) == 4})
+    np.testing.assert_array_equal([batch.step(row)[4]["late"][4] for row in actions], late[:, 0])
+    assert (late[:, 0] != late[:, 1]).any()
 
 
 def test_a_reset_mask_begins_some_games_and_leaves_the_others() -> None:

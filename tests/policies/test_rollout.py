@@ -163,8 +163,9 @@ def test_an_environment_of_another_shape_is_refused() -> None:
         games(environment=EnvironmentSpec("Acrobot-v1"))
 
 
-def test_games_of_qwop_replay_exactly_and_do_not_depend_on_how_many_are_played_at_a_time() -> None:
-    spec = EnvironmentSpec("QWOP-v1", {"frames_per_step": 3})
+@pytest.mark.parametrize("delay", [0.0, 0.5])
+def test_games_of_qwop_replay_exactly_and_do_not_depend_on_how_many_are_played_at_a_time(delay: float) -> None:
+    spec = EnvironmentSpec("QWOP-v1", {"frames_per_step": 3, "delay": delay})
     policy = Policy(ActorCritic(71, 11, generator=torch.Generator().manual_seed(0)), spec, (71,))
 
     def played(num_envs: int) -> list[Game]:
@@ -175,6 +176,7 @@ def test_games_of_qwop_replay_exactly_and_do_not_depend_on_how_many_are_played_a
     assert len({game.info["idle_frames"] for game in alone}) > 3
     for game in alone:
         assert game.keys is not None
+        assert any(len(set(keys.tolist())) > 1 for keys in game.keys[1:]) == (delay > 0)
         shown = replay(np.concatenate(game.keys))
         frames = np.cumsum([len(keys) for keys in game.keys])
         assert np.array_equal(observe(shown.states[frames]), game.observations[1:])

@@ -86,6 +86,30 @@ def test_idle_frames_are_those_of_the_simulator(env: QWOPOriginalEnv) -> None:
         assert info["clock"] == pytest.approx(expected["clock"])
 
 
+def test_delays_are_those_of_the_simulator(env: QWOPOriginalEnv) -> None:
+    env.task = QWOPTask(delay=0.5)
+    simulator = gymnasium.make("QWOP-v1", delay=0.5)
+    env.reset(seed=3)
+    simulator.reset(seed=3)
+    late = []
+    for action in [QO, NONE] * 5:
+        info = env.step(action)[4]
+        expected = simulator.step(action)[4]
+        assert (info["late"], info["time"]) == (expected["late"], expected["time"])
+        late.append(info["late"])
+    assert 0 < sum(late) < len(late)
+
+
+def test_a_late_decision_begins_with_the_keys_of_the_one_before(env: QWOPOriginalEnv) -> None:
+    env.task = QWOPTask(frames_per_step=1, delay=1.0)
+    env.reset(seed=0)
+    env.step(QO)
+    assert env.state[1, 5] == 0
+    info = env.step(NONE)[4]
+    assert env.state[1, 5] == 5  # the toy's head: Q and O
+    assert info["time"] == 1 / 30
+
+
 @pytest.mark.parametrize(("action", "outcome"), [(P, "fell"), (Q, "finished")])
 def test_a_game_ends_as_the_page_says(env: QWOPOriginalEnv, action: int, outcome: str) -> None:
     env.reset()
