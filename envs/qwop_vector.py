@@ -147,6 +147,19 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.i
                 delays.bit_generator.state = saved
         return self._games.observations.copy()
 
+    def save_game(self, row: int) -> dict[str, Any]:
+        """One game as it is now, for `put_game`."""
+        return {name: rows[row].copy() for name, rows in self._games.arrays().items()} | {"keys": self._keys[row]}
+
+    def put_game(self, row: int, saved: dict[str, Any]) -> NDArray[np.float32]:
+        """Go on with a saved game in this row, instead of its own; returns the row's observation. The idle frames and
+        delays to come are still those of the row."""
+        for name, rows in self._games.arrays().items():
+            rows[row] = saved[name]
+        self._keys[row] = saved["keys"]
+        observation: NDArray[np.float32] = self._games.observations[row].copy()
+        return observation
+
     @property
     def states(self) -> NDArray[np.float64]:
         """The bodies now, float64 [n, 14, 6]."""

@@ -125,11 +125,15 @@ class Games:
         return self.reals[:, at.EVENTS : at.EVENTS + 6].copy()
 
     def saved(self) -> dict[str, NDArray[Any]]:
-        return {name: getattr(self, name).copy() for name in self.SAVED}
+        return {name: rows.copy() for name, rows in self.arrays().items()}
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """What `saved` copies, itself."""
+        return {name: getattr(self, name) for name in self.SAVED}
 
     def restore(self, saved: dict[str, NDArray[Any]]) -> None:
-        for name in self.SAVED:
-            mine, given = getattr(self, name), saved[name]
+        for name, mine in self.arrays().items():
+            given = saved[name]
             if mine.shape != given.shape or mine.dtype != given.dtype:
                 raise BadInput(
                     f"saved games: {name} is {given.dtype} {list(given.shape)}, expected {mine.dtype} "

@@ -63,6 +63,7 @@ def loop_arguments(policy: Policy, settings: RunSettings[A, L], outside: Outside
         settings.max_idle_frames,
         policy.observation_shape,
         policy.actions,
+        [phase.restarts for phase in settings.phases],
     )
     rates = [rate or PUBLISHED_RATE for rate in environments.rates]
     schedule = Schedule(settings.phases, rates, settings.scale, ReturnMonitor(settings.stability))

@@ -45,7 +45,7 @@ class Collector:
         self._restart()
 
     def collect(self, policy: Probabilities) -> tuple[Sequences, list[EpisodeEnd]]:
-        """The next sequence of every environment, and the episodes that ended in them."""
+        """The next sequence of every environment, and the episodes, from their start, that ended in them."""
         n, k = self._n, self._steps
         shape = self._observations.shape[1:]
         observations = np.empty((n, k + 1, *shape), dtype=np.float32)
@@ -67,8 +67,11 @@ class Collector:
             self._returns += reward
             self._lengths += 1
             done = terminated[:, t] | truncated[:, t]
+            restarted = infos.get("restarted", np.zeros(n, dtype=np.bool_))
             for i in np.flatnonzero(done):
-                ends.append(self._end(int(i), infos))
+                end = self._end(int(i), infos)
+                if not restarted[i]:
+                    ends.append(end)
                 if not terminated[i, t]:
                     stopped.append((int(i), t, np.array(infos["final_obs"][i], dtype=np.float32)))
         observations[:, k] = self._observations

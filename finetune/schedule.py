@@ -7,6 +7,7 @@ from typing import Any
 from ..conf.errors import BadInput
 from ..envs.spec import EnvironmentSpec
 from ..envs.task import FRAMES_A_SECOND, QWOPTask
+from .restarts import RestartSettings, parse_restarts
 from .stability import ReturnMonitor
 
 PUBLISHED_RATE = 9.0
@@ -42,6 +43,7 @@ class Phase:
     weight of it. live: whether the environment is played at all; without it the demonstrations alone are learned from,
     and their decisions count. critic_only: learn values and leave the policy as it is. until_unstable: the phase also
     ends when live return destabilises. environment: settings of the environment that are others from this phase on.
+    restarts: a share of this phase's games begins where earlier ones were, {share: 0.5, metres: [38, 50]}.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Phase:
     critic_only: bool = False
     until_unstable: bool = False
     environment: Mapping[str, Any] = field(default_factory=dict)
+    restarts: RestartSettings | None = None
 
     @property
     def uses_demonstrations(self) -> bool:
@@ -81,6 +84,9 @@ def _parse_phase(name: str, settings: Mapping[str, Any]) -> Phase:
             if not isinstance(value, Mapping):
                 raise BadInput(f"{where}.environment={value}: expected settings, {{frames_per_step: 2, …}}")
             values[key] = {str(name): one for name, one in value.items()}
+            continue
+        if key == "restarts":
+            values[key] = parse_restarts(value)
             continue
         if kinds[key] is bool:
             if not isinstance(value, bool):
