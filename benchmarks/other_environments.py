@@ -2,10 +2,10 @@
 
     python benchmarks/other_environments.py --seeds 5 --out runs/other_environments
 
-Needs Gymnasium's Box2D (`pip install 'gymnasium[box2d]'`). The demonstrator is a player that has been trained from
-nothing, and not to the end. Then, for every seed: twenty games of it, drawn from its probabilities; their clone; the
-clone continued along `kurodo` with these games in replay; a hundred greedy games of clone and runner. All commands are
-printed. A step whose folder is there is not repeated, so this can be stopped and started. Ends with a table.
+Needs Box2D (`pip install '.[box2d]'`). The demonstrator is a player that has been trained from nothing, and not to the
+end. Then, for every seed: twenty games of it, drawn from its probabilities; their clone; the clone continued along
+`kurodo` with these games in replay; a hundred greedy games of clone and runner. All commands are printed. A step whose
+folder is there is not repeated, so this can be stopped and started. Ends with a table.
 """
 
 import argparse
