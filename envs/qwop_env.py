@@ -2,19 +2,15 @@
 
 from typing import Any
 
-import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from .drawing import Drawing
 from .engine import batch
-from .names import ACTION_KEYS
-from .task import FRAMES_A_SECOND, OUTCOMES, Games, QWOPTask
-
-Step = tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]
+from .one_game import OneGame, Step
+from .task import OUTCOMES, Games
 
 
-class QWOPEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
+class QWOPEnv(OneGame):
     """`QWOP-v1`: run 100 metres with the four keys of QWOP, in a simulator that follows the original game.
 
     Observation ("features"): float32 [71], in the order of `qwop.envs.names.FEATURES` (that of the published
@@ -82,66 +78,19 @@ class QWOPEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     Version history: v1, first.
     """
 
-    metadata = {"render_modes": ["rgb_array"], "render_fps": FRAMES_A_SECOND}  # noqa: RUF012  (Gymnasium's form)
-
-    def __init__(
-        self,
-        frames_per_step: int = 3,
-        reward: str = "speed",
-        observation_lag: int = 0,
-        max_idle_frames: int = 0,
-        time_limit: float = 120.0,
-        observation: str = "features",
-        shaping: float = 0.0,
-        delay: float = 0.0,
-        render_mode: str | None = None,
-    ) -> None:
-        self.task = QWOPTask(
-            frames_per_step, reward, observation_lag, max_idle_frames, time_limit, observation, shaping, delay
-        )
-        self.render_mode = render_mode
-        self.observation_space = self.task.observation_space
-        self.action_space = gymnasium.spaces.Discrete(len(ACTION_KEYS))
+    def __init__(self, render_mode: str | None = None, **task: Any) -> None:
+        super().__init__(render_mode, task)
         self._games = games = Games(self.task, 1)
         # The one row of each array, taken once: making a view costs more than the bookkeeping of a frame.
         self._counters, self._numbers, self._orders = games.counters[0], games.numbers[0], games.orders[0]
         self._observation: NDArray[np.float32] = games.observations[0]
-        self._keys = 0
-        self._late = False
-        self._delays = np.random.default_rng()
-        self._drawing: Drawing | None = None
-
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[NDArray[np.float32], dict[str, Any]]:
-        super().reset(seed=seed)
-        most = self.task.max_idle_frames
-        idle = self.np_random.integers(0, most, endpoint=True) if most else 0
-        if seed is not None:
-            (self._delays,) = self.np_random.spawn(1)
-        self._games.reset(np.ones(1, dtype=np.bool_), np.array([idle], dtype=np.int64))
-        self._keys, self._late = 0, False
-        return self._observation.copy(), self._info()
-
-    def step(self, action: Any) -> Step:
-        if not 0 <= action < len(ACTION_KEYS):
-            raise ValueError(f"action {action!r}, expected 0 ... {len(ACTION_KEYS) - 1}")
-        self._late = self.task.delay > 0 and self._delays.random() < self.task.delay
-        return self._play(int(ACTION_KEYS[action]), self.task.frames_per_step)
-
-    def advance(self, keys: int) -> Step:
-        """Play one frame with any keys down (Q = 1, W = 2, O = 4, P = 8); returns what `step` does."""
-        self._late = False
-        return self._play(keys, 1)
 
     @property
     def state(self) -> NDArray[np.float64]:
-        """The bodies now, float64 [14, 6], as `replay` gives them."""
         return self._games.states.reshape(14, 6)
 
     @property
     def events(self) -> NDArray[np.float64]:
-        """The events now, float64 [6], in the order of `names.EVENT_COLUMNS`."""
         return self._games.events.reshape(6)
 
     def get_state(self) -> dict[str, Any]:
@@ -161,18 +110,13 @@ class QWOPEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         self._delays.bit_generator.state = state["delays"]
         return self._observation.copy()
 
-    def render(self) -> NDArray[np.uint8] | None:  # type: ignore[override]
-        if self.render_mode is None:
-            gymnasium.logger.warn("nothing to render: make the environment with render_mode='rgb_array'")
-            return None
-        if self._drawing is None:
-            self._drawing = Drawing()
-        info = self._info()
-        return self._drawing.picture(self.state, metres=info["score"], seconds=info["time"], keys=self._keys)
+    def _begin(self, idle: int) -> NDArray[np.float32]:
+        self._games.reset(np.ones(1, dtype=np.bool_), np.array([idle], dtype=np.int64))
+        return self._observation.copy()
 
-    def _play(self, keys: int, frames: int) -> Step:
-        self._orders[batch.FIRST_KEYS_DOWN] = self._keys if self._late else keys
-        self._orders[batch.KEYS_DOWN] = self._keys = keys
+    def _play(self, first: int, keys: int, frames: int) -> Step:
+        self._orders[batch.FIRST_KEYS_DOWN] = first
+        self._orders[batch.KEYS_DOWN] = keys
         self._orders[batch.FRAMES_TO_PLAY] = frames
         self._games.play(0, 1, False, *self._games.workspace)
         info = self._info()

@@ -39,24 +39,15 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.i
     def __init__(
         self,
         num_envs: int,
-        frames_per_step: int = 3,
-        reward: str = "speed",
-        observation_lag: int = 0,
-        max_idle_frames: int = 0,
-        time_limit: float = 120.0,
-        observation: str = "features",
-        shaping: float = 0.0,
-        delay: float = 0.0,
         render_mode: str | None = None,
         num_threads: int | None = None,
+        **task: Any,
     ) -> None:
         if num_envs < 1:
             raise BadInput(f"num_envs={num_envs}: expected at least 1")
         if num_threads is not None and num_threads < 1:
             raise BadInput(f"num_threads={num_threads}: expected at least 1")
-        self.task = QWOPTask(
-            frames_per_step, reward, observation_lag, max_idle_frames, time_limit, observation, shaping, delay
-        )
+        self.task = QWOPTask(**task)
         self.num_envs = num_envs
         self.render_mode = render_mode
         self.single_observation_space = self.task.observation_space
@@ -70,8 +61,9 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.i
         self._all = np.ones(num_envs, dtype=np.bool_)
         # The idle frames of every row's next game are drawn ahead, so that the kernel can begin it; delays are drawn in
         # a stream of their own, which therefore is where that of a single game is.
-        self._generators = [np_random()[0] for _ in range(num_envs)] if max_idle_frames or delay else []
-        self._delays = [generator.spawn(1)[0] for generator in self._generators] if delay else []
+        drawing = num_envs if self.task.max_idle_frames or self.task.delay else 0
+        self._generators = [np_random()[0] for _ in range(drawing)]
+        self._delays = [generator.spawn(1)[0] for generator in self._generators] if self.task.delay else []
         self._late = np.zeros(num_envs, dtype=np.bool_)
         self._draw_next_idle(self._all)
         threads = num_threads or min(_cores(), num_envs // ROWS_WORTH_A_THREAD)
