@@ -99,11 +99,7 @@ class DdqnTrainer(Loop):
         parts: list[Transitions] = []
         returns: list[float] = []
         if phase.live:
-            with watch.on("waiting for live play"):
-                live, ends = self._live()
-            self._start_collecting()
-            self._log.episodes(ends)
-            returns = [end.total_reward for end in ends]
+            live, returns = self._live()
             with watch.on("memory"):
                 parts.append(self._n_step.push(live))
         with watch.on("memory"):

@@ -198,17 +198,21 @@ class Loop:
             self._pending.result()
             self._pending = None
 
-    def _live(self) -> tuple[Sequences, list[EpisodeEnd]]:
-        if self._pending is None:
-            self._actor.take(self._network)
-            return self._collector.collect(self._actor)
-        pending, self._pending = self._pending, None
-        return pending.result()
-
-    def _start_collecting(self) -> None:
+    def _live(self) -> tuple[Sequences, list[float]]:
+        """The next live play and the returns of the episodes that ended in it; where play and learning overlap, what
+        comes after is begun."""
+        with self._log.stopwatch.on("waiting for live play"):
+            if self._pending is None:
+                self._actor.take(self._network)
+                played, ends = self._collector.collect(self._actor)
+            else:
+                pending, self._pending = self._pending, None
+                played, ends = pending.result()
         if self._live_settings.overlap and not self._at_barrier(self._per_iteration):
             self._actor.take(self._network)
             self._pending = self._pool.submit(self._collector.collect, self._actor)
+        self._log.episodes(ends)
+        return played, [end.total_reward for end in ends]
 
     @property
     def _per_iteration(self) -> int:

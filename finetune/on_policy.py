@@ -25,10 +25,7 @@ class OnPolicyTrainer(Loop):
 
     def _iterate(self) -> None:
         phase, progress = self._schedule.phase, self._schedule.progress
-        with self._log.stopwatch.on("waiting for live play"):
-            played, ends = self._live()
-        self._start_collecting()
-        self._log.episodes(ends)
+        played, returns = self._live()
         with self._log.stopwatch.on("learning"):
             diagnosis = self._learner.update(
                 played,
@@ -38,7 +35,7 @@ class OnPolicyTrainer(Loop):
                 critic_only=phase.critic_only,
             )
         self._log.learned(diagnosis)
-        self._count(phase, [end.total_reward for end in ends])
+        self._count(phase, returns)
 
     def _enter(self, decisions_per_second: float | None) -> None:
         self._learner.at_rate(decisions_per_second)

@@ -90,11 +90,7 @@ class Trainer(Loop):
         parts: list[Sequences] = []
         returns: list[float] = []
         if phase.live:
-            with watch.on("waiting for live play"):
-                live, ends = self._live()
-            self._start_collecting()
-            self._log.episodes(ends)
-            returns = [end.total_reward for end in ends]
+            live, returns = self._live()
             parts.append(live)
         with watch.on("memory"):
             shown = self._shown(phase, progress)
