@@ -22,8 +22,6 @@ BODIES = (
 )  # fmt: skip
 """The bodies in the order of a state's rows."""
 
-BODY_COLUMNS = ("x", "y", "angle", "vx", "vy", "angular_velocity")
-
 EVENT_COLUMNS = ("score", "fallen", "jumped", "landed", "ended", "clock")
 
 OBSERVED_JOINTS = (

@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...conf.errors import BadInput
-from .compiled import compiled
 from .game import load_page, reset
 from .layout import INTEGERS, REALS
 from .run import play_keys
 from .world import workspace
 
-__all__ = ["INTEGERS", "REALS", "compiled", "new_games", "play_keys", "reset", "workspace"]
+__all__ = ["new_games", "play_keys", "workspace"]
 
 RESETS = ("a", "b")
 

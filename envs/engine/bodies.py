@@ -172,7 +172,7 @@ def _runner_walk() -> tuple[list[int], list[int]]:
     return bodies, joints
 
 
-RUNNER_BODIES, _RUNNER_JOINTS = (np.array(found, dtype=np.int64) for found in _runner_walk())
+RUNNER_BODIES = np.array(_runner_walk()[0], dtype=np.int64)
 
 # Joints that share no body may be solved in any order. In this one, those at the torso, which must wait for one
 # another, stand between others, which a processor can work on meanwhile.

@@ -65,7 +65,7 @@ class _KernelCache(caching.FunctionCache):  # type: ignore[misc]
 
 @cache
 def _say_that_it_compiles() -> None:
-    print("compiling the game's engine; once after an installation or a change, about 15 seconds …", file=sys.stderr)
+    print("compiling the game's engine; once after an installation or a change, about half a minute …", file=sys.stderr)
 
 
 def compiled(function: Function) -> Function:
