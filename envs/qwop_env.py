@@ -32,8 +32,8 @@ class QWOPEnv(OneGame):
     | index | name | within | unit |
     |---|---|---|---|
     | 71-82 | angular_velocity of the 12 bodies, in the order of `names.BODIES` | | rad/s |
-    | 83 | hurdle.distance: of its top from the torso, ahead is positive | −1.5, 2.5 | m |
-    | 84 | hurdle.near: whether that is no bound; where 0, so are the next four | 0, 1 | |
+    | 83 | hurdle.distance: of its top from the torso, ahead is positive; 2.5 if far | −1.5, 2.5 | m |
+    | 84 | hurdle.near: whether it is nearer than those; where 0, so are the next four | 0, 1 | |
     | 85 | hurdle.angle: of its top | −4, 4 | rad |
     | 86 | hurdle.height: position_y of its top − 5 | −10, 10 | u |
     | 87 | hurdle.velocity_x: of its top | −10, 10 | m/s |

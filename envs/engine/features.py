@@ -82,7 +82,8 @@ def observe_more(state, jumped, head_torque, left_hip_lower, right_hip_lower, ou
     base, top = 6 * at.HURDLE_BASE, 6 * at.HURDLE_TOP
     ahead = state[top + at.X] - torso_x
     near = 1.0 if -15.0 < ahead < 25.0 else 0.0
-    out[column] = _within(ahead, -15.0, 25.0) / 10.0
+    # Far behind looks like far ahead, so that what is learned of running before the hurdle holds after it.
+    out[column] = ahead / 10.0 if near != 0.0 else 2.5
     out[column + 1] = near
     out[column + 2] = near * _within(state[top + at.ANGLE], -4.0, 4.0)
     out[column + 3] = near * _within(state[top + at.Y] - 5.0, -10.0, 10.0)

@@ -134,7 +134,7 @@ def test_the_hurdle_is_seen_when_it_is_near_and_everything_stays_in_its_bounds()
     assert near["hurdle.lean"] == pytest.approx(base[0] - top[0], abs=1e-6)
     torso[0], top[2], event[2] = 1001.0, 99.0, 1.0
     beyond = seen(torque=-1e6)
-    assert (beyond["hurdle.distance"], beyond["hurdle.near"], beyond["hurdle.angle"]) == (-1.5, 0.0, 0.0)
+    assert (beyond["hurdle.distance"], beyond["hurdle.near"], beyond["hurdle.angle"]) == (2.5, 0.0, 0.0)
     assert beyond["finish.distance"] == pytest.approx(-0.1)
     assert (beyond["finish.jumped"], beyond["hidden.head_torque"]) == (1.0, -10.0)
 
