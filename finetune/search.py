@@ -61,19 +61,22 @@ class Search:
         self._values = values
         self._settings = settings
         task = QWOPTask(**{**policy.environment.settings, "max_idle_frames": 0, "delay": 0.0})
-        self._frames_per_step = task.frames_per_step
+        self._frames = task.frames_per_step
         self._company = Games(task, settings.width)
         self._candidates = Games(task, settings.width * ACTIONS)
         self._rollouts = Games(task, settings.width * ACTIONS)
 
-    def run(self, progress: Callable[[float, float], None] = lambda metres, seconds: None) -> NDArray[np.uint8]:
-        """The keys of every frame of the game found, uint8 [n]: to its finish, or as far as it got.
+    def run(
+        self, idle_frames: int = 0, progress: Callable[[float, float], None] = lambda metres, seconds: None
+    ) -> NDArray[np.int64]:
+        """The actions of the game found, int64 [decisions], after so many idle frames: to its finish, or as far as it
+        got.
 
         progress is told the metres of the company's farthest game and the seconds of its clock.
         """
         for games in (self._company, self._candidates, self._rollouts):
             everyone = np.ones(len(games.orders), dtype=np.bool_)
-            games.reset(everyone, np.zeros(len(games.orders), dtype=np.int64))
+            games.reset(everyone, np.full(len(games.orders), idle_frames))
         chosen: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []  # parents and actions of the company
         size = 1
         while True:
@@ -93,7 +96,7 @@ class Search:
             size = len(kept)
             numbers = self._company.numbers[:size]
             progress(float(numbers[:, batch.DISTANCE].max()), float(numbers[0, batch.CLOCK]))
-        return self._keys(chosen)
+        return _followed(chosen)
 
     def _expand(self, size: int) -> NDArray[np.int64]:
         """Continue each game of the company with every action; outcomes [size × actions]."""
@@ -125,7 +128,7 @@ class Search:
             scaled = self._network.scaler(torch.from_numpy(games.observations[:count]))
             values = self._values(scaled).numpy().astype(np.float64)
         outcomes = games.counters[:count, batch.OUTCOME]
-        planned = self._settings.lookahead * self._frames_per_step
+        planned = self._settings.lookahead * self._frames
         left = (before + planned - games.counters[:count, batch.FRAMES]) / FRAMES_A_SECOND
         worth: NDArray[np.float64] = np.minimum(games.numbers[:count, batch.DISTANCE], batch.FINISH_SCORE) + values
         bodies = games.states[:count, :, at.X]
@@ -148,13 +151,14 @@ class Search:
                 break
         return np.array(kept)
 
-    def _keys(self, chosen: list[tuple[NDArray[np.int64], NDArray[np.int64]]]) -> NDArray[np.uint8]:
-        """The keys of each frame of the first game of the last company."""
-        actions, place = [], 0
-        for parents, taken in reversed(chosen):
-            actions.append(int(taken[place]))
-            place = int(parents[place])
-        return np.repeat(ACTION_KEYS[actions[::-1]], self._frames_per_step).astype(np.uint8)
+
+def _followed(chosen: list[tuple[NDArray[np.int64], NDArray[np.int64]]]) -> NDArray[np.int64]:
+    """The actions of the first game of the last company, from parents and actions of every company."""
+    actions, place = [], 0
+    for parents, taken in reversed(chosen):
+        actions.append(int(taken[place]))
+        place = int(parents[place])
+    return np.array(actions[::-1], dtype=np.int64)
 
 
 def _copy(source: Games, rows: NDArray[np.int64], target: Games) -> None:

@@ -24,10 +24,8 @@ def search(policy, **settings):
     values = Values(94, (8,), torch.Generator().manual_seed(1))
     torch.nn.init.zeros_(values.head.weight)  # metres alone
     told = []
-    keys = Search(policy, values, SearchSettings(**settings)).run(
-        lambda metres, seconds: told.append((metres, seconds))
-    )
-    return keys, told
+    actions = Search(policy, values, SearchSettings(**settings)).run(progress=lambda *now: told.append(now))
+    return np.repeat(ACTION_KEYS[actions], TASK["frames_per_step"]), told
 
 
 def metres(keys):
