@@ -47,15 +47,15 @@ def test_the_champions_schedule_from_nothing(finetune, tmp_path):
     policies = [load_policy(run / f"{name}.safetensors") for name in ("phases/1-wheels", "phases/2-strides", "policy")]
     first, second, last = (dict(policy.environment.settings) for policy in policies)
     assert first == {
-        "observation": "full", "frames_per_step": 3, "reward": "race", "shaping": 1.5, "time_limit": 30.0,
+        "observation": "full", "frames_per_step": 2, "reward": "race", "shaping": 0.7, "time_limit": 30.0,
     }  # fmt: skip
-    assert second == first | {"frames_per_step": 2, "shaping": 0.3, "time_limit": 80.0}
-    assert last == second | {"shaping": 0.0, "time_limit": 120.0}
+    assert second == first | {"shaping": 0.0, "time_limit": 100.0}
+    assert last == second
     assert isinstance(policies[-1].network, Actor)
     assert policies[-1].observation_shape == (94,)
     assert policies[-1].network.scaler.fitted
     rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-    assert {row["phase"] for row in rows} == {"wheels", "strides", "race"}
+    assert {row["phase"] for row in rows} == {"wheels", "strides", "race", "sharpen", "hurdle"}
     assert all(0 < row["learner/entropy"] < 2.4 for row in rows)
     assert "KL from the policy that played" in (run / "report.html").read_text()
 
