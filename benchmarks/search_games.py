@@ -1,15 +1,16 @@
 """Games better than the policy plays, by search over saved states.
 
     python benchmarks/search_games.py runs/champion --width 48 --lookahead 30 --out found_keys.txt
-    python benchmarks/search_games.py runs/champion --games 40 --width 12 --dataset data/found
+    python benchmarks/search_games.py runs/champion --games 31 --width 32 --lookahead 15 --dataset data/found
 
 Takes the policy and the values of the newest checkpoint of a run of `qwop-finetune algorithm=ppo`. The keys of the best
-game found replay with `qwop-evaluate keys=found_keys.txt`, in the original too; a dataset of them can be cloned. Game k
-begins after as many idle frames as the environment's seed k says (the first after none). A game of the first line takes
-a minute or two of a free core.
+game found replay with `qwop-evaluate keys=found_keys.txt`, in the original too; a dataset of them can be put into the
+policy (`distil_games.py`). Game k begins after k idle frames, and 31 as game 0 again. A game of the first line takes a
+minute or two of a free core, one of the second 22 seconds.
 """
 
 import argparse
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -84,9 +85,12 @@ def newest(run: Path) -> tuple[Policy, Values]:
 
 def found_game(policy: Policy, search: Search, number: int, source: str, show) -> Episode:
     """Search a game and play it in the policy's environment."""
-    env = policy.environment.make(max_idle_frames=IDLE if number else 0)
-    observation, info = env.reset(seed=number)
-    idle = int(info["idle_frames"])
+    env = policy.environment.make(max_idle_frames=IDLE)
+    idle = number % (IDLE + 1)
+    for seed in count():  # an environment's idle frames are its seed's
+        observation, info = env.reset(seed=seed)
+        if info["idle_frames"] == idle:
+            break
     actions = search.run(idle, show)
     observations, rewards, times, keys = [observation], [], [float(info["clock"])], []
     terminated = truncated = False
@@ -111,7 +115,7 @@ def found_game(policy: Policy, search: Search, number: int, source: str, show) -
         player="search",
         source=f"{source}, game {number}",
         probabilities_from=smoothed_name(EPSILON),
-        seed=number,
+        seed=seed,
         metres=float(info["distance"]),
     )
 

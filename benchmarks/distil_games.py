@@ -1,0 +1,62 @@
+"""Searched games into the policy that they were searched from, so that it plays them itself.
+
+    python benchmarks/search_games.py runs/champion --games 31 --width 32 --lookahead 15 --dataset data/found
+    python benchmarks/distil_games.py champion data/found --out distilled.safetensors
+
+The game has no chance in it: after the same idle frames, a policy that takes a searched game's actions plays that very
+game. The loss is the cross-entropy of the searched actions, and beside it, on games that the policy plays with its
+exploration, KL[before‖now], so that it runs as before wherever it is not on a searched game's way.
+"""
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from qwop.conf.progress import progress_bar
+from qwop.datasets.reader import open_dataset
+from qwop.finetune.distil import DistilSettings, distil
+from qwop.policies.files import load_policy, save_policy
+from qwop.policies.rollout import play
+from rich.console import Console
+
+IDLE = 30
+"""Games of its own begin after 0 to so many idle frames, as the searched ones do."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("policy")
+    parser.add_argument("dataset", type=Path)
+    parser.add_argument("--under", type=float, default=47.0, help="only games over at this many seconds of the clock")
+    parser.add_argument("--steps", type=int, default=12000)
+    parser.add_argument("--own", type=float, default=0.5, help="weight of what the policy did before")
+    parser.add_argument("--games", type=int, default=128, help="games of its own")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, required=True)
+    asked = parser.parse_args()
+    torch.set_num_threads(1)
+    policy = load_policy(asked.policy)
+    finished = [game for game in open_dataset(asked.dataset) if game.outcome == "finished"]
+    found = [game for game in finished if game.times[-1] < asked.under]
+    states = torch.from_numpy(np.concatenate([game.observations[:-1] for game in found]))
+    actions = torch.from_numpy(np.concatenate([game.actions for game in found]).astype(np.int64))
+    played = play(policy, episodes=asked.games, seed=asked.seed, greedy=False, max_idle_frames=IDLE)
+    own = torch.from_numpy(np.concatenate([game.observations[:-1] for game in played]))
+    console = Console()
+    console.print(f"{len(found)} games, {len(states)} decisions; {len(own)} of its own")
+    with progress_bar("steps", console) as bar:
+        task = bar.add_task("", total=asked.steps)
+
+        def show(searched: float, kept: float) -> None:
+            bar.update(task, advance=1, description=f"loss {searched:.3f}, from before {kept:.3f}")
+
+        right = distil(policy.network, states, actions, own, DistilSettings(asked.steps, asked.own, asked.seed), show)
+    settings = {name: getattr(asked, name) for name in ("under", "steps", "own", "games", "seed")}
+    made = replace(policy, training={"command": "distil_games.py", "from": dict(policy.training), "settings": settings})
+    console.print(f"{save_policy(asked.out, made)}: takes {right:.3%} of the searched actions")
+
+
+if __name__ == "__main__":
+    main()
