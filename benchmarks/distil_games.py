@@ -14,11 +14,11 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from qwop.conf.progress import progress_bar
+from qwop.common.progress import progress_bar
 from qwop.datasets.reader import open_dataset
-from qwop.finetune.distil import DistilSettings, distil
 from qwop.policies.files import load_policy, save_policy
 from qwop.policies.rollout import play
+from qwop.search.distil import DistilSettings, distil
 from rich.console import Console
 
 IDLE = 30

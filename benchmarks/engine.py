@@ -19,7 +19,7 @@ import numpy as np
 import qwop.envs
 from numpy.typing import NDArray
 from qwop.envs.names import ACTION_KEYS
-from qwop.envs.qwop_vector import QWOPVectorEnv
+from qwop.envs.qwop.vector import QWOPVectorEnv
 from rich.console import Console
 from rich.table import Table
 
@@ -59,7 +59,7 @@ def replay_round() -> tuple[int, float]:
     frames = 0
     began = clock()
     for _ in range(100):
-        frames += len(qwop.envs.replay(keys).states) - 1
+        frames += len(qwop.envs.qwop.replay(keys).states) - 1
     return frames, clock() - began
 
 

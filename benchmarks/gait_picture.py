@@ -17,11 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 from qwop.datasets.reader import open_dataset
-from qwop.envs.backdrop import GROUND_Y
 from qwop.envs.engine import layout as at
-from qwop.envs.figure import RUNNER, Canvas, draw_shapes
-from qwop.envs.keys_file import read_keys
-from qwop.envs.motion import (
+from qwop.envs.pictures.backdrop import GROUND_Y
+from qwop.envs.pictures.figure import RUNNER, Canvas, draw_shapes
+from qwop.envs.pictures.video import seconds_from_first_key
+from qwop.envs.qwop.keys_file import read_keys
+from qwop.envs.qwop.motion import (
     FRAMES_A_SECOND,
     Stride,
     feet_apart,
@@ -30,8 +31,7 @@ from qwop.envs.motion import (
     states_of_observations,
     steady_stride,
 )
-from qwop.envs.replay import replay
-from qwop.envs.video import seconds_from_first_key
+from qwop.envs.qwop.replay import replay
 from qwop.policies.champion import keys_path
 
 STRETCH = (600.0, 950.0)

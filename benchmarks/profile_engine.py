@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from qwop.envs.engine import batch, game, island, world
 from qwop.envs.engine.compiled import compiled, inlined
 from qwop.envs.engine.lanes import WIDTH
-from qwop.envs.qwop_env import QWOPEnv
-from qwop.envs.qwop_vector import QWOPVectorEnv
+from qwop.envs.qwop.env import QWOPEnv
+from qwop.envs.qwop.vector import QWOPVectorEnv
 from rich.console import Console
 from rich.table import Table
 

@@ -16,17 +16,17 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from qwop.conf.progress import progress_bar
-from qwop.datasets.behaviour import smoothed, smoothed_name
+from qwop.common.progress import progress_bar
+from qwop.datasets.behaviour_probabilities import smoothed, smoothed_name
 from qwop.datasets.schema import DatasetInfo, Episode
 from qwop.datasets.writer import DatasetWriter
-from qwop.envs.keys_file import write_keys
 from qwop.envs.names import ACTION_KEYS
+from qwop.envs.qwop.keys_file import write_keys
 from qwop.finetune.checkpoint import checkpoints, load_checkpoint
-from qwop.finetune.search import Search, SearchSettings
 from qwop.policies.files import load_policy
 from qwop.policies.networks import Values
 from qwop.policies.policy import Policy
+from qwop.search.beam import Search, SearchSettings
 from rich.console import Console
 
 EPSILON = 0.05

@@ -11,10 +11,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from qwop.finetune.charts import HEIGHT, WIDTH, Band, line_chart
-from qwop.finetune.milestones import seconds_of
-from qwop.finetune.report import WAY_COLUMNS, milestone_rows
-from qwop.finetune.runlog import read_metrics
+from qwop.finetune.reports.charts import HEIGHT, WIDTH, Band, line_chart
+from qwop.finetune.reports.milestones import seconds_of
+from qwop.finetune.reports.report import WAY_COLUMNS, milestone_rows
+from qwop.finetune.reports.run_log import read_metrics
 
 STYLE = """
 rect.paper { fill: #fff; } text { font: 11px system-ui, sans-serif; fill: #555; }

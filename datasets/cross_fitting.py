@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..conf.errors import BadInput
-from .behaviour import floored
+from ..common.errors import BadInput
+from .behaviour_probabilities import floored
 from .schema import Episode
 
 Probabilities = Callable[[NDArray[np.float32]], NDArray[np.float32]]

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ..conf.errors import BadInput
+from ..common.errors import BadInput
 from .writer import DESCRIPTION
 
 

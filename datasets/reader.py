@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..conf.errors import BadInput
+from ..common.errors import BadInput
 from ..envs.names import ACTIONS, FEATURES, FULL_FEATURES
 from .schema import DatasetInfo, Episode
 from .summary import Summary, summarise

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..conf.errors import BadInput
+from ..common.errors import BadInput
 from ..envs.spec import EnvironmentSpec
 
 SCHEMA_VERSION = 1

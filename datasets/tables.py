@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..conf.errors import BadInput
+from ..common.errors import BadInput
 from .schema import DatasetInfo, Episode, arrow_schema
 
 DECISION_COLUMNS = ("action", "behaviour_probabilities", "reward")

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import pyarrow.parquet as pq
 
-from ..conf.errors import BadInput
+from ..common.errors import BadInput
 from .schema import DatasetInfo, Episode
 from .tables import to_table
 

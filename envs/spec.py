@@ -8,7 +8,7 @@ from typing import Any
 
 import gymnasium
 
-from ..conf.errors import BadInput
+from ..common.errors import BadInput
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 from gymnasium.vector.utils import batch_space, concatenate, create_empty_array, iterate
 from numpy.typing import NDArray
 
-from ..conf.errors import BadInput
+from ..common.errors import BadInput
 from .spec import EnvironmentSpec
 
 Infos = dict[str, Any]

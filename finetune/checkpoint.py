@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..conf.errors import BadInput
+from ..common.errors import BadInput
 
 NAME = re.compile(r"decisions-(\d+)\.pt")
 

@@ -10,12 +10,12 @@ import numpy as np
 
 from ..policies.networks import Network
 from .checkpoint import save_checkpoint
-from .collector import Collector, EpisodeEnd
-from .environments import PhaseEnvironments
-from .runlog import RunLog
-from .schedule import Phase, Schedule
-from .sequences import Sequences
-from .snapshot import PolicySnapshot
+from .experience.collector import Collector, EpisodeEnd
+from .experience.sequences import Sequences
+from .experience.snapshot import PolicySnapshot
+from .reports.run_log import RunLog
+from .schedules.environments import PhaseEnvironments
+from .schedules.schedule import Phase, Schedule
 
 
 @dataclass(frozen=True)

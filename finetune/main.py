@@ -10,25 +10,25 @@ import torch
 from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 
-from ..conf.command import command, open_run_folder, settings
-from ..conf.errors import BadInput
-from ..conf.progress import progress_bar
+from ..common.command import command, open_run_folder, settings
+from ..common.errors import BadInput
+from ..common.progress import progress_bar
+from ..evaluation.evaluate import EvaluationSettings
 from ..policies.files import save_policy
 from ..policies.policy import Policy
-from .algorithms import ALGORITHMS, Algorithm
-from .assembly import Outside, RunSettings
-from .behaviour import BehaviourSettings
+from .agents.acer.assembly import Outside, RunSettings
+from .agents.registry import ALGORITHMS, Algorithm
 from .checkpoint import checkpoints
-from .environments import phase_environments
-from .evaluation import EvaluationSettings
 from .loop import Progress
-from .phase_results import PhaseResults
-from .report import write_report
-from .resuming import MAY_DIFFER, require_resumable
-from .runlog import METRICS, RunLog
-from .schedule import Phase, parse_phases
-from .stability import StabilitySettings
-from .starting import find_start
+from .replay.behaviour import BehaviourSettings
+from .reports.phase_results import PhaseResults
+from .reports.report import write_report
+from .reports.run_log import METRICS, RunLog
+from .resume import MAY_DIFFER, require_resumable
+from .schedules.environments import phase_environments
+from .schedules.schedule import Phase, parse_phases
+from .schedules.stability import StabilitySettings
+from .start import find_start
 
 START = "start.safetensors"
 """The policy that a run started from, kept with it."""

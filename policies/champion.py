@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from ..conf.errors import BadInput
+from ..common.errors import BadInput
 
 CHAMPION = "champion"
 """The name that stands for it wherever a policy's file, or a file of keys, is asked for."""

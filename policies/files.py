@@ -11,7 +11,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
-from ..conf.errors import BadInput
+from ..common.errors import BadInput
 from ..envs.spec import EnvironmentSpec
 from .champion import policy_path
 from .networks import ARCHITECTURES

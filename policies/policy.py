@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ..conf.errors import BadInput
+from ..common.errors import BadInput
 from ..envs.spec import EnvironmentSpec
 from .networks import Network
 

@@ -10,7 +10,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from ..conf.errors import BadInput
+from ..common.errors import BadInput
 from ..envs.names import ACTION_KEYS
 from ..envs.spec import EnvironmentSpec
 from ..envs.vector import make_vector

@@ -9,7 +9,7 @@ from types import ModuleType
 import numpy as np
 import torch
 
-from ..conf.errors import BadInput
+from ..common.errors import BadInput
 from ..policies.networks import ActorCritic
 from .rows import NONE, Rows
 from .settings import CloningSettings

@@ -10,9 +10,9 @@ from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 from torch.utils.tensorboard import SummaryWriter
 
-from ..conf.command import command, open_run_folder, settings
-from ..conf.errors import BadInput
-from ..conf.progress import progress_bar
+from ..common.command import command, open_run_folder, settings
+from ..common.errors import BadInput
+from ..common.progress import progress_bar
 from ..datasets.embedded import embedded_dataset
 from ..datasets.reader import Dataset, open_dataset
 from ..datasets.schema import Episode

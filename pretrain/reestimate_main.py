@@ -9,9 +9,9 @@ import torch
 from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 
-from ..conf.command import command, settings
-from ..conf.errors import BadInput
-from ..conf.progress import progress_bar
+from ..common.command import command, settings
+from ..common.errors import BadInput
+from ..common.progress import progress_bar
 from ..datasets.cross_fitting import Probabilities, cross_fitted
 from ..datasets.reader import Dataset, open_dataset
 from ..datasets.schema import Episode

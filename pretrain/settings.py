@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ..conf.errors import BadInput
+from ..common.errors import BadInput
 from ..policies.networks import HIDDEN
 
 BACKENDS = ("torch", "d3rlpy")

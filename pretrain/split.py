@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..conf.errors import BadInput
+from ..common.errors import BadInput
 
 
 def hold_out(count: int, share: float, seed: int, part: int = 0) -> tuple[list[int], list[int]]:

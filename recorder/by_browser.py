@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from ..conf.errors import BadInput
-from ..datasets.behaviour import require_epsilon
+from ..common.errors import BadInput
+from ..datasets.behaviour_probabilities import require_epsilon
 from ..datasets.schema import DatasetInfo, Episode
 from ..datasets.writer import DESCRIPTION, read_info, require_same
 from ..envs.original.page import OriginalPage, PageGone, PageSettings, PersonsGame
-from ..envs.replay import Replay, replay
+from ..envs.qwop.replay import Replay, replay
 from ..envs.spec import EnvironmentSpec
 from .person import episode_of, person_info
 from .source import Source

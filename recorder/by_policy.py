@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ..conf.errors import BadInput
-from ..datasets.behaviour import RECORDED
+from ..common.errors import BadInput
+from ..datasets.behaviour_probabilities import RECORDED
 from ..datasets.schema import DatasetInfo, Episode
 from ..envs.spec import EnvironmentSpec
 from ..policies.champion import policy_path

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..conf.errors import BadInput
+from ..common.errors import BadInput
 from ..envs.names import FEATURES
-from ..envs.rewards import rewards_along
+from ..envs.qwop.rewards import rewards_along
 from .published import EXPECTED, Recording
 
 FRAME_SECONDS = 0.04

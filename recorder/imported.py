@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..conf.errors import BadInput
-from ..datasets.behaviour import require_epsilon, smoothed, smoothed_name
+from ..common.errors import BadInput
+from ..datasets.behaviour_probabilities import require_epsilon, smoothed, smoothed_name
 from ..datasets.schema import DatasetInfo, Episode
 from ..envs.names import ACTIONS, FEATURES
 from ..envs.spec import EnvironmentSpec

@@ -11,9 +11,9 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from rich.console import Console
 
-from ..conf.command import command, settings
-from ..conf.errors import BadInput
-from ..conf.progress import progress_bar
+from ..common.command import command, settings
+from ..common.errors import BadInput
+from ..common.progress import progress_bar
 from ..datasets.reader import open_dataset
 from ..datasets.writer import DatasetWriter, next_number
 from .source import Source

@@ -3,14 +3,14 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ..datasets.behaviour import smoothed, smoothed_name
+from ..datasets.behaviour_probabilities import smoothed, smoothed_name
 from ..datasets.schema import DatasetInfo, Episode
 from ..envs.names import ACTION_KEYS, ACTIONS, EVENT_COLUMNS, FEATURES, KEY_O, KEY_P, KEY_Q, KEY_W
-from ..envs.observations import bent_knee, observe, observe_start
-from ..envs.replay import Replay, replay
-from ..envs.rewards import rewards_along
+from ..envs.qwop.observations import bent_knee, observe, observe_start
+from ..envs.qwop.replay import Replay, replay
+from ..envs.qwop.rewards import rewards_along
+from ..envs.qwop.task import outcome_of
 from ..envs.spec import EnvironmentSpec
-from ..envs.task import outcome_of
 
 _ENDED, _CLOCK = EVENT_COLUMNS.index("ended"), EVENT_COLUMNS.index("clock")
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..conf.errors import BadInput
+from ..common.errors import BadInput
 from ..envs.names import ACTIONS, FEATURES
 
 ARRAYS = ("obs", "actions", "rewards", "episode_starts", "episode_returns")

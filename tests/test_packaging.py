@@ -12,7 +12,8 @@ NOT_PACKAGED = {"tests", "benchmarks", "build"}
 
 
 def package_of(folder: Path) -> str:
-    return "qwop." + ".".join(folder.relative_to(ROOT).parts)
+    parts = folder.relative_to(ROOT).parts
+    return "qwop" if parts == ("package",) else ".".join(("qwop", *parts))
 
 
 FOLDERS = sorted(
@@ -32,7 +33,7 @@ def test_every_package_is_mapped_to_its_folder() -> None:
 
 
 def test_type_checkers_see_every_top_level_package() -> None:
-    wanted = {folder.name for folder in FOLDERS if folder.parent == ROOT}
+    wanted = {folder.name for folder in FOLDERS if folder.parent == ROOT} - {"package"} | {"__init__.py", "py.typed"}
     assert {path.name for path in (ROOT / ".typing" / "qwop").iterdir()} == wanted
 
 

@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from ...conf.errors import BadInput
+from ...common.errors import BadInput
 from .game import load_page, reset
 from .layout import INTEGERS, REALS
 from .run import play_keys

@@ -3,17 +3,7 @@
 import math
 
 from . import layout as at
-from .bodies import (
-    BLOCK_X,
-    BLOCK_Y,
-    CREATION,
-    DESTRUCTION,
-    LOWER_ANGLE,
-    START,
-    TRACK_SPACING,
-    TRACK_Y,
-    UPPER_ANGLE,
-)
+from .bodies import BLOCK_X, BLOCK_Y, CREATION, DESTRUCTION, LOWER_ANGLE, START, TRACK_SPACING, TRACK_Y, UPPER_ANGLE
 from .compiled import compiled, inlined, internal, merged
 from .contacts import destroy_contacts_of, find_new_contacts, rounded
 from .island import PLAYING, PLAYING_COUNT, PRESSED

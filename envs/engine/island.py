@@ -10,14 +10,7 @@ from .bodies import HALF_HEIGHT, HALF_WIDTH, INVERSE_INERTIA, RADIUS
 from .compiled import inlined, internal
 from .contact_solver import solve_contact_position, solve_contact_velocity, start_contact, warm_start_contact
 from .contacts import fixed_body_of
-from .joints import (
-    DT,
-    INVERSE_DT,
-    LINEAR_SLOP,
-    solve_joint_position,
-    solve_joint_velocity,
-    start_joint,
-)
+from .joints import DT, INVERSE_DT, LINEAR_SLOP, solve_joint_position, solve_joint_velocity, start_joint
 from .lanes import any_of, bits_of, load, select, square_root, store
 from .tree import leaves_its_box
 from .trigonometry import sine_and_cosine

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ...conf.errors import BadInput
+from ...common.errors import BadInput
 
 
 def require_place(url: str | None, folder: str | None, group: str = "") -> None:

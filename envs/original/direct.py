@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from ...conf.errors import BadInput
+from ...common.errors import BadInput
 
 
 class PageGone(BadInput):

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..names import BODIES, EVENT_COLUMNS, FEATURES
-from ..observations import observe, observe_full, observe_start
-from ..one_game import OneGame, Step
-from ..rewards import rewards_along
-from ..task import FRAMES_A_SECOND, outcome_of
+from ..qwop.base import OneGame, Step
+from ..qwop.observations import observe, observe_full, observe_start
+from ..qwop.rewards import rewards_along
+from ..qwop.task import FRAMES_A_SECOND, outcome_of
 from .page import Frames, OriginalPage, PageSettings
 
 _SCORE, _CLOCK = EVENT_COLUMNS.index("score"), EVENT_COLUMNS.index("clock")

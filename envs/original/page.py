@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...conf.errors import BadInput
+from ...common.errors import BadInput
 from ..names import BODIES, EVENT_COLUMNS, HIDDEN_COLUMNS, OBSERVED_JOINTS
 from .address import address_of, require_place
 from .browser import first_line, open_browser
@@ -88,7 +88,7 @@ class OriginalPage:
     """A browser on the page of the original game. Close it, or use it as a context.
 
     Every game begins in the same state to the bit, that of the first reset after the page has loaded (`reset="a"` of
-    `qwop.envs.replay`). A later reset by the page itself would give its contacts another order, so from the second
+    `qwop.envs.qwop.replay`). A later reset by the page itself would give its contacts another order, so from the second
     game on the world of the first reset is put back, or the page loaded anew (`fresh_page`).
 
     BadInput where there is no browser, no answer, or no game on the page.

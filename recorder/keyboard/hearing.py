@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from ...conf.errors import BadInput
+from ...common.errors import BadInput
 from .held import HeldKeys
 
 ELSEWHERE = "or play at the page, which needs none of this: source=page"

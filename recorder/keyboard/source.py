@@ -6,12 +6,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...conf.errors import BadInput
-from ...datasets.behaviour import require_epsilon
+from ...common.errors import BadInput
+from ...datasets.behaviour_probabilities import require_epsilon
 from ...datasets.schema import DatasetInfo, Episode
 from ...datasets.writer import DESCRIPTION, read_info, require_same
-from ...envs.drawing import Drawing
-from ...envs.task import FRAMES_A_SECOND
+from ...envs.pictures.drawing import Drawing
+from ...envs.qwop.task import FRAMES_A_SECOND
 from ..page.live import LiveGame
 from ..person import episode_of, person_info
 from ..source import Source

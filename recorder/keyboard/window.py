@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from ...conf.errors import BadInput
+from ...common.errors import BadInput
 from .hearing import ELSEWHERE
 
 

@@ -9,14 +9,14 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
-from ...conf.errors import BadInput
+from ...common.errors import BadInput
 from ...datasets.reader import open_dataset, read_episode
 from ...datasets.schema import DatasetInfo, Episode
 from ...datasets.tables import decode_metadata
 from ...datasets.writer import EPISODE_NAME
 from ...envs.names import EVENT_COLUMNS
-from ...envs.replay import replay
-from ...envs.video import seconds_from_first_key
+from ...envs.pictures.video import seconds_from_first_key
+from ...envs.qwop.replay import replay
 
 DISCARDED = "discarded"
 """Where discarded games go, in the dataset's folder: nothing recorded is deleted."""

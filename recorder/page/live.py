@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ...envs.qwop_env import QWOPEnv
+from ...envs.qwop.env import QWOPEnv
 from .rows import ROW, row_of
 
 

@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...envs.names import BODIES, EVENT_COLUMNS
-from ...envs.replay import replay
-from ...envs.video import seconds_from_first_key
+from ...envs.pictures.video import seconds_from_first_key
+from ...envs.qwop.replay import replay
 
 POSE = 3 * len(BODIES)
 """x, y and angle of every body."""

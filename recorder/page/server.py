@@ -16,7 +16,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 from websockets.sync.server import Server, ServerConnection, serve
 
-from ...conf.errors import BadInput
+from ...common.errors import BadInput
 from ...datasets.schema import DatasetInfo, Episode
 from ..person import episode_of
 from .library import Library

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ...conf.errors import BadInput
-from ...envs import backdrop
-from ...envs.backdrop import Backdrop
-from ...envs.figure import EDGE, HURDLE, RUNNER, Shape
+from ...common.errors import BadInput
+from ...envs.pictures import backdrop
+from ...envs.pictures.backdrop import Backdrop
+from ...envs.pictures.figure import EDGE, HURDLE, RUNNER, Shape
 from .library import Library
 from .rows import POSE, ROW, rows_of_game
 

@@ -6,8 +6,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...conf.errors import BadInput
-from ...datasets.behaviour import require_epsilon
+from ...common.errors import BadInput
+from ...datasets.behaviour_probabilities import require_epsilon
 from ...datasets.embedded import embedded_dataset
 from ...datasets.schema import Episode
 from ...datasets.writer import DESCRIPTION, read_info, require_same

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from PIL import Image
 from qwop.datasets.embedded import embedded_dataset
-from qwop.finetune.runlog import METRICS
+from qwop.finetune.reports.run_log import METRICS
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 

@@ -3,7 +3,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from qwop.datasets.behaviour import smoothed
+from qwop.datasets.behaviour_probabilities import smoothed
 from qwop.datasets.schema import DatasetInfo, Episode
 from qwop.envs.spec import EnvironmentSpec
 

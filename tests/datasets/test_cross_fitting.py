@@ -3,7 +3,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from qwop.conf.errors import BadInput
+from qwop.common.errors import BadInput
 from qwop.datasets import Episode
 from qwop.datasets.cross_fitting import Probabilities, cross_fitted
 

@@ -1,5 +1,5 @@
 import pytest
-from qwop.conf.errors import BadInput
+from qwop.common.errors import BadInput
 from qwop.datasets import embedded, embedded_dataset, open_dataset
 
 

@@ -4,7 +4,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from qwop.conf.errors import BadInput
+from qwop.common.errors import BadInput
 from qwop.datasets.schema import DatasetInfo, Episode, arrow_schema
 from qwop.envs.spec import EnvironmentSpec
 

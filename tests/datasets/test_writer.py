@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 import pytest
-from qwop.conf.errors import BadInput
+from qwop.common.errors import BadInput
 from qwop.datasets import DatasetInfo, DatasetWriter, Episode, open_dataset
 from qwop.envs.spec import EnvironmentSpec
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from qwop.envs import Replay, replay
 from qwop.envs.engine import bodies, layout
 from qwop.envs.names import ACTION_KEYS
-from qwop.envs.observations import observe
-from qwop.envs.qwop_env import QWOPEnv
-from qwop.envs.qwop_vector import QWOPVectorEnv
+from qwop.envs.qwop.env import QWOPEnv
+from qwop.envs.qwop.observations import observe
+from qwop.envs.qwop.vector import QWOPVectorEnv
 
 GAMES = np.load(Path(__file__).with_name("recorded_games.npz"))
 
@@ -84,7 +84,7 @@ def test_four_ways_agree_in_the_hurdle_and_to_the_fall(seed: int) -> None:
 PROGRAM = """
 import hashlib, sys
 import numpy as np
-from qwop.envs.qwop_vector import QWOPVectorEnv
+from qwop.envs.qwop.vector import QWOPVectorEnv
 
 def digest(threads):
     env = QWOPVectorEnv(21, max_idle_frames=9, num_threads=threads)

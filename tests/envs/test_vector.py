@@ -5,7 +5,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-from qwop.conf.errors import BadInput
+from qwop.common.errors import BadInput
 from qwop.envs.spec import EnvironmentSpec
 from qwop.envs.vector import SameStepVectorEnv, make_vector
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 from qwop.datasets.schema import Episode
-from qwop.finetune.sequences import LIVE, Finals, Sequences
+from qwop.finetune.experience.sequences import LIVE, Finals, Sequences
 
 
 def _sequences(n, steps=4, actions=3, shape=(2,), source=LIVE, first=0, truncated_every=0):

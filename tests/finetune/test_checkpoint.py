@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 import torch
-from qwop.conf.errors import BadInput
+from qwop.common.errors import BadInput
 from qwop.finetune.checkpoint import checkpoints, load_checkpoint, save_checkpoint
 
 

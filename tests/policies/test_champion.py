@@ -5,11 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from qwop.conf.errors import BadInput
+from qwop.common.errors import BadInput
 from qwop.envs import replay
-from qwop.envs.keys_file import read_keys
-from qwop.envs.task import outcome_of
-from qwop.envs.video import seconds_from_first_key
+from qwop.envs.pictures.video import seconds_from_first_key
+from qwop.envs.qwop.keys_file import read_keys
+from qwop.envs.qwop.task import outcome_of
 from qwop.policies.champion import CHAMPION, keys_path, policy_path
 from qwop.policies.files import load_policy
 from qwop.policies.rollout import play

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from qwop.conf.errors import BadInput
+from qwop.common.errors import BadInput
 from qwop.envs.spec import EnvironmentSpec
 from qwop.policies.files import METADATA, load_policy, save_policy
 from qwop.policies.networks import Actor, ActorCritic, DuelingQ

@@ -5,7 +5,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from qwop.conf.errors import BadInput
+from qwop.common.errors import BadInput
 from qwop.envs.spec import EnvironmentSpec
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy, choose

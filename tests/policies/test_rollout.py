@@ -7,10 +7,10 @@ import gymnasium
 import numpy as np
 import pytest
 import torch
-from qwop.conf.errors import BadInput
+from qwop.common.errors import BadInput
 from qwop.envs import replay
 from qwop.envs.names import EVENT_COLUMNS
-from qwop.envs.observations import observe
+from qwop.envs.qwop.observations import observe
 from qwop.envs.spec import EnvironmentSpec
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy

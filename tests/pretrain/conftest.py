@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from qwop.datasets import DatasetInfo, DatasetWriter, Episode
-from qwop.datasets.behaviour import smoothed
+from qwop.datasets.behaviour_probabilities import smoothed
 from qwop.envs.spec import EnvironmentSpec
 
 INFO = DatasetInfo(EnvironmentSpec("CartPole-v1"), (4,), 2)

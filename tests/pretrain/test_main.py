@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 from hydra import compose, initialize_config_module
-from qwop.conf.errors import BadInput
+from qwop.common.errors import BadInput
 from qwop.policies.files import load_policy
 from qwop.pretrain.main import run
 

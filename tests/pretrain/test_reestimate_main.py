@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 import torch
 from hydra import compose, initialize_config_module
-from qwop.conf.errors import BadInput
+from qwop.common.errors import BadInput
 from qwop.datasets import DatasetInfo, DatasetWriter, Episode, open_dataset
-from qwop.datasets.behaviour import smoothed
+from qwop.datasets.behaviour_probabilities import smoothed
 from qwop.envs.spec import EnvironmentSpec
 from qwop.pretrain.reestimate_main import run
 

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from qwop.conf.errors import BadInput
+from qwop.common.errors import BadInput
 from qwop.pretrain.split import hold_out
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 from qwop.envs.names import FEATURES
-from qwop.envs.rewards import rewards_along
+from qwop.envs.qwop.rewards import rewards_along
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 

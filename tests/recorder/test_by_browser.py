@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from qwop.conf.errors import BadInput
+from qwop.common.errors import BadInput
 from qwop.datasets import open_dataset
 from qwop.envs import replay
-from qwop.envs.observations import observe
+from qwop.envs.qwop.observations import observe
+from qwop.envs.qwop.task import outcome_of
 from qwop.envs.spec import EnvironmentSpec
-from qwop.envs.task import outcome_of
 from qwop.policies.files import save_policy
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy

@@ -4,10 +4,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from qwop.conf.errors import BadInput
+from qwop.common.errors import BadInput
 from qwop.datasets import DatasetWriter, Episode, open_dataset
 from qwop.envs import replay
-from qwop.envs.observations import observe
+from qwop.envs.qwop.observations import observe
 from qwop.envs.spec import EnvironmentSpec
 from qwop.policies.files import load_policy, save_policy
 from qwop.policies.networks import ActorCritic

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from qwop.conf.errors import BadInput
+from qwop.common.errors import BadInput
 from qwop.envs import replay
 from qwop.envs.names import ACTION_KEYS, EVENT_COLUMNS, FEATURES
-from qwop.envs.observations import observe
-from qwop.envs.rewards import rewards_along
+from qwop.envs.qwop.observations import observe
+from qwop.envs.qwop.rewards import rewards_along
 from qwop.recorder.conversion import Converted, convert
 from qwop.recorder.published import Recording, read_recording
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from qwop.conf.errors import BadInput
+from qwop.common.errors import BadInput
 from qwop.datasets import DatasetWriter, open_dataset
 from qwop.envs.spec import EnvironmentSpec
 from qwop.recorder.imported import ImportSettings, open_import

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from hydra import compose, initialize_config_module
-from qwop.conf.errors import BadInput
+from qwop.common.errors import BadInput
 from qwop.datasets import open_dataset
 from qwop.envs.spec import EnvironmentSpec
 from qwop.policies.files import save_policy

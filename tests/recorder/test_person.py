@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from qwop.envs import replay
 from qwop.envs.names import ACTION_KEYS, ACTIONS
-from qwop.envs.qwop_env import QWOPEnv
+from qwop.envs.qwop.env import QWOPEnv
 from qwop.recorder.person import decision_action, effective_action, episode_of, person_info
 
 INFO = person_info(frames_per_step=3, reward="shaped", observation_lag=0)

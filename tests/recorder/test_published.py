@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from qwop.conf.errors import BadInput
+from qwop.common.errors import BadInput
 from qwop.recorder.published import find_files, read_recording
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from qwop.envs.engine import bodies, layout
 from qwop.envs.engine.lanes import WIDTH
-from qwop.envs.qwop_env import QWOPEnv
-from qwop.envs.qwop_vector import QWOPVectorEnv
+from qwop.envs.qwop.env import QWOPEnv
+from qwop.envs.qwop.vector import QWOPVectorEnv
 
 GAMES = np.load(Path(__file__).parents[1] / "recorded_games.npz")
 

@@ -8,12 +8,12 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
-from qwop.conf.errors import BadInput
+from qwop.common.errors import BadInput
 from qwop.envs import EnvironmentSpec
 from qwop.envs.names import ACTIONS, FEATURES
-from qwop.envs.observations import observe, observe_start
 from qwop.envs.original.env import QWOPOriginalEnv
-from qwop.envs.task import QWOPTask
+from qwop.envs.qwop.observations import observe, observe_start
+from qwop.envs.qwop.task import QWOPTask
 
 JOINTS = [column for column, name in enumerate(FEATURES) if name.startswith("joint.")]
 Q, QO, P, NONE = (ACTIONS.index(name) for name in ("q", "qo", "p", "none"))

@@ -6,8 +6,8 @@ import gymnasium
 import numpy as np
 import pytest
 from qwop.envs import replay
-from qwop.envs.observations import observe
 from qwop.envs.original.page import OriginalPage, PageSettings
+from qwop.envs.qwop.observations import observe
 
 
 def test_recorded_keys_give_the_same_bits_game_after_game(original: str) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from qwop.conf.errors import BadInput
+from qwop.common.errors import BadInput
 from qwop.envs.names import BODIES
 from qwop.envs.original.page import Frames, OriginalPage, PageGone, PageSettings
 

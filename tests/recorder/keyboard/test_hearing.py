@@ -6,7 +6,7 @@ import sys
 import time
 
 import pytest
-from qwop.conf.errors import BadInput
+from qwop.common.errors import BadInput
 from qwop.recorder.keyboard.hearing import advice, hearing
 
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="displays are Linux's")

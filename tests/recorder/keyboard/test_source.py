@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from qwop.conf.errors import BadInput
+from qwop.common.errors import BadInput
 from qwop.datasets import open_dataset
 from qwop.envs import replay
 from qwop.recorder.keyboard.source import KeyboardSettings, open_keyboard

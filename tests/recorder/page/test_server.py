@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
-from qwop.conf.errors import BadInput
+from qwop.common.errors import BadInput
 from qwop.datasets import open_dataset
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs import replay

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from qwop.conf.errors import BadInput
+from qwop.common.errors import BadInput
 from qwop.datasets.writer import DatasetWriter
 from qwop.recorder.page.source import PageSettings, open_page
 from qwop.recorder.person import episode_of, person_info

@@ -1,0 +1,1 @@
+"""Datasets for and from other libraries, a file for each format."""

@@ -1,0 +1,1 @@
+"""Pictures and films of games."""

@@ -1,0 +1,130 @@
+"""A picture of any moment of a game (own drawing, nothing of the original's)."""
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw, ImageFont
+
+from ..engine import layout as at
+from ..names import KEY_O, KEY_P, KEY_Q, KEY_W
+from .backdrop import GROUND_Y
+from .figure import HURDLE, RUNNER, Canvas, Shape, draw_shapes
+from .scenery import Scenery
+
+_RUNNER_AT = 0.42
+"""Where the torso is in the picture, of its width."""
+
+_LIFT_ABOVE = -5.0
+"""The view rises with a torso above this, units."""
+
+_REACH = 4.2
+"""Nothing drawn of a body is farther from its centre than this, units."""
+
+_SUPERSAMPLING = 3
+Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
+_INK, _PAPER, _LIT, _LIT_EDGE = (36, 44, 60), (255, 255, 255), (255, 209, 70), (214, 150, 20)
+
+
+class Drawing:
+    """Draws states of the game, `width` by `height` pixels. Holds the parts that stand still, so keep it."""
+
+    def __init__(self, width: int = 640, height: int = 400) -> None:
+        self.width, self.height = width, height
+        self._scenery = Scenery(width, height)
+        self._scale = self._scenery.scale
+
+    def picture(self, state: NDArray[np.float64], *, metres: float, seconds: float, keys: int = 0) -> NDArray[np.uint8]:
+        """RGB uint8 [height, width, 3] of a state [14, 6], with the distance, the time and the keys that are down."""
+        torso_x, torso_y = float(state[at.TORSO, 0]), float(state[at.TORSO, 1])
+        left = round(torso_x * self._scale - _RUNNER_AT * self.width)
+        lift = round(max(_LIFT_ABOVE - torso_y, 0.0) * self._scale)
+        image = self._scenery.draw(left, lift)
+        origin = (left / self._scale, GROUND_Y - (self._scenery.ground + lift) / self._scale)
+        self._shadow(image, torso_x, origin)
+        self._supersampled(image, state, state[at.HURDLE_BASE :], origin, HURDLE)
+        self._supersampled(image, state, state[: at.HURDLE_BASE], origin, RUNNER)
+        self._panel(image, metres, seconds, keys)
+        return np.asarray(image)
+
+    def _supersampled(
+        self,
+        image: Image.Image,
+        state: NDArray[np.float64],
+        rows: NDArray[np.float64],
+        origin: tuple[float, float],
+        shapes: Sequence[Shape],
+    ) -> None:
+        """Draw the bodies of `rows` smoothly: on an enlarged copy of where they are, which is then shrunk back."""
+        low = np.floor((rows[:, :2].min(axis=0) - _REACH - origin) * self._scale).astype(int)
+        high = np.ceil((rows[:, :2].max(axis=0) + _REACH - origin) * self._scale).astype(int)
+        left, top = np.maximum(low, 0).tolist()
+        right, bottom = np.minimum(high, (self.width, self.height)).tolist()
+        if left >= right or top >= bottom:
+            return
+        patch = image.crop((left, top, right, bottom))
+        patch = patch.resize((patch.width * _SUPERSAMPLING, patch.height * _SUPERSAMPLING), Image.Resampling.NEAREST)
+        corner = (origin[0] + left / self._scale, origin[1] + top / self._scale)
+        draw_shapes(Canvas(ImageDraw.Draw(patch), corner, self._scale * _SUPERSAMPLING), shapes, state)
+        image.paste(patch.reduce(_SUPERSAMPLING), (left, top))
+
+    def _shadow(self, image: Image.Image, torso_x: float, origin: tuple[float, float]) -> None:
+        mask = self._shadow_mask
+        x = round((torso_x - origin[0]) * self._scale) - mask.width // 2
+        y = round((GROUND_Y + 0.1 - origin[1]) * self._scale) - mask.height // 2
+        image.paste(_INK, (x, y), mask)
+
+    def _panel(self, image: Image.Image, metres: float, seconds: float, keys: int) -> None:
+        draw = ImageDraw.Draw(image)
+        middle, unit = self.width / 2, self._scale
+        for text, y, font in ((f"{metres:.1f} m", 0.7, self._large), (f"{seconds:.2f} s", 3.1, self._small)):
+            draw.text((middle, y * unit), text, fill=_INK, font=font, anchor="ma", stroke_width=2, stroke_fill=_PAPER)
+        side = self._key("Q", False).width
+        gap = side // 6
+        edge = side // 3
+        places = {
+            "Q": (KEY_Q, edge), "W": (KEY_W, edge + side + gap),
+            "O": (KEY_O, self.width - edge - 2 * side - gap), "P": (KEY_P, self.width - edge - side),
+        }  # fmt: skip
+        for name, (bit, x) in places.items():
+            cap = self._key(name, bool(keys & bit))
+            image.paste(cap, (x, edge), cap)
+
+    def _key(self, name: str, lit: bool) -> Image.Image:
+        if (name, lit) not in self._keys:
+            self._keys[name, lit] = self._draw_key(name, lit)
+        return self._keys[name, lit]
+
+    def _draw_key(self, name: str, lit: bool) -> Image.Image:
+        """A key's cap; one that is down sits lower and shines."""
+        unit = self._scale * 4
+        image = Image.new("RGBA", (round(2.7 * unit), round(2.9 * unit)))
+        draw = ImageDraw.Draw(image)
+        top = 0.25 * unit if lit else 0.0
+        fill, edge = (_LIT, _LIT_EDGE) if lit else (_PAPER, (158, 168, 186))
+        draw.rounded_rectangle((0, top + 0.25 * unit, 2.65 * unit, 2.85 * unit), 0.55 * unit, fill=edge)
+        draw.rounded_rectangle(
+            (0, top, 2.65 * unit, 2.45 * unit + top / 2), 0.55 * unit, fill=fill, outline=edge, width=round(0.1 * unit)
+        )
+        font = ImageFont.load_default(size=1.5 * unit)
+        draw.text((1.32 * unit, 1.25 * unit + top * 0.75), name, fill=_INK, font=font, anchor="mm")
+        return image.reduce(4)
+
+    @cached_property
+    def _keys(self) -> dict[tuple[str, bool], Image.Image]:
+        return {}
+
+    @cached_property
+    def _large(self) -> Font:
+        return ImageFont.load_default(size=1.9 * self._scale)
+
+    @cached_property
+    def _small(self) -> Font:
+        return ImageFont.load_default(size=1.15 * self._scale)
+
+    @cached_property
+    def _shadow_mask(self) -> Image.Image:
+        wide, high = round(8.5 * self._scale), max(round(0.9 * self._scale), 2)
+        x, y = np.meshgrid(np.linspace(-1, 1, wide), np.linspace(-1, 1, high))
+        return Image.fromarray((np.clip(1 - x**2 - y**2, 0, 1) * 110).astype(np.uint8))

@@ -1,0 +1,81 @@
+"""Films and picture strips of games."""
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import imageio.v2
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from PIL import Image
+
+from ..names import EVENT_COLUMNS
+from .drawing import Drawing
+
+FRAMES_A_SECOND = 30
+LAST_PICTURE_SECONDS = 1.5
+"""How long a film rests on its last picture."""
+
+Pictures = Iterable[NDArray[np.uint8]]
+
+_SCORE = EVENT_COLUMNS.index("score")
+
+
+def seconds_from_first_key(keys: ArrayLike) -> NDArray[np.float64]:
+    """The running time at every state of a game, float64 [n + 1]: 0 until the first key is down."""
+    down = np.asarray(keys) != 0
+    first = int(np.argmax(down)) if down.any() else len(down)
+    return np.maximum(np.arange(len(down) + 1) - first, 0) / FRAMES_A_SECOND
+
+
+def game_pictures(
+    states: NDArray[np.float64], events: NDArray[np.float64], keys: ArrayLike, drawing: Drawing | None = None
+) -> Iterator[NDArray[np.uint8]]:
+    """A picture of every state of a game: states [n + 1, 14, 6], events [n + 1, 6], keys [n or more] of each frame."""
+    drawing = drawing or Drawing()
+    down = np.concatenate([[0], np.asarray(keys, dtype=np.uint8)])  # the keys that led to a state
+    seconds = seconds_from_first_key(keys)
+    for frame, (state, event) in enumerate(zip(states, events, strict=True)):
+        yield drawing.picture(state, metres=event[_SCORE], seconds=seconds[frame], keys=int(down[frame]))
+
+
+def write_video(path: str | os.PathLike[str], pictures: Pictures, fps: float = FRAMES_A_SECOND) -> Path:
+    """An H.264 film (.mp4, yuv420p, which every browser plays); it appears whole under its name or not at all."""
+    path = Path(path)
+    beside = path.with_name(f".{os.getpid()}.{path.name}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    film: Any = imageio.v2.get_writer(
+        beside, fps=fps, codec="libx264", pixelformat="yuv420p", macro_block_size=2, quality=7
+    )
+    try:
+        with closing(film):  # as a context of its own, the writer would leave ffmpeg running on an exception
+            picture = None
+            for picture in pictures:
+                film.append_data(picture)
+            for _ in range(round(LAST_PICTURE_SECONDS * fps) if picture is not None else 0):
+                film.append_data(picture)
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+    return path
+
+
+def write_gif(path: str | os.PathLike[str], pictures: Pictures, fps: float = 15) -> Path:
+    """A looping GIF of the pictures (give every second one of a game for 15 a second)."""
+    first, *others = [Image.fromarray(picture).quantize(128, dither=Image.Dither.NONE) for picture in pictures]
+    first.save(path, save_all=True, append_images=others, duration=round(1000 / fps), loop=0, optimize=True)
+    return Path(path)
+
+
+def picture_strip(pictures: Pictures, columns: int, gap: int = 4) -> NDArray[np.uint8]:
+    """Pictures of one size side by side, `columns` to a row, on white: uint8 [height, width, 3]."""
+    tiles = list(pictures)
+    high, wide = tiles[0].shape[:2]
+    rows = -(-len(tiles) // columns)
+    strip = np.full((rows * (high + gap) - gap, columns * (wide + gap) - gap, 3), 255, dtype=np.uint8)
+    for index, tile in enumerate(tiles):
+        top, left = index // columns * (high + gap), index % columns * (wide + gap)
+        strip[top : top + high, left : left + wide] = tile
+    return strip

@@ -1,0 +1,1 @@
+"""`QWOP-v1`: task, observations, rewards, the environment, its vector form and replay."""

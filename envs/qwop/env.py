@@ -1,0 +1,140 @@
+"""QWOP as a Gymnasium environment."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..engine import batch
+from .base import OneGame, Step
+from .task import OUTCOMES, Games
+
+
+class QWOPEnv(OneGame):
+    """`QWOP-v1`: run 100 metres with the four keys of QWOP, in a simulator that follows the original game.
+
+    Observation ("features"): float32 [71], in the order of `qwop.envs.names.FEATURES` (that of the published
+    recordings). Lengths are units (10 to a metre, y downwards), speeds units a second, angles radians; x is relative to
+    the torso.
+
+    | index | name | unit |
+    |---|---|---|
+    | 0-4 | head: angle, velocity_x, velocity_y, position_x, position_y | rad, u/s, u/s, u, u |
+    | 5-10 | joints: leftAnkle, leftElbow, leftHip, leftKnee, leftShoulder, neck | rad |
+    | 11-15 | joints: rightAnkle, rightElbow, rightHip, rightKnee, rightShoulder | rad |
+    | 16-20 | leftArm: angle, velocity_x, velocity_y, position_x, position_y | rad, u/s, u/s, u, u |
+    | 21-25, 26-30, 31-35, 36-40 | leftCalf, leftFoot, leftForearm, leftThigh: the same five | |
+    | 41-45, 46-50, 51-55, 56-60, 61-65 | rightArm, rightCalf, rightFoot, rightForearm, rightThigh | |
+    | 66-70 | torso: the same five; its position_x, 69, is always 0 | |
+
+    Observation ("full"): float32 [94], those 71 and then, in the order of `qwop.envs.names.FULL_FEATURES`:
+
+    | index | name | within | unit |
+    |---|---|---|---|
+    | 71-82 | angular_velocity of the 12 bodies, in the order of `names.BODIES` | | rad/s |
+    | 83 | hurdle.distance: of its top from the torso, ahead is positive; 2.5 if far | −1.5, 2.5 | m |
+    | 84 | hurdle.near: whether it is nearer than those; where 0, so are the next four | 0, 1 | |
+    | 85 | hurdle.angle: of its top | −4, 4 | rad |
+    | 86 | hurdle.height: position_y of its top − 5 | −10, 10 | u |
+    | 87 | hurdle.velocity_x: of its top | −10, 10 | m/s |
+    | 88 | hurdle.lean: x of its base − x of its top | −10, 10 | u |
+    | 89 | finish.distance: of the line from the torso | −1, 4 | m |
+    | 90 | finish.jumped: whether the last jump has begun | 0, 1 | |
+    | 91 | hidden.head_torque: what the game has added up on the head so far, in 100 N·m | −10, 10 | |
+    | 92, 93 | hidden.left_hip_out, hidden.right_hip_out: the limits that O or P set last | 0, 1 | |
+
+    Action: Discrete(11), the keys held for the decision.
+
+    | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 |
+    |---|---|---|---|---|---|---|---|---|---|---|
+    | qw | qo | qp | q | wo | wp | w | op | o | p | none |
+
+    Settings of the task:
+
+    - `frames_per_step` (3): game frames a decision lasts; 30 a second, so 10 decisions a second.
+    - `reward` ("speed", "shaped" or "race"): see `qwop.envs.qwop.rewards`; over one decision.
+    - `shaping` (0.0): weight of the training wheels in "race".
+    - `observation` ("features" or "full"): the 71 numbers of the published recordings, or 94.
+    - `observation_lag` (0 or 1): frames by which the observation is behind the physics. The published recordings have
+      1; their first observation is the start position. Rewards and infos never lag.
+    - `max_idle_frames` (0): a game begins with so many frames without a key, drawn uniformly from 0 to this.
+    - `time_limit` (120.0): seconds of the game clock.
+    - `delay` (0.0): the probability, for each decision on its own, that its keys come a frame late: its first frame has
+      the keys of the decision before (none before the first). Drawn from the seed, in a stream of its own.
+
+    Ends: `terminated` when the game ends (the runner fell or the jump landed), `truncated` at the time limit.
+
+    | info | unit | meaning |
+    |---|---|---|
+    | distance | m | the torso's x |
+    | score | m | the game's own score |
+    | clock | s | the game clock, 30 frames a second |
+    | time | s | from the first key down to now; 0 before |
+    | frames | frames | played in this step (at a reset: the idle ones) |
+    | idle_frames | frames | without a key at the start of this game |
+    | late | | whether this decision's keys came a frame late |
+    | outcome | | running, finished (landed with a score of at least 100), fell, stopped (time limit) |
+
+    Version history: v1, first.
+    """
+
+    def __init__(self, render_mode: str | None = None, **task: Any) -> None:
+        super().__init__(render_mode, task)
+        self._games = games = Games(self.task, 1)
+        # The one row of each array, taken once: making a view costs more than the bookkeeping of a frame.
+        self._counters, self._numbers, self._orders = games.counters[0], games.numbers[0], games.orders[0]
+        self._observation: NDArray[np.float32] = games.observations[0]
+
+    @property
+    def state(self) -> NDArray[np.float64]:
+        return self._games.states.reshape(14, 6)
+
+    @property
+    def events(self) -> NDArray[np.float64]:
+        return self._games.events.reshape(6)
+
+    def get_state(self) -> dict[str, Any]:
+        """Everything, for `set_state`: the game goes on as if it had never stopped, idle frames to come included."""
+        return {
+            **self._games.saved(),
+            "keys": self._keys,
+            "generator": self.np_random.bit_generator.state,
+            "delays": self._delays.bit_generator.state,
+        }
+
+    def set_state(self, state: dict[str, Any]) -> NDArray[np.float32]:
+        """Put back what `get_state` gave (in any environment of the same settings); returns the observation there."""
+        self._games.restore(state)
+        self._keys = state["keys"]
+        self.np_random.bit_generator.state = state["generator"]
+        self._delays.bit_generator.state = state["delays"]
+        return self._observation.copy()
+
+    def _begin(self, idle: int) -> NDArray[np.float32]:
+        self._games.reset(np.ones(1, dtype=np.bool_), np.array([idle], dtype=np.int64))
+        return self._observation.copy()
+
+    def _play(self, first: int, keys: int, frames: int) -> Step:
+        self._orders[batch.FIRST_KEYS_DOWN] = first
+        self._orders[batch.KEYS_DOWN] = keys
+        self._orders[batch.FRAMES_TO_PLAY] = frames
+        self._games.play(0, 1, False, *self._games.workspace)
+        info = self._info()
+        outcome = info["outcome"]
+        stopped = outcome == "stopped"
+        ended = outcome != "running" and not stopped
+        return self._observation.copy(), float(self._numbers[batch.REWARD]), ended, stopped, info
+
+    def _info(self) -> dict[str, Any]:
+        _, distance, score, clock, time, *_ = self._numbers.tolist()
+        counters = self._counters.tolist()
+        return {
+            "distance": distance,
+            "score": score,
+            "clock": clock,
+            "time": time,
+            "frames": counters[batch.PLAYED],
+            "idle_frames": counters[batch.IDLE_BEFORE],
+            "late": self._late,
+            "outcome": OUTCOMES[counters[batch.OUTCOME]],
+        }

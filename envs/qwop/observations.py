@@ -1,0 +1,59 @@
+"""The numbers of an observation, for any states of the game."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..engine.features import FEATURES, HIDDEN, bent_knees, observe_all, observe_all_full
+from ..engine.features import observe_start as _observe_start
+from ..names import EVENT_COLUMNS, FULL_FEATURES
+from .task import OBSERVATIONS
+
+_JUMPED = EVENT_COLUMNS.index("jumped")
+
+
+def observe(states: ArrayLike) -> NDArray[np.float32]:
+    """Observations float32 [..., 71] of states [..., 14, 6] (as `replay` gives them), in the order of `names.FEATURES`.
+
+    A body is its angle, velocity and position, x relative to the torso's; a joint is `angle_b - angle_a -
+    reference_angle`. Radians, and units of the game (10 to a metre, y downwards).
+    """
+    rows, shape = _rows(states)
+    out = np.empty((len(rows), FEATURES), dtype=np.float32)
+    observe_all(rows, out)
+    return out.reshape(*shape, FEATURES)
+
+
+def observe_full(states: ArrayLike, events: ArrayLike, hidden: ArrayLike) -> NDArray[np.float32]:
+    """Full observations float32 [..., 94], in the order of `names.FULL_FEATURES`, of the states [..., 14, 6], events
+    [..., 6] (`names.EVENT_COLUMNS`) and hidden numbers [..., 3] (`names.HIDDEN_COLUMNS`) of a `Replay` or of the page.
+    """
+    rows, shape = _rows(states)
+    jumped = np.ascontiguousarray(np.asarray(events, dtype=np.float64)[..., _JUMPED].reshape(len(rows)))
+    more = np.ascontiguousarray(np.asarray(hidden, dtype=np.float64).reshape(len(rows), HIDDEN))
+    out = np.empty((len(rows), len(FULL_FEATURES)), dtype=np.float32)
+    observe_all_full(rows, jumped, more, out)
+    return out.reshape(*shape, len(FULL_FEATURES))
+
+
+def observe_start(observation: str = "features") -> NDArray[np.float32]:
+    """The runner where a reset makes him, float32 [71 or 94]: what an observer that lags by a frame sees first."""
+    kind, size = OBSERVATIONS[observation]
+    out = np.empty(size, dtype=np.float32)
+    _observe_start(kind, out)
+    return out
+
+
+def bent_knee(states: ArrayLike) -> NDArray[np.float64]:
+    """The smaller of the two knees' angles, float64 [...] of states [..., 14, 6], radians, as rewards take it."""
+    rows, shape = _rows(states)
+    out = np.empty(len(rows))
+    bent_knees(rows, out)
+    return out.reshape(shape)
+
+
+def _rows(states: ArrayLike) -> tuple[NDArray[np.float64], tuple[int, ...]]:
+    """The states as rows [n, 84], and the shape that they had before their own two dimensions."""
+    table = np.asarray(states, dtype=np.float64)
+    if table.shape[-2:] != (14, 6):
+        raise ValueError(f"states of shape {list(table.shape)}, expected [..., 14, 6]")
+    return np.ascontiguousarray(table.reshape(-1, 84)), table.shape[:-2]

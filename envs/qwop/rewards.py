@@ -1,0 +1,43 @@
+"""What decisions earn, along a recorded or simulated game.
+
+    speed   r = 2·max(Δx, 0)
+    shaped  r = max(Δx, 0) − w,  w = [y > 0]·y/5 + |Δy|/4 − [knee < −0.9]·knee/6
+    race    r = Δmin(x, 1000)/10 + 10·[finished] − [fell] − shaping·w/10
+
+Δ is over one decision; x and y are the torso's (units; y grows downwards, so y > 0 is low), and knee is the smaller of
+the two knees' angles (radians), both at the decision's end. `speed` and `shaped` are the published ones; `shaped` is
+in the published recordings: it rewards progress and takes off for a low torso, for bobbing and for a knee bent hard.
+`race` is metres up to the line, backwards ones negative, 10 for a finish and −1 for a fall, so that with a discount
+seconds are what is left to gain; `shaping` is the weight of the training wheels w in it.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..engine.rewards import RACE, SHAPED, SPEED, decision_rewards
+
+REWARDS = {"speed": SPEED, "shaped": SHAPED, "race": RACE}
+
+
+def rewards_along(
+    reward: str,
+    torso_x: ArrayLike,
+    torso_y: ArrayLike,
+    knee: ArrayLike,
+    *,
+    shaping: float = 0.0,
+    outcome: str = "running",
+) -> NDArray[np.float64]:
+    """float64 [T] from torso_x, torso_y and the smaller knee angle at every decision, [T + 1] each.
+
+    shaping and outcome, how the game stands after the last decision, matter to `race` alone.
+    """
+    columns = [np.ascontiguousarray(column, dtype=np.float64) for column in (torso_x, torso_y, knee)]
+    if len({column.shape for column in columns}) != 1 or columns[0].ndim != 1:
+        raise ValueError(
+            f"columns of shapes {[list(column.shape) for column in columns]}, expected [T + 1] three times"
+        )
+    out = np.empty(max(len(columns[0]) - 1, 0))
+    finished, fell = outcome == "finished", outcome == "fell"
+    decision_rewards(REWARDS[reward], float(shaping), columns[0], columns[1], columns[2], finished, fell, out)
+    return out

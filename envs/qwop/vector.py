@@ -1,0 +1,212 @@
+"""QWOP's compiled batch as a Gymnasium vector environment."""
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.utils.seeding import np_random
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+
+from ...common.errors import BadInput
+from ..engine import batch, workspace
+from ..engine.lanes import WIDTH
+from ..names import ACTION_KEYS
+from ..pictures.drawing import Drawing
+from ..vector import Infos, Step, reset_mask_of, same_step_metadata, seeds_of
+from .env import QWOPEnv
+from .task import OUTCOMES, Games, QWOPTask
+
+ROWS_WORTH_A_THREAD = 8
+"""Fewer games than this are stepped faster by one thread than handed to another (measured)."""
+
+
+class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any]]):
+    """n games of `QWOP-v1`, a decision of all of them in one compiled call; resets in the same step.
+
+    Settings, observations, actions and infos are those of `QWOPEnv`, and so is every bit of them: environment i is a
+    `QWOPEnv` reset with seed + i. Resets and the infos of `step` are as in `SameStepVectorEnv`. `num_threads` (default:
+    as many as help) changes nothing but the time.
+    """
+
+    metadata = same_step_metadata(QWOPEnv.metadata)
+    _pool: ThreadPoolExecutor | None = None
+
+    def __init__(
+        self,
+        num_envs: int,
+        render_mode: str | None = None,
+        num_threads: int | None = None,
+        **task: Any,
+    ) -> None:
+        if num_envs < 1:
+            raise BadInput(f"num_envs={num_envs}: expected at least 1")
+        if num_threads is not None and num_threads < 1:
+            raise BadInput(f"num_threads={num_threads}: expected at least 1")
+        self.task = QWOPTask(**task)
+        self.num_envs = num_envs
+        self.render_mode = render_mode
+        self.single_observation_space = self.task.observation_space
+        self.single_action_space = gymnasium.spaces.Discrete(len(ACTION_KEYS))
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._games = Games(self.task, num_envs)
+        self._first_keys = self._games.orders[:, batch.FIRST_KEYS_DOWN]
+        self._keys = self._games.orders[:, batch.KEYS_DOWN]
+        self._next_idle = self._games.orders[:, batch.NEXT_IDLE]
+        self._all = np.ones(num_envs, dtype=np.bool_)
+        # The idle frames of every row's next game are drawn ahead, so that the kernel can begin it; delays are drawn in
+        # a stream of their own, which therefore is where that of a single game is.
+        drawing = num_envs if self.task.max_idle_frames or self.task.delay else 0
+        self._generators = [np_random()[0] for _ in range(drawing)]
+        self._delays = [generator.spawn(1)[0] for generator in self._generators] if self.task.delay else []
+        self._late = np.zeros(num_envs, dtype=np.bool_)
+        self._draw_next_idle(self._all)
+        threads = num_threads or min(_cores(), num_envs // ROWS_WORTH_A_THREAD)
+        # Games that share lanes stay in one thread.
+        groups = -(-num_envs // WIDTH)
+        bounds = np.linspace(0, groups, max(min(threads, groups), 1) + 1).round().astype(int) * WIDTH
+        bounds = np.minimum(bounds, num_envs).tolist()
+        self._ranges = list(pairwise(bounds))
+        self._pool = ThreadPoolExecutor(len(self._ranges) - 1, "qwop") if len(self._ranges) > 1 else None
+        self._workspaces = [workspace() for _ in self._ranges]
+        self._drawing: Drawing | None = None
+
+    def reset(
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[np.float32], Infos]:
+        mask = reset_mask_of(options, self.num_envs)
+        if self._generators:
+            seeds = seeds_of(seed, self.num_envs)
+            seeded = np.array([one is not None for one in seeds]) & mask
+            for row in np.flatnonzero(seeded):
+                self._generators[row] = np_random(seeds[row])[0]
+                if self._delays:
+                    (self._delays[row],) = self._generators[row].spawn(1)
+            self._draw_next_idle(seeded)
+        self._games.reset(mask, self._next_idle)
+        self._draw_next_idle(mask)
+        self._keys[mask] = 0
+        self._late[mask] = False
+        return self._games.observations.copy(), _masked(self._infos(), mask)
+
+    def step(self, actions: Any) -> Step:
+        chosen = np.asarray(actions)
+        if chosen.shape != (self.num_envs,) or chosen.min() < 0 or chosen.max() >= len(ACTION_KEYS):
+            raise ValueError(f"actions {chosen!r}, expected [{self.num_envs}] of 0 ... {len(ACTION_KEYS) - 1}")
+        keys = ACTION_KEYS[chosen]
+        if self._delays:
+            self._late = np.array([delays.random() for delays in self._delays]) < self.task.delay
+        self._first_keys[:] = np.where(self._late, self._keys, keys)
+        self._keys[:] = keys
+        self._step_all()
+        games = self._games
+        terminations = games.counters[:, batch.TERMINATED] != 0
+        truncations = games.counters[:, batch.TRUNCATED] != 0
+        done = terminations | truncations
+        self._draw_next_idle(done)
+        self._keys[done] = 0
+        base = self._infos()
+        infos = _masked(base, self._all)
+        final = np.where(done[:, None], games.final_observations, games.observations)
+        infos |= {"final_obs": final, "_final_obs": done, "final_info": _masked(base, done), "_final_info": done}
+        return games.observations.copy(), games.numbers[:, batch.REWARD].copy(), terminations, truncations, infos
+
+    def get_state(self) -> dict[str, Any]:
+        """Everything, for `set_state`: the games go on as if they had never stopped."""
+        generators = [generator.bit_generator.state for generator in self._generators]
+        return {
+            **self._games.saved(),
+            "keys": self._keys.copy(),
+            "next_idle": self._next_idle.copy(),
+            "generators": generators,
+            "delays": [delays.bit_generator.state for delays in self._delays],
+        }
+
+    def set_state(self, state: dict[str, Any]) -> NDArray[np.float32]:
+        """Put back what `get_state` gave (with the same settings and number of games); returns the observations."""
+        self._games.restore(state)
+        self._keys[:] = state["keys"]
+        self._next_idle[:] = state["next_idle"]
+        for generator, saved in zip(self._generators, state["generators"], strict=True):
+            generator.bit_generator.state = saved
+        if self._delays:
+            for delays, saved in zip(self._delays, state["delays"], strict=True):
+                delays.bit_generator.state = saved
+        return self._games.observations.copy()
+
+    def save_game(self, row: int) -> dict[str, Any]:
+        """One game as it is now, for `put_game`."""
+        return {name: rows[row].copy() for name, rows in self._games.arrays().items()} | {"keys": self._keys[row]}
+
+    def put_game(self, row: int, saved: dict[str, Any]) -> NDArray[np.float32]:
+        """Go on with a saved game in this row, instead of its own; returns the row's observation. The idle frames and
+        delays to come are still those of the row."""
+        for name, rows in self._games.arrays().items():
+            rows[row] = saved[name]
+        self._keys[row] = saved["keys"]
+        observation: NDArray[np.float32] = self._games.observations[row].copy()
+        return observation
+
+    @property
+    def states(self) -> NDArray[np.float64]:
+        """The bodies now, float64 [n, 14, 6]."""
+        return self._games.states
+
+    def render(self) -> tuple[NDArray[np.uint8], ...] | None:  # type: ignore[override]
+        if self.render_mode is None:
+            return None
+        if self._drawing is None:
+            self._drawing = Drawing()
+        drawing, numbers = self._drawing, self._games.numbers
+        return tuple(
+            drawing.picture(state, metres=row[batch.SCORE], seconds=row[batch.TIME], keys=int(keys))
+            for state, row, keys in zip(self.states, numbers, self._keys, strict=True)
+        )
+
+    def close_extras(self, **kwargs: Any) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()
+
+    def _step_all(self) -> None:
+        parts = list(zip(self._ranges, self._workspaces, strict=True))
+        others = [
+            self._pool.submit(self._games.play, first, last, True, *space)
+            for (first, last), space in parts[1:]
+            if self._pool is not None
+        ]
+        (first, last), space = parts[0]
+        self._games.play(first, last, True, *space)
+        for other in others:
+            other.result()
+
+    def _draw_next_idle(self, mask: NDArray[np.bool_]) -> None:
+        if self.task.max_idle_frames:
+            for row in np.flatnonzero(mask):
+                self._next_idle[row] = self._generators[row].integers(0, self.task.max_idle_frames, endpoint=True)
+
+    def _infos(self) -> Infos:
+        numbers, counters = self._games.numbers, self._games.counters
+        return {
+            "distance": numbers[:, batch.DISTANCE].copy(),
+            "score": numbers[:, batch.SCORE].copy(),
+            "clock": numbers[:, batch.CLOCK].copy(),
+            "time": numbers[:, batch.TIME].copy(),
+            "frames": counters[:, batch.PLAYED].copy(),
+            "idle_frames": counters[:, batch.IDLE_BEFORE].copy(),
+            "late": self._late.copy(),
+            "outcome": OUTCOMES[counters[:, batch.OUTCOME]],
+        }
+
+
+def _masked(infos: Infos, mask: NDArray[np.bool_]) -> Infos:
+    """The infos with Gymnasium's mask for each."""
+    return {**infos, **{f"_{name}": mask for name in infos}}
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

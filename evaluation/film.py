@@ -1,0 +1,67 @@
+"""The best game of an evaluation, for people: a film, and keys that play it again."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from ..envs.pictures.video import game_pictures, write_video
+from ..envs.qwop.keys_file import write_keys
+from ..envs.qwop.replay import replay
+from ..envs.spec import EnvironmentSpec
+from ..policies.rollout import Game
+
+
+def save_keys(path: Path, game: Game) -> Path:
+    """The keys of every frame of a game of QWOP, as text: `replay(read_keys(path))`, or `qwop-evaluate keys=…`."""
+    assert game.keys is not None
+    title = f"QWOP: {game.info['score']:.1f} m in {game.info['time']:.2f} s, {game.outcome}"
+    return write_keys(path, np.concatenate(game.keys), title)
+
+
+def film(path: Path, game: Game, spec: EnvironmentSpec, progress: Callable[[int, int], None]) -> str | None:
+    """Write a film of the game; why not, where its environment cannot show itself. `progress` hears (done, of)."""
+    if game.keys is not None:
+        film_keys(path, np.concatenate(game.keys), progress)
+        return None
+    try:
+        env = spec.make(render_mode="rgb_array")
+    except (gymnasium.error.Error, ImportError, ValueError) as error:
+        return str(error).splitlines()[0]
+    if "rgb_array" not in env.metadata.get("render_modes", []):
+        return f"{spec.id} has no rgb_array"
+    try:
+        fps = float(env.metadata.get("render_fps", 30))
+        write_video(path, _counted(_played_again(env, game), len(game) + 1, progress), fps)
+    except (gymnasium.error.Error, ImportError) as error:
+        return str(error).splitlines()[0]
+    finally:
+        env.close()  # type: ignore[no-untyped-call]
+    return None
+
+
+def film_keys(path: Path, keys: NDArray[np.uint8], progress: Callable[[int, int], None]) -> None:
+    """Write a film of the game of QWOP that these keys, uint8 [n], give."""
+    played = replay(keys)
+    pictures = game_pictures(played.states, played.events, keys)
+    write_video(path, _counted(pictures, len(played.states), progress))
+
+
+def _played_again(env: gymnasium.Env[Any, Any], game: Game) -> Iterator[NDArray[np.uint8]]:
+    """Pictures of a game from its seed and actions, in an environment that these decide."""
+    env.reset(seed=game.seed)
+    yield np.asarray(env.render(), dtype=np.uint8)
+    for action in game.actions.tolist():
+        env.step(action)
+        yield np.asarray(env.render(), dtype=np.uint8)
+
+
+def _counted(
+    pictures: Iterator[NDArray[np.uint8]], total: int, progress: Callable[[int, int], None]
+) -> Iterator[NDArray[np.uint8]]:
+    for done, picture in enumerate(pictures, 1):
+        yield picture
+        progress(done, total)

@@ -1,0 +1,68 @@
+"""A file of keys played: in the simulator and, where asked for, in the original beside it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..envs.names import EVENT_COLUMNS
+from ..envs.original.page import OriginalPage, PageSettings
+from ..envs.pictures.video import seconds_from_first_key
+from ..envs.qwop.replay import Replay, replay
+from ..envs.qwop.task import outcome_of
+
+_SCORE = EVENT_COLUMNS.index("score")
+
+
+@dataclass(frozen=True)
+class KeysGame:
+    """A game of given keys: `keys` uint8 [n] of the n frames that were played, and what came of them."""
+
+    keys: NDArray[np.uint8]
+    played: Replay
+
+    @property
+    def frames(self) -> int:
+        return len(self.keys)
+
+    @property
+    def outcome(self) -> str:
+        """finished, fell, or stopped: the keys ended before the game did."""
+        said = outcome_of(self.played.events[-1])
+        return "stopped" if said == "running" else said
+
+    @property
+    def metres(self) -> float:
+        """The game's score."""
+        return float(self.played.events[-1, _SCORE])
+
+    @property
+    def seconds(self) -> float:
+        """From the first key to the end."""
+        return float(seconds_from_first_key(self.keys)[-1])
+
+    def to_json(self) -> dict[str, Any]:
+        return {"outcome": self.outcome, "metres": self.metres, "seconds": self.seconds, "frames": self.frames}
+
+    def same_as(self, other: "KeysGame") -> bool:
+        """Whether every body was in the same place, to the last bit, in every frame."""
+        mine, theirs = self.played, other.played
+        return np.array_equal(mine.states, theirs.states) and np.array_equal(mine.events, theirs.events)
+
+
+def in_simulator(keys: NDArray[np.uint8]) -> KeysGame:
+    """The game of these keys, up to its end or theirs."""
+    return _game(keys, replay(keys))
+
+
+def in_original(keys: NDArray[np.uint8], page: PageSettings) -> KeysGame:
+    """The same in the original's page; BadInput where there is none."""
+    with OriginalPage(page) as opened:
+        start, rest = opened.new_game(), opened.play(keys)
+    states, events = (np.concatenate([getattr(start, name), getattr(rest, name)]) for name in ("states", "events"))
+    return _game(keys, Replay(states, events))
+
+
+def _game(keys: NDArray[np.uint8], played: Replay) -> KeysGame:
+    return KeysGame(keys[: len(played.states) - 1], played)

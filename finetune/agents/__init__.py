@@ -1,0 +1,1 @@
+"""What learns: an agent in a folder of its own, and what they share."""

@@ -1,0 +1,1 @@
+"""Prioritised double DQN."""

@@ -1,0 +1,1 @@
+"""Live play, and the units that it is stored and learned in."""

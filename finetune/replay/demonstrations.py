@@ -1,0 +1,93 @@
+"""Demonstrations: recorded episodes served as sequences, in recorded order."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...datasets.schema import Episode
+from ..experience.sequences import DEMONSTRATIONS, Finals, Sequences
+
+
+class Demonstrations:
+    """All decisions of some episodes, end to end, read by `streams` cursors that start evenly spread.
+
+    Every stream goes through the recordings in order, k steps a sequence, and starts again at the end; a sequence may
+    span the end of an episode, as a live one may. Streams take turns. The cursors are the whole state.
+    """
+
+    def __init__(self, episodes: Iterable[Episode], streams: int, steps: int) -> None:
+        kept = list(episodes)
+        if not kept:
+            raise ValueError("no decision in these demonstrations")
+        lengths = np.array([len(episode) for episode in kept])
+        ends = np.cumsum(lengths) - 1
+        self._steps = steps
+        self._observations = np.concatenate([episode.observations[:-1] for episode in kept])
+        self._finals = np.stack([episode.observations[-1] for episode in kept])
+        self._episode = np.repeat(np.arange(len(kept)), lengths)
+        self._actions = np.concatenate([episode.actions for episode in kept]).astype(np.int64)
+        self._rewards = np.concatenate([episode.rewards for episode in kept])
+        self._behaviour = np.concatenate([episode.behaviour_probabilities for episode in kept])
+        self._terminated = np.zeros(len(self._actions), dtype=np.bool_)
+        self._terminated[ends] = [episode.terminated for episode in kept]
+        # A recording that just stops says nothing about the end of the game: bootstrap, as at a time limit.
+        self._truncated = np.zeros(len(self._actions), dtype=np.bool_)
+        self._truncated[ends] = ~self._terminated[ends]
+        self._cursors = np.arange(streams, dtype=np.int64) * len(self) // streams
+        self._turn = 0
+
+    def __len__(self) -> int:
+        """Number of decisions."""
+        return len(self._actions)
+
+    @property
+    def observations(self) -> NDArray[np.float32]:
+        """What was seen before each decision, in recorded order: float32 [len, *shape]."""
+        return self._observations
+
+    @property
+    def actions(self) -> NDArray[np.int64]:
+        """int64 [len], in recorded order."""
+        return self._actions
+
+    @property
+    def behaviour_probabilities(self) -> NDArray[np.float32]:
+        """As recorded: float32 [len, A], in recorded order."""
+        return self._behaviour
+
+    def replace_behaviour(self, probabilities: NDArray[np.float32]) -> None:
+        """Serve these behaviour probabilities from now on: float32 [len, A], in recorded order."""
+        if probabilities.shape != self._behaviour.shape:
+            raise ValueError(f"probabilities {probabilities.shape}, expected {self._behaviour.shape}")
+        self._behaviour = probabilities
+
+    def next(self, n: int) -> Sequences:
+        """The next sequence of each of the next n streams (a stream again, if n is more than there are)."""
+        starts = np.empty(n, dtype=np.int64)
+        for i in range(n):
+            starts[i] = self._cursors[self._turn]
+            self._cursors[self._turn] = (self._cursors[self._turn] + self._steps) % len(self)
+            self._turn = (self._turn + 1) % len(self._cursors)
+        rows = (starts[:, None] + np.arange(self._steps + 1)) % len(self)
+        played = rows[:, :-1]
+        truncated = self._truncated[played]
+        sequence, step = truncated.nonzero()
+        return Sequences(
+            observations=self._observations[rows],
+            actions=self._actions[played],
+            rewards=self._rewards[played],
+            behaviour_probabilities=self._behaviour[played],
+            terminated=self._terminated[played],
+            truncated=truncated,
+            finals=Finals(sequence, step, self._finals[self._episode[played[sequence, step]]]),
+            source=np.full(n, DEMONSTRATIONS, dtype=np.int8),
+        )
+
+    def get_state(self) -> dict[str, Any]:
+        return {"cursors": self._cursors.copy(), "turn": self._turn}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        self._cursors = np.array(state["cursors"], dtype=np.int64)
+        self._turn = int(state["turn"])

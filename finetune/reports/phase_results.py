@@ -1,0 +1,55 @@
+"""What each phase of a run leaves: its policy, its evaluation, and a film of the last one's best game."""
+
+import json
+from pathlib import Path
+
+from ...evaluation.evaluate import Evaluation, EvaluationSettings, evaluate
+from ...evaluation.film import film
+from ...policies.files import save_policy
+from ...policies.policy import Policy
+from ..schedules.schedule import Phase
+
+
+class PhaseResults:
+    """Examines the policy as it stands, whenever a phase is over.
+
+    Leaves `phases/<number>-<name>.safetensors` and, unless the evaluation has no games, the same name `.json`.
+    """
+
+    def __init__(self, folder: Path, settings: EvaluationSettings) -> None:
+        self._folder = folder
+        self._settings = settings
+        self._last: Evaluation | None = None
+
+    def add(self, index: int, phase: Phase, policy: Policy) -> str:
+        """Save and examine the policy; a line that says how it went."""
+        path = self._folder / "phases" / f"{index + 1}-{phase.name}.safetensors"
+        save_policy(path, policy)
+        if not self._settings.episodes:
+            return f"{phase.name}: {path}"
+        self._last = evaluate(policy, self._settings)
+        document = {"phase": phase.name, **self._last.to_json()}
+        path.with_suffix(".json").write_text(json.dumps(document, indent=1, allow_nan=False) + "\n")
+        return f"{phase.name}: {_line(self._last)}"
+
+    @property
+    def last(self) -> str | None:
+        """The line of the last evaluation; None before there is one."""
+        return None if self._last is None else _line(self._last)
+
+    def film_best(self) -> str | None:
+        """Write `best.mp4`, the best game of the last evaluation; why not, where there is none to be had."""
+        if self._last is None:
+            return "no game was evaluated"
+        return film(self._folder / "best.mp4", self._last.best, self._last.environment, lambda done, of: None)
+
+
+def _line(evaluation: Evaluation) -> str:
+    figures = evaluation.summary()
+    if not evaluation.has_metres:
+        low, high = figures["mean_return_interval"]
+        return f"mean return {figures['mean_return']:.1f} ({low:.1f} … {high:.1f}) in {figures['episodes']} games"
+    said = f"finished {figures['finishes']} of {figures['episodes']} games, {figures['mean_metres']:.1f} m on average"
+    if figures["finishes"]:
+        said += f", best {figures['best_seconds']:.2f} s, median {figures['median_seconds']:.2f} s"
+    return said

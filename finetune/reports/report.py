@@ -1,0 +1,179 @@
+"""`report.html`: what a run did, in one file that opens without a server."""
+
+import base64
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from html import escape
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from ..experience.sequences import SOURCES
+from .charts import Band, line_chart
+from .milestones import milestones
+from .run_log import read_metrics
+
+STYLE = """
+body { font: 15px/1.45 system-ui, sans-serif; color: #222; max-width: 1180px; margin: 2em auto; padding: 0 1em; }
+h1 { font-size: 1.5em; } h2 { font-size: 1.15em; margin-top: 2em; }
+.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(420px, 1fr)); gap: 14px; }
+svg { width: 100%; height: auto; background: #fff; } svg text { font: 11px system-ui, sans-serif; fill: #555; }
+svg .title { font-weight: 600; font-size: 13px; fill: #222; } svg .grid { stroke: #ddd; stroke-width: 0.7; }
+svg polyline { fill: none; stroke-width: 1.6; stroke-linejoin: round; }
+svg .band { fill: #999; font-size: 10px; } svg .shaded { fill: #f6dfc8; } svg .plain { fill: #f4f6f9; stroke: #fff; }
+table { border-collapse: collapse; } td, th { padding: 3px 12px 3px 0; text-align: right; } td:first-child,
+th:first-child { text-align: left; } th { border-bottom: 1px solid #bbb; } video { max-width: 100%; }
+"""
+
+EVALUATION_COLUMNS = {
+    "finishes": "finished",
+    "best_seconds": "best s",
+    "median_seconds": "median s",
+    "mean_seconds": "mean s",
+    "mean_metres": "mean m",
+    "mean_return": "mean return",
+}
+
+
+def write_report(folder: Path, title: str) -> Path:
+    """Draw `folder/report.html` from the run's own files: its log, `phases/*.json` and `best.mp4`, as far as there."""
+    rows = read_metrics(folder)
+    parts = [f"<h1>{escape(title)}</h1>"]
+    if rows:
+        last = rows[-1]["decisions"]
+        parts.append(f"<p>{last:,} decisions in {len(rows)} rows of the log. Shaded: phases with demonstrations.</p>")
+    evaluations = sorted((folder / "phases").glob("*.json"))
+    if evaluations:
+        parts += ["<h2>Evaluation after each phase</h2>", _evaluation_table(evaluations)]
+    film = folder / "best.mp4"
+    if film.exists():
+        parts += ["<h2>The best game of the last evaluation</h2>", _video(film)]
+    if way := milestone_rows(rows):
+        parts += ["<h2>The way there</h2>", _table(WAY_COLUMNS, way)]
+        parts.append("<p>The first row of the log of live play, with its exploration, of which it is true.</p>")
+    bands = phase_bands(rows)
+    parts += ["<h2>Live play</h2>", _charts(rows, bands, LIVE)]
+    parts += ["<h2>Memory and demonstrations</h2>", _charts(rows, bands, MEMORY)]
+    parts += ["<h2>Learning</h2>", _charts(rows, bands, LEARNING)]
+    parts += ["<h2>Where the time went</h2>", _charts(rows, bands, TIME)]
+    page = (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>{''.join(parts)}</body></html>\n"
+    )
+    path = folder / "report.html"
+    beside = path.with_name(".report.html")
+    beside.write_text(page, encoding="utf-8")
+    beside.replace(path)
+    return path
+
+
+def phase_bands(rows: list[dict[str, Any]]) -> list[Band]:
+    """A band for each phase of the log, in decisions; shaded where demonstrations were in memory."""
+    bands: list[Band] = []
+    start = 0
+    for name, group in groupby(rows, key=lambda row: str(row["phase"])):
+        inside = list(group)
+        shown = any(row.get("memory/demonstrations", 0.0) > 0 for row in inside)
+        bands.append(Band(start, inside[-1]["decisions"], name, shown))
+        start = inside[-1]["decisions"]
+    return bands
+
+
+WAY_COLUMNS = ("", "phase", "decisions", "game frames", "computing")
+
+
+def milestone_rows(rows: list[dict[str, Any]]) -> list[tuple[str, ...]]:
+    """The milestones of a log for people, WAY_COLUMNS; – where one was not reached or the log does not tell."""
+    told = []
+    for one in milestones(rows):
+        counts = ("–" if count is None else f"{count / 1e6:.1f} M" for count in (one.decisions, one.frames))
+        hours = "–" if one.seconds is None else f"{one.seconds // 3600:.0f} h {one.seconds % 3600 / 60:02.0f} min"
+        told.append((one.name, one.phase or "–", *counts, hours))
+    return told
+
+
+Chart = tuple[str, dict[str, str], bool]
+"""Title, the column of each line by its name, and whether the axis is logarithmic."""
+
+LIVE: tuple[Chart, ...] = (
+    ("metres", {"metres": "live/metres"}, False),
+    ("share of games finished", {"finished": "live/finish_share"}, False),
+    ("seconds of finished games", {"mean": "live/seconds_of_finishers", "best": "live/best_seconds"}, False),
+    ("return of a game", {"return": "live/return"}, False),
+)
+
+MEMORY: tuple[Chart, ...] = (
+    ("share in memory", {source: f"memory/{source}" for source in SOURCES}, False),
+    ("share of what was sampled", {source: f"sampled/{source}" for source in SOURCES}, False),
+    ("mean importance weight", {source: f"{source}/importance_weight" for source in SOURCES}, True),
+    ("share of weights above the truncation", {source: f"{source}/truncated_share" for source in SOURCES}, False),
+    ("mean trace length, steps", {source: f"{source}/trace_length" for source in SOURCES}, False),
+)
+
+LEARNING: tuple[Chart, ...] = (
+    ("entropy of the policy, nats", {"entropy": "learner/entropy"}, False),
+    ("KL from the average policy", {"KL": "learner/kl_to_average"}, False),
+    ("KL from the policy that played", {"KL": "learner/kl"}, False),
+    ("share of steps that the clip changed", {"share": "learner/clipped_share"}, False),
+    ("share of the returns' variance that V explains", {"share": "learner/explained_variance"}, False),
+    ("share of steps that the trust region changed", {"share": "learner/trust_region_active"}, False),
+    ("error of Q, root mean square", {"error": "learner/q_error"}, False),
+    ("mean size of the temporal-difference error", {source: f"{source}/td_error" for source in SOURCES}, False),
+    ("share of random actions", {"epsilon": "learner/epsilon"}, False),
+    ("value", {"value": "learner/value"}, False),
+    ("norm of the gradient", {"norm": "learner/gradient_norm"}, True),
+)
+
+TIME: tuple[Chart, ...] = (
+    ("decisions a second", {"decisions": "speed/decisions_per_second"}, False),
+    (
+        "share of the time",
+        {name: f"time_share/{name}" for name in ("learning", "memory", "waiting for live play", "end of phase")},
+        False,
+    ),
+)
+
+
+def _charts(rows: list[dict[str, Any]], bands: list[Band], charts: tuple[Chart, ...]) -> str:
+    millions = bool(rows) and rows[-1]["decisions"] > 1_000_000
+    unit = 1e6 if millions else 1e3
+    shown = [replace(band, start=band.start / unit, end=band.end / unit) for band in bands]
+    drawn = []
+    for title, columns, log in charts:
+        lines = {
+            name: [(row["decisions"] / unit, float(row[column])) for row in rows if column in row]
+            for name, column in columns.items()
+        }
+        x_name = f"{'million' if millions else 'thousand'} decisions"
+        drawn.append(line_chart(title, lines, shown, x_name, log=log))
+    return f'<div class="charts">{"".join(drawn)}</div>'
+
+
+def _evaluation_table(files: list[Path]) -> str:
+    documents = [(path.stem, json.loads(path.read_text())) for path in files]
+    columns = {
+        key: name for key, name in EVALUATION_COLUMNS.items() if any(one.get(key) is not None for _, one in documents)
+    }
+    body = [(name, str(one["episodes"]), *(_figure(one, key) for key in columns)) for name, one in documents]
+    table = _table(("phase", "games", *columns.values()), body)
+    return f"{table}<p>In brackets: 95 % bootstrap intervals of the mean.</p>"
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<table><tr>{head}</tr>{body}</table>"
+
+
+def _figure(document: dict[str, Any], key: str) -> str:
+    value, interval = document.get(key), document.get(f"{key}_interval")
+    if value is None:
+        return "–"
+    shown = f"{value:g}" if isinstance(value, int) else f"{value:.2f}"
+    return shown + (f" ({interval[0]:.2f} … {interval[1]:.2f})" if interval else "")
+
+
+def _video(path: Path) -> str:
+    data = base64.b64encode(path.read_bytes()).decode()
+    return f'<video controls loop muted playsinline src="data:video/mp4;base64,{data}"></video>'

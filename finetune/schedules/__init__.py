@@ -1,0 +1,1 @@
+"""Phases of training, and what decides when one ends."""

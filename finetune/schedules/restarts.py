@@ -1,0 +1,110 @@
+"""Games that begin where earlier ones were: more practice for what lies far from the start."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from gymnasium.vector import VectorWrapper
+from numpy.typing import NDArray
+
+from ...common.errors import BadInput
+from ...envs.qwop.vector import QWOPVectorEnv
+from ...envs.vector import Infos
+
+KEPT = 256
+"""Games that are remembered."""
+
+KEEP_SHARE = 0.25
+"""Share of the steps in which one of the games that are in the stretch is remembered."""
+
+
+@dataclass(frozen=True)
+class RestartSettings:
+    """share: of the new games, those that begin where an earlier one was. metres: the stretch in which those were."""
+
+    share: float
+    metres: tuple[float, float]
+
+    def __post_init__(self) -> None:
+        if not 0 < self.share < 1:
+            raise BadInput(f"restarts.share={self.share}: expected a share between 0 and 1")
+        if not self.metres[0] < self.metres[1]:
+            raise BadInput(f"restarts.metres={list(self.metres)}: expected the nearer end, then the farther")
+
+
+def parse_restarts(node: Any) -> RestartSettings:
+    """{share: …, metres: [from, to]} of a configuration."""
+    expected = "expected {share: 0.5, metres: [38, 50]}"
+    if not isinstance(node, Mapping) or set(node) != {"share", "metres"}:
+        raise BadInput(f"restarts={node}: {expected}")
+    metres = node["metres"]
+    numbers = [node["share"], *(metres if isinstance(metres, Sequence) and not isinstance(metres, str) else [])]
+    if len(numbers) != 3 or any(isinstance(one, bool) or not isinstance(one, int | float) for one in numbers):
+        raise BadInput(f"restarts={node}: {expected}")
+    return RestartSettings(float(numbers[0]), (float(numbers[1]), float(numbers[2])))
+
+
+class Restarts(VectorWrapper):
+    """QWOP's games, some of which begin in a state that an earlier game of the same vector went through.
+
+    Only games from the start are remembered, the newest of them, so the states are those of the policy as it has
+    become. `infos["restarted"]`, bool [n], tells of the step just played whether its game began in this way: its time
+    and metres are partly an earlier game's.
+    """
+
+    def __init__(self, env: QWOPVectorEnv, settings: RestartSettings, seed: int = 0) -> None:
+        super().__init__(env)
+        self._qwop = env
+        self._settings = settings
+        self._generator = np.random.default_rng(seed)
+        self._games: list[dict[str, Any]] = []
+        self._restarted = np.zeros(env.num_envs, dtype=np.bool_)
+
+    def reset(
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, Infos]:
+        if isinstance(seed, int):
+            self._generator = np.random.default_rng(seed)
+        self._games = []
+        self._restarted[:] = False
+        return self._qwop.reset(seed=seed, options=options)
+
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, Infos]:
+        observations, rewards, terminated, truncated, infos = self._qwop.step(actions)
+        done = terminated | truncated
+        infos["restarted"] = self._restarted.copy()
+        self._remember(infos["distance"], ~done & ~self._restarted)
+        for row in np.flatnonzero(done):
+            self._restarted[row] = bool(self._games) and self._generator.random() < self._settings.share
+            if self._restarted[row]:
+                chosen = self._games[int(self._generator.integers(len(self._games)))]
+                observations[row] = self._qwop.put_game(int(row), chosen)
+        return observations, rewards, terminated, truncated, infos
+
+    def get_state(self) -> dict[str, Any]:
+        """Everything, for `set_state`."""
+        return {
+            "env": self._qwop.get_state(),
+            "games": list(self._games),
+            "restarted": self._restarted.copy(),
+            "generator": self._generator.bit_generator.state,
+        }
+
+    def set_state(self, state: dict[str, Any]) -> NDArray[np.float32]:
+        self._games = list(state["games"])
+        self._restarted[:] = state["restarted"]
+        self._generator.bit_generator.state = state["generator"]
+        return self._qwop.set_state(state["env"])
+
+    def _remember(self, metres: NDArray[np.float64], may: NDArray[np.bool_]) -> None:
+        """Now and then one of the games in the stretch, in the place of any once there are enough."""
+        low, high = self._settings.metres
+        rows = np.flatnonzero(may & (low <= metres) & (metres < high))
+        if not len(rows) or self._generator.random() >= KEEP_SHARE:
+            return
+        game = self._qwop.save_game(int(self._generator.choice(rows)))
+        if len(self._games) < KEPT:
+            self._games.append(game)
+        else:
+            self._games[int(self._generator.integers(KEPT))] = game

@@ -1,0 +1,1 @@
+"""Better games than a policy plays, by search over saved states."""

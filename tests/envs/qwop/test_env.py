@@ -1,0 +1,266 @@
+"""QWOP-v1: one game, step by step."""
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from qwop.common.errors import BadInput
+from qwop.envs import EnvironmentSpec, replay
+from qwop.envs.names import ACTION_KEYS, FEATURES
+from qwop.envs.qwop.env import QWOPEnv
+from qwop.envs.qwop.observations import bent_knee, observe
+from qwop.envs.qwop.rewards import rewards_along
+
+KEYS = st.lists(st.tuples(st.integers(0, 15), st.integers(1, 25)), min_size=1, max_size=12).map(
+    lambda held: np.repeat([keys for keys, _ in held], [frames for _, frames in held]).astype(np.uint8)
+)
+"""Keys of each frame: combinations, each held for a while."""
+
+ACTIONS = st.lists(st.tuples(st.integers(0, 10), st.integers(1, 8)), min_size=1, max_size=12).map(
+    lambda held: np.repeat([action for action, _ in held], [steps for _, steps in held])
+)
+
+HOLD_QP = 2
+"""Falls after 212 frames."""
+
+
+def until_the_end(env: QWOPEnv, actions: Any) -> list[Any]:
+    """The steps of a game with these actions, up to its end."""
+    steps = []
+    for action in actions:
+        steps.append(env.step(action))
+        if steps[-1][2] or steps[-1][3]:
+            break
+    return steps
+
+
+@pytest.mark.parametrize("lag", [0, 1])
+def test_passes_gymnasiums_checker(lag: int) -> None:
+    env = gymnasium.make("QWOP-v1", render_mode="rgb_array", observation_lag=lag, max_idle_frames=5).unwrapped
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error")
+        warnings.filterwarnings("ignore", message=".*Box observation space m.*infinity.*")
+        check_env(env)
+
+
+def test_is_registered_and_makes_itself_from_its_specification() -> None:
+    spec = EnvironmentSpec("QWOP-v1", {"frames_per_step": 2, "reward": "shaped"})
+    env = EnvironmentSpec.from_json(spec.to_json()).make()
+    assert env.observation_space.shape == (len(FEATURES),)
+    assert env.action_space.n == len(ACTION_KEYS)  # type: ignore[attr-defined]
+    env.reset(seed=0)
+    assert env.step(5)[4]["frames"] == 2
+
+
+@given(keys=KEYS)
+@settings(max_examples=25, deadline=None)
+def test_raw_keys_frame_by_frame_are_the_replayed_game(keys: Any) -> None:
+    game = replay(keys)
+    env = QWOPEnv()
+    observation, _ = env.reset()
+    np.testing.assert_array_equal(observation, observe(game.states[0]))
+    for frame in range(1, len(game.states)):
+        observation, _, terminated, _, info = env.advance(int(keys[frame - 1]))
+        np.testing.assert_array_equal(env.state, game.states[frame])
+        np.testing.assert_array_equal(env.events, game.events[frame])
+        np.testing.assert_array_equal(observation, observe(game.states[frame]))
+        assert terminated == bool(game.events[frame, 4])
+        assert info["clock"] == game.events[frame, 5]
+
+
+@given(actions=ACTIONS, frames_per_step=st.integers(1, 5), reward=st.sampled_from(["speed", "shaped"]))
+@settings(max_examples=25, deadline=None)
+def test_decisions_are_the_replayed_game_and_its_rewards(actions: Any, frames_per_step: int, reward: str) -> None:
+    env = QWOPEnv(frames_per_step=frames_per_step, reward=reward)
+    env.reset()
+    steps = until_the_end(env, actions)
+    played = [info["frames"] for *_, info in steps]
+    game = replay(np.repeat(ACTION_KEYS[actions[: len(steps)]], played))
+    at = np.concatenate([[0], np.cumsum(played)])
+    states = game.states[at]
+    assert len(game.states) == at[-1] + 1
+    np.testing.assert_array_equal([step[0] for step in steps], observe(states[1:]))
+    rewards = [step[1] for step in steps]
+    np.testing.assert_array_equal(rewards, rewards_along(reward, states[:, 0, 0], states[:, 0, 1], bent_knee(states)))
+    if reward == "speed":
+        np.testing.assert_array_equal(rewards, 2 * np.maximum(np.diff(states[:, 0, 0]), 0))
+
+
+@given(actions=ACTIONS, frames_per_step=st.integers(1, 4))
+@settings(max_examples=15, deadline=None)
+def test_a_lagging_observation_is_the_one_of_the_frame_before(actions: Any, frames_per_step: int) -> None:
+    env = QWOPEnv(frames_per_step=frames_per_step, observation_lag=1)
+    env.reset()
+    steps = until_the_end(env, actions)
+    played = [info["frames"] for *_, info in steps]
+    game = replay(np.repeat(ACTION_KEYS[actions[: len(steps)]], played))
+    np.testing.assert_array_equal([step[0] for step in steps], observe(game.states[np.cumsum(played) - 1]))
+
+
+@given(
+    before=ACTIONS, after=ACTIONS, lag=st.integers(0, 1), delay=st.sampled_from([0.0, 0.5]), seed=st.integers(0, 2**31)
+)
+@settings(max_examples=20, deadline=None)
+def test_a_saved_game_goes_on_to_the_same_bits(before: Any, after: Any, lag: int, delay: float, seed: int) -> None:
+    env = QWOPEnv(observation_lag=lag, max_idle_frames=20, delay=delay)
+    env.reset(seed=seed)
+    until_the_end(env, before)
+    saved = env.get_state()
+    expected = until_the_end(env, after)
+    expected_next, _ = env.reset()
+    other = QWOPEnv(observation_lag=lag, max_idle_frames=20, delay=delay)
+    other.reset(seed=seed + 1)
+    other.set_state(saved)
+    got = until_the_end(other, after)
+    for one, two in zip(got, expected, strict=True):
+        np.testing.assert_array_equal(one[0], two[0])
+        assert one[1:] == two[1:]
+    np.testing.assert_array_equal(other.reset()[0], expected_next)
+
+
+def test_a_saved_game_of_another_size_is_refused() -> None:
+    env = QWOPEnv()
+    env.reset()
+    saved = env.get_state()
+    saved["reals"] = saved["reals"][:, :-1]
+    with pytest.raises(BadInput, match="reals is float64"):
+        env.set_state(saved)
+
+
+def test_time_counts_from_the_first_key() -> None:
+    env = QWOPEnv(frames_per_step=3)
+    env.reset()
+    assert env.step(10)[4]["time"] == 0.0
+    info = env.step(3)[4]
+    assert info["time"] == 3 / 30
+    assert info["clock"] == pytest.approx(7 / 30)
+    assert env.step(10)[4]["time"] == 6 / 30
+
+
+def test_idle_frames_are_uniform_seeded_and_count_on_the_clock_alone() -> None:
+    env = QWOPEnv(max_idle_frames=4)
+    env.reset(seed=3)
+    idle = [env.reset()[1]["frames"] for _ in range(300)]
+    assert set(idle) == {0, 1, 2, 3, 4}
+    assert max(idle.count(k) for k in range(5)) < 100
+    env.reset(seed=3)
+    assert [env.reset()[1]["frames"] for _ in range(300)] == idle
+    info = env.reset()[1]
+    assert info["time"] == 0.0
+    assert info["clock"] == pytest.approx((1 + info["frames"]) / 30)
+    assert env.step(3)[4]["time"] == 3 / 30
+    assert env.step(3)[4]["idle_frames"] == info["frames"]
+
+
+@given(actions=ACTIONS, frames_per_step=st.integers(1, 4))
+@settings(max_examples=15, deadline=None)
+def test_a_delay_that_is_certain_shifts_the_keys_by_a_frame(actions: Any, frames_per_step: int) -> None:
+    env = QWOPEnv(frames_per_step=frames_per_step, delay=1.0)
+    for seed in (0, None):  # the second game begins without the keys of the first
+        env.reset(seed=seed)
+        steps = until_the_end(env, actions)
+        assert all(info["late"] for *_, info in steps)
+        keys = np.repeat(ACTION_KEYS[actions[: len(steps)]], frames_per_step)
+        played = sum(info["frames"] for *_, info in steps)
+        game = replay(np.concatenate([[0], keys])[:played])
+        np.testing.assert_array_equal(env.state, game.states[-1])
+        np.testing.assert_array_equal(env.events, game.events[-1])
+
+
+def test_delays_are_drawn_from_the_seed_as_often_as_asked_and_leave_the_idle_frames_alone() -> None:
+    env, punctual = QWOPEnv(delay=0.3, max_idle_frames=20), QWOPEnv(max_idle_frames=20)
+
+    def drawn(seed: int) -> tuple[list[bool], list[int]]:
+        env.reset(seed=seed)
+        late, idle = [], []
+        for _ in range(20):
+            late += [env.step(10)[4]["late"] for _ in range(50)]
+            idle.append(env.reset()[1]["frames"])
+        return late, idle
+
+    late, idle = drawn(4)
+    assert 250 < sum(late) < 350
+    assert drawn(4) == (late, idle)
+    assert drawn(5)[0] != late
+    punctual.reset(seed=4)
+    assert [punctual.reset()[1]["frames"] for _ in range(20)] == idle
+    assert not punctual.step(3)[4]["late"]
+
+
+def test_a_late_first_key_is_where_time_begins() -> None:
+    env = QWOPEnv(frames_per_step=3, delay=1.0)
+    env.reset(seed=0)
+    assert env.step(3)[4]["time"] == 2 / 30
+
+
+def test_the_time_limit_truncates() -> None:
+    env = QWOPEnv(frames_per_step=3, time_limit=0.5)
+    env.reset()
+    steps = until_the_end(env, [10] * 100)
+    *_, terminated, truncated, info = steps[-1]
+    assert (terminated, truncated, info["outcome"]) == (False, True, "stopped")
+    assert info["clock"] == pytest.approx(16 / 30)  # the first decision at or after 15 frames
+    assert all(step[4]["outcome"] == "running" for step in steps[:-1])
+
+
+def test_a_fall_terminates_and_the_last_decision_is_cut_short() -> None:
+    env = QWOPEnv(frames_per_step=50)
+    env.reset()
+    steps = until_the_end(env, [HOLD_QP] * 9)
+    *_, terminated, truncated, info = steps[-1]
+    assert (terminated, truncated, info["outcome"]) == (True, False, "fell")
+    assert [step[4]["frames"] for step in steps] == [50, 50, 50, 50, 12]
+    assert info["clock"] == pytest.approx(213 / 30)
+
+
+def test_a_step_after_the_end_plays_nothing() -> None:
+    env = QWOPEnv(frames_per_step=50)
+    env.reset()
+    last = until_the_end(env, [HOLD_QP] * 9)[-1]
+    again = env.step(HOLD_QP)
+    assert (again[1], again[2], again[4]["frames"]) == (0.0, True, 0)
+    np.testing.assert_array_equal(again[0], last[0])
+
+
+@pytest.mark.parametrize("trace", ["run_01_dqn_a", "run_02_dqn_b"])
+def test_a_recorded_run_finishes(trace: str) -> None:
+    file = Path(__file__).parents[2] / "../shared/game/traces" / f"{trace}.npz"
+    if not file.exists():
+        pytest.skip(f"needs {file.name} of the recorded games (../shared/game/traces)")
+    keys = np.load(file)["keys"]
+    env = QWOPEnv()
+    env.reset()
+    for pressed in keys:
+        *_, terminated, _, info = env.advance(int(pressed))
+        if terminated:
+            break
+    assert info["outcome"] == "finished"
+    assert info["score"] >= 100
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"frames_per_step": 0}, {"frames_per_step": 1.5}, {"reward": "fast"}, {"observation_lag": 2},
+        {"max_idle_frames": -1}, {"time_limit": 0.0}, {"time_limit": float("nan")}, {"delay": -0.1}, {"delay": 1.1},
+        {"delay": "often"},
+    ],
+)  # fmt: skip
+def test_a_wrong_setting_is_told_in_one_line(wrong: dict[str, Any]) -> None:
+    with pytest.raises(BadInput, match=next(iter(wrong))) as told:
+        gymnasium.make("QWOP-v1", **wrong)
+    assert "\n" not in str(told.value)
+
+
+def test_an_action_that_does_not_exist_is_refused() -> None:
+    env = QWOPEnv()
+    env.reset()
+    for action in (-1, 11):
+        with pytest.raises(ValueError, match=r"expected 0 \.\.\. 10"):
+            env.step(action)

@@ -1,0 +1,166 @@
+"""The 71 numbers against the recordings that define them."""
+
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+from qwop.envs import replay
+from qwop.envs.names import ACTION_KEYS, BODIES, FEATURES, FULL_FEATURES, OBSERVED_JOINTS
+from qwop.envs.qwop.env import QWOPEnv
+from qwop.envs.qwop.observations import bent_knee, observe, observe_full, observe_start
+
+SHARED = Path(__file__).parents[2] / "../shared"
+
+# The first row of the published recordings: head, the 11 joints, leftArm, the torso's height.
+START = {
+    "head.angle": 0.06448416, "head.velocity_x": 0.0, "head.position_x": 1.37695766, "head.position_y": -5.62180293,
+    "joint.leftAnkle": 0.01375982, "joint.leftElbow": 0.01460373, "joint.leftHip": 0.04042598,
+    "joint.leftKnee": -0.03201491, "joint.leftShoulder": -0.06107618, "joint.neck": -0.00693746,
+    "joint.rightAnkle": 0.22215789, "joint.rightElbow": -0.06370577, "joint.rightHip": -0.01703263,
+    "joint.rightKnee": -0.04551218, "joint.rightShoulder": 0.05616317,
+    "leftArm.angle": 0.90400959, "torso.position_x": 0.0, "torso.position_y": -1.87095175,
+}  # fmt: skip
+
+
+def test_the_first_lagging_observation_is_the_start_of_the_recordings() -> None:
+    observation, _ = QWOPEnv(observation_lag=1).reset()
+    for name, value in START.items():
+        assert observation[FEATURES.index(name)] == pytest.approx(value, abs=1e-6), name
+
+
+@pytest.mark.parametrize("name", ["kuro_try1", "kuro_try2", "kuro_try3", "kuro_try4"])
+def test_the_published_recordings_start_there_or_a_frame_later(name: str) -> None:
+    file = SHARED / f"demos/{name}.npz"
+    if not file.exists():
+        pytest.skip("needs the published recordings (../shared/demos)")
+    with np.load(file, allow_pickle=True) as recording:
+        first = recording["obs"][0].astype(np.float32)
+    starts = [QWOPEnv(observation_lag=lag).reset()[0] for lag in (0, 1)]
+    assert any(np.array_equal(first, start) for start in starts)
+
+
+def test_a_body_is_its_angle_velocity_and_place_beside_the_torso() -> None:
+    states = replay(np.full(40, 9, np.uint8)).states
+    seen = observe(states)
+    assert seen.shape == (41, 71)
+    torso = states[:, 0]
+    for body in BODIES[:12]:
+        row = states[:, BODIES.index(body)]
+        expected = {
+            "angle": row[:, 2], "velocity_x": row[:, 3], "velocity_y": row[:, 4],
+            "position_x": row[:, 0] - torso[:, 0], "position_y": row[:, 1],
+        }  # fmt: skip
+        for number, values in expected.items():
+            np.testing.assert_array_equal(seen[:, FEATURES.index(f"{body}.{number}")], values.astype(np.float32))
+
+
+def test_a_joint_turns_with_its_two_bodies() -> None:
+    """The knee's angle is the thigh's less the calf's, up to a constant; each joint is made of two bodies' angles."""
+    state = replay([]).states[0]
+    ends = {
+        "leftKnee": ("leftCalf", "leftThigh"),
+        "neck": ("head", "torso"),
+        "leftElbow": ("leftForearm", "leftArm"),
+    }
+    for joint in OBSERVED_JOINTS:
+        column = FEATURES.index(f"joint.{joint}")
+        moved = {}
+        for body in BODIES:
+            turned = state.copy()
+            turned[BODIES.index(body), 2] += 0.5
+            moved[body] = float(observe(turned)[column] - observe(state)[column])
+        assert sorted(round(change, 5) for change in moved.values() if change) == [-0.5, 0.5]
+        if joint in ends:
+            a, b = ends[joint]
+            assert moved[a] < 0 < moved[b]
+
+
+def test_tables_of_another_shape_are_refused() -> None:
+    with pytest.raises(ValueError, match="expected"):
+        observe(np.zeros((3, 12, 6)))
+
+
+def test_the_vector_of_environments_sees_the_same() -> None:
+    vector = gymnasium.make_vec("QWOP-v1", num_envs=2)
+    observations, _ = vector.reset(seed=0)
+    np.testing.assert_array_equal(observations, observe(np.stack([replay([]).states[0]] * 2)))
+
+
+def test_the_bent_knee_is_the_smaller_of_two() -> None:
+    states = replay(np.full(30, 6, np.uint8)).states
+    seen = observe(states)
+    knees = [seen[:, FEATURES.index(f"joint.{side}Knee")] for side in ("left", "right")]
+    np.testing.assert_allclose(bent_knee(states), np.minimum(*knees), atol=1e-6)
+    assert (knees[0] < knees[1]).any()
+    assert (knees[0] > knees[1]).any()
+
+
+def test_a_full_observation_begins_with_the_71_and_adds_what_is_named() -> None:
+    game = replay(np.repeat([0, 9, 6, 4, 8], 12).astype(np.uint8))
+    seen = observe_full(game.states, game.events, game.hidden)
+    assert seen.shape == (len(game.states), len(FULL_FEATURES)) == (len(game.states), 94)
+    np.testing.assert_array_equal(seen[:, :71], observe(game.states))
+    column = {name: seen[:, place] for place, name in enumerate(FULL_FEATURES)}
+    for body in BODIES[:12]:
+        spin = game.states[:, BODIES.index(body), 5]
+        np.testing.assert_array_equal(column[f"{body}.angular_velocity"], spin.astype(np.float32))
+    torso = game.states[:, 0, 0]
+    np.testing.assert_allclose(column["finish.distance"], np.clip((1000 - torso) / 10, -1, 4))
+    np.testing.assert_array_equal(column["hurdle.distance"], 2.5)
+    assert not column["hurdle.near"].any()
+    # Every frame adds −4·(angle + 0.2) to the torque on the head.
+    added = -4 * (game.states[:-1, BODIES.index("head"), 2] + 0.2)
+    assert game.hidden is not None
+    np.testing.assert_allclose(np.diff(game.hidden[:, 0]), added, atol=1e-9)
+    np.testing.assert_allclose(column["hidden.head_torque"], game.hidden[:, 0] / 100, rtol=1e-6)
+    hips = np.stack([column["hidden.left_hip_out"], column["hidden.right_hip_out"]], axis=1)
+    np.testing.assert_array_equal(hips[1:][[0, 13, 25, 37, 49]], [[0, 0], [0, 1], [1, 0], [1, 0], [0, 1]])
+
+
+def test_the_hurdle_is_seen_when_it_is_near_and_everything_stays_in_its_bounds() -> None:
+    state, event = replay([]).states[0].copy(), np.zeros(6)
+    torso, base, top = state[0], state[BODIES.index("hurdleBase")], state[BODIES.index("hurdleTop")]
+    names = FULL_FEATURES[83:]
+
+    def seen(torque: float = 0.0) -> dict[str, float]:
+        return dict(zip(names, observe_full(state, event, [torque, -1.5, -1.3])[83:].tolist(), strict=True))
+
+    torso[0] = top[0] - 12.0
+    top[2:5] = 0.5, 20.0, 0.0
+    near = seen()
+    assert (near["hurdle.distance"], near["hurdle.near"], near["hurdle.angle"]) == pytest.approx((1.2, 1.0, 0.5))
+    assert near["hurdle.velocity_x"] == 2.0
+    assert near["hurdle.lean"] == pytest.approx(base[0] - top[0], abs=1e-6)
+    torso[0], top[2], event[2] = 1001.0, 99.0, 1.0
+    beyond = seen(torque=-1e6)
+    assert (beyond["hurdle.distance"], beyond["hurdle.near"], beyond["hurdle.angle"]) == (2.5, 0.0, 0.0)
+    assert beyond["finish.distance"] == pytest.approx(-0.1)
+    assert (beyond["finish.jumped"], beyond["hidden.head_torque"]) == (1.0, -10.0)
+
+
+@pytest.mark.parametrize("lag", [0, 1])
+def test_full_observations_are_the_same_in_one_game_in_many_and_replayed(lag: int) -> None:
+    actions = np.random.default_rng(lag).integers(0, 11, (60, 3))
+    settings = {"observation": "full", "observation_lag": lag, "reward": "race", "shaping": 0.5, "frames_per_step": 2}
+    vector = gymnasium.make_vec("QWOP-v1", num_envs=3, **settings)
+    first, _ = vector.reset(seed=0)
+    assert vector.single_observation_space.shape == (94,)
+    env = QWOPEnv(**settings)
+    np.testing.assert_array_equal(env.reset()[0], first[0])
+    if lag:
+        np.testing.assert_array_equal(first[0], observe_start("full"))
+    keys: list[int] = []
+    for row in actions:
+        seen, rewards, ended, _, infos = vector.step(row)
+        mine, reward, terminated, _, info = env.step(row[0])
+        keys += [int(ACTION_KEYS[row[0]])] * info["frames"]
+        game = replay(np.array(keys, np.uint8))
+        at = len(keys) - lag
+        assert game.hidden is not None
+        np.testing.assert_array_equal(mine, observe_full(game.states[at], game.events[at], game.hidden[at]))
+        np.testing.assert_array_equal(infos["final_obs"][0] if ended[0] else seen[0], mine)
+        assert (rewards[0], ended[0]) == (reward, terminated)
+        if terminated:
+            break
+    vector.close()

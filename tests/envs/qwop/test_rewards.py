@@ -1,0 +1,71 @@
+"""What decisions earn."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from qwop.common.errors import BadInput
+from qwop.envs.names import FEATURES
+from qwop.envs.qwop.rewards import rewards_along
+from qwop.envs.qwop.task import QWOPTask
+
+SHARED = Path(__file__).parents[2] / "../shared"
+
+
+def test_speed_is_twice_the_progress_and_never_negative() -> None:
+    got = rewards_along("speed", [0.0, 1.5, 1.0, 4.0], [9.0, -9.0, 9.0, 0.0], [0.0, -2.0, 0.0, 0.0])
+    np.testing.assert_array_equal(got, [3.0, 0.0, 6.0])
+
+
+def test_shaped_takes_off_for_a_low_torso_bobbing_and_bent_knees() -> None:
+    x = [0.0, 2.0, 2.0, 1.0, 1.0, 1.0]
+    y = [-2.0, -2.0, -1.0, -1.0, 3.0, 3.0]
+    knee = [-1.2, -0.9, -0.5, -1.5, 0.0, -0.95]
+    got = rewards_along("shaped", x, y, knee)
+    np.testing.assert_allclose(got, [2.0, -0.25, -0.25, -0.6 - 1.0, -0.6 - 0.95 / 6], atol=1e-12)
+
+
+def test_shaped_is_the_reward_of_the_published_recordings() -> None:
+    """Their observations do not tell progress, but everything else; what is left over must be max(Δx, 0)."""
+    file = SHARED / "demos/kuro_try1.npz"
+    if not file.exists():
+        pytest.skip("needs the published recordings (../shared/demos)")
+    with np.load(file, allow_pickle=True) as recording:
+        seen, rewards, starts = recording["obs"], recording["rewards"], recording["episode_starts"]
+    knee = seen[:, [FEATURES.index("joint.leftKnee"), FEATURES.index("joint.rightKnee")]].min(axis=1)
+    penalties = rewards_along("shaped", np.zeros(len(seen)), seen[:, FEATURES.index("torso.position_y")], knee)
+    progress = (rewards[:-1] - penalties)[~starts[1:]]
+    assert progress.min() > -1e-12
+    assert (abs(progress) < 1e-12).sum() > 20  # decisions that went backwards
+    speed = seen[1:, FEATURES.index("torso.velocity_x")][~starts[1:]]
+    assert np.corrcoef(progress, speed)[0, 1] > 0.85
+
+
+def test_columns_of_different_lengths_are_refused() -> None:
+    with pytest.raises(ValueError, match="shapes"):
+        rewards_along("speed", [0.0, 1.0], [0.0], [0.0, 1.0])
+
+
+def test_race_pays_metres_up_to_the_line_and_the_end() -> None:
+    x = [0.0, 20.0, 10.0, 995.0, 1010.0]
+    still, straight = np.zeros(5), np.zeros(5)
+    got = rewards_along("race", x, still, straight, outcome="finished")
+    np.testing.assert_allclose(got, [2.0, -1.0, 98.5, 0.5 + 10.0], atol=1e-12)
+    np.testing.assert_allclose(rewards_along("race", x[:2], still[:2], straight[:2], outcome="fell"), [2.0 - 1.0])
+    np.testing.assert_allclose(rewards_along("race", x[:2], still[:2], straight[:2], outcome="stopped"), [2.0])
+
+
+def test_the_training_wheels_of_race_are_those_of_shaped() -> None:
+    generator = np.random.default_rng(0)
+    x, y, knee = np.cumsum(generator.random(50)), generator.normal(size=50), generator.normal(size=50)
+    wheels = rewards_along("shaped", x, y, knee) - np.diff(x)
+    got = rewards_along("race", x, y, knee, shaping=1.5) - rewards_along("race", x, y, knee)
+    np.testing.assert_allclose(got, 0.15 * wheels, atol=1e-12)
+    assert (wheels < 0).any()
+
+
+def test_training_wheels_belong_to_race_alone() -> None:
+    with pytest.raises(BadInput, match="shaping"):
+        QWOPTask(reward="speed", shaping=0.5)
+    with pytest.raises(BadInput, match="observation"):
+        QWOPTask(observation="pixels")

@@ -1,0 +1,167 @@
+"""The compiled batch: many games of QWOP-v1."""
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from qwop.common.errors import BadInput
+from qwop.envs import EnvironmentSpec
+from qwop.envs.qwop.env import QWOPEnv
+from qwop.envs.qwop.vector import QWOPVectorEnv
+from qwop.envs.vector import SameStepVectorEnv, make_vector
+
+TASKS = st.fixed_dictionaries(
+    {
+        "frames_per_step": st.integers(1, 8),
+        "reward": st.sampled_from(["speed", "shaped"]),
+        "observation_lag": st.integers(0, 1),
+        "max_idle_frames": st.sampled_from([0, 7]),
+        "time_limit": st.sampled_from([1.5, 120.0]),
+        "delay": st.sampled_from([0.0, 0.4]),
+    }
+)
+
+
+def play(env: Any, seed: int, steps: int, hold: int = 4) -> list[Any]:
+    """Everything that an environment says in some steps of random actions, each held for a while."""
+    generator = np.random.default_rng(seed)
+    said = [env.reset(seed=seed)]
+    for step in range(steps):
+        if step % hold == 0:
+            actions = generator.integers(0, 11, env.num_envs)
+        said.append(env.step(actions))
+    return said
+
+
+def assert_same(one: Any, two: Any) -> None:
+    if isinstance(one, dict):
+        assert one.keys() == two.keys()
+        for name in one:
+            assert_same(one[name], two[name])
+    elif isinstance(one, tuple | list):
+        for a, b in zip(one, two, strict=True):
+            assert_same(a, b)
+    else:
+        np.testing.assert_array_equal(one, two)
+
+
+@given(task=TASKS, seed=st.integers(0, 1000), n=st.integers(1, 4))
+@settings(max_examples=20, deadline=None)
+def test_a_batch_is_as_many_single_games(task: dict[str, Any], seed: int, n: int) -> None:
+    batch = play(QWOPVectorEnv(n, **task), seed, steps=60)
+    loop = play(SameStepVectorEnv([QWOPEnv(**task) for _ in range(n)]), seed, steps=60)
+    assert_same(batch[0], loop[0])
+    for (*got, got_infos), (*want, want_infos) in zip(batch[1:], loop[1:], strict=True):
+        assert_same(got, want)
+        done = want_infos["_final_info"]
+        got_last, want_last = got_infos.pop("final_info"), want_infos.pop("final_info")
+        assert_same(got_infos, want_infos)
+        for name in want_last:
+            assert_same(got_last[name][done], want_last[name][done])
+
+
+@pytest.mark.parametrize("threads", [2, 3, 7])
+def test_threads_change_nothing(threads: int) -> None:
+    task: dict[str, Any] = {"max_idle_frames": 9, "frames_per_step": 5, "delay": 0.4}
+    alone = play(QWOPVectorEnv(13, num_threads=1, **task), 5, steps=80)
+    together = QWOPVectorEnv(13, num_threads=threads, **task)
+    assert_same(play(together, 5, steps=80), alone)
+    together.close()
+
+
+def test_random_games_end_and_begin_again() -> None:
+    said = play(QWOPVectorEnv(16, frames_per_step=6), 1, steps=120, hold=6)
+    ends = np.array([infos["_final_obs"] for *_, infos in said[1:]])
+    assert ends.sum() > 10
+    step, row = np.argwhere(ends)[0]
+    observations, _, terminated, _, infos = said[1 + step]
+    np.testing.assert_array_equal(observations[row], said[0][0][row])
+    assert terminated[row]
+    assert infos["final_info"]["outcome"][row] == "fell"
+
+
+@given(task=TASKS, seed=st.integers(0, 1000))
+@settings(max_examples=10, deadline=None)
+def test_saved_games_go_on_to_the_same_bits(task: dict[str, Any], seed: int) -> None:
+    first = QWOPVectorEnv(3, **task)
+    play(first, seed, steps=25)
+    saved = first.get_state()
+    generator = np.random.default_rng(seed)
+    actions = np.repeat(generator.integers(0, 11, (10, 3)), 4, axis=0)
+    expected = [first.step(row) for row in actions]
+    second = QWOPVectorEnv(3, **task)
+    play(second, seed + 1, steps=3)
+    second.set_state(saved)
+    assert_same([second.step(row) for row in actions], expected)
+
+
+def test_a_game_has_the_same_delays_in_any_row_and_company() -> None:
+    actions = np.random.default_rng(0).integers(0, 11, (40, 5))
+    batch = QWOPVectorEnv(5, delay=0.5)
+    batch.reset(seed=[7, 8, 9, 10, 11])
+    late = np.array([batch.step(row)[4]["late"] for row in actions])
+    batch.reset(seed=[None, None, None, None, 7], options={"reset_mask": np.arange(5) == 4})
+    np.testing.assert_array_equal([batch.step(row)[4]["late"][4] for row in actions], late[:, 0])
+    assert (late[:, 0] != late[:, 1]).any()
+
+
+def test_a_reset_mask_begins_some_games_and_leaves_the_others() -> None:
+    env = QWOPVectorEnv(3, max_idle_frames=12)
+    play(env, 0, steps=5)
+    before = env.states
+    mask = np.array([False, True, False])
+    observations, infos = env.reset(seed=[1, 2, 3], options={"reset_mask": mask})
+    np.testing.assert_array_equal(env.states[[0, 2]], before[[0, 2]])
+    alone = QWOPEnv(max_idle_frames=12)
+    observation, info = alone.reset(seed=2)
+    np.testing.assert_array_equal(observations[1], observation)
+    assert infos["frames"][1] == info["frames"]
+    np.testing.assert_array_equal(infos["_frames"], mask)
+
+
+def test_make_vec_and_make_vector_use_the_batch() -> None:
+    made = gymnasium.make_vec("QWOP-v1", num_envs=2, frames_per_step=2)
+    assert isinstance(made.unwrapped, QWOPVectorEnv)
+    made.reset(seed=0)
+    assert made.step(np.array([3, 3]))[4]["frames"].tolist() == [2, 2]
+    vector = make_vector(EnvironmentSpec("QWOP-v1", {"reward": "shaped"}), 2, max_idle_frames=3, num_threads=1)
+    assert isinstance(vector.unwrapped, QWOPVectorEnv)
+    assert vector.unwrapped.task.max_idle_frames == 3
+
+
+def test_what_is_returned_is_not_overwritten() -> None:
+    env = QWOPVectorEnv(2)
+    first, _ = env.reset(seed=0)
+    kept = first.copy()
+    second = env.step(np.array([3, 6]))
+    kept_infos = second[4]["distance"].copy()
+    env.step(np.array([3, 6]))
+    np.testing.assert_array_equal(first, kept)
+    np.testing.assert_array_equal(second[4]["distance"], kept_infos)
+
+
+def test_actions_that_do_not_exist_are_refused() -> None:
+    env = QWOPVectorEnv(2)
+    env.reset(seed=0)
+    for actions in ([0, 11], [-1, 0], [0], [[0, 1]]):
+        with pytest.raises(ValueError, match="actions"):
+            env.step(np.array(actions))
+
+
+def test_wrong_settings_are_told_in_one_line() -> None:
+    for wrong in ({"num_envs": 0}, {"num_envs": 2, "num_threads": 0}, {"num_envs": 2, "frames_per_step": 0}):
+        with pytest.raises(BadInput):
+            QWOPVectorEnv(**wrong)  # type: ignore[arg-type]
+
+
+def test_a_picture_of_every_game() -> None:
+    env = QWOPVectorEnv(2, render_mode="rgb_array")
+    env.reset(seed=0)
+    env.step(np.array([3, 6]))
+    pictures = env.render()
+    assert pictures is not None
+    assert [picture.shape for picture in pictures] == [(400, 640, 3)] * 2
+    assert (pictures[0] != pictures[1]).any()

@@ -1,0 +1,136 @@
+"""What an evaluation says of a policy's games."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from qwop.common.errors import BadInput
+from qwop.envs.spec import EnvironmentSpec
+from qwop.evaluation.evaluate import (
+    Evaluation,
+    EvaluationSettings,
+    GameResult,
+    bootstrap_interval,
+    evaluate,
+    result_of,
+)
+from qwop.policies.networks import ActorCritic
+from qwop.policies.policy import Policy
+from qwop.policies.rollout import Game, play
+
+QWOP = EnvironmentSpec("QWOP-v1", {"frames_per_step": 5, "time_limit": 4.0})
+
+
+@pytest.fixture(scope="module")
+def policy() -> Policy:
+    torch.manual_seed(0)
+    network = ActorCritic(71, 11, hidden=(16,))
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.add_(0.3 * torch.randn_like(parameter))
+    return Policy(network, QWOP, (71,))
+
+
+def run(index: int, seconds: float, metres: float, outcome: str) -> GameResult:
+    return GameResult(
+        index, index, outcome, decisions=100, reward=10 * metres, metres=metres, seconds=seconds, idle_frames=3
+    )
+
+
+def a_game() -> Game:
+    none = np.zeros(0)
+    return Game(none, none, none, none, none, None, True, False, "fell", {}, 0, 0)  # type: ignore[arg-type]
+
+
+def of(*results: GameResult) -> Evaluation:
+    return Evaluation(QWOP, EvaluationSettings(), results, a_game())
+
+
+def test_times_are_of_the_finished_games_and_metres_of_all() -> None:
+    figures = of(
+        run(0, 60.0, 100.4, "finished"),
+        run(1, 3.0, 4.0, "fell"),
+        run(2, 50.0, 101.0, "finished"),
+        run(3, 120.0, 55.0, "stopped"),
+        run(4, 52.0, 100.6, "finished"),
+    ).summary()
+    assert (figures["episodes"], figures["finishes"]) == (5, 3)
+    assert (figures["best_seconds"], figures["median_seconds"], figures["mean_seconds"]) == (50.0, 52.0, 54.0)
+    assert figures["mean_metres"] == pytest.approx(361 / 5)
+    assert figures["best_metres"] == 101.0
+    for mean in ("mean_seconds", "mean_metres", "mean_return", "finish_share"):
+        low, high = figures[f"{mean}_interval"]
+        assert low < figures[mean] < high
+
+
+def test_without_a_finish_there_is_no_time() -> None:
+    figures = of(run(0, 3.0, 4.0, "fell")).summary()
+    assert figures["finishes"] == 0
+    for name in ("best_seconds", "median_seconds", "mean_seconds", "mean_seconds_interval"):
+        assert figures[name] is None
+    assert figures["mean_metres"] == 4.0
+
+
+def test_a_bootstrap_interval_is_that_of_the_mean() -> None:
+    values = np.random.default_rng(1).normal(10, 2, 400)
+    low, high = bootstrap_interval(values)
+    half = 1.96 * values.std() / math.sqrt(len(values))
+    assert low == pytest.approx(values.mean() - half, abs=0.02)
+    assert high == pytest.approx(values.mean() + half, abs=0.02)
+    assert bootstrap_interval(values) == (low, high)
+    assert bootstrap_interval([3.0]) == (3.0, 3.0)
+
+
+def test_the_games_are_those_of_the_seed_whatever_the_number_at_a_time(policy: Policy) -> None:
+    many = evaluate(policy, EvaluationSettings(episodes=7, seed=4, num_envs=5))
+    one = evaluate(policy, EvaluationSettings(episodes=7, seed=4, num_envs=1))
+    assert many.results == one.results
+    assert [result.index for result in many.results] == list(range(7))
+    assert evaluate(policy, EvaluationSettings(episodes=7, seed=5)).results != many.results
+
+
+def test_games_begin_with_idle_frames_from_none_to_the_most(policy: Policy) -> None:
+    results = evaluate(policy, EvaluationSettings(episodes=60, max_idle_frames=3)).results
+    assert {result.idle_frames for result in results} == {0, 1, 2, 3}
+
+
+def test_the_best_game_is_the_farthest_where_none_finishes(policy: Policy) -> None:
+    evaluation = evaluate(policy, EvaluationSettings(episodes=20, greedy=False))
+    farthest = max(evaluation.results, key=lambda result: result.metres or 0)
+    assert evaluation.best.info["score"] == farthest.metres
+    assert result_of(evaluation.best) == evaluation.results[evaluation.best.index]
+
+
+def test_progress_is_told_game_by_game(policy: Policy) -> None:
+    heard: list[int] = []
+    evaluate(policy, EvaluationSettings(episodes=5), progress=heard.append)
+    assert heard == [1, 2, 3, 4, 5]
+
+
+def test_other_environments_have_returns_and_no_metres() -> None:
+    torch.manual_seed(0)
+    policy = Policy(ActorCritic(4, 2, hidden=(16,)), EnvironmentSpec("CartPole-v1"), (4,))
+    evaluation = evaluate(policy, EvaluationSettings(episodes=6))
+    figures = evaluation.summary()
+    assert "finishes" not in figures
+    assert "mean_metres" not in figures
+    games = list(play(policy, episodes=6, seed=0, greedy=True))
+    assert figures["best_return"] == max(len(game) for game in games)
+    assert figures["mean_return"] == pytest.approx(np.mean([len(game) for game in games]))
+    assert len(evaluation.best) == figures["best_return"]
+
+
+def test_a_policy_of_another_shape_is_refused(policy: Policy) -> None:
+    with pytest.raises(BadInput, match="CartPole-v1"):
+        evaluate(policy, EvaluationSettings(episodes=1), EnvironmentSpec("CartPole-v1"))
+
+
+def test_recorded_runs_are_told_as_finished(tmp_path: Path) -> None:
+    """The whole way from keys to a finish: a game whose info says that it landed past 100 metres."""
+    game = a_game()
+    landed = Game(**{**game.__dict__, "outcome": "finished", "info": {"score": 101.2, "time": 47.3, "idle_frames": 4}})
+    result = result_of(landed)
+    assert result.finished
+    assert (result.metres, result.seconds, result.idle_frames) == (101.2, 47.3, 4)

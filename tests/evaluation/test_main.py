@@ -1,0 +1,161 @@
+"""`qwop-evaluate` as a person uses it."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from qwop.envs import EnvironmentSpec, replay
+from qwop.envs.qwop.keys_file import read_keys, write_keys
+from qwop.evaluation.main import main
+from qwop.policies.files import save_policy
+from qwop.policies.networks import ActorCritic
+from qwop.policies.policy import Policy
+
+
+@pytest.fixture(scope="module")
+def policy_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    torch.manual_seed(0)
+    network = ActorCritic(71, 11, hidden=(16,))
+    spec = EnvironmentSpec("QWOP-v1", {"frames_per_step": 4, "time_limit": 3.0})
+    return save_policy(tmp_path_factory.mktemp("policy") / "runner.safetensors", Policy(network, spec, (71,)))
+
+
+def command(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    """The exit code of the command with these arguments."""
+    monkeypatch.setattr(sys, "argv", ["qwop-evaluate", *arguments])
+    try:
+        main()
+    except SystemExit as exit_:
+        return int(exit_.code or 0)
+    return 0
+
+
+def test_writes_a_report_the_best_games_keys_and_its_film(
+    policy_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "report"
+    assert command(monkeypatch, f"policy={policy_file}", "episodes=6", "greedy=false", f"out={out}", "seed=3") == 0
+    printed = capsys.readouterr().out
+    assert "finished" in printed
+    assert "0 of 6" in printed
+
+    report = json.loads((out / "evaluation.json").read_text())
+    for name in ("episodes", "finishes", "best_seconds", "median_seconds", "mean_seconds", "mean_metres"):
+        assert name in report
+    assert len(report["mean_metres_interval"]) == 2
+    assert (report["episodes"], len(report["games"]), report["settings"]["seed"]) == (6, 6, 3)
+    assert report["policy"] == str(policy_file)
+    assert report["world"] == "simulator"
+
+    best = report["games"][report["best_game"]]
+    keys = read_keys(out / "best_keys.txt")
+    game = replay(keys)
+    assert len(game.states) == len(keys) + 1
+    assert game.events[-1, 0] == pytest.approx(best["metres"])
+    assert (out / "best.mp4").stat().st_size > 10_000
+    assert "episodes: 6" in (out / "config.yaml").read_text()
+    assert sorted(path.name for path in out.iterdir()) == [
+        "best.mp4",
+        "best_keys.txt",
+        "config.yaml",
+        "evaluation.json",
+    ]
+
+
+def test_the_report_lies_beside_the_policy_unless_told_otherwise(
+    policy_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert command(monkeypatch, f"policy={policy_file}", "episodes=2", "video=false") == 0
+    out = policy_file.with_name("runner-evaluation")
+    assert sorted(path.name for path in out.iterdir()) == ["best_keys.txt", "config.yaml", "evaluation.json"]
+
+
+def test_another_decision_rate_can_be_tried(policy_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments = [f"policy={policy_file}", "episodes=2", "video=false", f"out={tmp_path / 'out'}"]
+    assert command(monkeypatch, *arguments, "+environment.frames_per_step=2") == 0
+    report = json.loads((tmp_path / "out" / "evaluation.json").read_text())
+    assert report["environment"]["settings"] == {"frames_per_step": 2, "time_limit": 3.0}
+
+
+def test_cartpole_is_told_in_returns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(0)
+    policy = Policy(ActorCritic(4, 2, hidden=(16,)), EnvironmentSpec("CartPole-v1"), (4,))
+    file = save_policy(tmp_path / "pole.safetensors", policy)
+    assert command(monkeypatch, f"policy={file}", "episodes=3", "video=false", f"out={tmp_path / 'out'}") == 0
+    report = json.loads((tmp_path / "out" / "evaluation.json").read_text())
+    assert "finishes" not in report
+    assert report["best_return"] >= report["mean_return"] > 0
+
+
+def test_keys_are_played_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keys = np.random.default_rng(0).integers(0, 16, 30).repeat(9).astype(np.uint8)
+    game = replay(keys)
+    file = write_keys(tmp_path / "mine.txt", keys, "a game")
+    assert command(monkeypatch, f"keys={file}") == 0
+    out = tmp_path / "mine-replay"
+    assert sorted(path.name for path in out.iterdir()) == ["best.mp4", "config.yaml", "evaluation.json"]
+    report = json.loads((out / "evaluation.json").read_text())
+    assert report["outcome"] == "fell"
+    assert report["frames"] == len(game.states) - 1 < len(keys)
+    assert report["metres"] == game.events[-1, 0]
+    assert f"{report['frames']} of {len(keys)}" in capsys.readouterr().out
+
+
+def test_the_champion_is_there_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert command(monkeypatch, "policy=champion", "episodes=2", "video=false") == 0
+    evaluation = json.loads((tmp_path / "champion-evaluation" / "evaluation.json").read_text())
+    assert evaluation["policy"] == "champion"
+    assert command(monkeypatch, "keys=champion", "video=false") == 0
+    replayed = json.loads((tmp_path / "champion-replay" / "evaluation.json").read_text())
+    assert replayed["outcome"] == "finished"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["policy=missing.safetensors"], "missing.safetensors"),
+        ([], "policy is not set"),
+        (["keys=missing.txt"], "missing.txt"),
+        (["keys=missing.txt", "world=original"], "missing.txt"),
+        (["keys=champion", "world=original"], "original.url and original.folder: neither given"),
+        (["keys=champion", "policy=champion"], "policy=champion and keys=champion"),
+        (["policy={file}", "episodes=0"], "episodes=0"),
+        (["policy={file}", "episodes=many"], "episodes"),
+        (["policy={file}", "world=moon"], "world=moon"),
+        (["policy={file}", "+environment.speed=3"], "speed"),
+        (["policy={file}", "+environment.frames_per_step=0"], "frames_per_step=0"),
+        (["policy={file}", "colour=red"], "colour"),
+        (["policy={text}"], "text.safetensors"),
+        (["policy={other}"], "CartPole-v1"),
+    ],
+)
+def test_bad_input_is_one_line_and_nothing_is_written(
+    arguments: list[str],
+    said: str,
+    policy_file: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = tmp_path / "text.safetensors"
+    text.write_text("not a policy")
+    # A policy with QWOP's shapes that says it is of another environment.
+    other = Policy(ActorCritic(71, 11, hidden=(16,)), EnvironmentSpec("CartPole-v1"), (71,))
+    names = {"file": policy_file, "text": text, "other": save_policy(tmp_path / "other.safetensors", other)}
+    before = sorted(tmp_path.iterdir())
+    monkeypatch.chdir(tmp_path)
+    out = tmp_path / "out"
+    code = command(monkeypatch, *(argument.format(**names) for argument in arguments), f"out={out}")
+    lines = capsys.readouterr().err.strip().splitlines()
+    assert code == 2
+    assert said in lines[0]
+    assert "Traceback" not in " ".join(lines)
+    if said != "colour":  # Hydra's own words take more than a line
+        assert len(lines) == 1
+    assert sorted(tmp_path.iterdir()) == before

@@ -1,0 +1,136 @@
+"""An update of PPO: what it moves, what it leaves, and what it does not depend on."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from qwop.common.errors import BadInput
+from qwop.finetune.agents.ppo.learner import PpoLearner, PpoSettings
+from qwop.policies.networks import Actor, ActorCritic
+
+SMALL = PpoSettings(hidden=(16,), minibatch=10)
+
+
+def learner(network=None, settings=SMALL):
+    made = network or Actor(2, 3, (16,), torch.Generator().manual_seed(0))
+    return PpoLearner(made, settings, torch.device("cpu"), torch.Generator().manual_seed(1))
+
+
+def weights(module):
+    return torch.cat([parameter.detach().flatten() for parameter in module.parameters()]).clone()
+
+
+def played(make_sequences, network, **more):
+    """Sequences whose actions have the probabilities that the network gives them."""
+    one = make_sequences(6, steps=5, **more)
+    one = replace(one, observations=one.observations / 1000)
+    with torch.no_grad():
+        logits = network.logits(torch.from_numpy(one.observations[:, :-1].copy()))
+    return replace(one, behaviour_probabilities=torch.softmax(logits, -1).numpy(), rewards=one.rewards / 1000)
+
+
+def test_an_update_moves_policy_and_values(make_sequences):
+    one = learner(settings=replace(SMALL, epochs=2, target_kl=10.0))
+    before = weights(one.network), weights(one.values)
+    diagnosis = one.update(played(make_sequences, one.network), np.random.default_rng(0))
+    assert not torch.equal(before[0], weights(one.network))
+    assert not torch.equal(before[1], weights(one.values))
+    assert diagnosis.scalars["epochs"] == 2.0
+
+
+def test_the_policy_that_played_is_at_no_distance_before_the_first_step(make_sequences):
+    network = Actor(2, 3, (16,), torch.Generator().manual_seed(0))
+    network.scaler.mean.fill_(1.0)  # statistics of its own, so that the update leaves them
+    one = learner(network, replace(SMALL, epochs=1, minibatch=1000, learning_rate=0.0))
+    diagnosis = one.update(played(make_sequences, network), np.random.default_rng(0))
+    assert diagnosis.scalars["kl"] == pytest.approx(0.0, abs=1e-6)
+    assert diagnosis.scalars["clipped_share"] == 0.0
+
+
+def test_an_update_ends_early_far_from_the_policy_that_played(make_sequences):
+    one = learner(settings=replace(SMALL, epochs=50, target_kl=1e-5))
+    diagnosis = one.update(played(make_sequences, one.network), np.random.default_rng(0))
+    assert diagnosis.scalars["epochs"] < 50
+
+
+def test_critic_only_leaves_the_policy_as_it_is(make_sequences):
+    one = learner()
+    before = weights(one.network), weights(one.values)
+    one.update(played(make_sequences, one.network), np.random.default_rng(0), critic_only=True)
+    assert torch.equal(before[0], weights(one.network))
+    assert not torch.equal(before[1], weights(one.values))
+
+
+def test_a_new_network_is_scaled_by_all_that_was_played_and_a_fitted_one_stays_so(make_sequences):
+    one = learner()
+    parts = [played(make_sequences, one.network, first=first) for first in (0, 6)]
+    for part in parts:
+        one.update(part, np.random.default_rng(0))
+    rows = np.concatenate([part.observations[:, :-1].reshape(-1, 2) for part in parts])
+    torch.testing.assert_close(one.network.scaler.mean, torch.from_numpy(rows.mean(0)))
+    torch.testing.assert_close(one.network.scaler.std, torch.from_numpy(rows.std(0)))
+
+    fitted = Actor(2, 3, (16,), torch.Generator().manual_seed(0))
+    fitted.scaler.fit(rows[:5])
+    mean = fitted.scaler.mean.clone()
+    other = learner(fitted)
+    other.update(parts[0], np.random.default_rng(0))
+    assert torch.equal(fitted.scaler.mean, mean)
+
+
+def test_time_limits_are_bootstrapped_from_what_they_stopped_at(make_sequences):
+    one = learner()
+    stopped = played(make_sequences, one.network, truncated_every=2)
+    moved = replace(stopped, finals=stopped.finals._replace(observations=stopped.finals.observations + 1.0))
+    states = []
+    for sequences in (stopped, moved):
+        again = learner()
+        again.update(sequences, np.random.default_rng(0))
+        states.append(weights(again.values))
+    assert not torch.equal(*states)
+
+
+def test_it_goes_on_from_its_state_to_the_bit(make_sequences):
+    one = learner()
+    sequences = played(make_sequences, one.network)
+    one.update(sequences, np.random.default_rng(0))
+    state = one.get_state()
+    one.update(sequences, np.random.default_rng(1))
+    other = learner(Actor(2, 3, (16,), torch.Generator().manual_seed(9)))
+    other.set_state(state)
+    other.update(sequences, np.random.default_rng(1))
+    assert torch.equal(weights(one.network), weights(other.network))
+    assert torch.equal(weights(one.values), weights(other.values))
+    assert torch.equal(one.network.scaler.mean, other.network.scaler.mean)
+
+
+def test_it_continues_an_actor_critic_and_leaves_its_q_head(make_sequences):
+    network = ActorCritic(2, 3, (16,), torch.Generator().manual_seed(0))
+    q_head, trunk = network.q_head.weight.detach().clone(), network.trunk[0].weight.detach().clone()
+    one = learner(network)
+    one.update(played(make_sequences, network), np.random.default_rng(0))
+    assert torch.equal(q_head, network.q_head.weight)
+    assert not torch.equal(trunk, network.trunk[0].weight)
+
+
+def test_the_horizon_in_seconds_stays_when_the_rate_changes():
+    one = learner(settings=replace(SMALL, gamma=0.985, gamma_rate=10.0))
+    one.at_rate(15.0)
+    assert one.settings.gamma == pytest.approx(0.985 ** (10 / 15))
+    one.at_rate(30.0)
+    assert one.settings.gamma == pytest.approx(0.985 ** (1 / 3))
+
+
+def test_half_precision_learns_nearly_the_same(make_sequences):
+    one, other = learner(), learner(settings=replace(SMALL, precision="bfloat16"))
+    together = played(make_sequences, one.network)
+    for each in (one, other):
+        each.update(together, np.random.default_rng(0))
+    assert torch.allclose(weights(one.network), weights(other.network), atol=1e-2)
+    assert not torch.equal(weights(one.network), weights(other.network))
+
+
+def test_an_unknown_precision_is_refused():
+    with pytest.raises(BadInput, match="precision"):
+        PpoSettings(precision="float8")

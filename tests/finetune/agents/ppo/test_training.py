@@ -1,0 +1,212 @@
+"""The loop of PPO on CartPole: phases in environments of their own, resuming, and that it learns."""
+
+import pytest
+import torch
+from qwop.common.errors import BadInput
+from qwop.envs.spec import EnvironmentSpec
+from qwop.finetune.agents.acer.assembly import Outside, RunSettings
+from qwop.finetune.agents.ppo.assembly import build_ppo, new_actor
+from qwop.finetune.agents.ppo.learner import PpoSettings
+from qwop.finetune.checkpoint import checkpoints, load_checkpoint
+from qwop.finetune.loop import LiveSettings
+from qwop.finetune.reports.run_log import RunLog, read_metrics
+from qwop.finetune.schedules.environments import phase_environments
+from qwop.finetune.schedules.schedule import PUBLISHED_RATE, Phase, Ramp
+from qwop.policies.policy import Policy
+
+HOUR = 3600 * PUBLISHED_RATE  # decisions, where an environment has no clock
+CARTPOLE = EnvironmentSpec("CartPole-v1", {"max_episode_steps": 60})
+
+PHASES = (
+    Phase("short", 400 / HOUR, environment={"max_episode_steps": 5}),
+    Phase("long", 400 / HOUR, environment={"max_episode_steps": 100}, entropy=Ramp(0.5, 0.0)),
+    Phase("still long", 400 / HOUR, learning_rate=Ramp(1.0, 0.0)),
+)
+
+
+def make(folder, phases=PHASES, seed=0, resume=False, spec=CARTPOLE, algorithm=None, **loop):
+    algorithm = algorithm or PpoSettings(hidden=(16,), minibatch=20)
+    network = new_actor(algorithm)(4, 2, torch.Generator().manual_seed(seed))
+    settings = RunSettings(
+        phases=phases,
+        algorithm=algorithm,
+        loop=LiveSettings(**{"num_envs": 4, "steps": 10, "log_every": 120, "checkpoint_every": 280} | loop),
+        seed=seed,
+    )
+    found = checkpoints(folder / "checkpoints") if resume else []
+    state = load_checkpoint(found[-1]) if found else None
+    log = RunLog(folder)
+    log.open(resume_at=state["decisions"] if state else None)
+    ends = []
+    outside = Outside(
+        torch.device("cpu"),
+        folder / "checkpoints",
+        log,
+        phase_over=lambda index, phase: ends.append(trainer.phase_index),
+    )
+    trainer = build_ppo(Policy(network, spec, (4,)), None, settings, outside)
+    if state:
+        trainer.set_state(state)
+    return trainer, network, ends
+
+
+def weights(network):
+    return torch.cat([parameter.detach().flatten() for parameter in network.parameters()])
+
+
+def rows_of(folder):
+    return [
+        {name: value for name, value in row.items() if not name.startswith(("time", "speed"))}
+        for row in read_metrics(folder)
+    ]
+
+
+def test_settings_of_the_environment_hold_from_their_phase_on():
+    found = [spec.settings["max_episode_steps"] for spec in phase_environments(CARTPOLE, PHASES)]
+    assert found == [5, 100, 100]
+    assert CARTPOLE.settings == {"max_episode_steps": 60}
+
+
+@pytest.mark.parametrize("overlap", [True, False])
+def test_every_phase_is_played_in_its_environment(tmp_path, overlap):
+    trainer, _, ends = make(tmp_path, overlap=overlap)
+    trainer.run()
+    assert ends == [1, 2, 2]
+    length = {row["phase"]: row["live/decisions"] for row in rows_of(tmp_path)}
+    assert length["short"] == 5.0
+    assert length["long"] > 12.0
+    assert {row["live/decisions"] == 5.0 for row in rows_of(tmp_path) if row["phase"] != "short"} == {False}
+
+
+def test_a_phase_cannot_change_what_is_observed(tmp_path):
+    phases = (Phase("a", 1.0), Phase("b", 1.0, environment={"observation": "full"}))
+    algorithm = PpoSettings(hidden=(16,))
+    policy = Policy(new_actor(algorithm)(71, 11, torch.Generator()), EnvironmentSpec(), (71,))
+    settings = RunSettings(phases=phases, algorithm=algorithm, loop=LiveSettings(num_envs=2))
+    with pytest.raises(BadInput, match="cannot change what is observed"):
+        build_ppo(policy, None, settings, Outside(torch.device("cpu"), tmp_path, RunLog(tmp_path)))
+
+
+@pytest.mark.parametrize("more", [{"demonstrations": Ramp(1.0, 0.0)}, {"imitation": Ramp(1.0, 1.0)}])
+def test_demonstrations_are_refused(tmp_path, more):
+    with pytest.raises(BadInput, match="live play alone"):
+        make(tmp_path, (Phase("shown", 1.0, **more),))
+
+
+@pytest.mark.parametrize("overlap", [True, False])
+def test_a_run_that_is_killed_and_resumed_equals_one_that_is_not(tmp_path, overlap):
+    whole, network, _ = make(tmp_path / "whole", overlap=overlap)
+    whole.run()
+    half, _, _ = make(tmp_path / "half", overlap=overlap)
+    half.run(until=500)
+    assert half.decisions == 560
+    resumed, other, _ = make(tmp_path / "half", overlap=overlap, resume=True)
+    resumed.run()
+    assert resumed.decisions == whole.decisions == 1200
+    assert torch.equal(weights(network), weights(other))
+    assert torch.equal(network.scaler.std, other.scaler.std)
+    assert rows_of(tmp_path / "whole") == rows_of(tmp_path / "half")
+
+
+def test_a_schedule_that_is_over_can_be_continued_by_a_phase(tmp_path):
+    whole, network, _ = make(tmp_path / "whole", checkpoint_every=400, overlap=False)
+    whole.run()
+    part, _, _ = make(tmp_path / "part", PHASES[:2], checkpoint_every=400, overlap=False)
+    part.run()
+    assert part.finished
+    assert part.phase_index == 1
+    assert [path.name for path in checkpoints(tmp_path / "part" / "checkpoints")][-1] == "decisions-000000000800.pt"
+    longer, other, ends = make(tmp_path / "part", resume=True, checkpoint_every=400, overlap=False)
+    longer.run()
+    assert ends == [2]
+    assert longer.decisions == 1200
+    assert torch.equal(weights(network), weights(other))
+    assert rows_of(tmp_path / "whole") == rows_of(tmp_path / "part")
+
+
+def test_a_run_ends_with_a_checkpoint_wherever_its_end_is(tmp_path):
+    trainer, _, _ = make(tmp_path, checkpoint_every=1_000_000)
+    trainer.run()
+    assert [path.name for path in checkpoints(tmp_path / "checkpoints")] == ["decisions-000000001200.pt"]
+
+
+@pytest.mark.parametrize("overlap", [True, False])
+def test_a_phase_that_is_added_begins_in_its_own_environment(tmp_path, overlap):
+    """QWOP's games are kept in checkpoints, so that the one more at the end changes nothing."""
+    phases = (
+        Phase("wheels", 640 / 36000, environment={"reward": "race", "shaping": 1.5, "time_limit": 2.0}),
+        Phase("nothing", 0.0),
+        Phase("faster", 480 / 54000, environment={"frames_per_step": 2, "shaping": 0.0}),
+    )
+    spec = EnvironmentSpec("QWOP-v1", {"observation": "full"})
+
+    def run(folder, phases, resume=False):
+        algorithm = PpoSettings(hidden=(16,), minibatch=80)
+        network = new_actor(algorithm)(94, 11, torch.Generator().manual_seed(0))
+        loop = LiveSettings(num_envs=8, steps=20, overlap=overlap)
+        state = load_checkpoint(checkpoints(folder / "checkpoints")[-1]) if resume else None
+        log = RunLog(folder)
+        log.open(resume_at=state["decisions"] if state else None)
+        outside = Outside(torch.device("cpu"), folder / "checkpoints", log)
+        settings = RunSettings(phases=phases, algorithm=algorithm, loop=loop)
+        trainer = build_ppo(Policy(network, spec, (94,)), None, settings, outside)
+        if state:
+            trainer.set_state(state)
+        trainer.run()
+        return trainer, network
+
+    _, network = run(tmp_path / "whole", phases)
+    part, _ = run(tmp_path / "part", phases[:2])
+    assert part.phase_index == 0
+    longer, other = run(tmp_path / "part", phases, resume=True)
+    assert longer._learner.settings.gamma == pytest.approx(0.985 ** (10 / 15))
+    assert torch.equal(weights(network), weights(other))
+
+
+def test_qwop_resumes_in_the_environment_of_its_phase(tmp_path):
+    phases = (
+        Phase("wheels", 640 / 36000, environment={"reward": "race", "shaping": 1.5, "time_limit": 2.0}),
+        Phase("faster", 960 / 54000, environment={"frames_per_step": 2, "shaping": 0.0}),
+    )
+    spec = EnvironmentSpec("QWOP-v1", {"observation": "full"})
+
+    def run(folder, resume=False):
+        algorithm = PpoSettings(hidden=(16,), minibatch=80)
+        network = new_actor(algorithm)(94, 11, torch.Generator().manual_seed(0))
+        loop = LiveSettings(num_envs=8, steps=20, checkpoint_every=960, log_every=10_000)
+        settings = RunSettings(phases=phases, algorithm=algorithm, loop=loop)
+        log = RunLog(folder)
+        state = load_checkpoint(checkpoints(folder / "checkpoints")[-1]) if resume else None
+        log.open(resume_at=state["decisions"] if state else None)
+        outside = Outside(torch.device("cpu"), folder / "checkpoints", log)
+        trainer = build_ppo(Policy(network, spec, (94,)), None, settings, outside)
+        if state:
+            trainer.set_state(state)
+        return trainer, network
+
+    whole, network = run(tmp_path / "whole")
+    whole.run()
+    assert whole._learner.settings.gamma == pytest.approx(0.985 ** (10 / 15))
+    half, _ = run(tmp_path / "half")
+    half.run(until=900)
+    assert half.phase_index == 1
+    resumed, other = run(tmp_path / "half", resume=True)
+    resumed.run()
+    assert torch.equal(weights(network), weights(other))
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_it_learns_to_balance_a_pole(tmp_path, seed):
+    trainer, _, _ = make(
+        tmp_path,
+        (Phase("alone", 40_000 / HOUR, learning_rate=Ramp(1.0, 0.1)),),
+        seed=seed,
+        spec=EnvironmentSpec("CartPole-v1"),
+        algorithm=PpoSettings(gamma=0.99, hidden=(64, 64), minibatch=256, epochs=4, learning_rate=4e-3),
+        num_envs=16,
+        steps=64,
+        log_every=10_000,
+        checkpoint_every=1_000_000,
+    )
+    trainer.run()
+    assert read_metrics(tmp_path)[-1]["live/return"] > 195

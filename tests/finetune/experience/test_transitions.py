@@ -1,0 +1,158 @@
+"""Transitions of n steps against a definition that looks along one episode at a time."""
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Finals, Sequences
+from qwop.finetune.experience.transitions import NStep, Transitions, TransitionStream, mixed
+
+
+def chunk(observations, rewards, terminated, truncated, finals):
+    """Sequences of n streams from arrays [n, k (+ 1)] of numbers; finals {(stream, step): number}."""
+    shape = np.shape(rewards)
+    places = sorted(finals)
+    return Sequences(
+        observations=np.asarray(observations, dtype=np.float32)[..., None],
+        actions=np.asarray(observations, dtype=np.int64)[:, :-1],
+        rewards=np.asarray(rewards, dtype=np.float32),
+        behaviour_probabilities=np.full((*shape, 2), 0.5, dtype=np.float32),
+        terminated=np.asarray(terminated, dtype=np.bool_),
+        truncated=np.asarray(truncated, dtype=np.bool_),
+        finals=Finals(
+            np.array([i for i, _ in places], dtype=np.int64),
+            np.array([t for _, t in places], dtype=np.int64),
+            np.array([finals[place] for place in places], dtype=np.float32).reshape(-1, 1),
+        ),
+        source=np.full(shape[0], LIVE, dtype=np.int8),
+    )
+
+
+def rows(transitions):
+    """A list of (s, a, R, d, s')."""
+    columns = (transitions.observations[:, 0], transitions.actions, transitions.rewards, transitions.discounts)
+    return list(zip(*(c.tolist() for c in columns), transitions.next_observations[:, 0].tolist(), strict=True))
+
+
+NEVER = [[False] * 3]
+
+
+def test_three_rewards_and_what_comes_after():
+    (first,) = rows(NStep(1, 3, 0.9).push(chunk([[0, 1, 2, 3]], [[1, 2, 3]], NEVER, NEVER, {})))
+    s, a, reward, discount, after = first
+    assert (s, a, after) == (0, 0, 3)
+    assert reward + discount * 10 == pytest.approx(12.52, abs=1e-5)
+
+
+def test_the_end_of_an_episode_flushes_what_waits_and_nothing_comes_after():
+    found = rows(NStep(1, 3, 0.9).push(chunk([[0, 1, 50]], [[1, 2]], [[False, True]], [[False] * 2], {})))
+    assert [(s, d) for s, _, _, d, _ in found] == [(0, 0.0), (1, 0.0)]
+    assert [reward for _, _, reward, _, _ in found] == pytest.approx([2.8, 2.0])
+
+
+def test_a_time_limit_is_not_an_end():
+    found = rows(NStep(1, 3, 0.9).push(chunk([[0, 1, 50]], [[1, 2]], [[False] * 2], [[False, True]], {(0, 1): 7.0})))
+    assert [(s, after) for s, _, _, _, after in found] == [(0, 7.0), (1, 7.0)]
+    assert [d for _, _, _, d, _ in found] == pytest.approx([0.81, 0.9])
+
+
+def test_what_is_not_over_waits_for_the_next_sequences():
+    one = NStep(1, 3, 0.9)
+    assert len(one.push(chunk([[0, 1, 2]], [[1, 2]], [[False] * 2], [[False] * 2], {}))) == 0
+    (first,) = rows(one.push(chunk([[2, 3]], [[3]], [[False]], [[False]], {})))
+    assert first == pytest.approx((0, 0, 5.23, 0.729, 3), abs=1e-6)
+
+
+def by_definition(observations, rewards, ends, n, gamma):
+    """(s, a, R, d, s') of every decision of one stream; ends {step: (terminated, final)}."""
+    found = []
+    for t in range(len(rewards)):
+        total, m = 0.0, 0
+        while m < n and t + m < len(rewards):
+            total += gamma**m * rewards[t + m]
+            m += 1
+            if t + m - 1 in ends:
+                break
+        last = t + m - 1
+        if last in ends:
+            terminated, final = ends[last]
+            discount, after = (0.0, observations[last + 1]) if terminated else (gamma**m, final)
+        elif m == n:
+            discount, after = gamma**m, observations[last + 1]
+        else:
+            continue
+        found.append((observations[t], observations[t], total, discount, after))
+    return found
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 3), st.integers(1, 5), st.lists(st.integers(1, 6), min_size=1, max_size=5), st.data())
+def test_every_decision_starts_one_transition_however_the_play_is_cut(streams, n, cuts, data):
+    total = sum(cuts)
+    observations = (100 * np.arange(streams)[:, None] + np.arange(total + 1)).astype(float)
+    rewards = np.array(
+        data.draw(st.lists(st.integers(-5, 5), min_size=streams * total, max_size=streams * total))
+    ).reshape(streams, total)
+    kinds = np.array(
+        data.draw(st.lists(st.sampled_from([0, 0, 0, 1, 2]), min_size=streams * total, max_size=streams * total))
+    ).reshape(streams, total)
+    one, found, at = NStep(streams, n, 0.9), [], 0
+    for k in cuts:
+        here = slice(at, at + k)
+        finals = {(int(i), int(t)): 1000.0 + observations[i, at + t] for i, t in np.argwhere(kinds[:, here] == 2)}
+        piece = chunk(
+            observations[:, at : at + k + 1], rewards[:, here], kinds[:, here] == 1, kinds[:, here] == 2, finals
+        )
+        state = one.get_state()
+        found += rows(one.push(piece))
+        one.set_state(state)
+        one.push(piece)
+        at += k
+    expected = []
+    for i in range(streams):
+        ends = {int(t): (kinds[i, t] == 1, 1000.0 + observations[i, t]) for t in np.flatnonzero(kinds[i])}
+        expected += by_definition(observations[i], rewards[i], ends, n, 0.9)
+    assert len(found) == len(expected)
+    for mine, theirs in zip(sorted(found), sorted(expected), strict=True):
+        # What follows a terminal step is never looked at.
+        assert mine[:4] == pytest.approx(theirs[:4], abs=1e-5)
+        assert mine[3] == 0 or mine[4] == theirs[4]
+
+
+def make(n, source=LIVE, first=0):
+    count = first + np.arange(n)
+    return Transitions(
+        observations=count[:, None].astype(np.float32),
+        actions=count.astype(np.int64),
+        rewards=count.astype(np.float32),
+        discounts=np.full(n, 0.9, dtype=np.float32),
+        next_observations=(count[:, None] + 1).astype(np.float32),
+        source=np.full(n, source, dtype=np.int8),
+    )
+
+
+def test_a_stream_goes_on_where_it_was_and_starts_again():
+    one, other = TransitionStream(make(5)), TransitionStream(make(5))
+    assert one.next(3).actions.tolist() == [0, 1, 2]
+    other.set_state(one.get_state())
+    assert one.next(4).actions.tolist() == other.next(4).actions.tolist() == [3, 4, 0, 1]
+
+
+def test_demonstrations_are_spread_among_live_transitions():
+    both = mixed(make(4), make(2, DEMONSTRATIONS, first=100))
+    assert both.actions.tolist() == [0, 100, 1, 2, 101, 3]
+    assert both.source.tolist() == [0, 1, 0, 0, 1, 0]
+    assert len(mixed(make(3), make(0))) == 3
+
+
+def test_another_number_of_streams_is_refused():
+    with pytest.raises(ValueError, match="2 sequences for 1 streams"):
+        NStep(1, 3, 0.9).push(chunk([[0, 1]] * 2, [[1]] * 2, [[False]] * 2, [[False]] * 2, {}))
+
+
+def test_a_choice_keeps_all_columns_together():
+    chosen = make(6)[np.array([4, 1])]
+    assert all(len(getattr(chosen, one.name)) == 2 for one in fields(chosen))
+    assert chosen.actions.tolist() == chosen.rewards.tolist() == [4, 1]

@@ -1,0 +1,72 @@
+import numpy as np
+import pytest
+from qwop.finetune.experience.sequences import DEMONSTRATIONS
+from qwop.finetune.replay.demonstrations import Demonstrations
+
+
+def firsts(sequences):
+    return sequences.observations[:, 0, 0].astype(int).tolist()
+
+
+def test_sequences_come_in_the_order_of_the_recording(make_episode):
+    demonstrations = Demonstrations([make_episode(50), make_episode(30, first=50)], streams=1, steps=4)
+    served = [demonstrations.next(1) for _ in range(20)]
+    rewards = np.concatenate([one.rewards[0] for one in served])
+    assert rewards.tolist() == list(range(80))
+    assert all((one.source == DEMONSTRATIONS).all() for one in served)
+
+
+def test_each_stream_has_its_own_place_and_they_take_turns(make_episode):
+    demonstrations = Demonstrations([make_episode(40)], streams=4, steps=5)
+    assert firsts(demonstrations.next(4)) == [0, 10, 20, 30]
+    assert firsts(demonstrations.next(2)) == [5, 15]
+    assert firsts(demonstrations.next(4)) == [25, 35, 10, 20]
+
+
+def test_a_stream_starts_again_at_the_end(make_episode):
+    demonstrations = Demonstrations([make_episode(6), make_episode(5, first=6)], streams=1, steps=4)
+    rewards = np.concatenate([demonstrations.next(1).rewards[0] for _ in range(11)])
+    assert rewards.tolist() == list(range(11)) * 4
+
+
+def test_all_streams_together_serve_everything_equally_often(make_episode):
+    demonstrations = Demonstrations([make_episode(7), make_episode(13, first=7)], streams=3, steps=4)
+    rewards = np.concatenate([demonstrations.next(3).rewards for _ in range(20)]).ravel()
+    assert np.bincount(rewards.astype(int)).tolist() == [12] * 20
+
+
+def test_a_sequence_may_span_the_end_of_an_episode_and_is_cut_there(make_episode):
+    demonstrations = Demonstrations(
+        [make_episode(3), make_episode(9, first=100, terminated=False, truncated=True)], streams=1, steps=5
+    )
+    one = demonstrations.next(1)
+    one.check_valid()
+    assert one.terminated[0].tolist() == [False, False, True, False, False]
+    assert one.observations[0, :, 0].astype(int).tolist() == [0, 1, 2, 100, 101, 102]
+    assert not len(one.finals.observations)
+    demonstrations.next(1)
+    last = demonstrations.next(1)
+    assert last.truncated[0].tolist() == [False, True, False, False, False]
+    assert last.finals.observations[0, 0] == 109  # what the recording ended with, not the start of the next
+
+
+def test_a_recording_that_just_stops_is_truncated(make_episode):
+    demonstrations = Demonstrations([make_episode(4, terminated=False)], streams=1, steps=4)
+    one = demonstrations.next(1)
+    assert one.truncated[0].tolist() == [False, False, False, True]
+    assert one.finals.observations[0, 0] == 4
+
+
+def test_the_cursors_are_its_state(make_episode):
+    def fresh():
+        return Demonstrations([make_episode(23)], streams=3, steps=4)
+
+    one, other = fresh(), fresh()
+    one.next(7)
+    other.set_state(one.get_state())
+    assert firsts(one.next(9)) == firsts(other.next(9))
+
+
+def test_no_demonstrations_are_refused():
+    with pytest.raises(ValueError, match="no decision"):
+        Demonstrations([], streams=1, steps=4)

@@ -1,0 +1,146 @@
+"""Prioritised replay: what is drawn how often, with which weight, and what leaves."""
+
+import numpy as np
+import pytest
+from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE
+from qwop.finetune.experience.transitions import Transitions, mixed
+from qwop.finetune.replay.prioritised_memory import PrioritisedMemory, PrioritySettings, importance_weights
+
+
+def make(n, source=LIVE, first=0):
+    count = first + np.arange(n)
+    return Transitions(
+        observations=count[:, None].astype(np.float32),
+        actions=count.astype(np.int64),
+        rewards=count.astype(np.float32),
+        discounts=np.full(n, 0.9, dtype=np.float32),
+        next_observations=(count[:, None] + 1).astype(np.float32),
+        source=np.full(n, source, dtype=np.int8),
+    )
+
+
+def memory(capacity=8, **settings):
+    return PrioritisedMemory(capacity, (1,), PrioritySettings(**settings))
+
+
+@pytest.fixture
+def generator():
+    return np.random.default_rng(0)
+
+
+P = [0.1482295, 0.2246739, 0.2865546, 0.3405420]
+
+
+def test_importance_weights_of_the_reference():
+    weights = importance_weights(np.array(P), 4, 0.4)
+    assert weights == pytest.approx([1, 0.8467453, 0.7682294, 0.7169776], abs=1e-6)
+
+
+def test_draws_follow_the_priorities(generator):
+    one = memory(epsilon=1e-12)
+    one.push(make(4))
+    one.update(np.arange(4), np.array([1, -2, 3, -4], dtype=np.float32))
+    draws = np.bincount(one.sample(100_000, 0.4, generator).transitions.actions, minlength=4)
+    expected = 1e5 * np.array(P)
+    assert ((draws - expected) ** 2 / expected).sum() < 16.27  # χ², 3 degrees of freedom, p = 0.001
+
+
+def test_weights_belong_to_the_samples(generator):
+    one = memory(epsilon=1e-12)
+    one.push(make(4))
+    one.update(np.arange(4), np.array([1, 2, 3, 4], dtype=np.float32))
+    sample = one.sample(200, 0.4, generator)
+    assert sample.weights == pytest.approx(
+        np.array([1, 0.8467453, 0.7682294, 0.7169776])[sample.transitions.actions], abs=1e-6
+    )
+
+
+def test_every_place_can_be_drawn_the_newest_too(generator):
+    one = memory(capacity=4)
+    one.push(make(3))
+    assert set(one.sample(200, 1.0, generator).transitions.actions) == {0, 1, 2}
+    one.push(make(3, first=3))
+    assert set(one.sample(200, 1.0, generator).transitions.actions) == {2, 3, 4, 5}
+
+
+def test_what_is_new_has_the_largest_priority_ever(generator):
+    one = memory(alpha=1.0, epsilon=0.0)
+    one.push(make(2))
+    one.update(np.array([0, 1]), np.array([5.0, 0.5], dtype=np.float32))
+    one.update(np.array([0]), np.array([0.5], dtype=np.float32))
+    one.push(make(1, first=2))
+    draws = np.bincount(one.sample(60_000, 1.0, generator).transitions.actions) / 60_000
+    assert draws == pytest.approx([0.5 / 6, 0.5 / 6, 5 / 6], abs=0.01)
+
+
+def test_demonstrations_can_have_a_bonus(generator):
+    one = memory(alpha=1.0, epsilon=0.0, bonus=3.0)
+    one.push(mixed(make(1), make(1, DEMONSTRATIONS, first=1)))
+    one.update(np.array([0, 1]), np.array([1.0, 1.0], dtype=np.float32))
+    assert np.mean(one.sample(20_000, 1.0, generator).transitions.actions) == pytest.approx(0.8, abs=0.02)
+
+
+def test_the_oldest_leave_first():
+    one = memory(capacity=4)
+    for first in (0, 3, 6):
+        one.push(make(3, first=first))
+        one.check_valid()
+    assert one.contents().actions.tolist() == [5, 6, 7, 8]
+
+
+def test_a_removed_source_is_gone_and_the_rest_keep_order_and_priority(generator):
+    one = memory(capacity=8)
+    one.push(mixed(make(4), make(4, DEMONSTRATIONS, first=100)))
+    one.push(make(1, first=4))  # the ring has gone round
+    before = dict(zip(one.contents().actions.tolist(), one.get_state()["priorities"].tolist(), strict=True))
+    assert one.shares()["demonstrations"] == 0.5
+    assert one.remove(DEMONSTRATIONS) == 4
+    one.check_valid()
+    assert one.contents().actions.tolist() == [1, 2, 3, 4]
+    assert one.get_state()["priorities"].tolist() == [before[action] for action in (1, 2, 3, 4)]
+    assert set(one.sample(500, 1.0, generator).transitions.source) == {LIVE}
+    one.push(make(5, first=5))
+    one.check_valid()
+    assert one.contents().actions.tolist() == [2, 3, 4, 5, 6, 7, 8, 9]
+
+
+def test_one_demonstration_to_two_live_ones_is_a_third_of_the_memory():
+    one = memory(capacity=2000)
+    for step in range(0, 600, 20):
+        one.push(mixed(make(20, first=step), make(10, DEMONSTRATIONS)))
+    assert len(one) == 900
+    assert one.shares()["demonstrations"] == pytest.approx(300 / 900)
+
+
+def test_its_state_puts_everything_back(generator):
+    one, other = memory(), memory()
+    one.push(make(8))
+    one.push(make(3, first=8))
+    one.update(np.arange(8), np.linspace(0, 7, 8).astype(np.float32))
+    other.set_state(one.get_state())
+    other.check_valid()
+    draws = [m.sample(50, 0.5, np.random.default_rng(1)) for m in (one, other)]
+    assert np.array_equal(draws[0].places, draws[1].places)
+    assert np.array_equal(draws[0].weights, draws[1].weights)
+    for each in (one, other):
+        each.push(make(1, first=20))
+    assert one.contents().actions.tolist() == other.contents().actions.tolist()
+    assert one.get_state()["priorities"].tolist() == other.get_state()["priorities"].tolist()
+
+
+def test_clearing_forgets_priorities_too(generator):
+    one = memory(alpha=1.0)
+    one.push(make(3))
+    one.update(np.arange(3), np.full(3, 100.0, dtype=np.float32))
+    one.clear()
+    assert len(one) == 0
+    one.check_valid()
+    one.push(make(2))
+    assert one.get_state()["priorities"].tolist() == [1.0, 1.0]
+
+
+def test_nothing_comes_of_nothing_and_too_much_does_not_fit(generator):
+    with pytest.raises(ValueError, match="empty"):
+        memory().sample(1, 1.0, generator)
+    with pytest.raises(ValueError, match="9 transitions at once"):
+        memory().push(make(9))

@@ -1,0 +1,135 @@
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, SOURCES, interleave
+from qwop.finetune.replay.sequence_memory import SequenceMemory
+
+
+@pytest.fixture
+def memory():
+    return SequenceMemory(capacity=10, steps=4, observation_shape=(2,), actions=3)
+
+
+def firsts(sequences):
+    return (sequences.observations[:, 0, 0] / 1000).astype(int).tolist()
+
+
+def test_the_oldest_leave_first(memory, make_sequences):
+    for first in range(0, 24, 4):
+        memory.push(make_sequences(4, first=first))
+        memory.check_valid()
+    assert firsts(memory.contents()) == list(range(14, 24))
+
+
+def test_half_of_what_is_stored_are_demonstrations_after_any_even_number_of_pushes(memory, make_sequences):
+    live = shown = 0
+    for n in (1, 2, 3, 1, 5, 2, 4, 3, 1):
+        memory.push(
+            interleave(
+                make_sequences(n, first=live, source=LIVE),
+                make_sequences(n, first=500 + shown, source=DEMONSTRATIONS),
+            )
+        )
+        live, shown = live + n, shown + n
+        assert memory.shares() == {"live": 0.5, "demonstrations": 0.5}
+        memory.check_valid()
+
+
+def test_an_interleaved_ratio_is_kept_everywhere(make_sequences):
+    both = interleave(make_sequences(12), make_sequences(4, source=DEMONSTRATIONS))
+    assert [int((both.source[i : i + 4] == DEMONSTRATIONS).sum()) for i in range(0, 16, 4)] == [1, 1, 1, 1]
+
+
+def test_interleaving_keeps_what_belongs_together(make_sequences):
+    live = make_sequences(5, first=0, truncated_every=2)
+    shown = make_sequences(5, first=100, source=DEMONSTRATIONS, truncated_every=3)
+    both = interleave(live, shown)
+    both.check_valid()
+    assert [value for value in firsts(both) if value < 100] == [0, 1, 2, 3, 4]
+    assert [value for value in firsts(both) if value >= 100] == [100, 101, 102, 103, 104]
+    stopped = both.observations[both.finals.sequence, both.finals.step] + 0.5
+    assert np.array_equal(both.finals.observations, stopped.astype(np.float32))
+
+
+def test_none_of_a_removed_source_is_left_and_the_rest_keeps_its_order(memory, make_sequences):
+    for first in range(0, 16, 4):
+        memory.push(
+            interleave(make_sequences(4, first=first), make_sequences(2, first=900 + first, source=DEMONSTRATIONS))
+        )
+    live = [value for value in firsts(memory.contents()) if value < 900]
+    removed = memory.remove(DEMONSTRATIONS)
+    assert removed == 10 - len(live)
+    assert memory.shares() == {"live": 1.0, "demonstrations": 0.0}
+    assert firsts(memory.contents()) == live
+    sampled = memory.sample(1000, np.random.default_rng(0))
+    assert (sampled.source == LIVE).all()
+    memory.check_valid()
+
+
+def test_a_memory_goes_on_as_a_ring_after_a_removal(memory, make_sequences):
+    memory.push(interleave(make_sequences(5), make_sequences(5, source=DEMONSTRATIONS)))
+    memory.remove(DEMONSTRATIONS)
+    memory.push(make_sequences(7, first=5))
+    assert firsts(memory.contents()) == list(range(2, 12))
+
+
+def test_sampling_is_uniform(memory, make_sequences):
+    memory.push(make_sequences(10))
+    memory.push(make_sequences(3, first=10))
+    counts = np.bincount(firsts(memory.sample(20_000, np.random.default_rng(1))), minlength=13)
+    assert counts[:3].tolist() == [0, 0, 0]
+    chi_square = ((counts[3:] - 2000) ** 2 / 2000).sum()
+    assert chi_square < 27.9  # 99.9 % of the distribution with 9 degrees of freedom
+
+
+def test_a_sample_brings_the_observations_that_time_limits_stopped_at(memory, make_sequences):
+    memory.push(make_sequences(10, truncated_every=3))
+    memory.push(make_sequences(4, first=10, truncated_every=2))
+    sampled = memory.sample(200, np.random.default_rng(2))
+    sampled.check_valid()
+    assert len(sampled.finals.observations) == sampled.truncated.sum() > 0
+    stopped = sampled.observations[sampled.finals.sequence, sampled.finals.step] + 0.5
+    assert np.array_equal(sampled.finals.observations, stopped.astype(np.float32))
+
+
+def test_too_many_at_once_and_sampling_from_nothing_are_refused(memory, make_sequences):
+    with pytest.raises(ValueError, match="empty"):
+        memory.sample(1, np.random.default_rng(0))
+    with pytest.raises(ValueError, match="memory of 10"):
+        memory.push(make_sequences(11))
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(operations=st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7), st.booleans()), max_size=12))
+def test_it_holds_what_a_list_would_hold(make_sequences, operations):
+    memory, naive = SequenceMemory(capacity=7, steps=4, observation_shape=(2,), actions=3), []
+    count = 0
+    for n, kind, removing in operations:
+        source = kind % len(SOURCES)
+        if removing:
+            memory.remove(source)
+            naive = [(number, one) for number, one in naive if one != source]
+        else:
+            memory.push(make_sequences(n, first=count, source=source, truncated_every=2))
+            naive = (naive + [(count + i, source) for i in range(n)])[-7:]
+            count += n
+        memory.check_valid()
+        contents = memory.contents()
+        assert list(zip(firsts(contents), contents.source.tolist(), strict=True)) == naive
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+@given(pushes=st.lists(st.integers(1, 7), min_size=1, max_size=6))
+def test_a_restored_memory_samples_and_evicts_the_same(make_sequences, pushes):
+    memory = SequenceMemory(capacity=7, steps=4, observation_shape=(2,), actions=3)
+    for number, n in enumerate(pushes):
+        memory.push(make_sequences(n, first=10 * number, truncated_every=2))
+    restored = SequenceMemory(capacity=7, steps=4, observation_shape=(2,), actions=3)
+    restored.set_state(memory.get_state())
+    for _ in range(2):
+        one, other = (each.sample(20, np.random.default_rng(5)) for each in (memory, restored))
+        assert firsts(one) == firsts(other)
+        assert np.array_equal(one.finals.observations, other.finals.observations)
+        for each in (memory, restored):
+            each.push(make_sequences(3, first=900))

@@ -1,0 +1,48 @@
+import json
+
+import pytest
+from qwop.finetune.reports.report import phase_bands, write_report
+
+
+def row(decisions, phase, share, **numbers):
+    return {"decisions": decisions, "phase": phase, "memory/live": 1 - share, "memory/demonstrations": share, **numbers}
+
+
+@pytest.fixture
+def run(tmp_path):
+    rows = [
+        row(100, "alone", 0.0, **{"live/metres": 1.5, "live/importance_weight": 1.0}),
+        row(200, "alone", 0.0, **{"live/metres": 2.5, "live/importance_weight": 1.1}),
+        row(300, "mixed", 0.5, **{"live/metres": 3.5, "demonstrations/importance_weight": 40.0}),
+        row(400, "alone_again", 0.0, **{"live/metres": 4.5}),
+    ]
+    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows) + '{"cut o')
+    (tmp_path / "phases").mkdir()
+    evaluation = {"episodes": 100, "finishes": 93, "best_seconds": 55.5, "mean_metres": 99.25}
+    evaluation["mean_metres_interval"] = [98.5, 100.0]
+    (tmp_path / "phases" / "1-alone.json").write_text(json.dumps(evaluation))
+    return tmp_path, rows
+
+
+def test_bands_follow_the_phases_and_know_where_demonstrations_were(run):
+    _, rows = run
+    bands = [(band.start, band.end, band.name, band.shaded) for band in phase_bands(rows)]
+    assert bands == [(0, 200, "alone", False), (200, 300, "mixed", True), (300, 400, "alone_again", False)]
+
+
+def test_the_page_holds_curves_evaluations_and_film_and_fetches_nothing(run):
+    folder, _ = run
+    (folder / "best.mp4").write_bytes(b"film")
+    page = write_report(folder, "a <run>").read_text()
+    assert "a &lt;run&gt;" in page
+    for title in ("metres", "share in memory", "mean importance weight"):
+        assert f'aria-label="{title}"' in page
+    assert "99.25 (98.50 … 100.00)" in page
+    assert "data:video/mp4;base64,ZmlsbQ==" in page
+    assert 'src="http' not in page
+    assert "<script" not in page
+
+
+def test_a_run_without_film_or_evaluation_has_a_page_too(tmp_path):
+    (tmp_path / "metrics.jsonl").write_text("")
+    assert "<h1>" in write_report(tmp_path, "empty").read_text()

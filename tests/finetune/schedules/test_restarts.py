@@ -1,0 +1,93 @@
+"""Games that begin where earlier ones were."""
+
+import numpy as np
+import pytest
+from qwop.common.errors import BadInput
+from qwop.envs.qwop.vector import QWOPVectorEnv
+from qwop.finetune.experience.collector import Collector
+from qwop.finetune.schedules.restarts import Restarts, RestartSettings, parse_restarts
+from qwop.finetune.schedules.schedule import parse_phases
+
+GAMES = 8
+STRETCH = RestartSettings(0.5, (-1.0, 0.4))
+"""Where runners who press keys at random soon are."""
+
+
+def vector(settings=STRETCH):
+    return Restarts(QWOPVectorEnv(GAMES, frames_per_step=4, max_idle_frames=5), settings)
+
+
+def actions(steps, seed=0):
+    return np.random.default_rng(seed).integers(0, 11, (steps, GAMES))
+
+
+def test_some_games_begin_in_the_stretch_and_say_so():
+    env = vector()
+    env.reset(seed=1)
+    began, from_start = 0, 0
+    for chosen in actions(200):
+        observations, *_, terminated, truncated, _infos = env.step(chosen)
+        for row in np.flatnonzero(terminated | truncated):
+            now = env.env.save_game(int(row))
+            np.testing.assert_array_equal(observations[row], now["observations"])
+            again = env.step(np.zeros(GAMES, dtype=np.int64))[-1]["restarted"][row]
+            began, from_start = began + again, from_start + (not again)
+            break
+    assert began > 3
+    assert from_start > 3
+
+
+def test_a_restarted_game_is_the_saved_one():
+    env = QWOPVectorEnv(2, frames_per_step=4)
+    env.reset(seed=0)
+    for _ in range(5):
+        env.step(np.array([3, 0]))
+    saved = env.save_game(0)
+    observation = env.put_game(1, saved)
+    for chosen in actions(10, seed=2)[:, :1]:
+        np.testing.assert_array_equal(env.save_game(1)["reals"], env.save_game(0)["reals"])
+        observations, *_ = env.step(np.repeat(chosen, 2))
+        assert not np.array_equal(observations[1], observation)
+
+
+def test_it_goes_on_from_its_state_to_the_bit():
+    one, other = vector(), vector()
+    one.reset(seed=3)
+    other.reset(seed=4)
+    for chosen in actions(60):
+        one.step(chosen)
+    other.set_state(one.get_state())
+    for chosen in actions(60, seed=1):
+        for mine, others in zip(one.step(chosen)[:4], other.step(chosen)[:4], strict=True):
+            np.testing.assert_array_equal(mine, others)
+
+
+def test_games_that_did_not_begin_at_the_start_are_not_reported():
+    def collector(env):
+        return Collector(env, 300, np.random.default_rng(0))
+
+    def uniform(observations):
+        return np.full((len(observations), 11), 1 / 11, dtype=np.float32)
+
+    sequences, ends = collector(vector(RestartSettings(0.9, (-1.0, 0.4)))).collect(uniform)
+    assert 0 < len(ends) < (sequences.terminated | sequences.truncated).sum()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"share": 0.5},
+        {"share": 1.5, "metres": [1, 2]},
+        {"share": 0.5, "metres": [2, 1]},
+        {"share": 0.5, "metres": 3},
+        1,
+    ],
+)
+def test_settings_that_mean_nothing_are_refused(wrong):
+    with pytest.raises(BadInput, match="restarts"):
+        parse_restarts(wrong)
+
+
+def test_a_phase_names_them():
+    (phase,) = parse_phases({"late": {"hours": 1, "restarts": {"share": 0.5, "metres": [38, 50]}}})
+    assert phase.restarts == RestartSettings(0.5, (38.0, 50.0))

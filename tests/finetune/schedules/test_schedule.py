@@ -1,0 +1,102 @@
+import pytest
+from qwop.common.errors import BadInput
+from qwop.finetune.schedules.schedule import Phase, Ramp, Schedule, parse_phases
+from qwop.finetune.schedules.stability import ReturnMonitor, StabilitySettings
+
+ALONE = Phase("alone", hours=1.0)
+MIXED = Phase("mixed", hours=0.5, demonstrations=Ramp(1.0, 0.0), until_unstable=True)
+
+
+def schedule(*phases, rate=9.0, scale=1.0):
+    return Schedule(phases, rate, scale, ReturnMonitor(StabilitySettings(window=5)))
+
+
+def test_an_hour_is_an_hour_of_game_time():
+    assert schedule(Phase("x", hours=65.0)).lengths == (2_106_000,)
+    assert schedule(ALONE, MIXED, rate=10.0, scale=0.1).lengths == (3600, 1800)
+
+
+def test_phases_follow_each_other_and_then_it_is_finished():
+    one = schedule(ALONE, MIXED, scale=0.01)
+    assert one.lengths == (324, 162)
+    assert one.remaining == 486
+    assert not one.advance(300)
+    assert (one.phase, one.index, one.remaining) == (ALONE, 0, 186)
+    assert one.advance(300)
+    assert (one.phase, one.progress) == (MIXED, 0.0)
+    assert not one.advance(81)
+    assert one.phase.demonstrations.at(one.progress) == 0.5
+    assert one.advance(100)
+    assert one.finished
+
+
+def test_a_phase_ends_when_play_becomes_unstable_if_it_says_so():
+    falling = [100.0] * 5 + [10.0] * 5
+    one = schedule(MIXED, ALONE)
+    assert one.advance(20, falling)
+    assert one.phase is ALONE
+    assert not one.advance(20, falling)
+
+
+def test_the_returns_of_an_earlier_phase_do_not_end_a_later_one():
+    one = schedule(ALONE, MIXED, scale=0.01)
+    one.advance(324, [100.0] * 5)
+    assert not one.advance(1, [10.0] * 5)
+
+
+def test_its_state_is_its_place():
+    one, other = schedule(ALONE, MIXED), schedule(ALONE, MIXED)
+    one.advance(33_000)
+    one.advance(500, [1.0, 2.0])
+    other.set_state(one.get_state())
+    assert (other.phase, other.progress, other.remaining) == (one.phase, one.progress, one.remaining)
+    assert other.get_state() == one.get_state()
+
+
+@pytest.mark.parametrize("more", [(Phase("none", 0.0),), ()])
+def test_a_schedule_that_is_over_goes_on_where_it_is_made_longer(more):
+    short, long = schedule(ALONE, *more, scale=0.01), schedule(ALONE, Phase("none", 0.5), MIXED, scale=0.01)
+    short.advance(324)
+    assert (short.finished, short.place) == (True, 0)
+    long.set_state(short.get_state())
+    assert (long.finished, long.place, long.remaining) == (False, 1, 162 + 162)
+
+
+def test_a_phase_of_no_length_is_skipped():
+    assert schedule(Phase("none", hours=0.0), ALONE).phase is ALONE
+
+
+def test_nothing_left_of_a_schedule_is_refused():
+    with pytest.raises(BadInput, match=r"schedule\.scale"):
+        schedule(ALONE, scale=1e-9)
+
+
+def test_phases_are_read_from_data():
+    phases = parse_phases(
+        {
+            "first": {"hours": 2, "critic_only": True},
+            "second": {"hours": 0.5, "demonstrations": [1, 0], "learning_rate": 0.1, "until_unstable": True},
+        }
+    )
+    assert phases == (
+        Phase("first", 2.0, critic_only=True),
+        Phase("second", 0.5, demonstrations=Ramp(1, 0), learning_rate=Ramp(0.1, 0.1), until_unstable=True),
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({}, r"schedule\.phases\.x: no hours"),
+        ({"hours": -1}, r"schedule\.phases\.x\.hours=-1: expected a number"),
+        ({"hours": [1, 2]}, "expected a number"),
+        ({"hours": 1, "demonstrations": [1, 2, 3]}, "or two"),
+        ({"hours": 1, "demonstrations": "all"}, "or two"),
+        ({"hours": 1, "live": 0}, "true or false"),
+        ({"hours": 1, "live": False}, "nothing to learn from"),
+        ({"hours": 1, "horus": 2}, "no such setting"),
+    ],
+)
+def test_a_phase_that_cannot_be_read_is_refused(settings, message):
+    with pytest.raises(BadInput, match=message):
+        parse_phases({"x": settings})

@@ -1,0 +1,48 @@
+from qwop.finetune.schedules.stability import ReturnMonitor, StabilitySettings
+
+SETTINGS = StabilitySettings(window=50, drop=0.25, errors=4.0)
+
+
+def fed(returns):
+    monitor = ReturnMonitor(SETTINGS)
+    for one in returns:
+        monitor.add(one)
+    return monitor
+
+
+def noisy(mean, count, spread=10.0):
+    return [mean + spread * (-1) ** i for i in range(count)]
+
+
+def test_steady_and_improving_play_is_stable():
+    assert not fed(noisy(100, 500)).unstable
+    assert not fed([i + 10 * (-1) ** i for i in range(500)]).unstable
+
+
+def test_a_lasting_loss_of_a_quarter_is_unstable():
+    assert not fed(noisy(100, 200) + noisy(80, 50)).unstable
+    assert fed(noisy(100, 200) + noisy(70, 50)).unstable
+
+
+def test_a_loss_within_the_noise_is_stable():
+    assert not fed(noisy(100, 200, spread=300) + noisy(50, 50, spread=300)).unstable
+
+
+def test_nothing_is_said_before_the_window_is_full():
+    assert not fed([100.0] * 20 + [0.0] * 20).unstable
+
+
+def test_negative_returns_count_as_well():
+    assert fed(noisy(-10, 100, 1) + noisy(-20, 50, 1)).unstable
+
+
+def test_a_restart_forgets_and_a_state_remembers():
+    monitor = fed(noisy(100, 200))
+    other = ReturnMonitor(SETTINGS)
+    other.set_state(monitor.get_state())
+    monitor.restart()
+    for one in noisy(50, 50):
+        monitor.add(one)
+        other.add(one)
+    assert not monitor.unstable
+    assert other.unstable

@@ -1,0 +1,57 @@
+"""A game found by search is one that can be played, and a better one than the policy's."""
+
+import numpy as np
+import pytest
+import torch
+from qwop.common.errors import BadInput
+from qwop.envs import replay
+from qwop.envs.names import ACTION_KEYS
+from qwop.envs.spec import EnvironmentSpec
+from qwop.policies.networks import Actor, Values
+from qwop.policies.policy import Policy
+from qwop.search.beam import Search, SearchSettings
+
+SECONDS = 4.0
+TASK = {"observation": "full", "frames_per_step": 3, "reward": "race", "time_limit": SECONDS}
+
+
+@pytest.fixture
+def policy():
+    return Policy(Actor(94, 11, (8,), torch.Generator().manual_seed(0)), EnvironmentSpec("QWOP-v1", TASK), (94,))
+
+
+def search(policy, **settings):
+    values = Values(94, (8,), torch.Generator().manual_seed(1))
+    torch.nn.init.zeros_(values.head.weight)  # metres alone
+    told = []
+    actions = Search(policy, values, SearchSettings(**settings)).run(progress=lambda *now: told.append(now))
+    return np.repeat(ACTION_KEYS[actions], TASK["frames_per_step"]), told
+
+
+def metres(keys):
+    return replay(keys).states[-1, 0, 0] / 10
+
+
+def test_the_game_found_replays_and_gets_farther_than_a_held_key(policy):
+    keys, told = search(policy, width=6, lookahead=4, siblings=3)
+    assert replay(keys).events[-1, 5] < SECONDS + 0.2
+    assert metres(keys) > 1.2
+    assert metres(keys) > max(metres(np.full(len(keys), held, dtype=np.uint8)) for held in ACTION_KEYS)
+    assert told[-1][0] == pytest.approx(metres(keys[: len(told) * 3]), abs=0.5)
+
+
+def test_a_wider_search_finds_a_better_game(policy):
+    assert metres(search(policy, width=8, lookahead=4)[0]) > metres(search(policy, width=1, lookahead=1)[0])
+
+
+def test_the_same_search_finds_the_same_game(policy):
+    one, other = (search(policy, width=3, lookahead=2)[0] for _ in range(2))
+    np.testing.assert_array_equal(one, other)
+
+
+def test_what_cannot_be_searched_is_refused(policy):
+    with pytest.raises(BadInput, match="width"):
+        SearchSettings(width=0)
+    elsewhere = Policy(policy.network, EnvironmentSpec("CartPole-v1"), (94,))
+    with pytest.raises(BadInput, match="QWOP-v1"):
+        Search(elsewhere, Values(94, (8,)), SearchSettings())
