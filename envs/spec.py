@@ -9,6 +9,7 @@ from typing import Any
 import gymnasium
 
 from ..common.errors import BadInput
+from .registration import registered_id, short_id
 
 
 @dataclass(frozen=True)
@@ -22,10 +23,13 @@ class EnvironmentSpec:
     id: str = "QWOP-v1"
     settings: Mapping[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "id", short_id(self.id))
+
     def make(self, **more: Any) -> gymnasium.Env[Any, Any]:
         """One environment; `more` are settings that do not change the task (`render_mode`, `max_idle_frames`)."""
         with self.refusing():
-            return gymnasium.make(self.id, **{**self.settings, **more})
+            return gymnasium.make(registered_id(self.id), **{**self.settings, **more})
 
     @contextmanager
     def refusing(self) -> Iterator[None]:
