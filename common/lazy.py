@@ -14,7 +14,11 @@ def lazy_names(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str]
     def get(name: str) -> object:
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(modules[name], package), name)
+        try:
+            value = getattr(import_module(modules[name], package), name)
+        except ModuleNotFoundError as error:
+            error.add_note(f"{package}.{name} needs the extra 'train': pip install 'qwop[train]'")
+            raise
         setattr(sys.modules[package], name, value)  # the next use finds it without this function
         return value
 
