@@ -105,7 +105,9 @@ class Reference:
         mu = torch.from_numpy(batch.behaviour_probabilities.reshape(len(actions), -1)).double()[rows, actions]
         observations = self.scaled(batch.observations[:, :-1].reshape(len(actions), 2))
         clip = self.s["clip"]
-        for epoch in range(1, self.s["epochs"] + 1):
+        self.epochs.append(0)
+        for _ in range(self.s["epochs"]):
+            self.epochs[-1] += 1
             order, divergences = torch.from_numpy(shuffle.permutation(len(actions))), []
             for start in range(0, len(actions), self.s["minibatch"]):
                 part = order[start : start + self.s["minibatch"]]
@@ -123,7 +125,6 @@ class Reference:
                 divergences.append((ratio - 1 - ratio.log()).mean().detach())
             if torch.stack(divergences).mean() > 1.5 * self.s["target_kl"]:
                 break
-        self.epochs.append(epoch)
         if not first:
             self.standardise(batch)
 
