@@ -22,7 +22,7 @@ NOW = PhaseValues(learning_rate=0.5, imitation=0.3)
 
 
 class Recording(DdqnLearner):
-    """Keeps what its updates are called with, and learns nothing; only action 1 was worth anything else than expected."""
+    """Keeps what its updates are called with, and learns nothing; only action 1 brings errors."""
 
     def __init__(self) -> None:
         super().__init__(DuelingQ(2, 3, (4,)), SETTINGS, torch.device("cpu"))
