@@ -10,11 +10,11 @@ from rich.console import Console
 from ..common.command import Command
 from ..common.errors import BadInput
 from ..common.progress import progress_bar
-from ..datasets.cross_fitting import Probabilities, cross_fitted
 from ..datasets.reader import Dataset, open_dataset
 from ..datasets.schema import Episode
 from ..datasets.writer import DatasetWriter, next_number
 from .clone import clone
+from .cross_fitting import ActionProbabilities, cross_fitted
 from .measures import measure
 from .settings import ReestimateSettings
 
@@ -51,7 +51,7 @@ def reestimate(dataset: Dataset, chosen: ReestimateSettings, console: Console) -
     with progress_bar("passes", console) as progress:
         task = progress.add_task("cloning", total=chosen.folds * cloning.epochs)
 
-        def fit(others: Sequence[Episode], fold: int) -> Probabilities:
+        def fit(others: Sequence[Episode], fold: int) -> ActionProbabilities:
             progress.update(task, description=f"fold {fold + 1} of {chosen.folds}")
             made = clone(others, dataset.info, cloning, chosen.seed + fold, lambda *_: progress.advance(task))
             # Stopping early, it made fewer passes than it might have.
