@@ -11,6 +11,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
 from ..common.errors import BadInput
+from ..common.files import write_whole
 from ..envs.spec import EnvironmentSpec, ObservationSpec
 from .champion import policy_path
 from .networks import ARCHITECTURES
@@ -37,17 +38,7 @@ def save_policy(path: str | os.PathLike[str], policy: Policy) -> Path:
     }
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in policy.network.state_dict().items()}
     data = save(tensors, metadata={METADATA: json.dumps(document, sort_keys=True)})
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with beside.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
-    return path
+    return write_whole(path, data)
 
 
 def load_policy(path: str | os.PathLike[str]) -> Policy:

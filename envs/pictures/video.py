@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 
+from ...common.files import whole_file
 from ..names import EVENT_COLUMNS
 from .drawing import Drawing
 
@@ -44,21 +45,17 @@ def game_pictures(
 def write_video(path: str | os.PathLike[str], pictures: Pictures, fps: float = FRAMES_A_SECOND) -> Path:
     """An H.264 film (.mp4, yuv420p, which every browser plays); it appears whole under its name or not at all."""
     path = Path(path)
-    beside = path.with_name(f".{os.getpid()}.{path.name}")
     path.parent.mkdir(parents=True, exist_ok=True)
-    film: Any = imageio.v2.get_writer(
-        beside, fps=fps, codec="libx264", pixelformat="yuv420p", macro_block_size=2, quality=7
-    )
-    try:
+    with whole_file(path) as partial:
+        film: Any = imageio.v2.get_writer(
+            partial, fps=fps, codec="libx264", pixelformat="yuv420p", macro_block_size=2, quality=7
+        )
         with closing(film):  # as a context of its own, the writer would leave ffmpeg running on an exception
             picture = None
             for picture in pictures:
                 film.append_data(picture)
             for _ in range(round(LAST_PICTURE_SECONDS * fps) if picture is not None else 0):
                 film.append_data(picture)
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
     return path
 
 

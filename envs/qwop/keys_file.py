@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...common.errors import BadInput
+from ...common.files import write_whole
 from ..names import KEY_O, KEY_P, KEY_Q, KEY_W
 
 LETTERS = {"Q": KEY_Q, "W": KEY_W, "O": KEY_O, "P": KEY_P}
@@ -28,10 +29,7 @@ def write_keys(path: str | os.PathLike[str], keys: ArrayLike, title: str) -> Pat
         "# Frames (30 a second) and the keys that are down in them; - is none. From the first reset of the page on.",
         *(f"{len(list(group))} {_letters(pressed)}" for pressed, group in groupby(np.asarray(keys).tolist())),
     ]
-    beside = path.with_name(f".{os.getpid()}.{path.name}")
-    beside.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    beside.replace(path)
-    return path
+    return write_whole(path, "\n".join(lines) + "\n")
 
 
 def read_keys(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
