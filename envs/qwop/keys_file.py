@@ -1,4 +1,4 @@
-"""A game's keys as a text that people can read: how many frames which keys are down, a stretch a line."""
+"""A game's keys as readable text: a line for each stretch of frames with the same keys down."""
 
 import os
 import re
@@ -23,7 +23,6 @@ _LINE = re.compile(r"(\d{1,7})\s+(-|[QWOP]{1,4})")
 
 def write_keys(path: str | os.PathLike[str], keys: ArrayLike, title: str) -> Path:
     """Write the keys of each frame, uint8 [n], under a title of one line; the file appears whole or not at all."""
-    path = Path(path)
     lines = [
         f"# {title}",
         "# Frames (30 a second) and the keys that are down in them; - is none. From the first reset of the page on.",
@@ -33,7 +32,7 @@ def write_keys(path: str | os.PathLike[str], keys: ArrayLike, title: str) -> Pat
 
 
 def read_keys(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
-    """The keys of each frame, uint8 [n], for `replay`; BadInput where the file is not one of keys."""
+    """Read the keys of each frame, uint8 [n], for `replay`; BadInput if the file does not hold keys."""
     path = Path(path)
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
