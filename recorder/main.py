@@ -20,7 +20,7 @@ from .source import Source
 
 
 def _import(config: DictConfig, folder: Path) -> Source:
-    from .imported import ImportSettings, open_import
+    from .published.source import ImportSettings, open_import
 
     return open_import(settings(ImportSettings, config, "source"), folder)
 
@@ -41,7 +41,7 @@ def _page(config: DictConfig, folder: Path) -> Source:
 
 
 def _browser(config: DictConfig, folder: Path) -> Source:
-    from .by_browser import BrowserSettings, open_browser_source
+    from .original.source import BrowserSettings, open_browser_source
 
     return open_browser_source(settings(BrowserSettings, config, "source"), folder)
 

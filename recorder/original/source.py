@@ -1,24 +1,16 @@
-"""`source=browser`: games in the page of the original, played there by a person or by a policy."""
+"""`source=browser`: games on the page of the original, played by a person or by a policy."""
 
-import time
-from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-import numpy as np
-
-from ..common.errors import BadInput
-from ..datasets.behaviour_probabilities import require_epsilon
-from ..datasets.schema import DatasetInfo, Episode
-from ..datasets.writer import DESCRIPTION, read_info, require_same
-from ..envs.original.page import OriginalPage, PageGone, PageSettings, PersonsGame
-from ..envs.qwop.replay import Replay, replay
-from ..envs.spec import EnvironmentSpec
-from .person import episode_of, person_info
-from .source import Source
-
-_LOOK_EVERY = 0.2
-"""Seconds between looks at whether a person's game has ended."""
+from ...common.errors import BadInput
+from ...datasets.behaviour_probabilities import require_epsilon
+from ...datasets.writer import DESCRIPTION, read_info, require_same
+from ...envs.original.page import OriginalPage, PageSettings
+from ...envs.spec import EnvironmentSpec
+from ..person import person_info
+from ..source import Source
+from .person import persons_games
 
 
 @dataclass(frozen=True)
@@ -53,9 +45,9 @@ class BrowserSettings:
 
 
 def open_browser_source(settings: BrowserSettings, folder: Path) -> Source:
-    """Games in the original's page, as episodes of `QWOP-v1`, whose game it is.
+    """Open the page; its games are recorded as episodes of `QWOP-v1`, which is the same game.
 
-    BadInput where there is no browser, no page or no game on it, and for settings that cannot be.
+    Raises BadInput if there is no browser, no page or no game on it, and for invalid settings.
     """
     headless = settings.policy is not None if settings.headless is None else settings.headless
     page = PageSettings(
@@ -74,10 +66,10 @@ def open_browser_source(settings: BrowserSettings, folder: Path) -> Source:
 
 
 def _by_policy(settings: BrowserSettings, page: PageSettings, folder: Path) -> Source:
-    # A person's recording starts sooner without them.
+    # Imported only here, because a person's recording starts sooner without them.
     import torch
 
-    from .by_policy import PolicySettings, open_policy
+    from ..by_policy import PolicySettings, open_policy
 
     torch.set_num_threads(1)  # for a network this small, threads wait for each other longer than they compute
     asked = PolicySettings(
@@ -90,56 +82,41 @@ def _by_policy(settings: BrowserSettings, page: PageSettings, folder: Path) -> S
         max_idle_frames=settings.max_idle_frames,
     )
 
-    def world(own: EnvironmentSpec) -> EnvironmentSpec:
+    def on_original_page(own: EnvironmentSpec) -> EnvironmentSpec:
         original = own.capabilities.original
         if original is None:
             raise BadInput(
-                f"source.policy={settings.policy}: plays {own.id}; only a policy of QWOP-v1 plays the original"
+                f"source.policy={settings.policy}: plays {own.id}, which has no original page; expected a policy of "
+                "QWOP-v1"
             )
         return EnvironmentSpec(original, {**own.settings, **page.given()})
 
-    source = open_policy(asked, folder, world)
-    OriginalPage(page).close()  # is refused now rather than when the first game is asked for
+    source = open_policy(asked, folder, played_in=on_original_page)
+    OriginalPage(page).close()  # fails now, rather than when the first game is requested
     return source
 
 
 def _by_person(settings: BrowserSettings, page: PageSettings, folder: Path) -> Source:
     require_epsilon(settings.epsilon, "source.epsilon")
     info = person_info(settings.frames_per_step, settings.reward, settings.observation_lag)
-    info.environment.make()  # is refused now rather than when the first game has ended
+    info.environment.make()  # raises for invalid settings now, rather than after the first game
     if (folder / DESCRIPTION).exists():
         require_same(read_info(folder), info, folder)
     opened = OriginalPage(page)
+    place = settings.url or Path(settings.folder or "").name
     return Source(
         info=info,
-        episodes=_persons_games(opened, settings, info),
+        episodes=persons_games(
+            opened,
+            info,
+            player=settings.player,
+            source=f"original page {place}",
+            epsilon=settings.epsilon,
+            episodes=settings.episodes,
+        ),
         total=settings.episodes,
         notes=[
-            f"play in the window that has opened ({opened.address}): click to begin, R or space to begin again",
-            "close it, or Ctrl-C here, when you are done; every game is kept as it ends",
+            f"play in the window that has opened ({opened.address}): click to start, R or space to restart",
+            "close it, or press Ctrl-C here, when you are done; every game is saved as it ends",
         ],
     )
-
-
-def _persons_games(page: OriginalPage, settings: BrowserSettings, info: DatasetInfo) -> Iterator[Episode]:
-    place = settings.url or Path(settings.folder or "").name
-    recorded = 0
-    with page:
-        page.let_a_person_play()
-        while settings.episodes is None or recorded < settings.episodes:
-            try:
-                games = page.take()
-            except PageGone:  # the person has closed it
-                return
-            for game in games:
-                yield _episode(game, settings, info, f"original page {place}")
-                recorded += 1
-            time.sleep(_LOOK_EVERY)
-
-
-def _episode(game: PersonsGame, settings: BrowserSettings, info: DatasetInfo, source: str) -> Episode:
-    """What the page showed. Its source says so where the simulator makes another game of these keys."""
-    as_played = Replay(game.frames.states, game.frames.events, game.frames.hidden)
-    if not np.array_equal(replay(game.keys).states, as_played.states):
-        source += ", whose game is not the simulator's"
-    return episode_of(game.keys, info, player=settings.player, source=source, epsilon=settings.epsilon, game=as_played)
