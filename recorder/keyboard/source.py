@@ -3,17 +3,16 @@
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 
 from ...common.errors import BadInput
-from ...datasets.behaviour_probabilities import require_epsilon
 from ...datasets.schema import DatasetInfo, Episode
 from ...datasets.writer import DESCRIPTION, read_info, require_same
 from ...envs.pictures.drawing import Drawing
 from ...envs.qwop.task import FRAMES_A_SECOND
 from ..live_game import LiveGame
 from ..person import episode_of, person_info
+from ..settings import KeyboardSettings
 from ..source import Source
 from .held_keys import HeldKeys
 from .listener import advice, listening
@@ -28,29 +27,12 @@ _MAX_LAG = 0.25
 """Seconds of delay that the game catches up with after the machine was busy; the rest of a longer delay is skipped."""
 
 
-@dataclass(frozen=True)
-class KeyboardSettings:
-    """player: your name in the dataset. episodes: how many games; None: until you stop. frames_per_step, reward,
-    observation_lag: of the dataset's environment. epsilon: of the smoothed behaviour probabilities.
-    """
-
-    player: str = "me"
-    episodes: int | None = None
-    frames_per_step: int = 3
-    reward: str = "shaped"
-    observation_lag: int = 0
-    epsilon: float = 0.05
-
-
 def open_keyboard(settings: KeyboardSettings, folder: Path) -> Source:
     """Open a window; the games played in it are yielded as they end.
 
     Returns once a first key was heard. Raises BadInput if no key can be heard, saying why and what to do, and for
     invalid settings.
     """
-    require_epsilon(settings.epsilon, "source.epsilon")
-    if settings.episodes is not None and settings.episodes < 1:
-        raise BadInput(f"source.episodes={settings.episodes}: expected at least 1")
     info = person_info(settings.frames_per_step, settings.reward, settings.observation_lag)
     info.environment.make()  # raises for invalid settings now, rather than after the first game
     if (folder / DESCRIPTION).exists():
