@@ -48,7 +48,7 @@ def display(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
             pytest.skip(f"{program} is not installed")
     read, write = os.pipe()
     server = subprocess.Popen(
-        ["Xvfb", "-displayfd", str(write), "-screen", "0", "1024x800x24"],
+        ["Xvfb", "-displayfd", str(write), "-screen", "0", "1024x800x24", "-noreset"],
         pass_fds=[write], stderr=subprocess.DEVNULL,
     )  # fmt: skip
     os.close(write)
