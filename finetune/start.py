@@ -14,13 +14,13 @@ from ..datasets.reader import Dataset, open_dataset
 from ..datasets.schema import DatasetInfo
 from ..envs.spec import EnvironmentSpec
 from ..policies.files import load_policy
-from ..policies.networks import ActorCritic, Network
+from ..policies.networks import ActorCritic, VectorNetwork
 from ..policies.policy import Policy
 from ..pretrain.clone import clone
 
 SCRATCH = "scratch"
 
-MakeNetwork = Callable[[int, int, torch.Generator], Network]
+MakeNetwork = Callable[[int, int, torch.Generator], VectorNetwork]
 """An untrained network for an observation size and a number of actions."""
 
 PRETRAINED = Path("runs/pretrain/policy.safetensors")
