@@ -85,6 +85,10 @@ class VectorNetwork(Network):
         """Numbers in one observation."""
         return self.observation.size
 
+    def step(self, observations: Tensor, state: State) -> tuple[Tensor, State]:
+        """As of any network; observations [n, ...] of any shape are taken as rows."""
+        return self.logits(observations.flatten(1)), state
+
     def description(self) -> dict[str, Any]:
         return {"hidden": list(self.hidden)}
 
