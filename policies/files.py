@@ -69,7 +69,7 @@ def _build(document: dict[str, Any], tensors: dict[str, torch.Tensor]) -> Policy
         raise ValueError(f"architecture {architecture['name']}, expected {' or '.join(ARCHITECTURES)}")
     observation = ObservationSpec.from_json(document)
     made = ARCHITECTURES[architecture["name"]]
-    network = made.from_description(observation.size, int(document["actions"]), architecture)
+    network = made.from_description(observation, int(document["actions"]), architecture)
     expected = network.state_dict()
     for name in sorted(expected.keys() | tensors.keys()):
         wanted = tuple(expected[name].shape) if name in expected else "none"
