@@ -1,4 +1,4 @@
-"""Checkpoints: the whole state of a run in one file, written whole or not at all."""
+"""Checkpoints: the complete state of a run in one file, written completely or not at all."""
 
 import os
 import re
@@ -12,18 +12,21 @@ from ..common.errors import BadInput
 
 NAME = re.compile(r"decisions-(\d+)\.pt")
 
+VERSION = 2
+"""Of the state in a checkpoint; a run is resumed by the version that began it."""
+
 
 def save_checkpoint(folder: Path, decisions: int, state: dict[str, Any], keep: int = 2) -> Path:
-    """Write the state of a run after so many decisions, and drop all but the newest `keep` checkpoints.
+    """Write the state of a run after so many decisions; delete all but the newest `keep` checkpoints.
 
-    `state` is nested dicts and lists of numbers, strings, tensors and arrays.
+    `state` consists of nested dicts and lists of numbers, strings, tensors and arrays.
     """
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"decisions-{decisions:012d}.pt"
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with beside.open("wb") as file:
-            torch.save(_packed(state), file)
+            torch.save(_packed({**state, "version": VERSION}), file)
             file.flush()
             os.fsync(file.fileno())
         beside.replace(path)
@@ -41,18 +44,20 @@ def checkpoints(folder: Path) -> list[Path]:
 
 
 def load_checkpoint(path: Path) -> dict[str, Any]:
-    """What `save_checkpoint` wrote; BadInput for any other file. Runs no code of the file."""
+    """Load the state that `save_checkpoint` wrote; BadInput for any other file. Runs no code of the file."""
     try:
         state = _unpacked(torch.load(path, map_location="cpu", weights_only=True))
     except Exception as error:  # torch raises whatever the broken byte leads to
         raise BadInput(
-            f"{path}: not a checkpoint of this program ({type(error).__name__}); remove it to go on from an older one"
+            f"{path}: not a checkpoint of this program ({type(error).__name__}); remove it to resume from an older one"
         ) from None
-    return dict(state)
+    if not isinstance(state, dict) or state.pop("version", 1) != VERSION:
+        raise BadInput(f"{path}: written by another version of this program; resume with that one, or start anew")
+    return state
 
 
 def _packed(value: Any) -> Any:
-    """The same with arrays as tensors, marked, because `weights_only` loading knows no arrays."""
+    """Replace arrays by marked tensors, because `weights_only` loading refuses arrays."""
     if isinstance(value, np.ndarray):
         return {"__array__": torch.from_numpy(np.ascontiguousarray(value))}
     if isinstance(value, np.generic):

@@ -5,17 +5,19 @@ import numpy as np
 import pytest
 from qwop.datasets.behaviour_probabilities import smoothed
 from qwop.datasets.schema import DatasetInfo, Episode
-from qwop.envs.spec import EnvironmentSpec
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 
 
 @pytest.fixture(scope="session")
 def info() -> DatasetInfo:
-    return DatasetInfo(EnvironmentSpec("QWOP-v1", {"frames_per_step": 3, "reward": "speed"}), (71,), 11)
+    return DatasetInfo(
+        EnvironmentSpec("QWOP-v1", {"frames_per_step": 3, "reward": "speed"}), ObservationSpec((71,)), 11
+    )
 
 
 @pytest.fixture(scope="session")
 def make_episode() -> Callable[..., Episode]:
-    """An episode of random numbers that fits `info`, any field replaced by keyword."""
+    """Make an episode of random numbers that fits `info`; keywords replace its fields."""
 
     def make(steps: int = 5, seed: int = 0, shape: tuple[int, ...] = (71,), count: int = 11, **fields: Any) -> Episode:
         random = np.random.default_rng(seed)

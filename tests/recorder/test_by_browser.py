@@ -15,11 +15,12 @@ from qwop.datasets import open_dataset
 from qwop.envs import replay
 from qwop.envs.qwop.observations import observe
 from qwop.envs.qwop.task import outcome_of
-from qwop.envs.spec import EnvironmentSpec
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.files import save_policy
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
-from qwop.recorder.by_browser import BrowserSettings, open_browser_source
+from qwop.recorder.by_browser import open_browser_source
+from qwop.recorder.settings import BrowserSettings
 
 COMMAND = str(Path(sysconfig.get_path("scripts")) / "qwop-record")
 
@@ -28,7 +29,7 @@ COMMAND = str(Path(sysconfig.get_path("scripts")) / "qwop-record")
 def policy_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     torch.manual_seed(0)
     spec = EnvironmentSpec("QWOP-v1", {"frames_per_step": 4, "time_limit": 4.0})
-    policy = Policy(ActorCritic(71, 11, hidden=(16,)), spec, (71,))
+    policy = Policy(ActorCritic(71, 11, hidden=(16,)), spec, ObservationSpec((71,)))
     return save_policy(tmp_path_factory.mktemp("policy") / "runner.safetensors", policy)
 
 
@@ -105,15 +106,15 @@ def test_a_person_plays_in_the_window_until_it_is_closed(
     [
         ({}, r"source\.url and source\.folder: neither given"),
         ({"folder": "nowhere"}, r"source\.folder=nowhere"),
-        ({"folder": "{fake}", "episodes": 0}, r"source\.episodes=0"),
-        ({"folder": "{fake}", "epsilon": 0.0}, r"source\.epsilon=0"),
+        ({"folder": "{fake}", "episodes": 0}, r"episodes=0"),
+        ({"folder": "{fake}", "epsilon": 0.0}, r"epsilon=0"),
         ({"folder": "{fake}", "policy": "missing.safetensors"}, r"missing\.safetensors"),
         ({"folder": "{fake}", "policy": "{pole}"}, "plays CartPole-v1"),
-        ({"folder": "{fake}", "reward": "money"}, "reward='money'"),
+        ({"folder": "{fake}", "reward": "money"}, "reward=money"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], said: str, fake: Path, tmp_path: Path) -> None:
-    pole = Policy(ActorCritic(4, 2, hidden=(16,)), EnvironmentSpec("CartPole-v1"), (4,))
+    pole = Policy(ActorCritic(4, 2, hidden=(16,)), EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)))
     words = {"fake": fake, "pole": save_policy(tmp_path / "pole.safetensors", pole)}
     named = {name: value.format(**words) if isinstance(value, str) else value for name, value in settings.items()}
     with pytest.raises(BadInput, match=said):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from qwop.envs.spec import ObservationSpec
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE
 from qwop.finetune.experience.transitions import Transitions, mixed
 from qwop.finetune.replay.prioritised_memory import PrioritisedMemory, PrioritySettings, importance_weights
@@ -20,7 +21,7 @@ def make(n, source=LIVE, first=0):
 
 
 def memory(capacity=8, **settings):
-    return PrioritisedMemory(capacity, (1,), PrioritySettings(**settings))
+    return PrioritisedMemory(capacity, ObservationSpec((1,)), PrioritySettings(**settings))
 
 
 @pytest.fixture
@@ -120,7 +121,7 @@ def test_its_state_puts_everything_back(generator):
     other.set_state(one.get_state())
     other.check_valid()
     draws = [m.sample(50, 0.5, np.random.default_rng(1)) for m in (one, other)]
-    assert np.array_equal(draws[0].places, draws[1].places)
+    assert np.array_equal(draws[0].slots, draws[1].slots)
     assert np.array_equal(draws[0].weights, draws[1].weights)
     for each in (one, other):
         each.push(make(1, first=20))
