@@ -34,7 +34,7 @@ def _reduced(x):
     size = abs(x)
     # n = ⌊size · 2/π + 1/2⌋; where size < 3π/4 it is 1.
     quotient = size * _TWO_OVER_PI + 0.5
-    shifted = (quotient + _TO_WHOLE)
+    shifted = quotient + _TO_WHOLE
     n = shifted - _TO_WHOLE
     above = n > quotient
     shifted = select(above, shifted - 1.0, shifted)

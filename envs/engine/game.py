@@ -7,8 +7,8 @@ from .bodies import BLOCK_X, BLOCK_Y, CREATION, DESTRUCTION, LOWER_ANGLE, START,
 from .compiled import compiled, inlined, internal, merged
 from .contacts import destroy_contacts_of, find_new_contacts, rounded
 from .island import PLAYING, PLAYING_COUNT, PRESSED
-from .tree import box_of, create_leaf, destroy_leaf, move_leaf
 from .libraries import sine_and_cosine
+from .tree import box_of, create_leaf, destroy_leaf, move_leaf
 from .world import step
 
 CLOCK_TICK = 0.03333333333333333
