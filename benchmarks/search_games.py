@@ -49,7 +49,7 @@ def main() -> None:
     torch.set_num_threads(1)
     policy, values = newest(asked.run)
     search = Search(policy, values, SearchSettings(asked.width, asked.lookahead))
-    info = DatasetInfo(policy.environment, policy.observation_shape, policy.actions)
+    info = DatasetInfo(policy.environment, policy.observation, policy.actions)
     writer = DatasetWriter(asked.dataset, info) if asked.dataset else None
     console = Console()
     best: Episode | None = None

@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..common.errors import BadInput
-from ..envs.names import ACTIONS, FEATURES, FULL_FEATURES
 from .schema import DatasetInfo, Episode
 from .summary import Summary, summarise
 from .tables import decode_metadata, from_table
@@ -108,9 +107,8 @@ def _parquet(path: Path, read: Any) -> Any:
 def _steps(index: int, episode: Episode, info: DatasetInfo) -> pd.DataFrame:
     steps = len(episode)
     numbers = episode.observations.reshape(steps + 1, -1)
-    known = {len(names): names for names in (FEATURES, FULL_FEATURES)} if info.environment.id.startswith("QWOP") else {}
-    is_qwop = numbers.shape[1] in known
-    names = known.get(numbers.shape[1], [f"observation.{i}" for i in range(numbers.shape[1])])
+    capabilities = info.environment.capabilities
+    names = capabilities.observation_names or [f"observation.{i}" for i in range(numbers.shape[1])]
     taken = episode.behaviour_probabilities[np.arange(steps), episode.actions]
     columns: dict[str, Any] = {
         "episode": index,
@@ -118,8 +116,8 @@ def _steps(index: int, episode: Episode, info: DatasetInfo) -> pd.DataFrame:
         "time": episode.times,
         "action": pd.array([*episode.actions.tolist(), None], dtype="Int16"),
     }
-    if is_qwop and info.actions == len(ACTIONS):
-        columns["action_name"] = [*(ACTIONS[action] for action in episode.actions), None]
+    if capabilities.action_names:
+        columns["action_name"] = [*(capabilities.action_names[action] for action in episode.actions), None]
     columns["reward"] = np.append(episode.rewards, np.float32(np.nan))
     columns["probability"] = np.append(taken, np.float32(np.nan))
     return pd.DataFrame({**columns, **dict(zip(names, numbers.T, strict=True))})

@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..common.errors import BadInput
-from ..envs.spec import EnvironmentSpec
+from ..envs.spec import EnvironmentSpec, ObservationSpec
 
 SCHEMA_VERSION = 1
 
@@ -26,20 +26,18 @@ class DatasetInfo:
     """What all episodes of a dataset share: the environment, the shape of its observations, its number of actions A."""
 
     environment: EnvironmentSpec
-    observation_shape: tuple[int, ...]
+    observation: ObservationSpec
     actions: int
 
     def __post_init__(self) -> None:
-        if self.actions < 1 or any(size < 1 for size in self.observation_shape):
-            raise ValueError(
-                f"observation shape {self.observation_shape} and {self.actions} actions: expected sizes ≥ 1"
-            )
+        if self.actions < 1:
+            raise ValueError(f"{self.actions} actions, expected at least 1")
 
     def to_json(self) -> dict[str, Any]:
         return {
             "schema_version": SCHEMA_VERSION,
             "environment": self.environment.to_json(),
-            "observation_shape": list(self.observation_shape),
+            **self.observation.to_json(),
             "actions": self.actions,
         }
 
@@ -51,8 +49,8 @@ class DatasetInfo:
             if version != SCHEMA_VERSION:
                 advice = "upgrade qwop" if version > SCHEMA_VERSION else "record it again"
                 raise BadInput(f"schema version {version}, expected {SCHEMA_VERSION}; {advice}")
-            shape = tuple(int(size) for size in data["observation_shape"])
-            return cls(EnvironmentSpec.from_json(data["environment"]), shape, int(data["actions"]))
+            environment = EnvironmentSpec.from_json(data["environment"])
+            return cls(environment, ObservationSpec.from_json(data), int(data["actions"]))
         except BadInput:
             raise
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -71,7 +69,7 @@ class DatasetInfo:
         return {
             "environment": self.environment.id,
             **dict(self.environment.settings),
-            "observation_shape": list(self.observation_shape),
+            **self.observation.to_json(),
             "actions": self.actions,
         }
 
@@ -80,7 +78,7 @@ class DatasetInfo:
 class Episode:
     """One whole game of T ≥ 1 decisions, checked on construction (ValueError says what is wrong).
 
-    observations: float32 [T + 1, *shape], what the player saw before each decision, and what ended the episode.
+    observations: float32 or uint8 [T + 1, *shape], before each decision, and the one that ended the episode.
     actions: int16 [T], index into the environment's actions.
     behaviour_probabilities: float32 [T, A], μ(·|s): finite, ≥ 0, sums to 1, positive for the action taken.
     rewards: float32 [T].
@@ -95,7 +93,7 @@ class Episode:
     metres: how far the runner got, where the game has metres.
     """
 
-    observations: NDArray[np.float32]
+    observations: NDArray[np.float32] | NDArray[np.uint8]
     actions: NDArray[np.int16]
     behaviour_probabilities: NDArray[np.float32]
     rewards: NDArray[np.float32]
@@ -114,7 +112,9 @@ class Episode:
         steps = len(self.actions)
         if steps < 1:
             raise ValueError("an episode without a decision")
-        _require("observations", self.observations, np.float32, (steps + 1, *self.observations.shape[1:]))
+        images = self.observations.dtype == np.uint8
+        wanted = (steps + 1, *self.observations.shape[1:])
+        _require("observations", self.observations, np.uint8 if images else np.float32, wanted)
         _require("actions", self.actions, np.int16, (steps,))
         _require("rewards", self.rewards, np.float32, (steps,))
         _require("times", self.times, np.float64, (steps + 1,))
@@ -139,11 +139,11 @@ class Episode:
 
     def require_fit(self, info: DatasetInfo) -> None:
         """ValueError unless this episode can be one of a dataset with that `info`."""
-        shape, actions = self.observations.shape[1:], self.behaviour_probabilities.shape[1]
-        if shape != info.observation_shape or actions != info.actions:
+        own = ObservationSpec(self.observations.shape[1:], self.observations.dtype.name)
+        actions = self.behaviour_probabilities.shape[1]
+        if own != info.observation or actions != info.actions:
             raise ValueError(
-                f"observations of shape {shape} and {actions} actions, "
-                f"expected {info.observation_shape} and {info.actions}"
+                f"observations {own} and {actions} actions, expected {info.observation} and {info.actions}"
             )
 
 
@@ -166,11 +166,11 @@ def check_probabilities(probabilities: NDArray[np.float32], actions: NDArray[np.
 
 def arrow_schema(info: DatasetInfo) -> pa.Schema:
     """The columns of an episode's file: T + 1 rows, those of a decision null in the last."""
-    numbers = math.prod(info.observation_shape)
+    element = pa.from_numpy_dtype(np.dtype(info.observation.dtype))
     return pa.schema(
         [
             pa.field("step", pa.int32(), nullable=False),
-            pa.field("observation", pa.list_(pa.float32(), numbers), nullable=False),
+            pa.field("observation", pa.list_(element, info.observation.size), nullable=False),
             pa.field("action", pa.int16()),
             pa.field("behaviour_probabilities", pa.list_(pa.float32(), info.actions)),
             pa.field("reward", pa.float32()),

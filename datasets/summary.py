@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.table import Table
 
-from ..envs.names import ACTIONS
 from .schema import OUTCOMES, DatasetInfo, Episode
 
 
@@ -36,12 +35,9 @@ class Summary:
     def episodes(self) -> int:
         return len(self.steps)
 
-    @property
-    def _is_qwop(self) -> bool:
-        return self.info.environment.id.startswith("QWOP") and self.info.actions == len(ACTIONS)
-
     def table(self, title: str = "") -> Table:
         """The summary for a person, to be printed by rich."""
+        capabilities = self.info.environment.capabilities
         table = Table(title=title or None, title_justify="left", show_header=False)
         table.add_column("what", style="bold", no_wrap=True)
         table.add_column("found")
@@ -53,19 +49,19 @@ class Summary:
         known = self.metres[np.isfinite(self.metres)]
         if len(known):
             table.add_row("metres", _spread(known, ".1f"))
-        if self._is_qwop:  # other environments have no clock
+        if capabilities.decisions_per_second:
             table.add_row(
                 "game time", f"{self.seconds.sum() / 60:.1f} min; {_spread(self.seconds, '.1f')} s an episode"
             )
-        table.add_row("actions", self._actions())
+        table.add_row("actions", self._actions(capabilities.action_names))
         table.add_row("players", _counts(self.players))
         table.add_row("probabilities", _counts(self.probabilities_from))
-        if self._is_qwop:
+        if capabilities.keys:
             table.add_row("keys for exact replay", f"{self.replayable} of {self.episodes}")
         return table
 
-    def _actions(self) -> str:
-        names = ACTIONS if self._is_qwop else [str(action) for action in range(len(self.action_counts))]
+    def _actions(self, names: tuple[str, ...] | None) -> str:
+        names = names or tuple(str(action) for action in range(len(self.action_counts)))
         share = self.action_counts / self.action_counts.sum()
         common = np.argsort(-share, kind="stable")
         return ", ".join(f"{names[action]} {share[action]:.1%}" for action in common if share[action] > 0)

@@ -87,7 +87,7 @@ def from_table(table: pa.Table, info: DatasetInfo) -> Episode:
     decisions = table.slice(0, steps)
     try:
         return Episode(
-            observations=_rows(table, "observation").reshape(steps + 1, *info.observation_shape),
+            observations=_rows(table, "observation").reshape(steps + 1, *info.observation.shape),
             actions=_numbers(decisions, "action"),
             behaviour_probabilities=_rows(decisions, "behaviour_probabilities").reshape(steps, info.actions),
             rewards=_numbers(decisions, "reward"),

@@ -1,5 +1,6 @@
-"""Which environment an episode or a policy belongs to, as data."""
+"""Environments and their observations as data, stored with episodes and policies."""
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -7,8 +8,68 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import gymnasium
+import numpy as np
+from numpy.typing import NDArray
 
 from ..common.errors import BadInput
+from .capabilities import NONE, Capabilities, Capable
+
+OBSERVATION_DTYPES = ("float32", "uint8")
+
+
+@dataclass(frozen=True)
+class ObservationSpec:
+    """Shape and type of an environment's observations: float32 numbers of any shape, or uint8 images."""
+
+    shape: tuple[int, ...]
+    dtype: str = "float32"
+
+    def __post_init__(self) -> None:
+        if any(size < 1 for size in self.shape):
+            raise ValueError(f"observation shape {self.shape}: expected sizes of at least 1")
+        if self.dtype not in OBSERVATION_DTYPES:
+            raise ValueError(f"observations of {self.dtype}, expected {' or '.join(OBSERVATION_DTYPES)}")
+
+    @property
+    def size(self) -> int:
+        """Numbers in one observation."""
+        return math.prod(self.shape)
+
+    def zeros(self, *leading: int) -> NDArray[Any]:
+        """An array [*leading, *shape] for observations."""
+        return np.zeros((*leading, *self.shape), dtype=self.dtype)
+
+    def array(self, observations: Any) -> NDArray[Any]:
+        """A copy of observations [..., *shape] in this type."""
+        return np.array(observations, dtype=self.dtype)
+
+    @classmethod
+    def of(cls, space: gymnasium.Space[Any], name: str) -> "ObservationSpec":
+        """The observations of a space; BadInput, calling the environment `name`, for a space that is not a Box."""
+        if not isinstance(space, gymnasium.spaces.Box):
+            raise BadInput(f"{name}: its observations are {space}, expected a Box of numbers or an image")
+        return cls(tuple(space.shape), "uint8" if space.dtype == np.uint8 else "float32")
+
+    def to_json(self) -> dict[str, Any]:
+        return {"observation_shape": list(self.shape), "observation_dtype": self.dtype}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "ObservationSpec":
+        """The inverse of `to_json`; files written before images existed name no type and hold float32."""
+        shape = tuple(int(size) for size in data["observation_shape"])
+        return cls(shape, str(data.get("observation_dtype", "float32")))
+
+    def __str__(self) -> str:
+        return f"{self.dtype} {list(self.shape)}"
+
+
+def interface_of(
+    observations: gymnasium.Space[Any], actions: gymnasium.Space[Any], name: str
+) -> tuple[ObservationSpec, int]:
+    """The observations and the number of actions of an environment called `name`; BadInput for other spaces."""
+    if not isinstance(actions, gymnasium.spaces.Discrete) or actions.start != 0:
+        raise BadInput(f"{name}: its actions are {actions}, expected Discrete(n) from 0")
+    return ObservationSpec.of(observations, name), int(actions.n)
 
 
 @dataclass(frozen=True)
@@ -26,6 +87,30 @@ class EnvironmentSpec:
         """One environment; `more` are settings that do not change the task (`render_mode`, `max_idle_frames`)."""
         with self.refusing():
             return gymnasium.make(self.id, **{**self.settings, **more})
+
+    def interface(self) -> tuple[ObservationSpec, int]:
+        """The observations and the number of actions; BadInput unless these are a Box and Discrete(n) from 0."""
+        env = self.make()
+        try:
+            return interface_of(env.observation_space, env.action_space, str(self))
+        finally:
+            env.close()
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """The abilities that the environment declares for these settings; BadInput for wrong settings."""
+        registered = gymnasium.envs.registration.registry.get(self.id)
+        entry_point: Any = None if registered is None else registered.entry_point
+        if isinstance(entry_point, str):
+            # Imported only to be asked: an environment that is not installed here declares nothing.
+            try:
+                entry_point = gymnasium.envs.registration.load_env_creator(entry_point)
+            except ImportError:
+                return NONE
+        if not isinstance(entry_point, Capable):
+            return NONE
+        with self.refusing():
+            return entry_point.capabilities(**self.settings)
 
     @contextmanager
     def refusing(self) -> Iterator[None]:

@@ -117,7 +117,7 @@ def evaluate(
         seed=settings.seed,
         greedy=settings.greedy,
         num_envs=settings.num_envs,
-        max_idle_frames=settings.max_idle_frames if spec.id.startswith("QWOP") else 0,
+        max_idle_frames=settings.max_idle_frames if spec.capabilities.idle_start else 0,
         environment=spec,
         progress=progress,
     )

@@ -137,12 +137,13 @@ def _environment(own: EnvironmentSpec, chosen: Command, page: PageSettings) -> E
     task = {**own.settings, **chosen.environment}
     if chosen.world != ORIGINAL:
         return EnvironmentSpec(own.id, task)
-    if own.id != "QWOP-v1":
+    original = own.capabilities.original
+    if original is None:
         raise BadInput(
             f"world=original: {chosen.policy} plays {own.id}; only a policy of QWOP-v1 can play the original"
         )
     page.require_possible("original.")
-    return EnvironmentSpec("QWOPOriginal-v1", {**task, **page.given()})
+    return EnvironmentSpec(original, {**task, **page.given()})
 
 
 def _default_folder(name: str, kind: str, world: str) -> Path:

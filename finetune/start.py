@@ -1,6 +1,5 @@
 """What a run starts from: a policy, demonstrations, and that they belong together."""
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,16 +89,12 @@ def _new_policy(
         if dataset is None:
             raise BadInput(f"policy={SCRATCH}: name its environment (environment=CartPole-v1), or demonstrations")
         info = dataset.info
-        network = new_network(math.prod(info.observation_shape), info.actions, generator)
+        network = new_network(info.observation.size, info.actions, generator)
         network.scaler.fit(np.concatenate([episode.observations.reshape(len(episode) + 1, -1) for episode in dataset]))
-        return Policy(network, info.environment, info.observation_shape)
+        return Policy(network, info.environment, info.observation)
     spec = EnvironmentSpec(environment, settings)
-    env = spec.make()
-    shape, actions = env.observation_space.shape, getattr(env.action_space, "n", None)
-    env.close()  # type: ignore[no-untyped-call]
-    if shape is None or actions is None:
-        raise BadInput(f"environment={environment}: expected one with discrete actions and arrays to observe")
-    return Policy(new_network(math.prod(shape), int(actions), generator), spec, shape)
+    observation, actions = spec.interface()
+    return Policy(new_network(observation.size, actions, generator), spec, observation)
 
 
 def _clone(dataset: Dataset, seed: int) -> Policy:
@@ -109,7 +104,7 @@ def _clone(dataset: Dataset, seed: int) -> Policy:
 
 
 def _require_same(policy: Policy, name: str, dataset: Dataset) -> None:
-    own = DatasetInfo(policy.environment, policy.observation_shape, policy.actions)
+    own = DatasetInfo(policy.environment, policy.observation, policy.actions)
     if differences := dataset.info.differences(own):
         raise BadInput(
             f"{dataset.folder}: demonstrations of another task than the policy's ({name}): {'; '.join(differences)}; "

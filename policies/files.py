@@ -1,7 +1,6 @@
 """A policy on disk: one safetensors file with the weights and, as metadata, everything needed to play it."""
 
 import json
-import math
 import os
 from importlib.metadata import version
 from pathlib import Path
@@ -12,7 +11,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
 from ..common.errors import BadInput
-from ..envs.spec import EnvironmentSpec
+from ..envs.spec import EnvironmentSpec, ObservationSpec
 from .champion import policy_path
 from .networks import ARCHITECTURES
 from .policy import Policy
@@ -31,7 +30,7 @@ def save_policy(path: str | os.PathLike[str], policy: Policy) -> Path:
         "format": FORMAT,
         "architecture": {"name": policy.network.architecture, **policy.network.description()},
         "environment": policy.environment.to_json(),
-        "observation_shape": list(policy.observation_shape),
+        **policy.observation.to_json(),
         "actions": policy.actions,
         "software": f"qwop {version('qwop')}",
         "training": dict(policy.training),
@@ -77,9 +76,9 @@ def _build(document: dict[str, Any], tensors: dict[str, torch.Tensor]) -> Policy
     architecture = document["architecture"]
     if architecture["name"] not in ARCHITECTURES:
         raise ValueError(f"architecture {architecture['name']}, expected {' or '.join(ARCHITECTURES)}")
-    shape = tuple(int(size) for size in document["observation_shape"])
+    observation = ObservationSpec.from_json(document)
     made = ARCHITECTURES[architecture["name"]]
-    network = made.from_description(math.prod(shape), int(document["actions"]), architecture)
+    network = made.from_description(observation.size, int(document["actions"]), architecture)
     expected = network.state_dict()
     for name in sorted(expected.keys() | tensors.keys()):
         wanted = tuple(expected[name].shape) if name in expected else "none"
@@ -89,4 +88,4 @@ def _build(document: dict[str, Any], tensors: dict[str, torch.Tensor]) -> Policy
         if not torch.isfinite(tensors[name]).all():
             raise ValueError(f"tensor {name}: not finite")
     network.load_state_dict(tensors)
-    return Policy(network, EnvironmentSpec.from_json(document["environment"]), shape, document["training"])
+    return Policy(network, EnvironmentSpec.from_json(document["environment"]), observation, document["training"])

@@ -1,6 +1,5 @@
 """A policy that can play: a network and the environment that it belongs to."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from ..common.errors import BadInput
-from ..envs.spec import EnvironmentSpec
+from ..envs.spec import EnvironmentSpec, ObservationSpec
 from .networks import Network
 
 ROWS = 64
@@ -27,13 +26,13 @@ class Policy:
 
     network: Network
     environment: EnvironmentSpec
-    observation_shape: tuple[int, ...]
+    observation: ObservationSpec
     training: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if math.prod(self.observation_shape) != self.network.observation_size:
+        if self.observation.size != self.network.observation_size:
             raise ValueError(
-                f"a network of {self.network.observation_size} inputs cannot see observations {self.observation_shape}"
+                f"a network of {self.network.observation_size} inputs cannot see observations {self.observation}"
             )
 
     @property
@@ -41,13 +40,13 @@ class Policy:
         """Number of actions, A."""
         return self.network.actions
 
-    def require_fit(self, observation_shape: tuple[int, ...], actions: int, name: str, other: str) -> None:
+    def require_fit(self, observation: ObservationSpec, actions: int, name: str, other: str) -> None:
         """Refuse a policy (called `name`) for an environment or dataset (called `other`) of other shapes."""
-        mine, theirs = (self.observation_shape, self.actions), (tuple(observation_shape), actions)
+        mine, theirs = (self.observation, self.actions), (observation, actions)
         if mine != theirs:
             raise BadInput(
-                f"{name}: the policy sees observations of shape {mine[0]} and has {mine[1]} actions, "
-                f"but {other} has shape {theirs[0]} and {theirs[1]} actions; give a policy made for it"
+                f"{name}: the policy sees observations {mine[0]} and has {mine[1]} actions, "
+                f"but {other} has {theirs[0]} and {theirs[1]} actions; give a policy made for it"
             )
 
     def probabilities(self, observations: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..common.errors import BadInput
 from ..envs.names import ACTION_KEYS
-from ..envs.spec import EnvironmentSpec
+from ..envs.spec import EnvironmentSpec, interface_of
 from ..envs.vector import make_vector
 from .policy import Policy, choose
 
@@ -93,10 +93,9 @@ def play(
 
 
 def _require_fit(policy: Policy, vector: gymnasium.vector.VectorEnv[Any, Any, Any], spec: EnvironmentSpec) -> None:
-    space = vector.single_action_space
-    if not isinstance(space, gymnasium.spaces.Discrete) or space.start != 0:
-        raise BadInput(f"environment {spec}: its actions are {space}, expected Discrete(n) from 0")
-    policy.require_fit(vector.single_observation_space.shape or (), int(space.n), "policy", f"environment {spec}")
+    name = f"environment {spec}"
+    observation, actions = interface_of(vector.single_observation_space, vector.single_action_space, name)
+    policy.require_fit(observation, actions, "policy", name)
 
 
 @dataclass(frozen=True)

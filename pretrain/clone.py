@@ -1,6 +1,5 @@
 """From episodes to the policy of their player."""
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
@@ -45,11 +44,11 @@ def clone(
     train, validation = hold_out(len(episodes), settings.validation, seed)
     rows, checked = rows_of([episodes[i] for i in train]), rows_of([episodes[i] for i in validation])
     generator = torch.Generator().manual_seed(seed)
-    network = ActorCritic(math.prod(info.observation_shape), info.actions, settings.hidden, generator)
+    network = ActorCritic(info.observation.size, info.actions, settings.hidden, generator)
     network.scaler.fit(rows.observations)
     training = {"cloned_from": {"episodes": len(episodes), "decisions": len(rows) + len(checked)}}
     policy = Policy(
-        network, info.environment, info.observation_shape, {**training, "cloning": asdict(settings), "seed": seed}
+        network, info.environment, info.observation, {**training, "cloning": asdict(settings), "seed": seed}
     )
     backend = d3rlpy_epochs if settings.backend == "d3rlpy" else cloning_epochs
     epochs = train_until_it_stops_helping(

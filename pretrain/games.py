@@ -26,7 +26,7 @@ def play_games(
     policy: Policy, *, count: int, greedy: bool, seed: int, max_idle_frames: int, progress: Callable[[int], None]
 ) -> Games:
     """Play `count` games of `seed` in the policy's environment; `progress` hears how many have ended."""
-    idle = max_idle_frames if policy.environment.id.startswith("QWOP") else 0
+    idle = max_idle_frames if policy.environment.capabilities.idle_start else 0
     games = list(play(policy, episodes=count, seed=seed, greedy=greedy, max_idle_frames=idle, progress=progress))
     metres = [float(game.info["score"]) for game in games if "score" in game.info]
     return Games(

@@ -27,7 +27,7 @@ def measure_held_out(policy: Policy, episodes: Sequence[Episode], train: list[in
     """Measure the clone of the episodes `train`, and the baselines fitted to them, on the episodes `held_out`."""
     fitted, rows = rows_of(episodes[i] for i in train), rows_of(episodes[i] for i in held_out)
     probabilities: dict[str, NDArray[Any]] = {
-        CLONE: policy.probabilities(rows.observations.reshape(len(rows), *policy.observation_shape)),
+        CLONE: policy.probabilities(rows.observations.reshape(len(rows), *policy.observation.shape)),
         REPEAT_LAST: repeat_last(fitted, rows, policy.actions),
         MAJORITY: majority(fitted, rows, policy.actions),
     }

@@ -91,11 +91,12 @@ def _by_policy(settings: BrowserSettings, page: PageSettings, folder: Path) -> S
     )
 
     def world(own: EnvironmentSpec) -> EnvironmentSpec:
-        if own.id != "QWOP-v1":
+        original = own.capabilities.original
+        if original is None:
             raise BadInput(
                 f"source.policy={settings.policy}: plays {own.id}; only a policy of QWOP-v1 plays the original"
             )
-        return EnvironmentSpec("QWOPOriginal-v1", {**own.settings, **page.given()})
+        return EnvironmentSpec(original, {**own.settings, **page.given()})
 
     source = open_policy(asked, folder, world)
     OriginalPage(page).close()  # is refused now rather than when the first game is asked for

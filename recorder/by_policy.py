@@ -64,7 +64,7 @@ def open_policy(
     if settings.greedy and settings.episodes > 1 and not settings.max_idle_frames:
         notes.append("greedy games differ by their start alone: for QWOP set source.max_idle_frames, 30 for example")
     return Source(
-        info=DatasetInfo(policy.environment, policy.observation_shape, policy.actions),
+        info=DatasetInfo(policy.environment, policy.observation, policy.actions),
         episodes=_episodes(policy, settings, played_in, origin, first),
         total=settings.episodes,
         notes=notes,

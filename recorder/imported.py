@@ -8,7 +8,7 @@ from ..common.errors import BadInput
 from ..datasets.behaviour_probabilities import require_epsilon, smoothed, smoothed_name
 from ..datasets.schema import DatasetInfo, Episode
 from ..envs.names import ACTIONS, FEATURES
-from ..envs.spec import EnvironmentSpec
+from ..envs.spec import EnvironmentSpec, ObservationSpec
 from .conversion import Converted, convert
 from .published import Recording, find_files, read_recording
 from .source import Source, recorded_sources
@@ -49,7 +49,7 @@ def open_import(settings: ImportSettings, folder: Path) -> Source:
     )
     notes = [f"{path.name}: {note}" for path, file in zip(paths, converted, strict=True) for note in file.notes]
     return Source(
-        info=DatasetInfo(spec, (len(FEATURES),), len(ACTIONS)),
+        info=DatasetInfo(spec, ObservationSpec((len(FEATURES),)), len(ACTIONS)),
         episodes=_episodes(recordings, converted, settings),
         total=sum(len(file.games) for file in converted),
         notes=[*notes, f"behaviour probabilities: {smoothed_name(settings.epsilon)}; recorded as {spec}"],

@@ -10,7 +10,7 @@ from ..envs.qwop.observations import bent_knee, observe, observe_start
 from ..envs.qwop.replay import Replay, replay
 from ..envs.qwop.rewards import rewards_along
 from ..envs.qwop.task import outcome_of
-from ..envs.spec import EnvironmentSpec
+from ..envs.spec import EnvironmentSpec, ObservationSpec
 
 _ENDED, _CLOCK = EVENT_COLUMNS.index("ended"), EVENT_COLUMNS.index("clock")
 
@@ -18,7 +18,7 @@ _ENDED, _CLOCK = EVENT_COLUMNS.index("ended"), EVENT_COLUMNS.index("clock")
 def person_info(frames_per_step: int, reward: str, observation_lag: int) -> DatasetInfo:
     """What a dataset of a person's games shares."""
     settings = {"frames_per_step": frames_per_step, "reward": reward, "observation_lag": observation_lag}
-    return DatasetInfo(EnvironmentSpec("QWOP-v1", settings), (len(FEATURES),), len(ACTIONS))
+    return DatasetInfo(EnvironmentSpec("QWOP-v1", settings), ObservationSpec((len(FEATURES),)), len(ACTIONS))
 
 
 def effective_action(keys: int) -> int:

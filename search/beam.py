@@ -55,7 +55,7 @@ class Search:
     """One game, found decision by decision. `values` are those that were learned beside the policy."""
 
     def __init__(self, policy: Policy, values: Values, settings: SearchSettings) -> None:
-        if policy.environment.id != "QWOP-v1":
+        if not policy.environment.capabilities.saved_games:
             raise BadInput(f"{policy.environment}: only games of QWOP-v1 can be saved and continued")
         self._network = policy.network
         self._values = values

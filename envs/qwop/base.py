@@ -1,12 +1,14 @@
 """What `QWOP-v1` and `QWOPOriginal-v1` have in common: settings, decisions and when their keys come, pictures."""
 
-from typing import Any
+from dataclasses import fields
+from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from ..names import ACTION_KEYS
+from ..capabilities import Capabilities
+from ..names import ACTION_KEYS, ACTIONS
 from ..pictures.drawing import Drawing
 from .task import FRAMES_A_SECOND, QWOPTask
 
@@ -20,6 +22,28 @@ class OneGame(gymnasium.Env[NDArray[np.float32], np.int64]):
     """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": FRAMES_A_SECOND}  # noqa: RUF012  (Gymnasium's form)
+
+    original: ClassVar[str | None] = None
+    """The id of this task in the original's page, of a form that is not there."""
+
+    saved_games: ClassVar[bool] = False
+    """Its vector form saves and restores single games."""
+
+    @classmethod
+    def capabilities(cls, **settings: Any) -> Capabilities:
+        """What shared code may rely on; `settings` are those of `gymnasium.make`."""
+        known = {field.name for field in fields(QWOPTask)}
+        task = QWOPTask(**{name: value for name, value in settings.items() if name in known})
+        return Capabilities(
+            decisions_per_second=task.decisions_per_second,
+            idle_start=True,
+            runs=True,
+            keys=True,
+            saved_games=cls.saved_games,
+            original=cls.original,
+            action_names=ACTIONS,
+            observation_names=task.observation_names,
+        )
 
     def __init__(self, render_mode: str | None, task: dict[str, Any]) -> None:
         self.task = QWOPTask(**task)

@@ -78,6 +78,9 @@ class QWOPEnv(OneGame):
     Version history: v1, first.
     """
 
+    original = "QWOPOriginal-v1"
+    saved_games = True
+
     def __init__(self, render_mode: str | None = None, **task: Any) -> None:
         super().__init__(render_mode, task)
         self._games = games = Games(self.task, 1)

@@ -11,6 +11,8 @@ from ...common.errors import BadInput
 from ..engine import batch, new_games, workspace
 from ..engine import layout as at
 from ..engine.features import FEATURES, FEATURES_ONLY, FULL, FULL_FEATURES
+from ..names import FEATURES as FEATURE_NAMES
+from ..names import FULL_FEATURES as FULL_NAMES
 from .rewards import REWARDS
 
 FRAMES_A_SECOND = 30
@@ -67,6 +69,15 @@ class QWOPTask:
     @property
     def observation_space(self) -> gymnasium.spaces.Box:
         return gymnasium.spaces.Box(-np.inf, np.inf, (OBSERVATIONS[self.observation][1],), np.float32)
+
+    @property
+    def observation_names(self) -> tuple[str, ...]:
+        return FULL_NAMES if self.observation == "full" else FEATURE_NAMES
+
+    @property
+    def decisions_per_second(self) -> float:
+        """Of the game's clock."""
+        return FRAMES_A_SECOND / self.frames_per_step
 
     def numbers(self) -> NDArray[np.float64]:
         """The settings as the kernels take them."""

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...envs.spec import ObservationSpec
 from ..experience.sequences import DEMONSTRATIONS, SOURCES
 from ..experience.transitions import Transitions
 from .sum_tree import SumTree
@@ -43,17 +44,17 @@ class PrioritisedMemory:
     in places 0 … size − 1, the oldest at `start` (0 until the ring is full).
     """
 
-    def __init__(self, capacity: int, observation_shape: tuple[int, ...], settings: PrioritySettings) -> None:
+    def __init__(self, capacity: int, observation: ObservationSpec, settings: PrioritySettings) -> None:
         if capacity < 1:
             raise ValueError(f"capacity {capacity}, expected at least 1")
         self.capacity = capacity
         self._settings = settings
         self._stored = Transitions(
-            observations=np.zeros((capacity, *observation_shape), dtype=np.float32),
+            observations=observation.zeros(capacity),
             actions=np.zeros(capacity, dtype=np.int64),
             rewards=np.zeros(capacity, dtype=np.float32),
             discounts=np.zeros(capacity, dtype=np.float32),
-            next_observations=np.zeros((capacity, *observation_shape), dtype=np.float32),
+            next_observations=observation.zeros(capacity),
             source=np.zeros(capacity, dtype=np.int8),
         )
         self._tree = SumTree(capacity)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...envs.spec import ObservationSpec
 from ..experience.sequences import SOURCES, Finals, Sequences
 
 
@@ -15,12 +16,12 @@ class SequenceMemory:
     rest and frees the slots, so nothing of the source is left to be sampled or evicted.
     """
 
-    def __init__(self, capacity: int, steps: int, observation_shape: tuple[int, ...], actions: int) -> None:
+    def __init__(self, capacity: int, steps: int, observation: ObservationSpec, actions: int) -> None:
         if capacity < 1:
             raise ValueError(f"capacity {capacity}, expected at least 1")
         self.capacity = capacity
         self._arrays: dict[str, NDArray[Any]] = {
-            "observations": np.zeros((capacity, steps + 1, *observation_shape), dtype=np.float32),
+            "observations": observation.zeros(capacity, steps + 1),
             "actions": np.zeros((capacity, steps), dtype=np.int64),
             "rewards": np.zeros((capacity, steps), dtype=np.float32),
             "behaviour_probabilities": np.zeros((capacity, steps, actions), dtype=np.float32),

@@ -7,7 +7,7 @@ from gymnasium.vector import VectorEnv
 
 from ...common.errors import BadInput
 from ...envs.qwop.vector import QWOPVectorEnv
-from ...envs.spec import EnvironmentSpec
+from ...envs.spec import EnvironmentSpec, ObservationSpec
 from ...envs.vector import make_vector
 from .restarts import Restarts, RestartSettings
 from .schedule import Phase, decisions_per_second
@@ -33,7 +33,7 @@ class PhaseEnvironments:
         specs: Sequence[EnvironmentSpec],
         num_envs: int,
         max_idle_frames: int,
-        shape: tuple[int, ...],
+        observation: ObservationSpec,
         actions: int,
         restarts: Sequence[RestartSettings | None],
     ) -> None:
@@ -44,9 +44,9 @@ class PhaseEnvironments:
         self._num_envs = num_envs
         self._max_idle_frames = max_idle_frames
         for spec in dict.fromkeys(map(str, specs)):
-            self._require_fit(next(one for one in specs if str(one) == spec), shape, actions)
+            self._require_fit(next(one for one in specs if str(one) == spec), observation, actions)
         for phase, restarted in zip(specs, restarts, strict=True):
-            if restarted and phase.id != "QWOP-v1":
+            if restarted and not phase.capabilities.saved_games:
                 raise BadInput(f"restarts in {phase}: only games of QWOP-v1 can be saved and begun from")
 
     def make(self, phase: int) -> VectorEnv[Any, Any, Any]:
@@ -63,12 +63,10 @@ class PhaseEnvironments:
         """Whether both phases are played in the same environment."""
         return (self.specs[one], self._restarts[one]) == (self.specs[other], self._restarts[other])
 
-    def _require_fit(self, spec: EnvironmentSpec, shape: tuple[int, ...], actions: int) -> None:
-        env = spec.make()
-        found = env.observation_space.shape, int(getattr(env.action_space, "n", 0))
-        env.close()  # type: ignore[no-untyped-call]
-        if found != (shape, actions):
+    def _require_fit(self, spec: EnvironmentSpec, observation: ObservationSpec, actions: int) -> None:
+        found = spec.interface()
+        if found != (observation, actions):
             raise BadInput(
-                f"{spec}: observations {found[0]} and {found[1]} actions, but the policy has {shape} and {actions}; a "
-                "phase cannot change what is observed"
+                f"{spec}: observations {found[0]} and {found[1]} actions, but the policy has {observation} and "
+                f"{actions}; a phase cannot change the observations"
             )

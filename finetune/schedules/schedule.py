@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from ...common.errors import BadInput
-from ...envs.qwop.task import FRAMES_A_SECOND, QWOPTask
 from ...envs.spec import EnvironmentSpec
 from .restarts import RestartSettings, parse_restarts
 from .stability import ReturnMonitor
@@ -198,6 +197,4 @@ class Schedule:
 
 def decisions_per_second(environment: EnvironmentSpec) -> float | None:
     """Of the game's clock; None where an environment has none that we know."""
-    if environment.id != "QWOP-v1":
-        return None
-    return FRAMES_A_SECOND / QWOPTask(**environment.settings).frames_per_step
+    return environment.capabilities.decisions_per_second

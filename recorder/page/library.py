@@ -114,7 +114,7 @@ class Library:
 def _read_entry(shelf: str, path: Path, info: DatasetInfo) -> Entry | None:
     import pyarrow.parquet as pq
 
-    if not info.environment.id.startswith("QWOP"):
+    if not info.environment.capabilities.keys:
         return None
     episode: Episode = read_episode(path, info)
     if episode.keys is None:

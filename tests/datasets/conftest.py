@@ -5,12 +5,14 @@ import numpy as np
 import pytest
 from qwop.datasets.behaviour_probabilities import smoothed
 from qwop.datasets.schema import DatasetInfo, Episode
-from qwop.envs.spec import EnvironmentSpec
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 
 
 @pytest.fixture(scope="session")
 def info() -> DatasetInfo:
-    return DatasetInfo(EnvironmentSpec("QWOP-v1", {"frames_per_step": 3, "reward": "speed"}), (71,), 11)
+    return DatasetInfo(
+        EnvironmentSpec("QWOP-v1", {"frames_per_step": 3, "reward": "speed"}), ObservationSpec((71,)), 11
+    )
 
 
 @pytest.fixture(scope="session")

@@ -17,7 +17,7 @@ from qwop.common.errors import BadInput
 from qwop.datasets import DatasetInfo, DatasetWriter, Episode, open_dataset
 from qwop.datasets.schema import OUTCOMES
 from qwop.envs.names import ACTIONS, FEATURES
-from qwop.envs.spec import EnvironmentSpec
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 
 numbers32 = st.floats(allow_nan=False, allow_infinity=False, width=32)
 
@@ -46,7 +46,7 @@ def datasets(draw: st.DrawFn) -> tuple[DatasetInfo, Episode]:
         metres=draw(st.none() | st.floats(-1e3, 1e3)),
     )
     settings = draw(st.dictionaries(st.sampled_from(["reward", "lag"]), st.integers() | st.text("ab") | st.none()))
-    return DatasetInfo(EnvironmentSpec("Any-v0", settings), shape, count), episode
+    return DatasetInfo(EnvironmentSpec("Any-v0", settings), ObservationSpec(shape), count), episode
 
 
 def assert_same(found: Episode, expected: Episode) -> None:
@@ -155,7 +155,7 @@ def test_the_step_table_has_every_row_by_name(folder: Path) -> None:
 def test_the_step_table_of_another_environment_numbers_its_observation(
     tmp_path: Path, make_episode: Callable[..., Episode]
 ) -> None:
-    writer = DatasetWriter(tmp_path, DatasetInfo(EnvironmentSpec("CartPole-v1"), (4,), 2))
+    writer = DatasetWriter(tmp_path, DatasetInfo(EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)), 2))
     writer.write(make_episode(shape=(4,), count=2, keys=None))
     assert list(open_dataset(tmp_path).steps().columns)[-4:] == [f"observation.{i}" for i in range(4)]
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 from qwop.common.errors import BadInput
 from qwop.datasets.schema import DatasetInfo, Episode, arrow_schema
-from qwop.envs.spec import EnvironmentSpec
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 
 
 def replaced(values: Any, index: Any, value: Any) -> Any:
@@ -91,7 +91,9 @@ def test_anything_else_is_no_info(data: Any) -> None:
 
 
 def test_differences_name_the_settings(info: DatasetInfo) -> None:
-    other = DatasetInfo(EnvironmentSpec("QWOP-v1", {"frames_per_step": 4, "observation_lag": 1}), (71,), 9)
+    other = DatasetInfo(
+        EnvironmentSpec("QWOP-v1", {"frames_per_step": 4, "observation_lag": 1}), ObservationSpec((71,)), 9
+    )
     assert info.differences(other) == [
         "frames_per_step is 3, not 4",
         "reward is speed, not set",

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetInfo, DatasetWriter, Episode, open_dataset
-from qwop.envs.spec import EnvironmentSpec
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 
 
 def names(folder: Path) -> list[str]:
@@ -83,7 +83,9 @@ def test_a_dataset_of_other_settings_is_refused_naming_them(
     tmp_path: Path, info: DatasetInfo, make_episode: Callable[..., Episode]
 ) -> None:
     DatasetWriter(tmp_path, info).write(make_episode())
-    other = DatasetInfo(EnvironmentSpec("QWOP-v1", {"frames_per_step": 4, "reward": "speed"}), (71,), 11)
+    other = DatasetInfo(
+        EnvironmentSpec("QWOP-v1", {"frames_per_step": 4, "reward": "speed"}), ObservationSpec((71,)), 11
+    )
     before = names(tmp_path)
     with pytest.raises(BadInput, match="other settings: frames_per_step is 3, not 4"):
         DatasetWriter(tmp_path, other)
@@ -148,7 +150,7 @@ from qwop.datasets import DatasetInfo, DatasetWriter, Episode
 from qwop.envs.spec import EnvironmentSpec
 
 steps = 2000
-writer = DatasetWriter(sys.argv[1], DatasetInfo(EnvironmentSpec("CartPole-v1"), (8,), 2))
+writer = DatasetWriter(sys.argv[1], DatasetInfo(EnvironmentSpec("CartPole-v1"), ObservationSpec((8,)), 2))
 for seed in range(10**6):
     numbers = np.random.default_rng(seed).standard_normal((steps + 1, 8)).astype(np.float32)
     actions, rewards, times = np.zeros(steps, np.int16), np.zeros(steps, np.float32), np.arange(steps + 1.0)
@@ -185,5 +187,6 @@ def test_the_description_is_for_people_too(tmp_path: Path, info: DatasetInfo) ->
         "schema_version": 1,
         "environment": {"id": "QWOP-v1", "settings": {"frames_per_step": 3, "reward": "speed"}},
         "observation_shape": [71],
+        "observation_dtype": "float32",
         "actions": 11,
     }

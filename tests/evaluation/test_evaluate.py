@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from qwop.common.errors import BadInput
-from qwop.envs.spec import EnvironmentSpec
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.evaluation.evaluate import (
     Evaluation,
     EvaluationSettings,
@@ -30,7 +30,7 @@ def policy() -> Policy:
     with torch.no_grad():
         for parameter in network.parameters():
             parameter.add_(0.3 * torch.randn_like(parameter))
-    return Policy(network, QWOP, (71,))
+    return Policy(network, QWOP, ObservationSpec((71,)))
 
 
 def run(index: int, seconds: float, metres: float, outcome: str) -> GameResult:
@@ -111,7 +111,7 @@ def test_progress_is_told_game_by_game(policy: Policy) -> None:
 
 def test_other_environments_have_returns_and_no_metres() -> None:
     torch.manual_seed(0)
-    policy = Policy(ActorCritic(4, 2, hidden=(16,)), EnvironmentSpec("CartPole-v1"), (4,))
+    policy = Policy(ActorCritic(4, 2, hidden=(16,)), EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)))
     evaluation = evaluate(policy, EvaluationSettings(episodes=6))
     figures = evaluation.summary()
     assert "finishes" not in figures

@@ -9,6 +9,7 @@ import pytest
 import torch
 from qwop.envs import EnvironmentSpec, replay
 from qwop.envs.qwop.keys_file import read_keys, write_keys
+from qwop.envs.spec import ObservationSpec
 from qwop.evaluation.main import main
 from qwop.policies.files import save_policy
 from qwop.policies.networks import ActorCritic
@@ -20,7 +21,9 @@ def policy_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     torch.manual_seed(0)
     network = ActorCritic(71, 11, hidden=(16,))
     spec = EnvironmentSpec("QWOP-v1", {"frames_per_step": 4, "time_limit": 3.0})
-    return save_policy(tmp_path_factory.mktemp("policy") / "runner.safetensors", Policy(network, spec, (71,)))
+    return save_policy(
+        tmp_path_factory.mktemp("policy") / "runner.safetensors", Policy(network, spec, ObservationSpec((71,)))
+    )
 
 
 def command(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
@@ -82,7 +85,7 @@ def test_another_decision_rate_can_be_tried(policy_file: Path, tmp_path: Path, m
 
 def test_cartpole_is_told_in_returns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     torch.manual_seed(0)
-    policy = Policy(ActorCritic(4, 2, hidden=(16,)), EnvironmentSpec("CartPole-v1"), (4,))
+    policy = Policy(ActorCritic(4, 2, hidden=(16,)), EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)))
     file = save_policy(tmp_path / "pole.safetensors", policy)
     assert command(monkeypatch, f"policy={file}", "episodes=3", "video=false", f"out={tmp_path / 'out'}") == 0
     report = json.loads((tmp_path / "out" / "evaluation.json").read_text())
@@ -146,7 +149,7 @@ def test_bad_input_is_one_line_and_nothing_is_written(
     text = tmp_path / "text.safetensors"
     text.write_text("not a policy")
     # A policy with QWOP's shapes that says it is of another environment.
-    other = Policy(ActorCritic(71, 11, hidden=(16,)), EnvironmentSpec("CartPole-v1"), (71,))
+    other = Policy(ActorCritic(71, 11, hidden=(16,)), EnvironmentSpec("CartPole-v1"), ObservationSpec((71,)))
     names = {"file": policy_file, "text": text, "other": save_policy(tmp_path / "other.safetensors", other)}
     before = sorted(tmp_path.iterdir())
     monkeypatch.chdir(tmp_path)

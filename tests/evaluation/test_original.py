@@ -9,6 +9,7 @@ import pytest
 import torch
 from qwop.envs import EnvironmentSpec, replay
 from qwop.envs.qwop.keys_file import read_keys, write_keys
+from qwop.envs.spec import ObservationSpec
 from qwop.evaluation.main import main
 from qwop.policies.files import save_policy
 from qwop.policies.networks import ActorCritic
@@ -19,7 +20,7 @@ from qwop.policies.policy import Policy
 def policy_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     torch.manual_seed(0)
     spec = EnvironmentSpec("QWOP-v1", {"frames_per_step": 4, "time_limit": 3.0, "observation_lag": 1})
-    policy = Policy(ActorCritic(71, 11, hidden=(16,)), spec, (71,))
+    policy = Policy(ActorCritic(71, 11, hidden=(16,)), spec, ObservationSpec((71,)))
     return save_policy(tmp_path_factory.mktemp("policy") / "runner.safetensors", policy)
 
 
@@ -103,7 +104,7 @@ def test_bad_input_is_one_line_and_nothing_is_written(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    pole = Policy(ActorCritic(4, 2, hidden=(16,)), EnvironmentSpec("CartPole-v1"), (4,))
+    pole = Policy(ActorCritic(4, 2, hidden=(16,)), EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)))
     file = save_policy(tmp_path / "pole.safetensors", pole)
     given = [f"policy={policy_file}", *(argument.format(pole=file) for argument in arguments)]
     with pytest.raises(SystemExit) as exit_:

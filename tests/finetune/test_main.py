@@ -9,7 +9,7 @@ import pytest
 import torch
 from qwop.datasets.schema import DatasetInfo
 from qwop.datasets.writer import DatasetWriter
-from qwop.envs.spec import EnvironmentSpec
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.main import main
 from qwop.policies.files import load_policy, save_policy
 from qwop.policies.networks import ActorCritic
@@ -52,11 +52,11 @@ def finetune(monkeypatch, capsys):
 def workplace(tmp_path, make_episode):
     """A policy for CartPole, demonstrations of it, and demonstrations of something else."""
     network = ActorCritic(4, 2, (16,), torch.Generator().manual_seed(0))
-    save_policy(tmp_path / "policy.safetensors", Policy(network, CARTPOLE, (4,)))
-    writer = DatasetWriter(tmp_path / "demos", DatasetInfo(CARTPOLE, (4,), 2))
+    save_policy(tmp_path / "policy.safetensors", Policy(network, CARTPOLE, ObservationSpec((4,))))
+    writer = DatasetWriter(tmp_path / "demos", DatasetInfo(CARTPOLE, ObservationSpec((4,)), 2))
     for length in (30, 25):
         writer.write(make_episode(length, actions=2, shape=(4,)))
-    other = DatasetInfo(EnvironmentSpec("CartPole-v1", {"max_episode_steps": 50}), (4,), 2)
+    other = DatasetInfo(EnvironmentSpec("CartPole-v1", {"max_episode_steps": 50}), ObservationSpec((4,)), 2)
     DatasetWriter(tmp_path / "other", other).write(make_episode(9, actions=2, shape=(4,)))
     return tmp_path
 
@@ -115,7 +115,7 @@ def test_a_run_leaves_policy_log_evaluations_checkpoints_and_a_report(finetune, 
     ],
 )
 def test_bad_input_is_one_line_and_writes_nothing(finetune, workplace, arguments, message):
-    save_policy(workplace / "wide.safetensors", Policy(ActorCritic(5, 2, (16,)), CARTPOLE, (5,)))
+    save_policy(workplace / "wide.safetensors", Policy(ActorCritic(5, 2, (16,)), CARTPOLE, ObservationSpec((5,))))
     refused = finetune(*SMALL, *arguments, "out=run", folder=workplace)
     assert refused.returncode == 2
     assert message in refused.stderr

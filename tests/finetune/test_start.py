@@ -4,7 +4,7 @@ import torch
 from qwop.common.errors import BadInput
 from qwop.datasets.schema import DatasetInfo
 from qwop.datasets.writer import DatasetWriter
-from qwop.envs.spec import EnvironmentSpec
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune import start as starting
 from qwop.finetune.start import PRETRAINED, find_start
 from qwop.policies.files import save_policy
@@ -17,7 +17,7 @@ CARTPOLE = EnvironmentSpec("CartPole-v1")
 @pytest.fixture
 def demos(tmp_path, make_episode, monkeypatch):
     """Demonstrations of CartPole, which are also the embedded ones here; the working folder is empty."""
-    writer = DatasetWriter(tmp_path / "demos", DatasetInfo(CARTPOLE, (4,), 2))
+    writer = DatasetWriter(tmp_path / "demos", DatasetInfo(CARTPOLE, ObservationSpec((4,)), 2))
     for length in (30, 25, 20):
         writer.write(make_episode(length, actions=2, shape=(4,)))
     (tmp_path / "work").mkdir()
@@ -31,7 +31,9 @@ def find(policy=None, demonstrations=None, environment=None, needs_demonstration
 
 
 def save(path):
-    save_policy(path, Policy(ActorCritic(4, 2, (16,), torch.Generator().manual_seed(7)), CARTPOLE, (4,)))
+    save_policy(
+        path, Policy(ActorCritic(4, 2, (16,), torch.Generator().manual_seed(7)), CARTPOLE, ObservationSpec((4,)))
+    )
     return str(path)
 
 
@@ -75,7 +77,7 @@ def test_a_new_policy_of_an_environment_needs_discrete_actions(demos):
 
 
 def test_demonstrations_of_another_task_are_refused_with_what_differs(demos, tmp_path, make_episode):
-    other = DatasetInfo(EnvironmentSpec("CartPole-v1", {"sutton_barto_reward": True}), (4,), 2)
+    other = DatasetInfo(EnvironmentSpec("CartPole-v1", {"sutton_barto_reward": True}), ObservationSpec((4,)), 2)
     DatasetWriter(tmp_path / "other", other).write(make_episode(9, actions=2, shape=(4,)))
     with pytest.raises(BadInput, match="sutton_barto_reward is True, not set"):
         find(policy=save(tmp_path / "policy.safetensors"), demonstrations=str(tmp_path / "other"))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from qwop.common.errors import BadInput
-from qwop.envs.spec import EnvironmentSpec
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.files import METADATA, load_policy, save_policy
 from qwop.policies.networks import Actor, ActorCritic, DuelingQ
 from qwop.policies.policy import Policy
@@ -18,7 +18,7 @@ from safetensors.torch import save_file
 def make_policy() -> Policy:
     network = ActorCritic(71, 11, generator=torch.Generator().manual_seed(0))
     network.scaler.fit(np.random.default_rng(0).normal(3, 2, size=(50, 71)))
-    return Policy(network, EnvironmentSpec("QWOP-v1", {"frames_per_step": 3}), (71,), {"seed": 7})
+    return Policy(network, EnvironmentSpec("QWOP-v1", {"frames_per_step": 3}), ObservationSpec((71,)), {"seed": 7})
 
 
 def test_a_saved_policy_comes_back_whole(tmp_path: Path) -> None:
@@ -27,7 +27,7 @@ def test_a_saved_policy_comes_back_whole(tmp_path: Path) -> None:
     rows = np.random.default_rng(1).normal(size=(10, 71)).astype(np.float32)
     assert np.array_equal(loaded.probabilities(rows), policy.probabilities(rows))
     assert loaded.environment == policy.environment
-    assert loaded.observation_shape == (71,)
+    assert loaded.observation == ObservationSpec((71,))
     assert loaded.training == {"seed": 7}
     for name, tensor in policy.network.state_dict().items():
         assert torch.equal(loaded.network.state_dict()[name], tensor)
@@ -36,7 +36,9 @@ def test_a_saved_policy_comes_back_whole(tmp_path: Path) -> None:
 def test_an_actor_comes_back(tmp_path: Path) -> None:
     network = Actor(4, 3, (16, 8), torch.Generator().manual_seed(0))
     network.scaler.fit(np.random.default_rng(0).normal(3, 2, size=(50, 4)))
-    loaded = load_policy(save_policy(tmp_path / "p", Policy(network, EnvironmentSpec("CartPole-v1"), (4,)))).network
+    loaded = load_policy(
+        save_policy(tmp_path / "p", Policy(network, EnvironmentSpec("CartPole-v1"), ObservationSpec((4,))))
+    ).network
     rows = torch.randn(10, 4)
     assert isinstance(loaded, Actor)
     assert torch.equal(loaded.logits(rows), network.logits(rows))
@@ -45,7 +47,9 @@ def test_an_actor_comes_back(tmp_path: Path) -> None:
 def test_a_dueling_network_comes_back_with_its_quantiles_and_its_epsilon(tmp_path: Path) -> None:
     network = DuelingQ(4, 3, (16, 8), torch.Generator().manual_seed(0), quantiles=5)
     network.epsilon.fill_(0.25)
-    loaded = load_policy(save_policy(tmp_path / "p", Policy(network, EnvironmentSpec("CartPole-v1"), (4,)))).network
+    loaded = load_policy(
+        save_policy(tmp_path / "p", Policy(network, EnvironmentSpec("CartPole-v1"), ObservationSpec((4,))))
+    ).network
     rows = torch.randn(10, 4)
     assert isinstance(loaded, DuelingQ)
     assert torch.equal(loaded.quantile_values(rows), network.quantile_values(rows))
@@ -69,7 +73,7 @@ def test_the_file_says_what_it_is_to_any_reader_of_safetensors(tmp_path: Path) -
 def test_a_failed_save_leaves_the_old_file(tmp_path: Path) -> None:
     path = save_policy(tmp_path / "p", make_policy())
     before = path.read_bytes()
-    unsayable = Policy(ActorCritic(71, 11), EnvironmentSpec(), (71,), {"seed": object()})
+    unsayable = Policy(ActorCritic(71, 11), EnvironmentSpec(), ObservationSpec((71,)), {"seed": object()})
     with pytest.raises(TypeError):
         save_policy(path, unsayable)
     assert path.read_bytes() == before

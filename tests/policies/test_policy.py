@@ -6,7 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from qwop.common.errors import BadInput
-from qwop.envs.spec import EnvironmentSpec
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy, choose
 
@@ -14,7 +14,7 @@ from qwop.policies.policy import Policy, choose
 def make_policy(shape: tuple[int, ...] = (71,), actions: int = 11) -> Policy:
     network = ActorCritic(int(np.prod(shape)), actions, generator=torch.Generator().manual_seed(0))
     torch.nn.init.normal_(network.policy_head.weight, generator=torch.Generator().manual_seed(1))
-    return Policy(network, EnvironmentSpec(), shape)
+    return Policy(network, EnvironmentSpec(), ObservationSpec(shape))
 
 
 def test_probabilities_are_a_distribution_over_the_actions() -> None:
@@ -91,7 +91,7 @@ def test_actions_are_drawn_as_often_as_their_probabilities_say() -> None:
 
 def test_a_network_of_another_size_is_not_a_policy_for_these_observations() -> None:
     with pytest.raises(ValueError, match="71 inputs"):
-        Policy(ActorCritic(71, 11), EnvironmentSpec(), (4,))
+        Policy(ActorCritic(71, 11), EnvironmentSpec(), ObservationSpec((4,)))
 
 
 def test_a_policy_of_another_shape_is_refused_in_one_line() -> None:

@@ -11,7 +11,7 @@ from qwop.common.errors import BadInput
 from qwop.envs import replay
 from qwop.envs.names import EVENT_COLUMNS
 from qwop.envs.qwop.observations import observe
-from qwop.envs.spec import EnvironmentSpec
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
 from qwop.policies.rollout import Game, play
@@ -22,7 +22,7 @@ CARTPOLE = EnvironmentSpec("CartPole-v1")
 def make_policy() -> Policy:
     network = ActorCritic(4, 2, generator=torch.Generator().manual_seed(0))
     torch.nn.init.normal_(network.policy_head.weight, std=0.5, generator=torch.Generator().manual_seed(1))
-    return Policy(network, CARTPOLE, (4,))
+    return Policy(network, CARTPOLE, ObservationSpec((4,)))
 
 
 def games(**settings: Any) -> list[Game]:
@@ -166,7 +166,7 @@ def test_an_environment_of_another_shape_is_refused() -> None:
 @pytest.mark.parametrize("delay", [0.0, 0.5])
 def test_games_of_qwop_replay_exactly_and_do_not_depend_on_how_many_are_played_at_a_time(delay: float) -> None:
     spec = EnvironmentSpec("QWOP-v1", {"frames_per_step": 3, "delay": delay})
-    policy = Policy(ActorCritic(71, 11, generator=torch.Generator().manual_seed(0)), spec, (71,))
+    policy = Policy(ActorCritic(71, 11, generator=torch.Generator().manual_seed(0)), spec, ObservationSpec((71,)))
 
     def played(num_envs: int) -> list[Game]:
         return list(play(policy, episodes=9, seed=1, greedy=False, num_envs=num_envs, max_idle_frames=30))

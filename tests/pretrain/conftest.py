@@ -8,9 +8,9 @@ import pytest
 import torch
 from qwop.datasets import DatasetInfo, DatasetWriter, Episode
 from qwop.datasets.behaviour_probabilities import smoothed
-from qwop.envs.spec import EnvironmentSpec
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 
-INFO = DatasetInfo(EnvironmentSpec("CartPole-v1"), (4,), 2)
+INFO = DatasetInfo(EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)), 2)
 
 
 @pytest.fixture(scope="session", autouse=True)

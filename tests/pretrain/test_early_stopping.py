@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import torch
-from qwop.envs.spec import EnvironmentSpec
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
 from qwop.pretrain.early_stopping import Epoch, train_until_it_stops_helping
@@ -15,7 +15,7 @@ VALIDATION = Rows(np.zeros((4, 1), dtype=np.float32), np.zeros(4, dtype=np.int64
 
 def train(biases: list[float], patience: int) -> tuple[Policy, tuple[Epoch, ...]]:
     """Passes after which action 0 has the logit of `biases`, action 1 its negative; action 0 is always right."""
-    policy = Policy(ActorCritic(1, 2, (2,)), EnvironmentSpec("CartPole-v1"), (1,))
+    policy = Policy(ActorCritic(1, 2, (2,)), EnvironmentSpec("CartPole-v1"), ObservationSpec((1,)))
     torch.nn.init.zeros_(policy.network.policy_head.weight)
 
     def passes() -> Iterator[float]:

@@ -8,10 +8,10 @@ from hydra import compose, initialize_config_module
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetInfo, DatasetWriter, Episode, open_dataset
 from qwop.datasets.behaviour_probabilities import smoothed
-from qwop.envs.spec import EnvironmentSpec
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.pretrain.reestimate_main import run
 
-INFO = DatasetInfo(EnvironmentSpec("CartPole-v1"), (4,), 2)
+INFO = DatasetInfo(EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)), 2)
 
 
 def reestimate(*overrides: str) -> None:

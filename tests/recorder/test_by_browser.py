@@ -15,7 +15,7 @@ from qwop.datasets import open_dataset
 from qwop.envs import replay
 from qwop.envs.qwop.observations import observe
 from qwop.envs.qwop.task import outcome_of
-from qwop.envs.spec import EnvironmentSpec
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.files import save_policy
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
@@ -28,7 +28,7 @@ COMMAND = str(Path(sysconfig.get_path("scripts")) / "qwop-record")
 def policy_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     torch.manual_seed(0)
     spec = EnvironmentSpec("QWOP-v1", {"frames_per_step": 4, "time_limit": 4.0})
-    policy = Policy(ActorCritic(71, 11, hidden=(16,)), spec, (71,))
+    policy = Policy(ActorCritic(71, 11, hidden=(16,)), spec, ObservationSpec((71,)))
     return save_policy(tmp_path_factory.mktemp("policy") / "runner.safetensors", policy)
 
 
@@ -113,7 +113,7 @@ def test_a_person_plays_in_the_window_until_it_is_closed(
     ],
 )
 def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], said: str, fake: Path, tmp_path: Path) -> None:
-    pole = Policy(ActorCritic(4, 2, hidden=(16,)), EnvironmentSpec("CartPole-v1"), (4,))
+    pole = Policy(ActorCritic(4, 2, hidden=(16,)), EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)))
     words = {"fake": fake, "pole": save_policy(tmp_path / "pole.safetensors", pole)}
     named = {name: value.format(**words) if isinstance(value, str) else value for name, value in settings.items()}
     with pytest.raises(BadInput, match=said):

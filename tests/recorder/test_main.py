@@ -13,7 +13,7 @@ import torch
 from hydra import compose, initialize_config_module
 from qwop.common.errors import BadInput
 from qwop.datasets import open_dataset
-from qwop.envs.spec import EnvironmentSpec
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.files import save_policy
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
@@ -42,7 +42,7 @@ def demo(tmp_path: Path, make_demo: Callable[..., Any]) -> Path:
 def cartpole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     network = ActorCritic(4, 2, generator=torch.Generator().manual_seed(0))
     path = tmp_path_factory.mktemp("policies") / "cartpole.safetensors"
-    return save_policy(path, Policy(network, EnvironmentSpec("CartPole-v1"), (4,)))
+    return save_policy(path, Policy(network, EnvironmentSpec("CartPole-v1"), ObservationSpec((4,))))
 
 
 def test_an_import_ends_with_the_summary_of_the_dataset(

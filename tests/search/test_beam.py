@@ -6,7 +6,7 @@ import torch
 from qwop.common.errors import BadInput
 from qwop.envs import replay
 from qwop.envs.names import ACTION_KEYS
-from qwop.envs.spec import EnvironmentSpec
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.networks import Actor, Values
 from qwop.policies.policy import Policy
 from qwop.search.beam import Search, SearchSettings
@@ -17,7 +17,9 @@ TASK = {"observation": "full", "frames_per_step": 3, "reward": "race", "time_lim
 
 @pytest.fixture
 def policy():
-    return Policy(Actor(94, 11, (8,), torch.Generator().manual_seed(0)), EnvironmentSpec("QWOP-v1", TASK), (94,))
+    return Policy(
+        Actor(94, 11, (8,), torch.Generator().manual_seed(0)), EnvironmentSpec("QWOP-v1", TASK), ObservationSpec((94,))
+    )
 
 
 def search(policy, **settings):
@@ -52,6 +54,6 @@ def test_the_same_search_finds_the_same_game(policy):
 def test_what_cannot_be_searched_is_refused(policy):
     with pytest.raises(BadInput, match="width"):
         SearchSettings(width=0)
-    elsewhere = Policy(policy.network, EnvironmentSpec("CartPole-v1"), (94,))
+    elsewhere = Policy(policy.network, EnvironmentSpec("CartPole-v1"), ObservationSpec((94,)))
     with pytest.raises(BadInput, match="QWOP-v1"):
         Search(elsewhere, Values(94, (8,)), SearchSettings())

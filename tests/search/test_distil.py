@@ -2,7 +2,7 @@
 
 import numpy as np
 import torch
-from qwop.envs.spec import EnvironmentSpec
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.networks import Actor
 from qwop.policies.policy import Policy
 from qwop.policies.rollout import play
@@ -12,7 +12,7 @@ from qwop.search.distil import DistilSettings, distil
 def test_a_game_that_was_drawn_is_what_the_policy_plays_greedily_then() -> None:
     settings = {"observation": "full", "frames_per_step": 2, "reward": "race", "time_limit": 3.0}
     network = Actor(94, 11, (32,), torch.Generator().manual_seed(0))
-    policy = Policy(network, EnvironmentSpec("QWOP-v1", settings), (94,))
+    policy = Policy(network, EnvironmentSpec("QWOP-v1", settings), ObservationSpec((94,)))
     (drawn,) = play(policy, episodes=1, seed=1, greedy=False)
     (before,) = play(policy, episodes=1, seed=1, greedy=True)
     assert not np.array_equal(before.actions, drawn.actions)

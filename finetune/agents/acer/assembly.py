@@ -61,7 +61,7 @@ def loop_arguments(policy: Policy, settings: RunSettings[A, L], outside: Outside
         phase_environments(policy.environment, settings.phases),
         loop.num_envs,
         settings.max_idle_frames,
-        policy.observation_shape,
+        policy.observation,
         policy.actions,
         [phase.restarts for phase in settings.phases],
     )
@@ -109,7 +109,7 @@ def build_acer(
     learner.at_rate(rate)
     return Trainer(
         learner=learner,
-        memory=SequenceMemory(loop.capacity, loop.steps, policy.observation_shape, policy.actions),
+        memory=SequenceMemory(loop.capacity, loop.steps, policy.observation, policy.actions),
         demonstrations=demonstrations,
         behaviour=behaviour,
         settings=loop,

@@ -59,7 +59,7 @@ def build_ddqn(
     priorities = PrioritySettings(algorithm.alpha, algorithm.priority_epsilon, algorithm.demonstration_bonus)
     return DdqnTrainer(
         learner=DdqnLearner(network, algorithm, outside.device),
-        memory=PrioritisedMemory(loop.capacity, policy.observation_shape, priorities),
+        memory=PrioritisedMemory(loop.capacity, policy.observation, priorities),
         demonstrations=stream,
         algorithm=algorithm,
         rate=arguments["environments"].rates[arguments["schedule"].index],

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from qwop.envs.spec import ObservationSpec
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE
 from qwop.finetune.experience.transitions import Transitions, mixed
 from qwop.finetune.replay.prioritised_memory import PrioritisedMemory, PrioritySettings, importance_weights
@@ -20,7 +21,7 @@ def make(n, source=LIVE, first=0):
 
 
 def memory(capacity=8, **settings):
-    return PrioritisedMemory(capacity, (1,), PrioritySettings(**settings))
+    return PrioritisedMemory(capacity, ObservationSpec((1,)), PrioritySettings(**settings))
 
 
 @pytest.fixture

@@ -2,13 +2,14 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from qwop.envs.spec import ObservationSpec
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, SOURCES, interleave
 from qwop.finetune.replay.sequence_memory import SequenceMemory
 
 
 @pytest.fixture
 def memory():
-    return SequenceMemory(capacity=10, steps=4, observation_shape=(2,), actions=3)
+    return SequenceMemory(capacity=10, steps=4, observation=ObservationSpec((2,)), actions=3)
 
 
 def firsts(sequences):
@@ -103,7 +104,7 @@ def test_too_many_at_once_and_sampling_from_nothing_are_refused(memory, make_seq
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(operations=st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7), st.booleans()), max_size=12))
 def test_it_holds_what_a_list_would_hold(make_sequences, operations):
-    memory, naive = SequenceMemory(capacity=7, steps=4, observation_shape=(2,), actions=3), []
+    memory, naive = SequenceMemory(capacity=7, steps=4, observation=ObservationSpec((2,)), actions=3), []
     count = 0
     for n, kind, removing in operations:
         source = kind % len(SOURCES)
@@ -122,10 +123,10 @@ def test_it_holds_what_a_list_would_hold(make_sequences, operations):
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
 @given(pushes=st.lists(st.integers(1, 7), min_size=1, max_size=6))
 def test_a_restored_memory_samples_and_evicts_the_same(make_sequences, pushes):
-    memory = SequenceMemory(capacity=7, steps=4, observation_shape=(2,), actions=3)
+    memory = SequenceMemory(capacity=7, steps=4, observation=ObservationSpec((2,)), actions=3)
     for number, n in enumerate(pushes):
         memory.push(make_sequences(n, first=10 * number, truncated_every=2))
-    restored = SequenceMemory(capacity=7, steps=4, observation_shape=(2,), actions=3)
+    restored = SequenceMemory(capacity=7, steps=4, observation=ObservationSpec((2,)), actions=3)
     restored.set_state(memory.get_state())
     for _ in range(2):
         one, other = (each.sample(20, np.random.default_rng(5)) for each in (memory, restored))

@@ -7,6 +7,7 @@ import pytest
 from qwop.datasets.schema import DatasetInfo
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs import EnvironmentSpec, replay
+from qwop.envs.spec import ObservationSpec
 from qwop.recorder.page.library import Library
 from qwop.recorder.person import episode_of, person_info
 
@@ -89,7 +90,7 @@ def test_names_that_are_no_game_are_refused(tmp_path: Path, name: str) -> None:
 
 def test_games_without_keys_or_of_another_environment_are_left_out(tmp_path: Path) -> None:
     folder = tmp_path / "poles"
-    info = DatasetInfo(EnvironmentSpec("CartPole-v1"), (71,), 11)
+    info = DatasetInfo(EnvironmentSpec("CartPole-v1"), ObservationSpec((71,)), 11)
     episode = episode_of(np.array(SHORT, np.uint8), INFO, player="me", source="page", epsilon=0.05)
     DatasetWriter(folder, info).write(episode)
     assert Library(folder, {}).entries() == []

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from qwop.envs.spec import EnvironmentSpec
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.envs.vector import make_vector
 from qwop.finetune.agents.acer.learner import AcerLearner, AcerSettings
 from qwop.finetune.agents.acer.training import LoopSettings, Trainer
@@ -43,7 +43,7 @@ class Run:
         env = make_vector(CARTPOLE, self.settings.num_envs)
         network = ActorCritic(4, 2, hidden, torch.Generator().manual_seed(seed))
         self.learner = AcerLearner(network, algorithm or AcerSettings(), torch.device("cpu"))
-        self.memory = SequenceMemory(self.settings.capacity, self.settings.steps, (4,), 2)
+        self.memory = SequenceMemory(self.settings.capacity, self.settings.steps, ObservationSpec((4,)), 2)
         self.schedule = Schedule(phases, 1.0, 1.0, ReturnMonitor(StabilitySettings()))
         self.demonstrations = (
             Demonstrations(episodes, self.settings.num_envs, self.settings.steps) if len(episodes) else None

@@ -7,7 +7,7 @@ import pytest
 import torch
 from qwop.datasets.schema import DatasetInfo
 from qwop.datasets.writer import DatasetWriter
-from qwop.envs.spec import EnvironmentSpec
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.main import main
 from qwop.policies.files import load_policy, save_policy
 from qwop.policies.networks import ActorCritic, DuelingQ
@@ -36,7 +36,7 @@ SMALL = (
 @pytest.fixture
 def finetune(monkeypatch, capsys, tmp_path, make_episode):
     """Runs the command in this process, in a folder with demonstrations; its exit code, and what it said."""
-    writer = DatasetWriter(tmp_path / "demos", DatasetInfo(CARTPOLE, (4,), 2))
+    writer = DatasetWriter(tmp_path / "demos", DatasetInfo(CARTPOLE, ObservationSpec((4,)), 2))
     for length in (30, 25):
         writer.write(make_episode(length, actions=2, shape=(4,)))
     monkeypatch.chdir(tmp_path)
@@ -85,7 +85,7 @@ def test_demonstrations_alone_are_enough_to_start_from(finetune, tmp_path):
     ],
 )
 def test_bad_input_is_one_line_and_writes_nothing(finetune, tmp_path, arguments, message):
-    save_policy(tmp_path / "actor.safetensors", Policy(ActorCritic(4, 2, (16,)), CARTPOLE, (4,)))
+    save_policy(tmp_path / "actor.safetensors", Policy(ActorCritic(4, 2, (16,)), CARTPOLE, ObservationSpec((4,))))
     code, said = finetune(*SMALL, *arguments, "out=run")
     assert code == 2
     assert message in said

@@ -7,7 +7,7 @@ from qwop.common.errors import BadInput
 from qwop.datasets.reader import open_dataset
 from qwop.datasets.schema import DatasetInfo
 from qwop.datasets.writer import DatasetWriter
-from qwop.envs.spec import EnvironmentSpec
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.agents.acer.assembly import Outside, RunSettings
 from qwop.finetune.agents.dqn.assembly import build_ddqn, demonstrated
 from qwop.finetune.agents.dqn.learner import DdqnSettings
@@ -57,7 +57,7 @@ class Run:
             ),
             seed=seed,
         )
-        self.trainer = build_ddqn(Policy(self.network, spec, shape), dataset, settings, outside)
+        self.trainer = build_ddqn(Policy(self.network, spec, ObservationSpec(shape)), dataset, settings, outside)
         self.memory, self.learner = self.trainer._memory, self.trainer._learner
         if state:
             self.trainer.set_state(state)
@@ -82,7 +82,7 @@ def write(folder, episodes, info):
 @pytest.fixture
 def dataset(tmp_path, make_episode):
     episodes = [make_episode(n, first=100 * i, actions=2, shape=(4,), terminated=i != 1) for i, n in enumerate((30, 7))]
-    return write(tmp_path / "demos", episodes, DatasetInfo(CARTPOLE, (4,), 2))
+    return write(tmp_path / "demos", episodes, DatasetInfo(CARTPOLE, ObservationSpec((4,)), 2))
 
 
 MIXED = Phase("mixed", 600 * DECISION, demonstrations=Ramp(0.5, 0.5), imitation=Ramp(1.0, 0.0))
@@ -182,7 +182,9 @@ def test_a_phase_in_another_environment_begins_with_an_empty_memory_and_its_own_
 
 
 def test_demonstrations_of_another_environment_than_the_phase_are_refused(tmp_path, make_episode):
-    dataset = write(tmp_path / "demos", [make_episode(9, actions=11, shape=(71,))], DatasetInfo(QWOP, (71,), 11))
+    dataset = write(
+        tmp_path / "demos", [make_episode(9, actions=11, shape=(71,))], DatasetInfo(QWOP, ObservationSpec((71,)), 11)
+    )
     phases = (Phase("mixed", 1.0, Ramp(0.5, 0.5), environment={"frames_per_step": 1}),)
     with pytest.raises(BadInput, match=r"phases\.mixed: uses demonstrations of"):
         Run(tmp_path, phases, dataset, spec=QWOP)
@@ -202,7 +204,7 @@ def test_what_means_nothing_here_is_refused(tmp_path, phase, loop, message):
 
 
 def test_an_actor_critic_is_refused_with_a_way_to_go_on(tmp_path):
-    policy = Policy(ActorCritic(4, 2, (8,)), CARTPOLE, (4,))
+    policy = Policy(ActorCritic(4, 2, (8,)), CARTPOLE, ObservationSpec((4,)))
     settings = RunSettings((Phase("x", 1.0),), DdqnSettings(), DdqnLoopSettings())
     with pytest.raises(BadInput, match="qwop-record source=policy"):
         build_ddqn(policy, None, settings, Outside(torch.device("cpu"), tmp_path, RunLog(tmp_path)))

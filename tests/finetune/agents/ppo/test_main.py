@@ -5,7 +5,7 @@ import sys
 
 import pytest
 import torch
-from qwop.envs.spec import EnvironmentSpec
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.main import main
 from qwop.policies.files import load_policy, save_policy
 from qwop.policies.networks import Actor, ActorCritic, DuelingQ
@@ -52,7 +52,7 @@ def test_the_champions_schedule_from_nothing(finetune, tmp_path):
     assert second == first | {"shaping": 0.0, "time_limit": 100.0}
     assert last == second
     assert isinstance(policies[-1].network, Actor)
-    assert policies[-1].observation_shape == (94,)
+    assert policies[-1].observation == ObservationSpec((94,))
     assert policies[-1].network.scaler.fitted
     rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     assert {row["phase"] for row in rows} == {"wheels", "strides", "race", "sharpen", "hurdle"}
@@ -62,7 +62,7 @@ def test_the_champions_schedule_from_nothing(finetune, tmp_path):
 
 def test_a_clone_can_be_continued_on_live_play(finetune, tmp_path):
     network = ActorCritic(4, 2, (16,), torch.Generator().manual_seed(0))
-    save_policy(tmp_path / "clone.safetensors", Policy(network, EnvironmentSpec("CartPole-v1"), (4,)))
+    save_policy(tmp_path / "clone.safetensors", Policy(network, EnvironmentSpec("CartPole-v1"), ObservationSpec((4,))))
     alone = [part for part in SMALL if "schedule" not in part]
     code, said = finetune("policy=clone.safetensors", *alone, "+schedule=alone", "schedule.scale=0.0005", "out=run")
     assert code == 0, said
@@ -85,7 +85,7 @@ def test_a_clone_can_be_continued_on_live_play(finetune, tmp_path):
 )
 def test_mistakes_are_one_line_and_leave_nothing(finetune, tmp_path, arguments, said):
     network = DuelingQ(4, 2, (16, 8), torch.Generator().manual_seed(0))
-    save_policy(tmp_path / "q.safetensors", Policy(network, EnvironmentSpec("CartPole-v1"), (4,)))
+    save_policy(tmp_path / "q.safetensors", Policy(network, EnvironmentSpec("CartPole-v1"), ObservationSpec((4,))))
     code, heard = finetune(*arguments, "out=run")
     assert code == 2
     assert said in heard

@@ -3,7 +3,7 @@
 import pytest
 import torch
 from qwop.common.errors import BadInput
-from qwop.envs.spec import EnvironmentSpec
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.agents.acer.assembly import Outside, RunSettings
 from qwop.finetune.agents.ppo.assembly import build_ppo, new_actor
 from qwop.finetune.agents.ppo.learner import PpoSettings
@@ -44,7 +44,7 @@ def make(folder, phases=PHASES, seed=0, resume=False, spec=CARTPOLE, algorithm=N
         log,
         phase_over=lambda index, phase: ends.append(trainer.phase_index),
     )
-    trainer = build_ppo(Policy(network, spec, (4,)), None, settings, outside)
+    trainer = build_ppo(Policy(network, spec, ObservationSpec((4,))), None, settings, outside)
     if state:
         trainer.set_state(state)
     return trainer, network, ends
@@ -81,7 +81,7 @@ def test_every_phase_is_played_in_its_environment(tmp_path, overlap):
 def test_a_phase_cannot_change_what_is_observed(tmp_path):
     phases = (Phase("a", 1.0), Phase("b", 1.0, environment={"observation": "full"}))
     algorithm = PpoSettings(hidden=(16,))
-    policy = Policy(new_actor(algorithm)(71, 11, torch.Generator()), EnvironmentSpec(), (71,))
+    policy = Policy(new_actor(algorithm)(71, 11, torch.Generator()), EnvironmentSpec(), ObservationSpec((71,)))
     settings = RunSettings(phases=phases, algorithm=algorithm, loop=LiveSettings(num_envs=2))
     with pytest.raises(BadInput, match="cannot change what is observed"):
         build_ppo(policy, None, settings, Outside(torch.device("cpu"), tmp_path, RunLog(tmp_path)))
@@ -149,7 +149,7 @@ def test_a_phase_that_is_added_begins_in_its_own_environment(tmp_path, overlap):
         log.open(resume_at=state["decisions"] if state else None)
         outside = Outside(torch.device("cpu"), folder / "checkpoints", log)
         settings = RunSettings(phases=phases, algorithm=algorithm, loop=loop)
-        trainer = build_ppo(Policy(network, spec, (94,)), None, settings, outside)
+        trainer = build_ppo(Policy(network, spec, ObservationSpec((94,))), None, settings, outside)
         if state:
             trainer.set_state(state)
         trainer.run()
@@ -179,7 +179,7 @@ def test_qwop_resumes_in_the_environment_of_its_phase(tmp_path):
         state = load_checkpoint(checkpoints(folder / "checkpoints")[-1]) if resume else None
         log.open(resume_at=state["decisions"] if state else None)
         outside = Outside(torch.device("cpu"), folder / "checkpoints", log)
-        trainer = build_ppo(Policy(network, spec, (94,)), None, settings, outside)
+        trainer = build_ppo(Policy(network, spec, ObservationSpec((94,))), None, settings, outside)
         if state:
             trainer.set_state(state)
         return trainer, network

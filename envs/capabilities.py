@@ -1,0 +1,38 @@
+"""The abilities of an environment beyond Gymnasium's interface, so that nobody has to ask for its name."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What shared code may rely on; an environment that declares nothing can do nothing of it.
+
+    decisions_per_second: of the game's clock, where it has one (`info["clock"]`, seconds).
+    idle_start: games may begin with up to `max_idle_frames` frames without a key.
+    runs: games are runs; `info` has `score` and `distance` (metres), `time` (seconds from the first key) and `outcome`.
+    keys: decisions are keys held for a number of frames (`info["frames"]`), from which `replay` plays a game again.
+    saved_games: its vector form saves and restores single games (`save_game`, `put_game`).
+    original: the id of the same task in the page of the original game.
+    action_names, observation_names: of every action and every number observed.
+    """
+
+    decisions_per_second: float | None = None
+    idle_start: bool = False
+    runs: bool = False
+    keys: bool = False
+    saved_games: bool = False
+    original: str | None = None
+    action_names: tuple[str, ...] | None = None
+    observation_names: tuple[str, ...] | None = None
+
+
+NONE = Capabilities()
+
+
+@runtime_checkable
+class Capable(Protocol):
+    """An environment's class that says what it can do with the settings that it is made with."""
+
+    @classmethod
+    def capabilities(cls, **settings: Any) -> Capabilities: ...
