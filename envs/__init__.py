@@ -1,16 +1,15 @@
-"""The game: engine, rules, observations, actions, rewards, and the environments made of them."""
+"""The game: its engine and rules, and the Gymnasium environments made of them."""
 
-import gymnasium
+from typing import TYPE_CHECKING
 
-from .qwop.replay import Replay, replay
-from .spec import EnvironmentSpec
+from ..common.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from .qwop.replay import Replay, replay
+    from .spec import EnvironmentSpec
 
 __all__ = ["EnvironmentSpec", "Replay", "replay"]
 
-gymnasium.register(
-    "QWOP-v1",
-    entry_point="qwop.envs.qwop.env:QWOPEnv",
-    vector_entry_point="qwop.envs.qwop.vector:QWOPVectorEnv",
+__getattr__, __dir__ = lazy_names(
+    __name__, {"EnvironmentSpec": ".spec", "Replay": ".qwop.replay", "replay": ".qwop.replay"}
 )
-
-gymnasium.register("QWOPOriginal-v1", entry_point="qwop.envs.original.env:QWOPOriginalEnv")

@@ -9,12 +9,17 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+from gymnasium.wrappers import FlattenObservation
 from numpy.typing import NDArray
 
 from ..common.errors import BadInput
 from .capabilities import NONE, Capabilities, Capable
+from .registration import registered_id, short_id
 
 OBSERVATION_DTYPES = ("float32", "uint8")
+
+_ONE_HOT = (gymnasium.spaces.Discrete, gymnasium.spaces.MultiDiscrete, gymnasium.spaces.MultiBinary)
+"""Observation spaces that `EnvironmentSpec.make` turns into rows of zeros and ones."""
 
 
 @dataclass(frozen=True)
@@ -83,10 +88,17 @@ class EnvironmentSpec:
     id: str = "QWOP-v1"
     settings: Mapping[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "id", short_id(self.id))
+
     def make(self, **more: Any) -> gymnasium.Env[Any, Any]:
-        """One environment; `more` are settings that do not change the task (`render_mode`, `max_idle_frames`)."""
+        """Make the environment; `more` are settings that do not change the task (`render_mode`, `max_idle_frames`).
+
+        Discrete observations (FrozenLake's) become one-hot rows of numbers.
+        """
         with self.refusing():
-            return gymnasium.make(self.id, **{**self.settings, **more})
+            env = gymnasium.make(registered_id(self.id), **{**self.settings, **more})
+        return FlattenObservation(env) if isinstance(env.observation_space, _ONE_HOT) else env
 
     def interface(self) -> tuple[ObservationSpec, int]:
         """The observations and the number of actions; BadInput unless these are a Box and Discrete(n) from 0."""
@@ -99,7 +111,7 @@ class EnvironmentSpec:
     @property
     def capabilities(self) -> Capabilities:
         """The abilities that the environment declares for these settings; BadInput for wrong settings."""
-        registered = gymnasium.envs.registration.registry.get(self.id)
+        registered = gymnasium.envs.registration.registry.get(registered_id(self.id))
         entry_point: Any = None if registered is None else registered.entry_point
         if isinstance(entry_point, str):
             # Imported only to be asked: an environment that is not installed here declares nothing.

@@ -9,6 +9,7 @@ from gymnasium.vector.utils import batch_space, concatenate, create_empty_array,
 from numpy.typing import NDArray
 
 from ..common.errors import BadInput
+from .registration import registered_id
 from .spec import EnvironmentSpec
 
 Infos = dict[str, Any]
@@ -25,7 +26,7 @@ def make_vector(spec: EnvironmentSpec, num_envs: int, **more: Any) -> gymnasium.
         raise BadInput(f"num_envs={num_envs}: expected at least 1")
     if _registers_same_step_vector(spec):
         with spec.refusing():
-            return gymnasium.make_vec(spec.id, num_envs=num_envs, **{**spec.settings, **more})
+            return gymnasium.make_vec(registered_id(spec.id), num_envs=num_envs, **{**spec.settings, **more})
     return SameStepVectorEnv([spec.make(**more) for _ in range(num_envs)])
 
 
@@ -135,7 +136,7 @@ class SameStepVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
 
 def _registers_same_step_vector(spec: EnvironmentSpec) -> bool:
     """Whether Gymnasium knows a vector form of this environment that resets in the same step."""
-    registered = gymnasium.envs.registration.registry.get(spec.id)
+    registered = gymnasium.envs.registration.registry.get(registered_id(spec.id))
     if registered is None or registered.vector_entry_point is None:
         return False
     entry_point = registered.vector_entry_point

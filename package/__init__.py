@@ -1,5 +1,64 @@
-"""From recorded games of QWOP to a runner: record, clone, fine-tune with demonstrations in replay, evaluate."""
+"""From recorded games of QWOP to a runner: record, clone, fine-tune with demonstrations in replay, evaluate.
+
+`import qwop` registers the environments with Gymnasium and imports little else; a public name is imported when it is
+first used. Policies and their evaluation need PyTorch (`pip install 'qwop[train]'`), everything else does not.
+"""
 
 from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from .common.lazy import lazy_names
+from .envs.registration import register_environments
+
+if TYPE_CHECKING:
+    from .common.errors import BadInput
+    from .datasets import Dataset, DatasetInfo, DatasetWriter, Episode, embedded_dataset, open_dataset
+    from .envs import EnvironmentSpec, Replay, replay
+    from .envs.qwop.keys_file import read_keys, write_keys
+    from .envs.vector import make_vector
+    from .evaluation.evaluate import Evaluation, EvaluationSettings, evaluate
+    from .policies.files import load_policy, save_policy
+    from .policies.policy import Policy
+    from .policies.rollout import Game, play
+
+__all__ = [
+    "BadInput",
+    "Dataset",
+    "DatasetInfo",
+    "DatasetWriter",
+    "EnvironmentSpec",
+    "Episode",
+    "Evaluation",
+    "EvaluationSettings",
+    "Game",
+    "Policy",
+    "Replay",
+    "__version__",
+    "embedded_dataset",
+    "evaluate",
+    "load_policy",
+    "make_vector",
+    "open_dataset",
+    "play",
+    "read_keys",
+    "replay",
+    "save_policy",
+    "write_keys",
+]
+
+_MODULES = {
+    ".common.errors": ("BadInput",),
+    ".datasets": ("Dataset", "DatasetInfo", "DatasetWriter", "Episode", "embedded_dataset", "open_dataset"),
+    ".envs": ("EnvironmentSpec", "Replay", "replay"),
+    ".envs.qwop.keys_file": ("read_keys", "write_keys"),
+    ".envs.vector": ("make_vector",),
+    ".evaluation.evaluate": ("Evaluation", "EvaluationSettings", "evaluate"),
+    ".policies.files": ("load_policy", "save_policy"),
+    ".policies.policy": ("Policy",),
+    ".policies.rollout": ("Game", "play"),
+}
 
 __version__ = version("qwop")
+__getattr__, __dir__ = lazy_names(__name__, {name: module for module, names in _MODULES.items() for name in names})
+
+register_environments()

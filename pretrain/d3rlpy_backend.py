@@ -73,7 +73,10 @@ def _copy_weights(imitator: torch.nn.Module, network: ActorCritic) -> None:
 def require_d3rlpy(settings: CloningSettings) -> None:
     """BadInput unless d3rlpy is installed and DiscreteBC can do what the settings say."""
     if find_spec("d3rlpy") is None:
-        raise BadInput("backend=d3rlpy: d3rlpy is not installed; pip install 'qwop[d3rlpy]'")
+        raise BadInput(
+            "backend=d3rlpy: d3rlpy is not installed; pip install 'qwop[d3rlpy]', then "
+            "pip install --no-deps d3rlpy==2.8.1"
+        )
     for name in ("label_smoothing", "input_noise", "class_balance"):
         if getattr(settings, name):
             raise BadInput(

@@ -20,7 +20,10 @@ def to_d3rlpy(episodes: Iterable[Episode], info: DatasetInfo) -> Any:
         from d3rlpy.constants import ActionSpace
         from d3rlpy.dataset import MDPDataset
     except ImportError as error:
-        raise BadInput(f"d3rlpy cannot be imported ({error}); install it with: pip install 'qwop[d3rlpy]'") from None
+        raise BadInput(
+            f"d3rlpy cannot be imported ({error}); install it with: pip install 'qwop[d3rlpy]', then "
+            "pip install --no-deps d3rlpy==2.8.1"
+        ) from None
     observations, actions, rewards, terminals, timeouts = [], [], [], [], []
     for episode in episodes:
         cut = 0 if episode.terminated else 1

@@ -48,7 +48,9 @@ def test_the_same_seed_gives_the_same_policy(make_dataset: Callable[[int], Path]
 
 
 def test_clones_with_d3rlpy_into_the_same_kind_of_file(make_dataset: Callable[[int], Path], tmp_path: Path) -> None:
-    pytest.importorskip("d3rlpy", reason="the extra d3rlpy is not installed")
+    pytest.importorskip(
+        "d3rlpy", reason="d3rlpy is not installed: pip install --no-deps d3rlpy==2.8.1 beside its extra"
+    )
     out = tmp_path / "run"
     pretrain(f"dataset={make_dataset(12)}", f"out={out}", "backend=d3rlpy", "label_smoothing=0", "games=0")
     found = json.loads((out / "pretraining.json").read_text())["held_out"]
@@ -88,7 +90,9 @@ def test_d3rlpy_that_is_not_installed_is_refused_with_how_to_install_it(
 
 
 def test_what_discrete_bc_cannot_do_is_refused(make_dataset: Callable[[int], Path], tmp_path: Path) -> None:
-    pytest.importorskip("d3rlpy", reason="the extra d3rlpy is not installed")
+    pytest.importorskip(
+        "d3rlpy", reason="d3rlpy is not installed: pip install --no-deps d3rlpy==2.8.1 beside its extra"
+    )
     with pytest.raises(BadInput, match=r"label_smoothing=0\.02: DiscreteBC has no such thing"):
         pretrain(f"dataset={make_dataset(6)}", f"out={tmp_path / 'run'}", "backend=d3rlpy")
     assert not (tmp_path / "run").exists()

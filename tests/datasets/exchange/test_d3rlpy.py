@@ -5,7 +5,7 @@ import pytest
 from qwop.datasets.exchange.d3rlpy import to_d3rlpy
 from qwop.datasets.schema import DatasetInfo, Episode
 
-pytest.importorskip("d3rlpy", reason="the extra d3rlpy is not installed")
+pytest.importorskip("d3rlpy", reason="d3rlpy is not installed: pip install --no-deps d3rlpy==2.8.1 beside its extra")
 
 
 @pytest.mark.parametrize(("terminated", "truncated"), [(True, False), (False, True), (False, False)])

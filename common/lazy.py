@@ -1,0 +1,28 @@
+"""Public names of a package that are imported when they are first used (PEP 562)."""
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+
+
+def lazy_names(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+    """Return `__getattr__` and `__dir__` of a package.
+
+    modules: for each public name, the module that defines it, relative to the package ('.envs.spec').
+    """
+
+    def get(name: str) -> object:
+        if name not in modules:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        try:
+            value = getattr(import_module(modules[name], package), name)
+        except ModuleNotFoundError as error:
+            error.add_note(f"{package}.{name} needs the extra 'train': pip install 'qwop[train]'")
+            raise
+        setattr(sys.modules[package], name, value)  # the next use finds it without this function
+        return value
+
+    def names() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *modules})
+
+    return get, names

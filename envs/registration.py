@@ -1,0 +1,60 @@
+"""The project's environments in Gymnasium's registry.
+
+Each is registered in a namespace of its own, `qwop/QWOP-v1`, which is what the project's own code makes, and under its
+short name, `QWOP-v1`, unless another package has taken that name. (Gymnasium 1.0 dropped the entry point through which
+packages used to register themselves, so this runs when `qwop` is imported; `gymnasium.make("qwop:QWOP-v1")` does that.)
+"""
+
+from dataclasses import dataclass
+
+from gymnasium.envs.registration import register, registry
+
+NAMESPACE = "qwop"
+
+
+@dataclass(frozen=True)
+class _Registration:
+    """entry_point, vector_entry_point: module and class; reward_threshold: mean return at which the task is solved."""
+
+    entry_point: str
+    vector_entry_point: str | None = None
+    reward_threshold: float | None = None
+
+
+REGISTERED = {
+    "QWOP-v1": _Registration(
+        "qwop.envs.qwop.env:QWOPEnv",
+        "qwop.envs.qwop.vector:QWOPVectorEnv",
+        # The default reward pays 2 for each of about 990 units to the line; a landing may leave the torso behind it.
+        reward_threshold=1950.0,
+    ),
+    "QWOPOriginal-v1": _Registration("qwop.envs.original.env:QWOPOriginalEnv"),
+}
+"""By short name."""
+
+
+def register_environments() -> None:
+    """Register every environment that is not registered yet."""
+    for name, registration in REGISTERED.items():
+        for id in (f"{NAMESPACE}/{name}", name):
+            if id not in registry:
+                register(
+                    id,
+                    entry_point=registration.entry_point,
+                    vector_entry_point=registration.vector_entry_point,
+                    reward_threshold=registration.reward_threshold,
+                )
+
+
+def registered_id(id: str) -> str:
+    """Return the id under which Gymnasium is sure to find this environment.
+
+    `QWOP-v1` is ours wherever the project stores it, even if another package has registered that name too.
+    """
+    return f"{NAMESPACE}/{id}" if id in REGISTERED else id
+
+
+def short_id(id: str) -> str:
+    """Return the id as the project stores it: without the namespace, if the environment is one of ours."""
+    name = id.removeprefix(f"{NAMESPACE}/").removeprefix(f"{NAMESPACE}:")
+    return name if name in REGISTERED else id

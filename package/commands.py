@@ -1,0 +1,41 @@
+"""The console scripts.
+
+Each checks that the extra `train` is installed before it imports anything of it, so that a light installation answers
+with one line instead of a traceback.
+"""
+
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+TRAINING = ("hydra", "omegaconf", "safetensors", "tensorboard", "torch", "websockets")
+"""What the extra `train` brings, as imported."""
+
+EXIT_NOT_INSTALLED = 2
+
+
+def _command(module: str) -> Callable[[], None]:
+    """Return the console script of a module that has a `main`."""
+
+    def script() -> None:
+        missing = [name for name in TRAINING if find_spec(name) is None]
+        if missing:
+            program = Path(sys.argv[0]).name
+            print(
+                f"{program}: {missing[0]} is not installed; recording, training and evaluation need the extra "
+                "'train': pip install 'qwop[train]'",
+                file=sys.stderr,
+            )
+            sys.exit(EXIT_NOT_INSTALLED)
+        import_module(module).main()
+
+    return script
+
+
+record = _command("qwop.recorder.main")
+pretrain = _command("qwop.pretrain.main")
+reestimate = _command("qwop.pretrain.reestimate_main")
+finetune = _command("qwop.finetune.main")
+evaluate = _command("qwop.evaluation.main")

@@ -1,0 +1,62 @@
+"""The environments under their names in Gymnasium's registry."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import gymnasium
+import pytest
+from qwop.envs import replay
+from qwop.envs.qwop.keys_file import read_keys
+from qwop.envs.qwop.observations import bent_knee
+from qwop.envs.qwop.rewards import rewards_along
+from qwop.policies.champion import keys_path
+
+THEIRS = "import gymnasium\ngymnasium.register('QWOP-v1', entry_point='gymnasium.envs.classic_control:CartPoleEnv')\n"
+
+OURS = """
+from qwop.envs import EnvironmentSpec
+from qwop.envs.vector import make_vector
+for spec in (EnvironmentSpec("QWOP-v1"), EnvironmentSpec.from_json({"id": "qwop/QWOP-v1", "settings": {}})):
+    print(type(spec.make().unwrapped).__name__, type(make_vector(spec, 2).unwrapped).__name__, spec.id)
+print(type(gymnasium.make("qwop/QWOP-v1").unwrapped).__name__)
+print(type(gymnasium.make("QWOP-v1").unwrapped).__name__)
+"""
+
+
+def said_by(code: str, folder: Path) -> list[str]:
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_an_environment_is_made_without_an_import(tmp_path: Path) -> None:
+    code = "import gymnasium; env = gymnasium.make('qwop:QWOP-v1'); print(type(env.unwrapped).__module__)"
+    assert said_by(code, tmp_path) == ["qwop.envs.qwop.env"]
+    code = "import gymnasium; env = gymnasium.make_vec('qwop:QWOP-v1', num_envs=2); print(type(env).__name__)"
+    assert said_by(code, tmp_path) == ["QWOPVectorEnv"]
+
+
+@pytest.mark.parametrize(
+    ("imports", "short_name"),
+    [("import qwop\n" + THEIRS, "CartPoleEnv"), (THEIRS + "import qwop\n", "CartPoleEnv"), ("", "QWOPEnv")],
+    ids=["ours first", "theirs first", "ours alone"],
+)
+def test_the_projects_own_files_mean_our_environment_whoever_else_has_the_name(
+    imports: str, short_name: str, tmp_path: Path
+) -> None:
+    said = said_by(f"import gymnasium\n{imports}{OURS}", tmp_path)
+    assert said == ["QWOPEnv QWOPVectorEnv QWOP-v1"] * 2 + ["QWOPEnv", short_name]
+
+
+@pytest.mark.parametrize("id", ["QWOP-v1", "qwop/QWOP-v1", "QWOPOriginal-v1", "qwop/QWOPOriginal-v1"])
+def test_both_names_are_registered(id: str) -> None:
+    assert gymnasium.spec(id).id == id
+
+
+def test_a_finished_game_reaches_the_reward_threshold() -> None:
+    threshold = gymnasium.spec("QWOP-v1").reward_threshold
+    assert threshold is not None
+    game = replay(read_keys(keys_path("champion")))
+    x, y = game.states[::3, 0, 0], game.states[::3, 0, 1]
+    assert rewards_along("speed", x, y, bent_knee(game.states[::3])).sum() >= threshold

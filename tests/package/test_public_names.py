@@ -1,0 +1,49 @@
+"""`import qwop`: light, complete and typed."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import qwop
+
+ROOT = Path(__file__).parents[2]
+
+
+def python(code: str, cwd: Path, *path: Path) -> "subprocess.CompletedProcess[str]":
+    """Run code as `python -c`, from a folder that is first on the path, and then `path`."""
+    environment = {"PYTHONPATH": ":".join(map(str, path)), "PATH": "/usr/bin:/bin", "HOME": str(Path.home())}
+    return subprocess.run([sys.executable, "-c", code], cwd=cwd, env=environment, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("module", ["qwop", "qwop.envs", "qwop.envs.spec"])
+def test_an_import_brings_nothing_heavy(module: str, tmp_path: Path) -> None:
+    heavy = ("torch", "numba", "hydra", "omegaconf", "tensorboard", "pandas", "pyarrow", "PIL", "rich")
+    done = python(f"import sys, {module}; print([name for name in {heavy} if name in sys.modules])", tmp_path)
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_every_public_name_is_there() -> None:
+    assert set(qwop.__all__) <= set(dir(qwop))
+    for name in qwop.__all__:
+        assert getattr(qwop, name) is not None
+    assert qwop.replay([1, 0]).states.shape == (3, 14, 6)
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="'qwop' has no attribute 'nothing'"):
+        _ = qwop.nothing  # type: ignore[attr-defined]
+
+
+def test_in_the_checkout_datasets_is_the_installed_package(tmp_path: Path) -> None:
+    installed = tmp_path / "datasets"
+    installed.mkdir()
+    (installed / "__init__.py").write_text("from .arrow import WHOSE\n")
+    (installed / "arrow.py").write_text("WHOSE = 'theirs'\n")
+    code = "import datasets, sys, qwop.datasets; print(datasets.WHOSE, qwop.datasets.open_dataset.__name__)"
+    assert python(code, ROOT, tmp_path).stdout.split() == ["theirs", "open_dataset"]
+
+
+def test_in_the_checkout_datasets_is_missing_where_it_is_not_installed() -> None:
+    code = "import importlib.util\ntry:\n import datasets\nexcept ModuleNotFoundError as e:\n print(e.name, e)"
+    assert python(code, ROOT).stdout.strip() == "datasets No module named 'datasets'"
