@@ -21,12 +21,12 @@ import subprocess
 import sys
 import sysconfig
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
-import yaml
 from omegaconf import OmegaConf
 from qwop.finetune.schedules.schedule import parse_phases
 
@@ -125,6 +125,16 @@ def calls_of(code: str, folder: Path) -> list[list[str]]:
     return [call.split("\0") for call in log.read_text().split("\0\0") if call]
 
 
+def check_all(code: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fail unless every program that bash calls for this code would accept its arguments."""
+    calls = calls_of(code, folder)
+    assert calls, "nothing is called"
+    monkeypatch.chdir(folder)
+    for call in calls:
+        with monkeypatch.context() as patched:
+            check(call, patched)
+
+
 def check(call: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Fail unless this program would accept these arguments."""
     program, *arguments = call
@@ -143,18 +153,24 @@ def check(call: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
         assert not missing, f"no such tests: {missing}"
 
 
-def composed(call: list[str], monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
+def composed(call: list[str], monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """The configuration of a command with these settings."""
     monkeypatch.setattr(sys, "argv", [*call, "--cfg", "job"])
     said, complaints = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(complaints):
-        try:
-            COMMANDS[call[0]].load()()
-        except SystemExit as stopped:
-            assert not stopped.code, f"{shlex.join(call)}: {complaints.getvalue()}"
+        code = exit_code_of(COMMANDS[call[0]].load())
+    assert not code, f"{shlex.join(call)}: {complaints.getvalue()}"
     config = OmegaConf.to_container(OmegaConf.create(said.getvalue()))
     assert isinstance(config, dict), f"{shlex.join(call)}: {said.getvalue()}"
     return {str(name): value for name, value in config.items()}
+
+
+def exit_code_of(main: Callable[[], None]) -> object:
+    try:
+        main()
+    except SystemExit as stopped:
+        return stopped.code
+    return None
 
 
 class Parsed(Exception):
@@ -182,12 +198,7 @@ def check_script(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("block", of_language("sh"), ids=str)
 def test_commands_are_accepted(block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = calls_of(block.code, tmp_path)
-    assert calls, "nothing is called"
-    monkeypatch.chdir(tmp_path)
-    for call in calls:
-        with monkeypatch.context() as patched:
-            check(call, patched)
+    check_all(block.code, tmp_path, monkeypatch)
 
 
 RUNNING = sorted({block.page for block in of_language("sh") if block.run})
@@ -233,8 +244,7 @@ def test_commands_run(page: Path, tmp_path: Path) -> None:
 )
 def test_a_wrong_command_is_found(code: str, complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises((AssertionError, ValueError), match=re.escape(complaint)):
-        for call in calls_of(code, tmp_path):
-            check(call, monkeypatch)
+        check_all(code, tmp_path, monkeypatch)
 
 
 def test_a_flag_that_a_script_does_not_have_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -263,7 +273,8 @@ def test_skipped_blocks_are_python_that_compiles(block: Block) -> None:
 
 @pytest.mark.parametrize("block", of_language("yaml"), ids=str)
 def test_schedules_are_accepted(block: Block) -> None:
-    assert parse_phases(yaml.safe_load(block.code)["phases"])
+    schedule: Any = OmegaConf.to_container(OmegaConf.create(block.code))
+    assert parse_phases(schedule["phases"])
 
 
 # --- markers ---
