@@ -12,6 +12,9 @@ from ..common.errors import BadInput
 
 NAME = re.compile(r"decisions-(\d+)\.pt")
 
+VERSION = 2
+"""Of the state in a checkpoint; a run is resumed by the version that began it."""
+
 
 def save_checkpoint(folder: Path, decisions: int, state: dict[str, Any], keep: int = 2) -> Path:
     """Write the state of a run after so many decisions, and drop all but the newest `keep` checkpoints.
@@ -23,7 +26,7 @@ def save_checkpoint(folder: Path, decisions: int, state: dict[str, Any], keep: i
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with beside.open("wb") as file:
-            torch.save(_packed(state), file)
+            torch.save(_packed({**state, "version": VERSION}), file)
             file.flush()
             os.fsync(file.fileno())
         beside.replace(path)
@@ -41,14 +44,16 @@ def checkpoints(folder: Path) -> list[Path]:
 
 
 def load_checkpoint(path: Path) -> dict[str, Any]:
-    """What `save_checkpoint` wrote; BadInput for any other file. Runs no code of the file."""
+    """Load the state that `save_checkpoint` wrote; BadInput for any other file. Runs no code of the file."""
     try:
         state = _unpacked(torch.load(path, map_location="cpu", weights_only=True))
     except Exception as error:  # torch raises whatever the broken byte leads to
         raise BadInput(
             f"{path}: not a checkpoint of this program ({type(error).__name__}); remove it to go on from an older one"
         ) from None
-    return dict(state)
+    if not isinstance(state, dict) or state.pop("version", 1) != VERSION:
+        raise BadInput(f"{path}: written by another version of this program; resume with that one, or start anew")
+    return state
 
 
 def _packed(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""`qwop-finetune`: continues a policy by reinforcement learning, demonstrations mixed in and removed by a schedule."""
+"""`qwop-finetune`: reinforcement learning from a policy, demonstrations mixed in and removed on a schedule."""
 
 import copy
 from contextlib import closing
@@ -16,7 +16,6 @@ from ..common.progress import progress_bar
 from ..evaluation.evaluate import EvaluationSettings
 from ..policies.files import save_policy
 from ..policies.policy import Policy
-from .agents.acer.assembly import Outside, RunSettings
 from .agents.registry import ALGORITHMS, Algorithm
 from .checkpoint import checkpoints
 from .loop import Progress
@@ -25,17 +24,19 @@ from .reports.phase_results import PhaseResults
 from .reports.report import write_report
 from .reports.run_log import METRICS, RunLog
 from .resume import MAY_DIFFER, require_resumable
+from .run import RunContext, build_run
 from .schedules.environments import phase_environments
-from .schedules.schedule import Phase, parse_phases
+from .schedules.phase import Phase, parse_phases
 from .schedules.stability import StabilitySettings
-from .start import find_start
+from .settings import RunSettings
+from .start import SCRATCH, find_start
 
 START = "start.safetensors"
-"""The policy that a run started from, kept with it."""
+"""The initial policy of a run, kept with it."""
 
 
 def run(config: DictConfig) -> None:
-    """Find what to start from, run the schedule, leave policy, checkpoints, log, evaluations and report in `out`."""
+    """Train along the schedule; leave policy, checkpoints, log, evaluations and report in `out`."""
     console = Console()
     algorithm, device = choose_algorithm(config), choose_device(str(config.device))
     run_settings = read_settings(config, algorithm)
@@ -46,12 +47,12 @@ def run(config: DictConfig) -> None:
     if state is None:
         _require_new(out)
     start = find_start(
-        policy=str(out / START) if state else config.policy or algorithm.start,
+        policy=str(out / START) if state else config.policy or (SCRATCH if algorithm.starts_from_scratch else None),
         demonstrations=config.demonstrations,
         environment=None if state else config.environment,
         needs_demonstrations=any(phase.uses_demonstrations for phase in run_settings.phases),
         seed=run_settings.seed,
-        new_network=algorithm.network(run_settings.algorithm),
+        new_network=algorithm.new_network(run_settings.algorithm),
         settings=run_settings.phases[0].environment,
     )
     for note in start.notes:
@@ -65,33 +66,33 @@ def run(config: DictConfig) -> None:
         def show(now: Progress) -> None:
             bar.update(task, description=_describe(now), completed=now.decisions, total=now.decisions + now.remaining)
 
-        def phase_over(index: int, phase: Phase) -> None:
+        def evaluate_phase(index: int, phase: Phase) -> None:
             bar.update(task, description=f"evaluating after {phase.name}")
-            said = results.add(index, phase, replace(trained, environment=environments[index]))
-            bar.console.print(said, highlight=False, soft_wrap=True)
+            summary = results.add(index, phase, replace(trained, environment=environments[index]))
+            bar.console.print(summary, highlight=False, soft_wrap=True)
 
         def save() -> None:
-            now = replace(trained, environment=environments[trainer.phase_index])
+            now = replace(trained, environment=environments[loop.phase_index])
             save_policy(out / "policy.safetensors", now)
 
-        outside = Outside(device, out / "checkpoints", log, phase_over, checkpoint_taken=save, progress=show)
-        trainer = algorithm.build(trained, start.demonstrations, run_settings, outside)
+        context = RunContext(device, out / "checkpoints", log, evaluate_phase, on_checkpoint=save, on_progress=show)
+        loop = build_run(algorithm, trained, start.demonstrations, run_settings, context)
         if state is None:
             save_policy(out / START, start.policy)
         else:
-            trainer.set_state(state)
+            loop.set_state(state)
         open_run_folder(config, out)
-        over_already = trainer.finished
+        already_over = loop.finished
         log.open(resume_at=state["decisions"] if state else None)
         try:
-            trainer.run()
+            loop.run()
         except KeyboardInterrupt:
             taken = checkpoints(out / "checkpoints")
-            hint = "the same command with resume=true goes on" if taken else "before the first checkpoint"
-            bar.console.print(f"stopped after {trainer.decisions:,} decisions; {hint}", highlight=False)
+            hint = "the same command with resume=true continues" if taken else "before the first checkpoint"
+            bar.console.print(f"stopped after {loop.decisions:,} decisions; {hint}", highlight=False)
             raise
-    if over_already:
-        why_not: str | None = "nothing was left of the schedule; a phase more goes on"
+    if already_over:
+        why_not: str | None = "the schedule was over already; add a phase to continue"
     else:
         why_not = results.film_best() if config.video else "video=false"
     report = write_report(out, f"qwop-finetune: {out}")
@@ -103,14 +104,14 @@ def run(config: DictConfig) -> None:
 
 
 def choose_algorithm(config: DictConfig) -> Algorithm:
-    """The one that `algorithm.name` says."""
+    """The algorithm named by `algorithm.name`."""
     if config.algorithm.name not in ALGORITHMS:
         raise BadInput(f"algorithm.name={config.algorithm.name}: expected {' or '.join(ALGORITHMS)}")
     return ALGORITHMS[config.algorithm.name]
 
 
 def read_settings(config: DictConfig, algorithm: Algorithm) -> RunSettings[Any, Any]:
-    """All settings of the run, checked."""
+    """Read and check all settings of the run."""
     if "schedule" not in config:
         raise BadInput("no schedule; add one: +schedule=kurodo (or alone, mix-only, anneal, dqfd-like)")
     unknown = sorted(set(map(str, config.schedule)) - {"scale", "phases"})
@@ -133,13 +134,13 @@ def read_settings(config: DictConfig, algorithm: Algorithm) -> RunSettings[Any, 
 
 
 def choose_device(name: str) -> torch.device:
-    """The device of a name; auto is a GPU where there is one."""
+    """The device by name; auto is a GPU where there is one."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if name not in ("cpu", "cuda"):
         raise BadInput(f"device={name}: expected auto, cpu or cuda")
     if name == "cuda" and not torch.cuda.is_available():
-        raise BadInput("device=cuda: no CUDA device here; device=auto takes what there is")
+        raise BadInput("device=cuda: no CUDA device here; device=auto takes what is available")
     return torch.device(name)
 
 
@@ -149,11 +150,11 @@ def _without_name(node: DictConfig) -> DictConfig:
 
 def _require_new(out: Path) -> None:
     if (out / METRICS).exists():
-        raise BadInput(f"{out}: holds a run already; resume=true goes on with it, out=... starts another")
+        raise BadInput(f"{out}: holds a run already; resume=true continues it, out=... starts another")
 
 
 def _copy_for_training(policy: Policy, config: DictConfig) -> Policy:
-    """The policy with a network of its own, and how it is being made written into it (not where, and by what)."""
+    """A copy of the policy with its own network, labelled with the settings that train it (not with places)."""
     given: Any = OmegaConf.to_container(config, resolve=True)
     made: dict[str, Any] = {
         "command": "qwop-finetune",

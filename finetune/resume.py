@@ -1,4 +1,4 @@
-"""Whether a run can go on with the settings that it is given now."""
+"""Checks on the settings of a resumed run."""
 
 from itertools import zip_longest
 from pathlib import Path
@@ -8,28 +8,26 @@ from omegaconf import DictConfig, OmegaConf
 
 from ..common.errors import BadInput
 from .checkpoint import checkpoints, load_checkpoint
-from .schedules.schedule import parse_phases
+from .schedules.phase import parse_phases
 
 MAY_DIFFER = ("resume", "out", "device", "threads", "video", "hydra")
-"""Settings that a resumed run need not share with the one that it goes on with."""
+"""Settings in which a resumed run may differ from its earlier part."""
 
 
 def require_resumable(config: DictConfig, out: Path) -> dict[str, Any]:
-    """The newest checkpoint of the run in `out`.
+    """Load the newest checkpoint of the run in `out`.
 
-    BadInput where it was started with other settings. Of its schedule, only phases that have not begun may differ, or
-    be added.
+    Raises BadInput if the run was started with other settings. Phases of its schedule that have not started may differ,
+    and phases may be added.
     """
     found = checkpoints(out / "checkpoints")
     if not found:
-        raise BadInput(f"{out}: no checkpoint to resume from; leave resume away to start")
+        raise BadInput(f"{out}: no checkpoint to resume from; leave out resume to start")
     before: Any = OmegaConf.to_container(OmegaConf.load(out / "config.yaml"))
     now: Any = OmegaConf.to_container(config, resolve=True)
     for name in sorted((before.keys() | now.keys()) - {*MAY_DIFFER, "schedule"}):
         _require_same(before.get(name), now.get(name), name, out)
     state = load_checkpoint(found[-1])
-    # Checkpoints of earlier versions do not tell.
-    state.setdefault("phase", min(state["schedule"]["index"], len(before["schedule"]["phases"]) - 1))
     _require_same_past(before["schedule"], now["schedule"], state["phase"] + 1, out)
     return state
 
@@ -50,6 +48,6 @@ def _require_same_past(before: dict[str, Any], now: dict[str, Any], begun: int, 
             name, other = list(before["phases"])[number], [*now["phases"], "none"][number]
             found = now["phases"][name] if name == other else f"{other} in its place"
             raise BadInput(
-                f"{out}: schedule.phases.{name} has begun as {before['phases'][name]}, not {found}; only phases after "
-                "it can still change"
+                f"{out}: schedule.phases.{name} has started as {before['phases'][name]}, not {found}; only later "
+                "phases can still change"
             )

@@ -1,6 +1,6 @@
-"""What a run starts from: a policy, demonstrations, and that they belong together."""
+"""The initial policy and the demonstrations of a run."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,22 +14,19 @@ from ..datasets.reader import Dataset, open_dataset
 from ..datasets.schema import DatasetInfo
 from ..envs.spec import EnvironmentSpec
 from ..policies.files import load_policy
-from ..policies.networks import ActorCritic, Network
 from ..policies.policy import Policy
 from ..pretrain.clone import clone
+from .agents.base import MakeNetwork
 
 SCRATCH = "scratch"
 
-MakeNetwork = Callable[[int, int, torch.Generator], Network]
-"""An untrained network for an observation size and a number of actions."""
-
 PRETRAINED = Path("runs/pretrain/policy.safetensors")
-"""Where `qwop-pretrain` leaves its policy unless it is told otherwise."""
+"""The default place of the policy that `qwop-pretrain` writes."""
 
 
 @dataclass(frozen=True)
 class Start:
-    """A policy to continue, the demonstrations (None where no phase uses any) and what to tell about the choice."""
+    """The policy to continue, the demonstrations (None where no phase uses any), and lines that report the choice."""
 
     policy: Policy
     demonstrations: Dataset | None
@@ -43,13 +40,13 @@ def find_start(
     needs_demonstrations: bool,
     seed: int,
     *,
-    new_network: MakeNetwork = lambda size, actions, generator: ActorCritic(size, actions, generator=generator),
+    new_network: MakeNetwork,
     settings: Mapping[str, Any] | None = None,
 ) -> Start:
-    """Both, from what the command was given; BadInput where they do not fit each other.
+    """Choose the initial policy and demonstrations; raise BadInput if they disagree.
 
-    Without a policy: the pretrained one where it lies and no demonstrations are named, else a clone of the
-    demonstrations. Without demonstrations, where some are needed: the embedded ones. new_network makes the network of
+    Without a policy: the pretrained one if it exists and no demonstrations are named, else a clone of the
+    demonstrations. Without demonstrations, if some are needed: the embedded ones. new_network makes the network of
     policy=scratch; settings are those of a new environment.
     """
     if environment is not None and policy != SCRATCH:
@@ -63,14 +60,14 @@ def find_start(
         dataset = open_dataset(demonstrations)
     elif needs_demonstrations or policy is None:
         dataset = open_dataset(embedded_dataset())
-        notes.append(f"demonstrations: the embedded ones, {len(dataset)} games")
+        notes.append(f"demonstrations: the {len(dataset)} embedded games")
     if policy == SCRATCH:
         start = _new_policy(environment, settings or {}, dataset, new_network, torch.Generator().manual_seed(seed))
     elif policy is not None:
         start = load_policy(policy)
     else:
         assert dataset is not None
-        notes.append(f"policy: a clone of {dataset.folder}, made now")
+        notes.append(f"policy: a new clone of {dataset.folder}")
         start = _clone(dataset, seed)
     if dataset is not None:
         _require_same(start, policy or "the clone", dataset)
@@ -84,7 +81,7 @@ def _new_policy(
     new_network: MakeNetwork,
     generator: torch.Generator,
 ) -> Policy:
-    """An untrained policy for the environment, or for that of the dataset."""
+    """Make an untrained policy for the environment, or for that of the dataset."""
     if environment is None:
         if dataset is None:
             raise BadInput(f"policy={SCRATCH}: name its environment (environment=CartPole-v1), or demonstrations")

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from .scaling import ObservationScaler
+from .state import State
 
 HIDDEN = (256, 128)
 """Widths of the published runner (71 → 256 → 128 → 11 and 11: 54 166 parameters)."""
@@ -33,6 +34,14 @@ class Network(nn.Module):
     def logits(self, observations: Tensor) -> Tensor:
         """Of the actions' probabilities, [..., actions], of raw (unscaled) observations [..., observation_size]."""
         raise NotImplementedError
+
+    def initial_state(self, n: int) -> State:
+        """The state at the beginning of n episodes, tensors [n, ...]; empty for a memoryless network."""
+        return ()
+
+    def step(self, observations: Tensor, state: State) -> tuple[Tensor, State]:
+        """One decision in each of n games: logits [n, actions] and the following state."""
+        return self.logits(observations.flatten(1)), state
 
     def description(self) -> dict[str, Any]:
         """The settings of its architecture, as plain data."""

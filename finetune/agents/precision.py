@@ -1,4 +1,4 @@
-"""The precision in which hidden layers learn; heads, losses and weights are float32 whatever it is."""
+"""Precision of the hidden layers while learning; heads, losses and weights are always float32."""
 
 import torch
 
@@ -8,11 +8,11 @@ PRECISIONS = ("float32", "bfloat16")
 
 
 def require_precision(name: str) -> None:
-    """BadInput for what is none."""
+    """Raise BadInput for an unknown precision."""
     if name not in PRECISIONS:
         raise BadInput(f"algorithm.precision={name}: expected {' or '.join(PRECISIONS)}")
 
 
-def in_precision(name: str, device: torch.device) -> torch.autocast:
-    """What is calculated within is so in this precision."""
+def autocast(name: str, device: torch.device) -> torch.autocast:
+    """Context manager: autocast to this precision."""
     return torch.autocast(device.type, dtype=torch.bfloat16, enabled=name == "bfloat16")

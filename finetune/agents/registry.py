@@ -4,41 +4,47 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import torch
+
 from ...datasets.reader import Dataset
 from ...policies.networks import ActorCritic
 from ...policies.policy import Policy
-from ..loop import LiveSettings, Loop
-from ..start import SCRATCH, MakeNetwork
-from .acer.assembly import Outside, RunSettings, build_acer
-from .acer.learner import AcerSettings
-from .acer.training import LoopSettings
-from .dqn.assembly import build_ddqn, new_dueling_q
-from .dqn.learner import DdqnSettings
-from .dqn.training import DdqnLoopSettings
-from .ppo.assembly import build_ppo, new_actor
-from .ppo.learner import PpoSettings
+from ..settings import LiveSettings, RunSettings
+from .acer.agent import build_acer
+from .acer.settings import AcerLoopSettings, AcerSettings
+from .base import Agent, AgentContext, MakeNetwork
+from .dqn.agent import build_ddqn, new_dueling_q
+from .dqn.settings import DdqnLoopSettings, DdqnSettings
+from .ppo.agent import build_ppo, new_actor
+from .ppo.settings import PpoLoopSettings, PpoSettings
 
 
 @dataclass(frozen=True)
 class Algorithm:
-    """Its settings, those of its loop, what builds a loop of them, the network of these settings that policy=scratch
-    starts from, and what policy=null means (None: what lies there, or a clone of the demonstrations)."""
+    """An algorithm to choose.
+
+    settings, loop: classes of its settings and of those of its loop. build: makes the agent. new_network: the untrained
+    network of some settings, for policy=scratch. starts_from_scratch: what policy=null means; otherwise the pretrained
+    policy or a clone of the demonstrations.
+    """
 
     settings: type[Any]
     loop: type[LiveSettings]
-    build: Callable[[Policy, Dataset | None, RunSettings[Any, Any], Outside], Loop]
-    network: Callable[[Any], MakeNetwork]
-    start: str | None = None
+    build: Callable[[Policy, Dataset | None, RunSettings[Any, Any], AgentContext], Agent]
+    new_network: Callable[[Any], MakeNetwork]
+    starts_from_scratch: bool = False
+
+
+def _new_actor_critic(settings: AcerSettings) -> MakeNetwork:
+    def make(size: int, actions: int, generator: torch.Generator) -> ActorCritic:
+        return ActorCritic(size, actions, generator=generator)
+
+    return make
 
 
 ALGORITHMS: Mapping[str, Algorithm] = {
-    "acer": Algorithm(
-        AcerSettings,
-        LoopSettings,
-        build_acer,
-        lambda settings: lambda size, actions, generator: ActorCritic(size, actions, generator=generator),
-    ),
-    "ppo": Algorithm(PpoSettings, LiveSettings, build_ppo, new_actor),
-    "ddqn": Algorithm(DdqnSettings, DdqnLoopSettings, build_ddqn, new_dueling_q, start=SCRATCH),
+    "acer": Algorithm(AcerSettings, AcerLoopSettings, build_acer, _new_actor_critic),
+    "ppo": Algorithm(PpoSettings, PpoLoopSettings, build_ppo, new_actor),
+    "ddqn": Algorithm(DdqnSettings, DdqnLoopSettings, build_ddqn, new_dueling_q, starts_from_scratch=True),
 }
 """By `algorithm.name`."""

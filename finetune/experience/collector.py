@@ -1,22 +1,35 @@
-"""Live play: sequences from a vector of environments."""
+"""Live play: sequences from a vector environment."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
 from ...envs.qwop.task import FRAMES_A_SECOND
+from ...envs.spec import ObservationSpec
 from ...policies.policy import choose
-from ..replay.behaviour import Probabilities
+from ...policies.state import ArrayState, reset_rows
 from .sequences import LIVE, Finals, Sequences
+
+
+class Actor(Protocol):
+    """A policy that plays, with or without a state of its own."""
+
+    def initial_state(self, n: int) -> ArrayState:
+        """The state at the start of n episodes."""
+        ...
+
+    def step(self, observations: NDArray[Any], state: ArrayState) -> tuple[NDArray[np.float32], ArrayState]:
+        """π(·|s) [n, A] of observations [n, *shape], and the following state."""
+        ...
 
 
 @dataclass(frozen=True)
 class EpisodeEnd:
-    """A live episode that ended: its return, its decisions and, where the environment tells them, metres, seconds from
-    the first key, game frames since the reset, and whether the runner finished."""
+    """A live episode that ended: its return and decisions; where the environment reports them, metres, seconds from
+    the first key, game frames since the reset, and True if the runner finished."""
 
     total_reward: float
     decisions: int
@@ -27,11 +40,11 @@ class EpisodeEnd:
 
 
 class Collector:
-    """Plays `steps` decisions at a time in every environment, drawing actions from the policy that it is given.
+    """Plays `steps` decisions at a time in every environment, with actions drawn from a policy.
 
-    Episodes run on from one sequence to the next. `env` resets in the same step, as `make_vector` has it. The state
-    holds the games themselves where the environment can give them (`get_state`, `set_state`). One that cannot starts
-    new games whenever the state is taken, so that a run that goes on and one that is resumed play the same.
+    Episodes continue from one sequence to the next. `env` resets in the same step, as `make_vector`'s do. Where the
+    environment can save its games (`saves_games`), the state holds them. Elsewhere the state can only be taken right
+    after `restart`, and restoring it starts the same new games.
     """
 
     def __init__(self, env: VectorEnv[Any, Any, Any], steps: int, generator: np.random.Generator) -> None:
@@ -39,31 +52,34 @@ class Collector:
         self._steps = steps
         self._generator = generator
         self._n = env.num_envs
-        self._observations: NDArray[np.float32]
+        self._observations: NDArray[Any]
+        self._policy_state: ArrayState | None = None
         self._returns: NDArray[np.float64]
         self._lengths: NDArray[np.int64]
-        self._restart()
+        self.restart()
 
-    def collect(self, policy: Probabilities) -> tuple[Sequences, list[EpisodeEnd]]:
-        """The next sequence of every environment, and the episodes, from their start, that ended in them."""
+    def collect(self, policy: Actor) -> tuple[Sequences, list[EpisodeEnd]]:
+        """Play the next sequence of every environment; returns them and the episodes that ended in them."""
         n, k = self._n, self._steps
         shape = self._observations.shape[1:]
-        observations = np.empty((n, k + 1, *shape), dtype=np.float32)
+        observations = np.empty((n, k + 1, *shape), dtype=self._observations.dtype)
+        if self._policy_state is None:
+            self._policy_state = policy.initial_state(n)
         rewards = np.empty((n, k), dtype=np.float32)
         actions = np.empty((n, k), dtype=np.int64)
         terminated = np.empty((n, k), dtype=np.bool_)
         truncated = np.empty((n, k), dtype=np.bool_)
         probabilities: list[NDArray[np.float32]] = []
-        stopped: list[tuple[int, int, NDArray[np.float32]]] = []
+        stopped: list[tuple[int, int, NDArray[Any]]] = []
         ends: list[EpisodeEnd] = []
         for t in range(k):
             observations[:, t] = self._observations
-            mu = policy(self._observations)
+            mu, self._policy_state = policy.step(self._observations, self._policy_state)
             probabilities.append(mu)
             actions[:, t], _ = choose(mu, self._generator.random(n))
             seen, reward, terminated[:, t], truncated[:, t], infos = self._env.step(actions[:, t])
             rewards[:, t] = reward
-            self._observations = np.array(seen, dtype=np.float32)
+            self._observations = self._spec.array(seen)
             self._returns += reward
             self._lengths += 1
             done = terminated[:, t] | truncated[:, t]
@@ -73,12 +89,14 @@ class Collector:
                 if not restarted[i]:
                     ends.append(end)
                 if not terminated[i, t]:
-                    stopped.append((int(i), t, np.array(infos["final_obs"][i], dtype=np.float32)))
+                    stopped.append((int(i), t, self._spec.array(infos["final_obs"][i])))
+            if done.any():
+                self._policy_state = reset_rows(self._policy_state, policy.initial_state(n), done)
         observations[:, k] = self._observations
         finals = Finals(
             np.array([i for i, _, _ in stopped], dtype=np.int64),
             np.array([t for _, t, _ in stopped], dtype=np.int64),
-            np.stack([seen for _, _, seen in stopped]) if stopped else np.zeros((0, *shape), dtype=np.float32),
+            np.stack([seen for _, _, seen in stopped]) if stopped else self._spec.zeros(0),
         )
         sequences = Sequences(
             observations=observations,
@@ -93,42 +111,53 @@ class Collector:
         return sequences, ends
 
     def enter(self, env: VectorEnv[Any, Any, Any]) -> None:
-        """Go over to new games in another vector of as many environments; the one until now is closed."""
+        """Close the vector environment and start new games in another of the same size."""
         self._env.close()
         self._env = env
-        self._restart()
+        self.restart()
+
+    @property
+    def saves_games(self) -> bool:
+        """True if the environment can save games and continue them."""
+        return hasattr(self._env, "get_state")
+
+    def restart(self) -> None:
+        """Drop the games under way and start new ones."""
+        self._seed = int(self._generator.integers(2**31))
+        self._reset(self._seed)
 
     def get_state(self) -> dict[str, Any]:
-        """The games under way; where the environment cannot give them, new ones begin and their seed is the state."""
-        if not hasattr(self._env, "get_state"):
-            return {"seed": self._restart(), "generator": self._generator.bit_generator.state}
+        """The games under way, or the seed of games that have just started."""
+        if not self.saves_games:
+            if self._lengths.any() or self._policy_state is not None:
+                raise ValueError("games that cannot be saved are under way; restart the collector first")
+            return {"seed": self._seed, "generator": self._generator.bit_generator.state}
         return {
-            "env": self._env.get_state(),
+            "env": self._env.get_state(),  # type: ignore[attr-defined]
             "generator": self._generator.bit_generator.state,
             "observations": self._observations.copy(),
             "returns": self._returns.copy(),
             "lengths": self._lengths.copy(),
+            "policy": None if self._policy_state is None else list(self._policy_state),
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Go on where the state was taken."""
+        """Continue where the state was taken."""
         self._generator.bit_generator.state = state["generator"]
         if "seed" in state:
             self._reset(int(state["seed"]))
             return
         self._env.set_state(state["env"])  # type: ignore[attr-defined]
-        self._observations = np.array(state["observations"], dtype=np.float32)
+        self._observations = self._spec.array(state["observations"])
         self._returns = np.array(state["returns"], dtype=np.float64)
         self._lengths = np.array(state["lengths"], dtype=np.int64)
-
-    def _restart(self) -> int:
-        seed = int(self._generator.integers(2**31))
-        self._reset(seed)
-        return seed
+        self._policy_state = None if state["policy"] is None else tuple(state["policy"])
 
     def _reset(self, seed: int) -> None:
         first, _ = self._env.reset(seed=seed)
-        self._observations = np.array(first, dtype=np.float32)
+        self._spec = ObservationSpec.of(self._env.single_observation_space, "live play")
+        self._observations = self._spec.array(first)
+        self._policy_state = None
         self._returns = np.zeros(self._n)
         self._lengths = np.zeros(self._n, dtype=np.int64)
 

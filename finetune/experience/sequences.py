@@ -1,39 +1,45 @@
-"""Sequences of k steps, the unit that is collected, stored, sampled and learned from."""
+"""Sequences of k steps: the unit of collecting, storing, sampling and learning."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 LIVE, DEMONSTRATIONS = 0, 1
 SOURCES = ("live", "demonstrations")
-"""Where a sequence comes from; `source` indexes into these."""
+"""The origins of a sequence; `source` is an index into these."""
+
+
+def source_shares(source: NDArray[np.int8]) -> dict[str, float]:
+    """The share of each source in `source`, int8 [n]; 0 everywhere when it is empty."""
+    counts = np.bincount(source, minlength=len(SOURCES))
+    return {name: float(count) / max(len(source), 1) for name, count in zip(SOURCES, counts, strict=True)}
 
 
 class Finals(NamedTuple):
-    """The observations that steps stopped at when a time limit ended the episode; there are few, so they lie apart.
+    """Final observations of episodes that a time limit ended; they are few, so they are stored apart.
 
-    sequence int64 [m], step int64 [m]: which steps; observations float32 [m, *shape].
+    sequence int64 [m], step int64 [m]: the steps that ended there; observations [m, *shape].
     """
 
     sequence: NDArray[np.int64]
     step: NDArray[np.int64]
-    observations: NDArray[np.float32]
+    observations: NDArray[Any]
 
 
 @dataclass(frozen=True)
 class Sequences:
     """n sequences of k steps.
 
-    observations float32 [n, k + 1, *shape]: the last one is for bootstrapping; after a step that ended an episode comes
-    the first observation of the next. actions int64 [n, k]; rewards float32 [n, k]; behaviour_probabilities
-    float32 [n, k, A], μ(·|s_t); terminated, truncated bool [n, k], of the step; finals: what truncated steps stopped
-    at; source int8 [n], into SOURCES.
+    observations float32 or uint8 [n, k + 1, *shape]: the last one is for bootstrapping; after a step that ended an
+    episode comes the first observation of the next. actions int64 [n, k]; rewards float32 [n, k];
+    behaviour_probabilities float32 [n, k, A], μ(·|s_t); terminated, truncated bool [n, k], of the step; finals: the
+    final observations of truncated episodes; source int8 [n], into SOURCES.
     """
 
-    observations: NDArray[np.float32]
+    observations: NDArray[Any]
     actions: NDArray[np.int64]
     rewards: NDArray[np.float32]
     behaviour_probabilities: NDArray[np.float32]
@@ -51,7 +57,7 @@ class Sequences:
         return int(self.actions.shape[1])
 
     def check_valid(self) -> None:
-        """Shapes fit each other, and every step that a time limit ended has its final observation."""
+        """Assert that shapes fit each other and that every truncated step has its final observation."""
         n, k = self.actions.shape
         assert self.observations.shape[:2] == (n, k + 1)
         assert self.rewards.shape == self.terminated.shape == self.truncated.shape == (n, k)
@@ -64,14 +70,14 @@ class Sequences:
 
 
 def concatenate(parts: Sequence[Sequences], order: NDArray[np.int64] | None = None) -> Sequences:
-    """All sequences of `parts`, one part after the other, or in the `order` that indexes that concatenation."""
+    """Join the sequences of all parts, or reorder that concatenation by the indices `order`."""
     offsets = np.cumsum([0, *(len(part) for part in parts)])
     total = int(offsets[-1])
     order = np.arange(total) if order is None else order
     place = np.empty(total, dtype=np.int64)
     place[order] = np.arange(total)
 
-    def joined(name: str) -> NDArray:  # type: ignore[type-arg]
+    def joined(name: str) -> NDArray[Any]:
         return np.concatenate([getattr(part, name) for part in parts])[order]
 
     finals = Finals(
@@ -92,7 +98,7 @@ def concatenate(parts: Sequence[Sequences], order: NDArray[np.int64] | None = No
 
 
 def interleave(live: Sequences, demonstrations: Sequences) -> Sequences:
-    """Both, the demonstrations spread evenly among the live ones, so that a ring never holds a block of one kind."""
+    """Merge both, demonstrations spread evenly among live sequences, so that no ring holds a block of one kind."""
     n, m = len(live), len(demonstrations)
     # Live sequence i sits at (i + ½)/n of the way; a demonstration follows the live one that it ties with.
     positions = np.concatenate([(np.arange(n) + 0.5) / n, (np.arange(m) + 0.5) / max(m, 1)])

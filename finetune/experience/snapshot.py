@@ -1,28 +1,35 @@
-"""A copy of the policy for live play, which stands still while the learner goes on."""
+"""A copy of the policy for live play, which stays fixed while the learner continues."""
 
 import copy
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from ...policies.networks import Network
+from ...policies.state import ArrayState, to_arrays, to_tensors
 
 
 class PolicySnapshot:
-    """π(·|s) of a network as it was when the copy was taken; on the CPU, where the games are."""
+    """π(·|s) of a network at the time of the last `take`; on the CPU, where the games are."""
 
     def __init__(self, network: Network) -> None:
         self._network = copy.deepcopy(network).cpu().requires_grad_(False)
 
     @torch.no_grad()
     def take(self, network: Network) -> None:
-        """Copy the network as it is now."""
+        """Copy the weights of the network."""
         torch._foreach_copy_(list(self._network.parameters()), list(network.parameters()))
         torch._foreach_copy_(list(self._network.buffers()), list(network.buffers()))
 
-    def __call__(self, observations: NDArray[np.float32]) -> NDArray[np.float32]:
-        """float32 [n, A], of observations [n, *shape]."""
-        rows = observations.reshape(len(observations), -1)
+    def initial_state(self, n: int) -> ArrayState:
+        """The policy's state at the start of n episodes."""
+        return to_arrays(self._network.initial_state(n))
+
+    def step(self, observations: NDArray[Any], state: ArrayState) -> tuple[NDArray[np.float32], ArrayState]:
+        """π(·|s) float32 [n, A] of observations [n, *shape], and the following state."""
+        rows = torch.from_numpy(observations)
         with torch.inference_mode():
-            return torch.softmax(self._network.logits(torch.from_numpy(rows)), dim=-1).numpy()
+            logits, following = self._network.step(rows, to_tensors(state))
+            return torch.softmax(logits, dim=-1).numpy(), to_arrays(following)

@@ -1,4 +1,4 @@
-"""Transitions of n steps, the unit that DQN stores and learns from, made of sequences as they are played."""
+"""Transitions of n steps, which DQN stores and learns from, made from sequences as they are played."""
 
 from dataclasses import dataclass, fields
 from typing import Any
@@ -13,16 +13,16 @@ from .sequences import Sequences
 class Transitions:
     """m transitions.
 
-    observations s and next_observations s' float32 [m, *shape]; actions int64 [m]; rewards float32 [m],
+    observations s and next_observations s' [m, *shape]; actions int64 [m]; rewards float32 [m],
     Σ_j γ^j r_{t+j}; discounts float32 [m], of the value of s': γ^steps, or 0 where the episode ended there; source
     int8 [m], into SOURCES.
     """
 
-    observations: NDArray[np.float32]
+    observations: NDArray[Any]
     actions: NDArray[np.int64]
     rewards: NDArray[np.float32]
     discounts: NDArray[np.float32]
-    next_observations: NDArray[np.float32]
+    next_observations: NDArray[Any]
     source: NDArray[np.int8]
 
     def __len__(self) -> int:
@@ -33,11 +33,11 @@ class Transitions:
 
 
 class NStep:
-    """Makes transitions of n steps of the sequences of `streams` games that go on from one sequence to the next.
+    """Makes n-step transitions from the sequences of `streams` games, each continuing from one sequence to the next.
 
-    R = Σ_{j<m} γ^j r_{t+j}, m = n or as many steps as the episode still has; then γ^m·Q(s_{t+m}), nothing where the
-    episode was over, and Q of the observation that it stopped at where a time limit ended it. Every decision of an
-    episode starts one transition; those whose steps are not all played yet wait for the next sequences.
+    R = Σ_{j<m} γ^j r_{t+j} with m = n, or as many steps as the episode still has, and a bootstrap from s_{t+m} with
+    discount γ^m: none where the episode terminated there, and from its final observation where it was truncated. Every
+    decision starts one transition; those whose steps are not all played yet wait for the next sequences.
     """
 
     def __init__(self, streams: int, n: int, gamma: float) -> None:
@@ -49,7 +49,7 @@ class NStep:
         self._waiting: dict[str, NDArray[Any]] | None = None
 
     def push(self, sequences: Sequences) -> Transitions:
-        """The transitions that these steps complete, stream by stream, in the order played."""
+        """Return the transitions that these steps complete, stream by stream, in the order played."""
         if len(sequences) != self._streams:
             raise ValueError(f"{len(sequences)} sequences for {self._streams} streams")
         played = {name: getattr(sequences, name) for name in ("actions", "rewards", "terminated", "truncated")}
@@ -64,7 +64,7 @@ class NStep:
         count = counts[stream, start]
         end = start + count - 1
 
-        # A step that has waited ended no episode, so what episodes stopped at is among the new steps.
+        # A waiting step ended no episode, so final observations belong to new steps.
         final = np.full(complete.shape, -1, dtype=np.int64)
         final[sequences.finals.sequence, sequences.finals.step + before] = np.arange(len(sequences.finals.step))
         final = final[stream, end]
@@ -85,11 +85,11 @@ class NStep:
         )
 
     def restart(self) -> None:
-        """Forget the steps that wait: other games begin."""
+        """Forget the waiting steps, because new games begin."""
         self._waiting = None
 
     def get_state(self) -> dict[str, Any]:
-        """The steps that wait."""
+        """The waiting steps."""
         return {} if self._waiting is None else {name: array.copy() for name, array in self._waiting.items()}
 
     def set_state(self, state: dict[str, Any]) -> None:
@@ -98,7 +98,7 @@ class NStep:
     def _returns(
         self, played: dict[str, NDArray[Any]]
     ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]:
-        """Of the transition from every step: its return, its number of steps, and whether it has all of them."""
+        """The return of the transition from every step, its number of steps, and True where all of them were played."""
         done = played["terminated"] | played["truncated"]
         steps = done.shape[1]
         rewards = np.zeros(done.shape)
@@ -113,7 +113,7 @@ class NStep:
 
 
 class TransitionStream:
-    """Transitions served in their order, again and again. The cursor is the whole state."""
+    """Serves transitions in their order, over and over. The cursor is its whole state."""
 
     def __init__(self, transitions: Transitions) -> None:
         if not len(transitions):
@@ -134,7 +134,7 @@ class TransitionStream:
 
 
 def mixed(live: Transitions, demonstrations: Transitions) -> Transitions:
-    """Both, the demonstrations spread evenly among the live ones, so that a ring never holds a block of one kind."""
+    """Merge both, demonstrations spread evenly among live transitions, so that no ring holds a block of one kind."""
     n, m = len(live), len(demonstrations)
     positions = np.concatenate([(np.arange(n) + 0.5) / max(n, 1), (np.arange(m) + 0.5) / max(m, 1)])
     order = np.argsort(positions, kind="stable")

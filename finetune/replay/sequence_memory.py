@@ -1,4 +1,4 @@
-"""Replay memory: a ring of sequences, each tagged with its source."""
+"""Replay memory of sequences, each tagged with its source, sampled uniformly."""
 
 from typing import Any
 
@@ -6,20 +6,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...envs.spec import ObservationSpec
-from ..experience.sequences import SOURCES, Finals, Sequences
+from ..experience.sequences import Finals, Sequences, source_shares
+from .ring import Ring
 
 
 class SequenceMemory:
-    """The newest `capacity` sequences; sampling is uniform over what is there, and a source can be removed at once.
+    """The newest `capacity` sequences; a source can be removed at once.
 
-    Sequences lie in slots 0 … size − 1, oldest at `start` (0 until the ring is full). Removal keeps the order of the
-    rest and frees the slots, so nothing of the source is left to be sampled or evicted.
+    Removal keeps the order of the rest and frees the slots, so nothing of the source is left to be sampled or evicted.
     """
 
     def __init__(self, capacity: int, steps: int, observation: ObservationSpec, actions: int) -> None:
-        if capacity < 1:
-            raise ValueError(f"capacity {capacity}, expected at least 1")
-        self.capacity = capacity
+        self._ring = Ring(capacity)
+        self._observation = observation
         self._arrays: dict[str, NDArray[Any]] = {
             "observations": observation.zeros(capacity, steps + 1),
             "actions": np.zeros((capacity, steps), dtype=np.int64),
@@ -29,19 +28,14 @@ class SequenceMemory:
             "truncated": np.zeros((capacity, steps), dtype=np.bool_),
             "source": np.zeros(capacity, dtype=np.int8),
         }
-        self._finals: dict[int, tuple[NDArray[np.int64], NDArray[np.float32]]] = {}
-        self._size = 0
-        self._start = 0
+        self._finals: dict[int, tuple[NDArray[np.int64], NDArray[Any]]] = {}
 
     def __len__(self) -> int:
-        return self._size
+        return self._ring.size
 
     def push(self, sequences: Sequences) -> None:
         """Store the sequences, in their order, each in place of the oldest once the memory is full."""
-        n = len(sequences)
-        if n > self.capacity:
-            raise ValueError(f"{n} sequences at once into a memory of {self.capacity}")
-        slots = (self._start + self._size + np.arange(n)) % self.capacity
+        slots = self._ring.push(len(sequences))
         for name, array in self._arrays.items():
             array[slots] = getattr(sequences, name)
         for slot in slots:
@@ -49,65 +43,55 @@ class SequenceMemory:
         for sequence in np.unique(sequences.finals.sequence):
             mine = sequences.finals.sequence == sequence
             self._finals[int(slots[sequence])] = (sequences.finals.step[mine], sequences.finals.observations[mine])
-        evicted = max(0, self._size + n - self.capacity)
-        self._start = (self._start + evicted) % self.capacity
-        self._size += n - evicted
 
     def sample(self, n: int, generator: np.random.Generator) -> Sequences:
         """n sequences, each drawn uniformly from the whole memory."""
-        if not self._size:
+        if not len(self):
             raise ValueError("nothing to sample: the memory is empty")
-        return self._take(generator.integers(self._size, size=n))
+        return self._take(generator.integers(len(self), size=n))
 
     def contents(self) -> Sequences:
         """Everything stored, oldest first."""
-        return self._take(self._slots_by_age())
+        return self._take(self._ring.by_age())
 
     def remove(self, source: int) -> int:
         """Drop every sequence of this source, now; returns how many there were."""
-        kept = self._slots_by_age()
-        kept = kept[self._arrays["source"][kept] != source]
-        removed = self._size - len(kept)
+        by_age = self._ring.by_age()
+        kept = by_age[self._arrays["source"][by_age] != source]
         for array in self._arrays.values():
             array[: len(kept)] = array[kept]
         self._finals = {new: self._finals[int(old)] for new, old in enumerate(kept) if int(old) in self._finals}
-        self._start, self._size = 0, len(kept)
-        return removed
+        self._ring.refill(len(kept))
+        return len(by_age) - len(kept)
 
     def shares(self) -> dict[str, float]:
         """The share of the stored sequences that each source has; 0 everywhere when nothing is stored."""
-        counts = np.bincount(self._arrays["source"][: self._size], minlength=len(SOURCES))
-        return {name: float(count) / max(self._size, 1) for name, count in zip(SOURCES, counts, strict=True)}
+        return source_shares(self._arrays["source"][: len(self)])
 
     def check_valid(self) -> None:
-        """The structure agrees with itself."""
-        assert 0 <= self._size <= self.capacity
-        assert self._start == 0 or self._size == self.capacity
-        assert all(0 <= slot < self._size for slot in self._finals)
+        """Assert that the structure agrees with itself."""
+        self._ring.check_valid()
+        assert all(0 <= slot < len(self) for slot in self._finals)
         self.contents().check_valid()
 
     def get_state(self) -> dict[str, Any]:
-        """What `set_state` of a memory of the same shape needs; arrays are copies, oldest first."""
+        """The state for `set_state` of a memory of the same shape; arrays are copies, oldest first."""
         contents = self.contents()
         arrays = {name: getattr(contents, name) for name in self._arrays}
-        return {"arrays": arrays, "finals": dict(contents.finals._asdict()), "start": self._start}
+        return {"arrays": arrays, "finals": dict(contents.finals._asdict()), "start": self._ring.start}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Put back what `get_state` gave, every sequence in its slot."""
+        """Restore what `get_state` gave, every sequence in its slot."""
         stored = Sequences(finals=Finals(**state["finals"]), **state["arrays"])
         self._finals.clear()
-        self._size, self._start = 0, int(state["start"])
+        self._ring.refill(0, int(state["start"]))
         self.push(stored)
-
-    def _slots_by_age(self) -> NDArray[np.int64]:
-        return (self._start + np.arange(self._size)) % self.capacity
 
     def _take(self, slots: NDArray[np.int64]) -> Sequences:
         held = [(i, *self._finals[int(slot)]) for i, slot in enumerate(slots) if int(slot) in self._finals]
-        shape = self._arrays["observations"].shape[2:]
         finals = Finals(
             np.concatenate([np.zeros(0, np.int64), *(np.full(len(step), i) for i, step, _ in held)]),
             np.concatenate([np.zeros(0, np.int64), *(step for _, step, _ in held)]),
-            np.concatenate([np.zeros((0, *shape), np.float32), *(seen for _, _, seen in held)]),
+            np.concatenate([self._observation.zeros(0), *(seen for _, _, seen in held)]),
         )
         return Sequences(finals=finals, **{name: array[slots] for name, array in self._arrays.items()})

@@ -7,7 +7,7 @@ from ...evaluation.evaluate import Evaluation, EvaluationSettings, evaluate
 from ...evaluation.film import film
 from ...policies.files import save_policy
 from ...policies.policy import Policy
-from ..schedules.schedule import Phase
+from ..schedules.phase import Phase
 
 
 class PhaseResults:

@@ -1,4 +1,4 @@
-"""The environments of a schedule: its phases may change settings of the one that it begins in."""
+"""The environments of a schedule, whose phases may change settings of the first one."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,15 +6,16 @@ from typing import Any
 from gymnasium.vector import VectorEnv
 
 from ...common.errors import BadInput
+from ...datasets.reader import Dataset
 from ...envs.qwop.vector import QWOPVectorEnv
 from ...envs.spec import EnvironmentSpec, ObservationSpec
 from ...envs.vector import make_vector
+from .phase import Phase
 from .restarts import Restarts, RestartSettings
-from .schedule import Phase, decisions_per_second
 
 
 def phase_environments(first: EnvironmentSpec, phases: Sequence[Phase]) -> tuple[EnvironmentSpec, ...]:
-    """The environment of every phase: `first`, with the settings that this phase and those before it change."""
+    """The environment of every phase: `first` with the settings changed by this phase and those before it."""
     specs = []
     for phase in phases:
         first = EnvironmentSpec(first.id, {**first.settings, **phase.environment})
@@ -22,10 +23,20 @@ def phase_environments(first: EnvironmentSpec, phases: Sequence[Phase]) -> tuple
     return tuple(specs)
 
 
-class PhaseEnvironments:
-    """The environment of every phase, and vectors of `num_envs` of it; `restarts` are those of every phase.
+def require_same_environment(phases: Sequence[Phase], first: EnvironmentSpec, dataset: Dataset) -> None:
+    """Raise BadInput unless the demonstrations belong to the environment of every phase that uses them."""
+    for phase, spec in zip(phases, phase_environments(first, phases), strict=True):
+        if phase.uses_demonstrations and spec != dataset.info.environment:
+            raise BadInput(
+                f"schedule.phases.{phase.name}: uses demonstrations of {dataset.info.environment} in {spec}; leave out "
+                "demonstrations or environment"
+            )
 
-    BadInput, before anything is played, for a phase whose observations or actions are others than the policy's.
+
+class PhaseEnvironments:
+    """Makes the vector environment of every phase; `specs` and `restarts` have one entry for each.
+
+    Raises BadInput, before anything is played, for a phase whose observations or actions differ from the policy's.
     """
 
     def __init__(
@@ -39,8 +50,8 @@ class PhaseEnvironments:
     ) -> None:
         self.specs = tuple(specs)
         self._restarts = tuple(restarts)
-        self.rates = tuple(decisions_per_second(spec) for spec in specs)
-        """Decisions a second of the game's clock; None where there is none."""
+        self.rates = tuple(spec.capabilities.decisions_per_second for spec in specs)
+        """Decisions a second of each phase; None where an environment has no clock."""
         self._num_envs = num_envs
         self._max_idle_frames = max_idle_frames
         for spec in dict.fromkeys(map(str, specs)):
@@ -50,8 +61,9 @@ class PhaseEnvironments:
                 raise BadInput(f"restarts in {phase}: only games of QWOP-v1 can be saved and begun from")
 
     def make(self, phase: int) -> VectorEnv[Any, Any, Any]:
-        """A vector of the environment of this phase."""
-        more = {"max_idle_frames": self._max_idle_frames} if self.rates[phase] is not None else {}
+        """The vector environment of this phase."""
+        idle = self.specs[phase].capabilities.idle_start
+        more = {"max_idle_frames": self._max_idle_frames} if idle else {}
         env = make_vector(self.specs[phase], self._num_envs, **more)
         restarts = self._restarts[phase]
         if restarts is None:
@@ -60,7 +72,7 @@ class PhaseEnvironments:
         return Restarts(env, restarts)
 
     def same(self, one: int, other: int) -> bool:
-        """Whether both phases are played in the same environment."""
+        """True if both phases are played in the same environment."""
         return (self.specs[one], self._restarts[one]) == (self.specs[other], self._restarts[other])
 
     def _require_fit(self, spec: EnvironmentSpec, observation: ObservationSpec, actions: int) -> None:

@@ -1,81 +1,50 @@
-"""The ACER learner: a network, its average, an optimiser, and one update on a batch of sequences."""
+"""The ACER learner: network, average network, optimiser, and one update on a batch of sequences."""
 
 import copy
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ....common.errors import BadInput
 from ....policies.networks import ActorCritic
-from ...experience.sequences import SOURCES, Sequences
+from ...experience.sequences import DEMONSTRATIONS, SOURCES, Sequences
+from ...metrics import Diagnosis
+from ..bootstrap import final_values
 from ..optimisers import RMSpropTF
-from ..precision import in_precision, require_precision
+from ..precision import autocast
 from . import losses as acer
 from .lstd import lstd
-
-TRUST_REGIONS = ("probabilities", "logits")
-
-
-@dataclass(frozen=True)
-class AcerSettings:
-    """Settings of ACER; the defaults are those of stable-baselines, which the published system used, but for four.
-
-    gamma is the discount at `gamma_rate` decisions a second, the rate of the published recordings; an environment with
-    another rate gets the same horizon in seconds (`at_rate`). truncation is c, delta the size of the trust region,
-    trust_region where it lives: in the logits (in stable-baselines the probabilities, in which demonstrated actions
-    that are all but impossible to the policy make gradients a thousand times too large), alpha the memory of the
-    average network, q_coefficient the weight of the critic's loss, entropy_coefficient the weight of the entropy
-    (stable-baselines: 0.01, but inert there). learning_rate (7e-4 for batches of 20 steps), decay and epsilon belong to
-    RMSProp. reward_scale multiplies every reward, so that Q stays of the size that a network learns quickly
-    (published: 1). precision is that of the network's hidden layers while learning: bfloat16 is about twice as fast on
-    a CPU or GPU that has it in hardware, and slower on one that has not.
-    """
-
-    gamma: float = 0.99
-    gamma_rate: float = 9.0
-    truncation: float = 10.0
-    delta: float = 1.0
-    trust_region: str = "logits"
-    alpha: float = 0.99
-    q_coefficient: float = 0.5
-    entropy_coefficient: float = 1e-4
-    learning_rate: float = 2e-3
-    decay: float = 0.99
-    epsilon: float = 1e-5
-    max_gradient_norm: float = 10.0
-    reward_scale: float = 0.1
-    precision: str = "float32"
-
-    def __post_init__(self) -> None:
-        if self.trust_region not in TRUST_REGIONS:
-            raise BadInput(f"algorithm.trust_region={self.trust_region}: expected {' or '.join(TRUST_REGIONS)}")
-        require_precision(self.precision)
-
-    def at_rate(self, decisions_per_second: float | None) -> "AcerSettings":
-        """The same horizon for an environment of this decision rate; None, an unknown rate, changes nothing."""
-        if decisions_per_second is None:
-            return self
-        gamma = acer.time_scaled_discount(self.gamma, self.gamma_rate, decisions_per_second)
-        return replace(self, gamma=gamma, gamma_rate=decisions_per_second)
+from .settings import AcerSettings
 
 
-@dataclass(frozen=True)
-class Diagnosis:
-    """What one update saw: losses of the whole batch, and importance weights of each source that was in it."""
+class _Targets(NamedTuple):
+    """Constants of one update, without gradient: actions, rho, q_ret, q_taken, values [n, k]; pi, mu, q [n, k, A]."""
 
-    scalars: dict[str, float]
-    by_source: dict[str, dict[str, float]]
+    actions: Tensor
+    pi: Tensor
+    mu: Tensor
+    q: Tensor
+    q_taken: Tensor
+    values: Tensor
+    rho: Tensor
+    q_ret: Tensor
+
+
+class _ActorStep(NamedTuple):
+    """The gradient g of the actor's gain with respect to φ, its projection z*, and π_avg: [n, k, A] each."""
+
+    g: Tensor
+    z: Tensor
+    pi_average: Tensor
 
 
 class AcerLearner:
     """Learns the network in place.
 
-    The average network starts as a copy; the statistics of observation scaling are part of both and never move.
+    The average network starts as a copy. The statistics of observation scaling are part of both and stay fixed.
     """
 
     def __init__(self, network: ActorCritic, settings: AcerSettings, device: torch.device) -> None:
@@ -86,7 +55,7 @@ class AcerLearner:
         self._optimiser = RMSpropTF(self.network.parameters(), settings.learning_rate, settings.decay, settings.epsilon)
 
     def at_rate(self, decisions_per_second: float | None) -> None:
-        """The environment has this decision rate from now on: the same horizon in seconds."""
+        """Keep the horizon in seconds in an environment with this decision rate."""
         self.settings = self._given.at_rate(decisions_per_second)
 
     def probabilities(self, observations: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -106,53 +75,29 @@ class AcerLearner:
         critic_only: bool = False,
         diagnose: bool = False,
     ) -> Diagnosis | None:
-        """One step on all steps of the batch.
+        """Take one optimiser step on the batch.
 
         learning_rate and entropy multiply those of the settings. imitation is the weight of the cross-entropy of
-        demonstrated actions. critic_only moves the Q head alone and leaves the policy as it is.
+        demonstrated actions. critic_only updates only the Q head, so the policy stays as it is.
         """
         n, k = batch.actions.shape
-        actions = self._tensor(batch.actions)
-        mu = self._tensor(batch.behaviour_probabilities)
         observations = self._tensor(batch.observations).flatten(0, 1).flatten(1)
-
         logits, q = (output.view(n, k + 1, -1) for output in self._outputs(self.network, observations))
         probabilities = torch.softmax(logits, dim=-1)
-        with torch.no_grad():
-            values = (probabilities * q).sum(-1)
-            pi, q_now = probabilities[:, :-1].detach(), q[:, :-1].detach()
-            index = actions.unsqueeze(-1)
-            rho = acer.importance_weights(pi, mu).gather(-1, index).squeeze(-1)
-            q_ret = acer.retrace(
-                self._tensor(batch.rewards) * self.settings.reward_scale,
-                self._tensor(batch.terminated),
-                self._tensor(batch.truncated),
-                q_now.gather(-1, index).squeeze(-1),
-                values,
-                self._final_values(batch),
-                rho,
-                self.settings.gamma,
-            )
-        loss = self.settings.q_coefficient * acer.critic_loss(q[:, :-1].gather(-1, index).squeeze(-1), q_ret)
+        targets = self._targets(batch, probabilities.detach(), q.detach())
+        actions = targets.actions.unsqueeze(-1)
+
+        loss = self.settings.q_coefficient * acer.critic_loss(q[:, :-1].gather(-1, actions).squeeze(-1), targets.q_ret)
+        step: _ActorStep | None = None
         if not critic_only:
-            with torch.no_grad():
-                average_logits, _ = self._outputs(self.average, observations.view(n, k + 1, -1)[:, :-1].flatten(0, 1))
-                pi_average = torch.softmax(average_logits, dim=-1).view(n, k, -1)
-                g = acer.policy_gradient(pi, mu, actions, q_now, values[:, :-1], q_ret, self.settings.truncation)
-                g += entropy * self.settings.entropy_coefficient * acer.entropy_gradient(pi)
-                in_logits = self.settings.trust_region == "logits"
-                if in_logits:
-                    g, direction = acer.logit_gradient(pi, g), acer.kl_logit_gradient(pi, pi_average)
-                else:
-                    direction = acer.kl_gradient(pi, pi_average)
-                z = acer.trust_region(g, direction, self.settings.delta)
+            step = self._actor_step(observations.view(n, k + 1, -1)[:, :-1], targets, entropy)
             # The gradient of this sum is (∂φ/∂θ)ᵀ(−z*/N).
-            phi = logits if in_logits else probabilities
-            loss = loss - (z * phi[:, :-1]).sum() / (n * k)
+            phi = logits if self.settings.trust_region == "logits" else probabilities
+            loss = loss - (step.z * phi[:, :-1]).sum() / (n * k)
             if imitation:
-                shown = self._tensor(batch.source == SOURCES.index("demonstrations"))
-                cross_entropy = -torch.log_softmax(logits[:, :-1], dim=-1).gather(-1, index).squeeze(-1)
-                loss = loss + imitation * (cross_entropy * shown.unsqueeze(-1)).mean()
+                demonstrated = self._tensor(batch.source == DEMONSTRATIONS)
+                cross_entropy = -torch.log_softmax(logits[:, :-1], dim=-1).gather(-1, actions).squeeze(-1)
+                loss = loss + imitation * (cross_entropy * demonstrated.unsqueeze(-1)).mean()
 
         self._optimiser.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
@@ -164,27 +109,14 @@ class AcerLearner:
         self._optimiser.param_groups[0]["lr"] = self.settings.learning_rate * learning_rate
         self._optimiser.step()
         acer.update_average(self.average, self.network, self.settings.alpha)
-        if not diagnose:
-            return None
-        with torch.no_grad():
-            scalars = {
-                "q_error": (q_ret - q_now.gather(-1, index).squeeze(-1)).square().mean().sqrt(),
-                "value": values[:, :-1].mean(),
-                "entropy": -(pi * torch.log(pi + acer.EPSILON)).sum(-1).mean(),
-                "gradient_norm": norm,
-            }
-            if not critic_only:
-                scalars["kl_to_average"] = (pi_average * torch.log((pi_average + 1e-8) / (pi + 1e-8))).sum(-1).mean()
-                scalars["trust_region_active"] = (z != g).any(-1).float().mean()
-        weights = dict(self._weights(batch, rho))
-        return Diagnosis({name: float(value) for name, value in scalars.items()}, weights)
+        return self._diagnosis(batch, targets, step, norm) if diagnose else None
 
     @torch.no_grad()
     def fit_values(self, played: Sequences) -> None:
-        """Set the Q head to the values of the policy as it is, the same for every action, from its own live play.
+        """Set the Q head to V of the current policy, the same for every action, estimated from its own live play.
 
-        A critic that starts from nothing sends a good policy astray before it has learned what the policy is worth. The
-        hidden layers and the policy keep their bits.
+        An untrained critic would lead a good policy astray before it has learned the policy's values. The hidden layers
+        and the policy keep their bits.
         """
         n, k = played.actions.shape
         features = self._features(played.observations).view(n, k + 1, -1)
@@ -214,29 +146,78 @@ class AcerLearner:
         self.average.load_state_dict(state["average"])
         self._optimiser.load_state_dict(state["optimiser"])
 
+    @torch.no_grad()
+    def _targets(self, batch: Sequences, probabilities: Tensor, q: Tensor) -> "_Targets":
+        """Importance weights and Retrace targets of a batch; probabilities π and q [n, k + 1, A]."""
+        actions, mu = self._tensor(batch.actions), self._tensor(batch.behaviour_probabilities)
+        values = (probabilities * q).sum(-1)
+        pi, q_now = probabilities[:, :-1], q[:, :-1]
+        index = actions.unsqueeze(-1)
+        rho = acer.importance_weights(pi, mu).gather(-1, index).squeeze(-1)
+        q_taken = q_now.gather(-1, index).squeeze(-1)
+        q_ret = acer.retrace(
+            self._tensor(batch.rewards) * self.settings.reward_scale,
+            self._tensor(batch.terminated),
+            self._tensor(batch.truncated),
+            q_taken,
+            values,
+            final_values(batch, self._value, self._device),
+            rho,
+            self.settings.gamma,
+        )
+        return _Targets(actions, pi, mu, q_now, q_taken, values[:, :-1], rho, q_ret)
+
+    @torch.no_grad()
+    def _actor_step(self, observations: Tensor, targets: "_Targets", entropy: float) -> "_ActorStep":
+        """The policy gradient at `observations` [n, k, size], before and after its projection on the trust region."""
+        pi = targets.pi
+        average_logits, _ = self._outputs(self.average, observations.flatten(0, 1))
+        pi_average = torch.softmax(average_logits, dim=-1).view_as(pi)
+        g = acer.policy_gradient(
+            pi, targets.mu, targets.actions, targets.q, targets.values, targets.q_ret, self.settings.truncation
+        )
+        g += entropy * self.settings.entropy_coefficient * acer.entropy_gradient(pi)
+        if self.settings.trust_region == "logits":
+            g, direction = acer.logit_gradient(pi, g), acer.kl_logit_gradient(pi, pi_average)
+        else:
+            direction = acer.kl_gradient(pi, pi_average)
+        return _ActorStep(g, acer.trust_region(g, direction, self.settings.delta), pi_average)
+
+    @torch.no_grad()
+    def _diagnosis(self, batch: Sequences, targets: "_Targets", step: "_ActorStep | None", norm: Tensor) -> Diagnosis:
+        pi = targets.pi
+        scalars = {
+            "q_error": (targets.q_ret - targets.q_taken).square().mean().sqrt(),
+            "value": targets.values.mean(),
+            "entropy": -(pi * torch.log(pi + acer.EPSILON)).sum(-1).mean(),
+            "gradient_norm": norm,
+        }
+        if step is not None:
+            log_ratio = torch.log((step.pi_average + 1e-8) / (pi + 1e-8))
+            scalars["kl_to_average"] = (step.pi_average * log_ratio).sum(-1).mean()
+            scalars["trust_region_active"] = (step.z != step.g).any(-1).float().mean()
+        figures = {name: float(value) for name, value in scalars.items()}
+        return Diagnosis(figures, dict(self._weights(batch, targets.rho)))
+
     def _tensor(self, array: NDArray[Any]) -> Tensor:
         return torch.from_numpy(array).to(self._device)
 
     def _outputs(self, network: ActorCritic, observations: Tensor) -> tuple[Tensor, Tensor]:
         """Policy logits and Q values, both [rows, A]; the heads in float32 whatever the precision of the trunk."""
-        with in_precision(self.settings.precision, self._device):
+        with autocast(self.settings.precision, self._device):
             features = network.features(observations)
         return network.policy_head(features.float()), network.q_head(features.float())
 
     def _features(self, observations: NDArray[np.float32]) -> Tensor:
-        """What the heads see, and a 1 for their bias: [rows, width + 1]."""
+        """Inputs of the heads, with a 1 for the bias: [rows, width + 1]."""
         rows = self._tensor(observations).reshape(-1, self.network.observation_size)
         features = self.network.features(rows)
         return torch.cat([features, torch.ones_like(features[:, :1])], dim=1)
 
-    def _final_values(self, batch: Sequences) -> Tensor:
-        """V of the observations that time limits stopped at, at their steps; float32 [n, k], 0 elsewhere."""
-        final_values = torch.zeros(batch.actions.shape, device=self._device)
-        if len(batch.finals.observations):
-            logits, q = self._outputs(self.network, self._tensor(batch.finals.observations).flatten(1))
-            value = (torch.softmax(logits, dim=-1) * q).sum(-1)
-            final_values[self._tensor(batch.finals.sequence), self._tensor(batch.finals.step)] = value
-        return final_values
+    def _value(self, observations: Tensor) -> Tensor:
+        """V(s) = Σ_a π(a|s) Q(s, a), [rows]."""
+        logits, q = self._outputs(self.network, observations)
+        return (torch.softmax(logits, dim=-1) * q).sum(-1)
 
     def _weights(self, batch: Sequences, rho: Tensor) -> Iterator[tuple[str, dict[str, float]]]:
         lengths = acer.trace_lengths(rho, self._tensor(batch.terminated | batch.truncated))

@@ -132,9 +132,3 @@ def trace_lengths(rho: Tensor, done: Tensor) -> Tensor:
 def update_average(average: nn.Module, network: nn.Module, alpha: float) -> None:
     """θ_avg ← α·θ_avg + (1 − α)·θ, in place."""
     torch._foreach_lerp_(list(average.parameters()), list(network.parameters()), 1.0 - alpha)
-
-
-def time_scaled_discount(gamma: float, reference_rate: float, rate: float) -> float:
-    """γ^(reference_rate/rate): the discount at `rate` decisions a second with the horizon, in seconds, that γ has at
-    `reference_rate`: 0.99 at 9 decisions a second is 0.9964 at 25."""
-    return float(gamma ** (reference_rate / rate))

@@ -1,7 +1,6 @@
-"""The double DQN learner: a network, its target, an optimiser, and one update on a weighted batch of transitions."""
+"""The double DQN learner: network, target network, optimiser, and one update on a weighted batch of transitions."""
 
 import copy
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,67 +12,13 @@ from ....common.errors import BadInput
 from ....policies.networks import DuelingQ
 from ...experience.sequences import DEMONSTRATIONS, SOURCES
 from ...experience.transitions import Transitions
-from ..acer.learner import Diagnosis
-from ..acer.losses import time_scaled_discount
+from ...metrics import Diagnosis
 from . import losses as dqn
-
-
-@dataclass(frozen=True)
-class DdqnSettings:
-    """Settings of prioritised double DQN; the defaults are those of the published runner unless said otherwise.
-
-    gamma is the discount at `gamma_rate` decisions a second; an environment with another rate gets the same horizon in
-    seconds (`at_rate`). n_steps: of a transition (3, as in Rainbow; published: 1). learning_rate and adam_epsilon are
-    Adam's. max_gradient_norm: of each parameter by itself. reward_scale multiplies every reward, so that Q stays of the
-    size that a network learns quickly (0.1: about 35 for a runner; published: 1). margin: m of DQfD's loss on
-    demonstrations, in units of scaled reward; its weight is the phase's `imitation`, 0 unless a schedule says
-    otherwise. quantiles: 0 learns expected values, N the N quantiles of the return (Dabney et al. 2018). hidden: widths
-    of a new network.
-
-    epsilon_start → epsilon_end: share of random actions, in a straight line over the first `epsilon_share` of the
-    schedule. alpha, priority_epsilon, demonstration_bonus: of the priorities (`PrioritySettings`). beta_start → 1: the
-    exponent of importance weights, in a straight line over the whole schedule.
-    """
-
-    gamma: float = 0.99
-    gamma_rate: float = 9.0
-    n_steps: int = 3
-    learning_rate: float = 1e-4
-    adam_epsilon: float = 1e-8
-    max_gradient_norm: float = 10.0
-    reward_scale: float = 0.1
-    margin: float = 0.8
-    quantiles: int = 0
-    hidden: tuple[int, ...] = (256, 128)
-    epsilon_start: float = 0.01
-    epsilon_end: float = 0.001
-    epsilon_share: float = 0.1
-    alpha: float = 0.6
-    priority_epsilon: float = 1e-6
-    demonstration_bonus: float = 0.0
-    beta_start: float = 0.4
-
-    def __post_init__(self) -> None:
-        for name, least in (("n_steps", 1), ("quantiles", 0), ("margin", 0), ("demonstration_bonus", 0), ("alpha", 0)):
-            if getattr(self, name) < least:
-                raise BadInput(f"algorithm.{name}={getattr(self, name)}: expected at least {least}")
-        for name in ("gamma_rate", "learning_rate", "max_gradient_norm", "epsilon_share", "priority_epsilon"):
-            if not getattr(self, name) > 0:
-                raise BadInput(f"algorithm.{name}={getattr(self, name)}: expected more than 0")
-        for name in ("gamma", "epsilon_start", "epsilon_end", "beta_start"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise BadInput(f"algorithm.{name}={getattr(self, name)}: expected a number from 0 to 1")
-
-    def at_rate(self, decisions_per_second: float | None) -> "DdqnSettings":
-        """The same horizon for an environment of this decision rate; None, an unknown rate, changes nothing."""
-        if decisions_per_second is None:
-            return self
-        gamma = time_scaled_discount(self.gamma, self.gamma_rate, decisions_per_second)
-        return replace(self, gamma=gamma, gamma_rate=decisions_per_second)
+from .settings import DdqnSettings
 
 
 class DdqnLearner:
-    """Learns the network in place. The target network is a copy that stands still until `copy_target`."""
+    """Learns the network in place. The target network is a copy that changes only in `copy_target`."""
 
     def __init__(self, network: DuelingQ, settings: DdqnSettings, device: torch.device) -> None:
         if max(settings.quantiles, 1) != network.quantiles:
@@ -99,9 +44,10 @@ class DdqnLearner:
         imitation: float = 0.0,
         diagnose: bool = False,
     ) -> tuple[NDArray[np.float32], Diagnosis | None]:
-        """One step on L = mean_i w_i·(L_i + imitation·J_E,i·[i is a demonstration]); the errors δ float32 [B].
+        """Take one optimiser step on L = mean_i w_i·(L_i + imitation·J_E,i·[i is a demonstration]).
 
-        weights w float32 [B] are of importance; learning_rate multiplies that of the settings.
+        weights: importance weights w, float32 [B]. learning_rate multiplies that of the settings. Returns the TD errors
+        δ, float32 [B], and, if asked for, a diagnosis.
         """
         actions, w = self._tensor(batch.actions), self._tensor(weights)
         rewards = self._tensor(batch.rewards) * self._settings.reward_scale
@@ -123,8 +69,8 @@ class DdqnLearner:
             losses = dqn.huber(target - taken)
             errors = target - taken.detach()
         if imitation:
-            shown = self._tensor(batch.source == DEMONSTRATIONS)
-            losses = losses + imitation * shown * dqn.margin_loss(q, actions, self._settings.margin)
+            demonstrated = self._tensor(batch.source == DEMONSTRATIONS)
+            losses = losses + imitation * demonstrated * dqn.margin_loss(q, actions, self._settings.margin)
         loss = dqn.weighted_mean(losses, w)
 
         self._optimiser.zero_grad(set_to_none=True)
@@ -157,7 +103,7 @@ class DdqnLearner:
 
     @torch.no_grad()
     def _clip(self) -> Tensor:
-        """Bring the gradient of each parameter to the largest norm allowed; the norms as they were."""
+        """Clip the gradient of each parameter to the largest norm allowed; returns the norms before clipping."""
         gradients = [parameter.grad for parameter in self._parameters if parameter.grad is not None]
         norms = torch.stack(list(torch._foreach_norm(gradients)))
         factors = (self._settings.max_gradient_norm / (norms + 1e-6)).clamp(max=1.0)

@@ -1,8 +1,7 @@
-"""The PPO learner: a policy, a network of values beside it, an optimiser, and an update on what was just played."""
+"""The PPO learner: policy, value network, optimiser, and one update on the newest live play."""
 
 import copy
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,67 +9,23 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ....common.errors import BadInput
-from ....policies.networks import HIDDEN, Actor, ActorCritic, Values
+from ....policies.networks import Actor, ActorCritic, Values
 from ....policies.scaling import RunningStatistics
 from ...experience.sequences import Sequences
-from ..acer.learner import Diagnosis
-from ..acer.losses import time_scaled_discount
-from ..precision import in_precision, require_precision
+from ...metrics import Diagnosis
+from ..bootstrap import final_values
+from ..precision import autocast
 from . import losses as ppo
+from .settings import PpoSettings
 
 PATIENCE = 1.5
 """An update ends early once an epoch's KL is this many times `target_kl`, as in Spinning Up."""
 
 
-@dataclass(frozen=True)
-class PpoSettings:
-    """Settings of PPO.
-
-    gamma is the discount at `gamma_rate` decisions a second; an environment with another rate gets the same horizon in
-    seconds (`at_rate`). trace is λ of the advantages, clip ε of the surrogate. An update is up to `epochs` passes over
-    what was played, in random minibatches, and ends early where an epoch's KL from the policy that played is too far
-    over target_kl. hidden: widths of the values, and of a new policy. Adam's epsilon, the coefficients, the norm and
-    the clip are those of "The 37 implementation details of PPO" (Huang et al. 2022); learning_rate and minibatch are
-    larger and epochs fewer, for speed: with 3e-4 and 4096 QWOP's runners stay behind from the first minutes on.
-    precision is that of the hidden layers while learning: bfloat16 is about twice as fast on a CPU or GPU that has it
-    in hardware, and slower on one that has not.
-    """
-
-    gamma: float = 0.985
-    gamma_rate: float = 10.0
-    trace: float = 0.95
-    clip: float = 0.2
-    epochs: int = 3
-    minibatch: int = 2048
-    target_kl: float = 0.02
-    value_coefficient: float = 0.5
-    entropy_coefficient: float = 0.01
-    learning_rate: float = 8e-4
-    epsilon: float = 1e-5
-    max_gradient_norm: float = 0.5
-    hidden: tuple[int, ...] = HIDDEN
-    precision: str = "float32"
-
-    def __post_init__(self) -> None:
-        for name in ("epochs", "minibatch"):
-            if getattr(self, name) < 1:
-                raise BadInput(f"algorithm.{name}={getattr(self, name)}: expected at least 1")
-        require_precision(self.precision)
-
-    def at_rate(self, decisions_per_second: float | None) -> "PpoSettings":
-        """The same horizon for an environment of this decision rate; None, an unknown rate, changes nothing."""
-        if decisions_per_second is None:
-            return self
-        gamma = time_scaled_discount(self.gamma, self.gamma_rate, decisions_per_second)
-        return replace(self, gamma=gamma, gamma_rate=decisions_per_second)
-
-
 class PpoLearner:
-    """Learns the network in place, and V(s) in one of its own, which only checkpoints keep.
+    """Learns the policy's network in place, and V(s) in a network of its own, which only checkpoints keep.
 
-    A network whose scaler has no statistics yet gets them from what is played, all of it so far; statistics that it
-    brings stay as they are.
+    A network whose scaler has no statistics yet gets running ones from all live play; existing statistics stay fixed.
     """
 
     def __init__(
@@ -84,7 +39,7 @@ class PpoLearner:
         self._optimiser = torch.optim.Adam(self._parameters(), lr=settings.learning_rate, eps=settings.epsilon)
 
     def at_rate(self, decisions_per_second: float | None) -> None:
-        """The environment has this decision rate from now on: the same horizon in seconds."""
+        """Keep the horizon in seconds in an environment with this decision rate."""
         self.settings = self._given.at_rate(decisions_per_second)
 
     def update(
@@ -96,9 +51,9 @@ class PpoLearner:
         entropy: float = 1.0,
         critic_only: bool = False,
     ) -> Diagnosis:
-        """Up to `epochs` passes over what was played.
+        """Take up to `epochs` passes over the sequences.
 
-        learning_rate and entropy multiply those of the settings. critic_only learns V alone.
+        learning_rate and entropy multiply those of the settings. critic_only learns only V.
         """
         n, k = played.actions.shape
         if self._seen is not None:
@@ -112,9 +67,9 @@ class PpoLearner:
                 self._tensor(played.terminated),
                 self._tensor(played.truncated),
                 values,
-                self._final_values(played),
+                final_values(played, self._value, self._device),
                 self.settings.gamma,
-                self.settings.trace,
+                self.settings.gae_lambda,
             )
         returns = (estimates + values[:, :-1]).flatten()
         advantage = ((estimates - estimates.mean()) / (estimates.std() + 1e-8)).flatten()
@@ -181,7 +136,7 @@ class PpoLearner:
     ) -> dict[str, Tensor]:
         loss = self.settings.value_coefficient * ppo.value_loss(self._value(observations), returns)
         with torch.set_grad_enabled(not critic_only):
-            with in_precision(self.settings.precision, self._device):
+            with autocast(self.settings.precision, self._device):
                 features = self.network.features(observations)
             log_pi = torch.log_softmax(self.network.policy_head(features.float()), dim=-1)
             log_ratio = log_pi.gather(-1, actions.unsqueeze(-1)).squeeze(-1) - log_mu
@@ -209,18 +164,10 @@ class PpoLearner:
         return [*self.network.parameters(), *self.values.parameters()]
 
     def _value(self, observations: Tensor) -> Tensor:
-        with in_precision(self.settings.precision, self._device):
+        with autocast(self.settings.precision, self._device):
             features = self.values.features(self.network.scaler(observations))
         values: Tensor = self.values.head(features.float()).squeeze(-1)
         return values
-
-    def _final_values(self, played: Sequences) -> Tensor:
-        """V of the observations that time limits stopped at, at their steps; float32 [n, k], 0 elsewhere."""
-        final_values = torch.zeros(played.actions.shape, device=self._device)
-        if len(played.finals.observations):
-            where = self._tensor(played.finals.sequence), self._tensor(played.finals.step)
-            final_values[where] = self._value(self._tensor(played.finals.observations).flatten(1))
-        return final_values
 
     def _tensor(self, array: NDArray[Any]) -> Tensor:
         return torch.from_numpy(array).to(self._device)

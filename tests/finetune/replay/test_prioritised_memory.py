@@ -121,7 +121,7 @@ def test_its_state_puts_everything_back(generator):
     other.set_state(one.get_state())
     other.check_valid()
     draws = [m.sample(50, 0.5, np.random.default_rng(1)) for m in (one, other)]
-    assert np.array_equal(draws[0].places, draws[1].places)
+    assert np.array_equal(draws[0].slots, draws[1].slots)
     assert np.array_equal(draws[0].weights, draws[1].weights)
     for each in (one, other):
         each.push(make(1, first=20))

@@ -5,8 +5,8 @@ import pytest
 from qwop.common.errors import BadInput
 from qwop.envs.qwop.vector import QWOPVectorEnv
 from qwop.finetune.experience.collector import Collector
+from qwop.finetune.schedules.phase import parse_phases
 from qwop.finetune.schedules.restarts import Restarts, RestartSettings, parse_restarts
-from qwop.finetune.schedules.schedule import parse_phases
 
 GAMES = 8
 STRETCH = RestartSettings(0.5, (-1.0, 0.4))

@@ -1,6 +1,7 @@
 import pytest
 from qwop.common.errors import BadInput
-from qwop.finetune.schedules.schedule import Phase, Ramp, Schedule, parse_phases
+from qwop.finetune.schedules.phase import Phase, Ramp, parse_phases
+from qwop.finetune.schedules.schedule import Schedule
 from qwop.finetune.schedules.stability import ReturnMonitor, StabilitySettings
 
 ALONE = Phase("alone", hours=1.0)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 from qwop.common.errors import BadInput
-from qwop.finetune.agents.acer.learner import AcerLearner, AcerSettings
+from qwop.finetune.agents.acer.learner import AcerLearner
+from qwop.finetune.agents.acer.settings import AcerSettings
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, interleave
 from qwop.policies.networks import ActorCritic
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 from qwop.common.errors import BadInput
-from qwop.finetune.agents.dqn.learner import DdqnLearner, DdqnSettings
+from qwop.finetune.agents.dqn.learner import DdqnLearner
+from qwop.finetune.agents.dqn.settings import DdqnSettings
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE
 from qwop.finetune.experience.transitions import Transitions
 from qwop.policies.networks import DuelingQ

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 from qwop.common.errors import BadInput
-from qwop.finetune.agents.ppo.learner import PpoLearner, PpoSettings
+from qwop.finetune.agents.ppo.learner import PpoLearner
+from qwop.finetune.agents.ppo.settings import PpoSettings
 from qwop.policies.networks import Actor, ActorCritic
 
 SMALL = PpoSettings(hidden=(16,), minibatch=10)

@@ -1,4 +1,4 @@
-"""The loop of double DQN as a whole: what enters and leaves the memory, resuming, environments, that it learns."""
+"""Double DQN in the training loop: what enters and leaves the memory, resuming, environments, that it learns."""
 
 import numpy as np
 import pytest
@@ -8,13 +8,16 @@ from qwop.datasets.reader import open_dataset
 from qwop.datasets.schema import DatasetInfo
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.finetune.agents.acer.assembly import Outside, RunSettings
-from qwop.finetune.agents.dqn.assembly import build_ddqn, demonstrated
-from qwop.finetune.agents.dqn.learner import DdqnSettings
-from qwop.finetune.agents.dqn.training import DdqnLoopSettings
+from qwop.finetune.agents.dqn.agent import demonstrated_transitions
+from qwop.finetune.agents.dqn.settings import DdqnLoopSettings, DdqnSettings
+from qwop.finetune.agents.registry import ALGORITHMS
 from qwop.finetune.checkpoint import checkpoints, load_checkpoint
+from qwop.finetune.experience.collector import Collector
 from qwop.finetune.reports.run_log import RunLog, read_metrics
-from qwop.finetune.schedules.schedule import PUBLISHED_RATE, Phase, Ramp
+from qwop.finetune.run import RunContext, build_run
+from qwop.finetune.schedules.phase import Phase, Ramp
+from qwop.finetune.schedules.schedule import PUBLISHED_RATE
+from qwop.finetune.settings import RunSettings
 from qwop.policies.networks import ActorCritic, DuelingQ
 from qwop.policies.policy import Policy
 
@@ -24,22 +27,22 @@ DECISION = 1 / 3600 / PUBLISHED_RATE  # hours
 
 
 class Run:
-    """A trainer of a small run, and what can be seen of it."""
+    """A small run, and what can be seen of it."""
 
     def __init__(self, folder, phases, dataset=None, spec=CARTPOLE, resume=False, seed=0, algorithm=None, **loop):
-        self.shares, self.phase_ends, self.epsilons = [], [], []
+        self.shares, self.phase_ends, self.seen = [], [], []
         state = load_checkpoint(checkpoints(folder / "checkpoints")[-1]) if resume else None
         self.log = RunLog(folder)
         self.log.open(resume_at=state["decisions"] if state else None)
         shape, actions = ((4,), 2) if spec is CARTPOLE else ((71,), 11)
         chosen = DdqnSettings(**{"hidden": (16, 8), "n_steps": 3, "learning_rate": 1e-3, **(algorithm or {})})
         self.network = DuelingQ(shape[0], actions, chosen.hidden, torch.Generator().manual_seed(seed))
-        outside = Outside(
+        context = RunContext(
             torch.device("cpu"),
             folder / "checkpoints",
             self.log,
             lambda index, phase: self.phase_ends.append((phase.name, self.memory.shares())),
-            progress=self.look,
+            on_progress=self.look,
         )
         settings = RunSettings(
             phases,
@@ -57,14 +60,17 @@ class Run:
             ),
             seed=seed,
         )
-        self.trainer = build_ddqn(Policy(self.network, spec, ObservationSpec(shape)), dataset, settings, outside)
-        self.memory, self.learner = self.trainer._memory, self.trainer._learner
+        policy = Policy(self.network, spec, ObservationSpec(shape))
+        self.loop = build_run(ALGORITHMS["ddqn"], policy, dataset, settings, context)
+        self.memory, self.learner = self.loop.agent.memory, self.loop.agent.learner
         if state:
-            self.trainer.set_state(state)
+            self.loop.set_state(state)
 
     def look(self, progress):
         self.shares.append((progress.phase, self.memory.shares()["demonstrations"]))
-        self.epsilons.append(float(self.network.epsilon))
+        stored = self.memory.contents()
+        # The discount of a whole transition: γ to the power of its steps.
+        self.seen.append((progress.phase, len(stored), float(stored.discounts.max(initial=0.0))))
 
     def weights(self):
         return torch.cat(
@@ -91,7 +97,7 @@ PHASES = (Phase("alone", 200 * DECISION), MIXED, Phase("alone again", 200 * DECI
 
 def test_a_third_of_the_memory_is_demonstrations_while_they_are_on_and_nothing_after(tmp_path, dataset):
     run = Run(tmp_path, PHASES, dataset, capacity=2000)
-    run.trainer.run()
+    run.loop.run()
     assert [name for name, _ in run.phase_ends] == ["alone", "mixed", "alone again"]
     mixed = [share for name, share in run.shares if name == "mixed"]
     assert mixed[-2] == pytest.approx(290 / (290 + 200 + 580), abs=0.01)
@@ -102,7 +108,7 @@ def test_a_third_of_the_memory_is_demonstrations_while_they_are_on_and_nothing_a
 
 
 def test_all_decisions_of_the_demonstrations_are_transitions_that_respect_their_ends(dataset):
-    made = demonstrated(dataset, DdqnSettings(n_steps=3, gamma=0.9))
+    made = demonstrated_transitions(dataset, DdqnSettings(n_steps=3, gamma=0.9))
     assert len(made) == 37
     assert np.flatnonzero(made.discounts == 0).tolist() == [27, 28, 29]  # the second episode was cut off, not over
     assert made.discounts[-3:] == pytest.approx([0.729, 0.81, 0.9])
@@ -115,7 +121,7 @@ def test_without_live_play_only_demonstrations_are_learned_from(tmp_path, datase
     phases = (Phase("shown", 200 * DECISION, Ramp(1.0, 1.0), imitation=Ramp(1.0, 1.0), live=False), MIXED)
     run = Run(tmp_path, phases, dataset, start=20)
     before = run.weights()
-    run.trainer.run()
+    run.loop.run()
     assert {share for name, share in run.shares[:-1] if name == "shown"} == {1.0}
     assert not torch.equal(run.weights(), before)
 
@@ -124,13 +130,13 @@ def test_without_live_play_only_demonstrations_are_learned_from(tmp_path, datase
 def test_a_run_that_is_killed_and_resumed_equals_one_that_is_not(tmp_path, dataset, overlap):
     settings = {"checkpoint_every": 300, "log_every": 100, "overlap": overlap}
     whole = Run(tmp_path / "whole", PHASES, dataset, **settings)
-    whole.trainer.run()
+    whole.loop.run()
     half = Run(tmp_path / "half", PHASES, dataset, **settings)
-    half.trainer.run(until=500)
-    assert half.trainer.decisions == 600
+    half.loop.run(until=500)
+    assert half.loop.decisions == 600
     half.log.close()
     resumed = Run(tmp_path / "half", PHASES, dataset, resume=True, seed=5, **settings)
-    resumed.trainer.run()
+    resumed.loop.run()
     assert torch.equal(whole.weights(), resumed.weights())
     rows = [read_metrics(tmp_path / name) for name in ("whole", "half")]
     for mine, theirs in zip(*rows, strict=True):
@@ -138,15 +144,21 @@ def test_a_run_that_is_killed_and_resumed_equals_one_that_is_not(tmp_path, datas
         assert [mine[key] for key in same] == [theirs[key] for key in same]
 
 
-def test_epsilon_follows_the_decisions_and_play_is_exactly_epsilon_greedy(tmp_path):
+def test_epsilon_follows_the_decisions_and_play_is_exactly_epsilon_greedy(tmp_path, monkeypatch):
+    played = []
+    collect = Collector.collect
+
+    def collected(self, policy):
+        sequences, ends = collect(self, policy)
+        played.append(sequences)
+        return sequences, ends
+
+    monkeypatch.setattr(Collector, "collect", collected)
     algorithm = {"epsilon_start": 0.8, "epsilon_end": 0.2, "epsilon_share": 0.5}
     run = Run(tmp_path, (Phase("alone", 400 * DECISION),), algorithm=algorithm, overlap=False)
-    seen = []
-    collect = run.trainer._collector.collect
-    run.trainer._collector.collect = lambda policy: seen.append(collect(policy)) or seen[-1]
-    run.trainer.run()
-    assert len(seen) == 20
-    for number, (sequences, _) in enumerate(seen):
+    run.loop.run()
+    assert len(played) == 20
+    for number, sequences in enumerate(played):
         epsilon = max(0.8 - 0.6 * number * 20 / 200, 0.2)
         largest = sequences.behaviour_probabilities.max(-1)
         assert largest == pytest.approx(np.full((4, 5), 1 - epsilon + epsilon / 2), abs=1e-6)
@@ -158,26 +170,20 @@ def test_a_phase_in_another_environment_begins_with_an_empty_memory_and_its_own_
         Phase("fast", 160 * DECISION, environment={"frames_per_step": 1}),
     )
     run = Run(tmp_path, phases, spec=QWOP, checkpoint_every=400)
-    sizes, gammas = [], []
-
-    def look(progress):
-        sizes.append(len(run.memory))
-        gammas.append(run.trainer._n_step._gamma)
-
-    run.trainer._progress = look
-    run.trainer.run()
+    run.loop.run()
     # 10 decisions a second in 9 of the schedule's, then 30: an hour is an hour of the game.
-    slow = [gamma for gamma in gammas if gamma == gammas[0]]
-    assert gammas[0] == pytest.approx(0.99**0.9)
-    assert gammas[-1] == pytest.approx(0.99**0.3)
-    assert sizes[len(slow) - 1] > 100
-    assert sizes[len(slow)] < 30
+    slow = [gamma for phase, _, gamma in run.seen if phase == "slow"]
+    fast = [(size, gamma) for phase, size, gamma in run.seen if phase == "fast"]
+    assert slow[0] == pytest.approx(0.99 ** (0.9 * 3), abs=1e-6)
+    assert run.seen[len(slow) - 2][1] > 100
+    assert fast[0][0] < 30
+    assert fast[0][1] == fast[-1][1] == pytest.approx(0.99 ** (0.3 * 3), abs=1e-6)
 
     checkpoints(tmp_path / "checkpoints")[-1].unlink()  # of the end
     resumed = Run(tmp_path, phases, spec=QWOP, checkpoint_every=400, resume=True)
-    assert resumed.trainer.decisions == 400
-    assert resumed.trainer._n_step._gamma == gammas[-1]
-    resumed.trainer.run()
+    assert resumed.loop.decisions == 400
+    resumed.loop.run()
+    assert resumed.seen[-1][2] == fast[-1][1]
     assert torch.equal(resumed.weights(), run.weights())
 
 
@@ -207,7 +213,9 @@ def test_an_actor_critic_is_refused_with_a_way_to_go_on(tmp_path):
     policy = Policy(ActorCritic(4, 2, (8,)), CARTPOLE, ObservationSpec((4,)))
     settings = RunSettings((Phase("x", 1.0),), DdqnSettings(), DdqnLoopSettings())
     with pytest.raises(BadInput, match="qwop-record source=policy"):
-        build_ddqn(policy, None, settings, Outside(torch.device("cpu"), tmp_path, RunLog(tmp_path)))
+        build_run(
+            ALGORITHMS["ddqn"], policy, None, settings, RunContext(torch.device("cpu"), tmp_path, RunLog(tmp_path))
+        )
 
 
 def test_it_learns_to_balance(tmp_path):
@@ -223,7 +231,7 @@ def test_it_learns_to_balance(tmp_path):
         target_every=200,
         log_every=1000,
     )
-    run.trainer.run()
+    run.loop.run()
     returns = [row["live/return"] for row in read_metrics(tmp_path) if "live/return" in row]
     assert returns[0] < 40
     assert max(returns[-2:]) > 100

@@ -1,17 +1,19 @@
-"""The loop of PPO on CartPole: phases in environments of their own, resuming, and that it learns."""
+"""PPO in the training loop, on CartPole: phases in environments of their own, resuming, and that it learns."""
 
 import pytest
 import torch
 from qwop.common.errors import BadInput
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.finetune.agents.acer.assembly import Outside, RunSettings
-from qwop.finetune.agents.ppo.assembly import build_ppo, new_actor
-from qwop.finetune.agents.ppo.learner import PpoSettings
+from qwop.finetune.agents.ppo.agent import new_actor
+from qwop.finetune.agents.ppo.settings import PpoLoopSettings, PpoSettings
+from qwop.finetune.agents.registry import ALGORITHMS
 from qwop.finetune.checkpoint import checkpoints, load_checkpoint
-from qwop.finetune.loop import LiveSettings
 from qwop.finetune.reports.run_log import RunLog, read_metrics
+from qwop.finetune.run import RunContext, build_run
 from qwop.finetune.schedules.environments import phase_environments
-from qwop.finetune.schedules.schedule import PUBLISHED_RATE, Phase, Ramp
+from qwop.finetune.schedules.phase import Phase, Ramp
+from qwop.finetune.schedules.schedule import PUBLISHED_RATE
+from qwop.finetune.settings import RunSettings
 from qwop.policies.policy import Policy
 
 HOUR = 3600 * PUBLISHED_RATE  # decisions, where an environment has no clock
@@ -30,7 +32,9 @@ def make(folder, phases=PHASES, seed=0, resume=False, spec=CARTPOLE, algorithm=N
     settings = RunSettings(
         phases=phases,
         algorithm=algorithm,
-        loop=LiveSettings(**{"num_envs": 4, "steps": 10, "log_every": 120, "checkpoint_every": 280} | loop),
+        loop=PpoLoopSettings(
+            **{"num_envs": 4, "steps": 10, "overlap": True, "log_every": 120, "checkpoint_every": 280} | loop
+        ),
         seed=seed,
     )
     found = checkpoints(folder / "checkpoints") if resume else []
@@ -38,16 +42,16 @@ def make(folder, phases=PHASES, seed=0, resume=False, spec=CARTPOLE, algorithm=N
     log = RunLog(folder)
     log.open(resume_at=state["decisions"] if state else None)
     ends = []
-    outside = Outside(
+    context = RunContext(
         torch.device("cpu"),
         folder / "checkpoints",
         log,
-        phase_over=lambda index, phase: ends.append(trainer.phase_index),
+        on_phase_end=lambda index, phase: ends.append(loop.phase_index),
     )
-    trainer = build_ppo(Policy(network, spec, ObservationSpec((4,))), None, settings, outside)
+    loop = build_run(ALGORITHMS["ppo"], Policy(network, spec, ObservationSpec((4,))), None, settings, context)
     if state:
-        trainer.set_state(state)
-    return trainer, network, ends
+        loop.set_state(state)
+    return loop, network, ends
 
 
 def weights(network):
@@ -69,8 +73,8 @@ def test_settings_of_the_environment_hold_from_their_phase_on():
 
 @pytest.mark.parametrize("overlap", [True, False])
 def test_every_phase_is_played_in_its_environment(tmp_path, overlap):
-    trainer, _, ends = make(tmp_path, overlap=overlap)
-    trainer.run()
+    loop, _, ends = make(tmp_path, overlap=overlap)
+    loop.run()
     assert ends == [1, 2, 2]
     length = {row["phase"]: row["live/decisions"] for row in rows_of(tmp_path)}
     assert length["short"] == 5.0
@@ -82,14 +86,16 @@ def test_a_phase_cannot_change_what_is_observed(tmp_path):
     phases = (Phase("a", 1.0), Phase("b", 1.0, environment={"observation": "full"}))
     algorithm = PpoSettings(hidden=(16,))
     policy = Policy(new_actor(algorithm)(71, 11, torch.Generator()), EnvironmentSpec(), ObservationSpec((71,)))
-    settings = RunSettings(phases=phases, algorithm=algorithm, loop=LiveSettings(num_envs=2))
-    with pytest.raises(BadInput, match="cannot change what is observed"):
-        build_ppo(policy, None, settings, Outside(torch.device("cpu"), tmp_path, RunLog(tmp_path)))
+    settings = RunSettings(phases=phases, algorithm=algorithm, loop=PpoLoopSettings(num_envs=2))
+    with pytest.raises(BadInput, match="cannot change the observations"):
+        build_run(
+            ALGORITHMS["ppo"], policy, None, settings, RunContext(torch.device("cpu"), tmp_path, RunLog(tmp_path))
+        )
 
 
 @pytest.mark.parametrize("more", [{"demonstrations": Ramp(1.0, 0.0)}, {"imitation": Ramp(1.0, 1.0)}])
 def test_demonstrations_are_refused(tmp_path, more):
-    with pytest.raises(BadInput, match="live play alone"):
+    with pytest.raises(BadInput, match="live play only"):
         make(tmp_path, (Phase("shown", 1.0, **more),))
 
 
@@ -125,8 +131,8 @@ def test_a_schedule_that_is_over_can_be_continued_by_a_phase(tmp_path):
 
 
 def test_a_run_ends_with_a_checkpoint_wherever_its_end_is(tmp_path):
-    trainer, _, _ = make(tmp_path, checkpoint_every=1_000_000)
-    trainer.run()
+    loop, _, _ = make(tmp_path, checkpoint_every=1_000_000)
+    loop.run()
     assert [path.name for path in checkpoints(tmp_path / "checkpoints")] == ["decisions-000000001200.pt"]
 
 
@@ -143,23 +149,23 @@ def test_a_phase_that_is_added_begins_in_its_own_environment(tmp_path, overlap):
     def run(folder, phases, resume=False):
         algorithm = PpoSettings(hidden=(16,), minibatch=80)
         network = new_actor(algorithm)(94, 11, torch.Generator().manual_seed(0))
-        loop = LiveSettings(num_envs=8, steps=20, overlap=overlap)
+        live = PpoLoopSettings(num_envs=8, steps=20, overlap=overlap)
         state = load_checkpoint(checkpoints(folder / "checkpoints")[-1]) if resume else None
         log = RunLog(folder)
         log.open(resume_at=state["decisions"] if state else None)
-        outside = Outside(torch.device("cpu"), folder / "checkpoints", log)
-        settings = RunSettings(phases=phases, algorithm=algorithm, loop=loop)
-        trainer = build_ppo(Policy(network, spec, ObservationSpec((94,))), None, settings, outside)
+        context = RunContext(torch.device("cpu"), folder / "checkpoints", log)
+        settings = RunSettings(phases=phases, algorithm=algorithm, loop=live)
+        loop = build_run(ALGORITHMS["ppo"], Policy(network, spec, ObservationSpec((94,))), None, settings, context)
         if state:
-            trainer.set_state(state)
-        trainer.run()
-        return trainer, network
+            loop.set_state(state)
+        loop.run()
+        return loop, network
 
     _, network = run(tmp_path / "whole", phases)
     part, _ = run(tmp_path / "part", phases[:2])
     assert part.phase_index == 0
     longer, other = run(tmp_path / "part", phases, resume=True)
-    assert longer._learner.settings.gamma == pytest.approx(0.985 ** (10 / 15))
+    assert longer.agent.learner.settings.gamma == pytest.approx(0.985 ** (10 / 15))
     assert torch.equal(weights(network), weights(other))
 
 
@@ -173,20 +179,20 @@ def test_qwop_resumes_in_the_environment_of_its_phase(tmp_path):
     def run(folder, resume=False):
         algorithm = PpoSettings(hidden=(16,), minibatch=80)
         network = new_actor(algorithm)(94, 11, torch.Generator().manual_seed(0))
-        loop = LiveSettings(num_envs=8, steps=20, checkpoint_every=960, log_every=10_000)
-        settings = RunSettings(phases=phases, algorithm=algorithm, loop=loop)
+        live = PpoLoopSettings(num_envs=8, steps=20, checkpoint_every=960, log_every=10_000)
+        settings = RunSettings(phases=phases, algorithm=algorithm, loop=live)
         log = RunLog(folder)
         state = load_checkpoint(checkpoints(folder / "checkpoints")[-1]) if resume else None
         log.open(resume_at=state["decisions"] if state else None)
-        outside = Outside(torch.device("cpu"), folder / "checkpoints", log)
-        trainer = build_ppo(Policy(network, spec, ObservationSpec((94,))), None, settings, outside)
+        context = RunContext(torch.device("cpu"), folder / "checkpoints", log)
+        loop = build_run(ALGORITHMS["ppo"], Policy(network, spec, ObservationSpec((94,))), None, settings, context)
         if state:
-            trainer.set_state(state)
-        return trainer, network
+            loop.set_state(state)
+        return loop, network
 
     whole, network = run(tmp_path / "whole")
     whole.run()
-    assert whole._learner.settings.gamma == pytest.approx(0.985 ** (10 / 15))
+    assert whole.agent.learner.settings.gamma == pytest.approx(0.985 ** (10 / 15))
     half, _ = run(tmp_path / "half")
     half.run(until=900)
     assert half.phase_index == 1
@@ -197,7 +203,7 @@ def test_qwop_resumes_in_the_environment_of_its_phase(tmp_path):
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_it_learns_to_balance_a_pole(tmp_path, seed):
-    trainer, _, _ = make(
+    loop, _, _ = make(
         tmp_path,
         (Phase("alone", 40_000 / HOUR, learning_rate=Ramp(1.0, 0.1)),),
         seed=seed,
@@ -208,5 +214,5 @@ def test_it_learns_to_balance_a_pole(tmp_path, seed):
         log_every=10_000,
         checkpoint_every=1_000_000,
     )
-    trainer.run()
+    loop.run()
     assert read_metrics(tmp_path)[-1]["live/return"] > 195

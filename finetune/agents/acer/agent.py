@@ -1,0 +1,179 @@
+"""ACER as an agent: live play and demonstrations into memory, updates from both."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ....common.errors import BadInput
+from ....datasets.reader import Dataset
+from ....policies.networks import ActorCritic
+from ....policies.policy import Policy
+from ...experience.sequences import DEMONSTRATIONS, SOURCES, Sequences, concatenate, interleave
+from ...replay.behaviour import Behaviour
+from ...replay.demonstrations import Demonstrations
+from ...replay.sequence_memory import SequenceMemory
+from ...schedules.environments import require_same_environment
+from ...schedules.phase import Phase, PhaseValues
+from ...settings import RunSettings
+from ..base import AgentContext
+from ..due import Due
+from .learner import AcerLearner
+from .settings import AcerLoopSettings, AcerSettings
+
+
+class AcerAgent:
+    """Learns from live play and from memory.
+
+    An iteration's sequences enter the memory with their share of demonstrations; then follow one update on the live
+    sequences and Poisson(`replay_ratio`) updates on samples from memory.
+    """
+
+    def __init__(
+        self,
+        learner: AcerLearner,
+        memory: SequenceMemory,
+        demonstrations: Demonstrations | None,
+        behaviour: Behaviour,
+        settings: AcerLoopSettings,
+        context: AgentContext,
+    ) -> None:
+        self.learner = learner
+        self.memory = memory
+        self._demonstrations = demonstrations
+        self._behaviour = behaviour
+        self._settings = settings
+        self._metrics = context.metrics
+        self._generator = context.generator
+        self._demonstrations_due = Due()
+        self._live: Sequences | None = None
+
+    @property
+    def network(self) -> ActorCritic:
+        return self.learner.network
+
+    def warm_up(self, play: Callable[[], Sequences]) -> None:
+        """Fit the critic to the initial policy, unless that is still uniform: then both are learned together."""
+        if not self._settings.value_decisions:
+            return
+        with self._metrics.stopwatch.on("fitting values"):
+            rounds = math.ceil(self._settings.value_decisions / (self._settings.num_envs * self._settings.steps))
+            played = [play() for _ in range(rounds)]
+            together = concatenate(played)
+            if not _is_uniform(together):
+                self.learner.fit_values(together)
+            for sequences in played:
+                self.memory.push(sequences)
+
+    def observe(self, live: Sequences | None, now: PhaseValues) -> None:
+        with self._metrics.stopwatch.on("memory"):
+            parts = [part for part in (live, self._next_demonstrations(now)) if part is not None]
+            self.memory.push(interleave(*parts) if len(parts) == 2 else parts[0])
+        self._live = live
+
+    def update(self, now: PhaseValues) -> None:
+        watch = self._metrics.stopwatch
+        if self._live is not None:
+            with watch.on("learning"):
+                self.learner.update(
+                    self._live,
+                    learning_rate=now.learning_rate,
+                    entropy=now.entropy,
+                    critic_only=now.critic_only,
+                )
+        if len(self.memory) < self._settings.start:
+            return
+        for number in range(int(self._generator.poisson(self._settings.replay_ratio))):
+            with watch.on("memory"):
+                batch = self.memory.sample(self._settings.num_envs, self._generator)
+                batch = self._behaviour.at_sampling(batch, self.learner.probabilities)
+            with watch.on("learning"):
+                diagnosis = self.learner.update(
+                    batch,
+                    learning_rate=now.learning_rate,
+                    entropy=now.entropy,
+                    imitation=now.imitation,
+                    critic_only=now.critic_only,
+                    diagnose=number == 0,
+                )
+            self._metrics.sampled(batch.source, diagnosis)
+
+    def advance(self, decisions: int, planned: int) -> None:
+        """Do nothing: no setting of ACER follows the schedule besides those of its phases."""
+
+    def begin_phase(self, phase: Phase) -> None:
+        if not phase.uses_demonstrations:
+            self.memory.remove(DEMONSTRATIONS)
+
+    def enter(self, decisions_per_second: float | None) -> None:
+        self.learner.at_rate(decisions_per_second)
+        for source in range(len(SOURCES)):
+            self.memory.remove(source)
+
+    def interrupt(self) -> None:
+        """Do nothing: no sequence spans two iterations."""
+
+    def measurements(self) -> dict[str, float]:
+        shares = {f"memory/{source}": share for source, share in self.memory.shares().items()}
+        return shares | {"memory/sequences": float(len(self.memory))}
+
+    def get_state(self) -> dict[str, Any]:
+        return {
+            "generator": self._generator.bit_generator.state,
+            "demonstrations_due": self._demonstrations_due.get_state(),
+            "learner": self.learner.get_state(),
+            "memory": self.memory.get_state(),
+            "demonstrations": self._demonstrations.get_state() if self._demonstrations else None,
+        }
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        self._generator.bit_generator.state = state["generator"]
+        self._demonstrations_due.set_state(state["demonstrations_due"])
+        self.learner.set_state(state["learner"])
+        self.memory.set_state(state["memory"])
+        if self._demonstrations and state["demonstrations"] is not None:
+            self._demonstrations.set_state(state["demonstrations"])
+
+    def _next_demonstrations(self, now: PhaseValues) -> Sequences | None:
+        """The demonstrations that enter the memory in this iteration; None in a phase without any."""
+        if self._demonstrations is None or not now.uses_demonstrations:
+            return None
+        count = self._demonstrations_due.take(now.demonstrations * self._settings.num_envs)
+        return self._behaviour.at_insertion(self._demonstrations.next(count), self.learner.probabilities)
+
+
+def build_acer(
+    policy: Policy,
+    dataset: Dataset | None,
+    settings: RunSettings[AcerSettings, AcerLoopSettings],
+    context: AgentContext,
+) -> AcerAgent:
+    """Make the agent that learns the policy's network, in place."""
+    network, loop = policy.network, settings.loop
+    if not isinstance(network, ActorCritic):
+        raise BadInput(
+            f"algorithm=acer: the policy's network is {network.architecture}, expected {ActorCritic.architecture}; "
+            "give a policy of qwop-pretrain or of acer itself"
+        )
+    most = max(phase.demonstrations.largest for phase in settings.phases)
+    if loop.capacity < loop.num_envs * (1 + most):
+        raise BadInput(
+            f"loop.capacity={loop.capacity}: too small for one iteration, which brings {loop.num_envs} live sequences "
+            f"and {loop.num_envs * most:g} of demonstrations"
+        )
+    behaviour = Behaviour(settings.behaviour)
+    demonstrations = None
+    if dataset is not None and settings.uses_demonstrations:
+        require_same_environment(settings.phases, policy.environment, dataset)
+        demonstrations = Demonstrations(dataset, streams=loop.num_envs, steps=loop.steps)
+        behaviour.prepare(demonstrations, policy.probabilities, str(dataset.folder))
+    learner = AcerLearner(network, settings.algorithm, context.device)
+    learner.at_rate(context.decisions_per_second)
+    memory = SequenceMemory(loop.capacity, loop.steps, policy.observation, policy.actions)
+    return AcerAgent(learner, memory, demonstrations, behaviour, loop, context)
+
+
+def _is_uniform(played: Sequences) -> bool:
+    mu = played.behaviour_probabilities
+    return bool(np.abs(mu * mu.shape[-1] - 1).max() < 0.2)

@@ -1,0 +1,219 @@
+"""Prioritised double DQN as an agent: n-step transitions into memory, updates on samples from it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from ....common.errors import BadInput
+from ....datasets.reader import Dataset
+from ....policies.networks import DuelingQ
+from ....policies.policy import Policy
+from ...experience.sequences import DEMONSTRATIONS, Sequences
+from ...experience.transitions import NStep, Transitions, TransitionStream, mixed
+from ...replay.demonstrations import Demonstrations
+from ...replay.prioritised_memory import PrioritisedMemory, PrioritySettings
+from ...schedules.environments import phase_environments, require_same_environment
+from ...schedules.phase import Phase, PhaseValues
+from ...settings import RunSettings
+from ..base import AgentContext, MakeNetwork
+from ..due import Due
+from .learner import DdqnLearner
+from .losses import linear
+from .settings import DdqnLoopSettings, DdqnSettings
+
+
+class DdqnAgent:
+    """Learns from memory only.
+
+    An iteration's transitions enter the memory with their share of demonstrations; then follows one update for every
+    `train_every` decisions.
+
+    ε follows the schedule and is part of the network, so the behaviour policy is exactly
+    π(a|s) = (1 − ε)·1{a = argmax Q(s, ·)} + ε/A, in live play and from a policy file alike.
+    """
+
+    def __init__(
+        self,
+        learner: DdqnLearner,
+        memory: PrioritisedMemory,
+        demonstrations: TransitionStream | None,
+        algorithm: DdqnSettings,
+        settings: DdqnLoopSettings,
+        context: AgentContext,
+    ) -> None:
+        self.learner = learner
+        self.memory = memory
+        self._demonstrations = demonstrations
+        self._algorithm = algorithm
+        self._settings = settings
+        self._metrics = context.metrics
+        self._generator = context.generator
+        self._n_step = self._new_n_step(context.decisions_per_second)
+        self._demonstrations_due, self._updates_due = Due(), Due()
+        self._since_copy = 0.0
+        self._beta = algorithm.beta_start
+
+    @property
+    def network(self) -> DuelingQ:
+        return self.learner.network
+
+    def warm_up(self, play: Callable[[], Sequences]) -> None:
+        """Do nothing: the memory fills along the schedule."""
+
+    def observe(self, live: Sequences | None, now: PhaseValues) -> None:
+        with self._metrics.stopwatch.on("memory"):
+            new = None if live is None else self._n_step.push(live)
+            parts = [part for part in (new, self._next_demonstrations(now)) if part is not None]
+            self.memory.push(mixed(*parts) if len(parts) == 2 else parts[0])
+
+    def update(self, now: PhaseValues) -> None:
+        if len(self.memory) < self._settings.start:
+            return
+        for number in range(self._updates_due.take(self._decisions / self._settings.train_every)):
+            self._update_once(now, diagnose=number == 0)
+
+    @torch.no_grad()
+    def advance(self, decisions: int, planned: int) -> None:
+        """Set ε, in the network, and β."""
+        a = self._algorithm
+        epsilon = linear(a.epsilon_start, a.epsilon_end, decisions / (a.epsilon_share * planned))
+        self.network.epsilon.fill_(epsilon)
+        self._beta = linear(a.beta_start, 1.0, decisions / planned)
+
+    def begin_phase(self, phase: Phase) -> None:
+        if not phase.live:
+            self._n_step.restart()
+        if not phase.uses_demonstrations:
+            self.memory.remove(DEMONSTRATIONS)
+
+    def enter(self, decisions_per_second: float | None) -> None:
+        self._n_step = self._new_n_step(decisions_per_second)
+        self.memory.clear()
+
+    def interrupt(self) -> None:
+        self._n_step.restart()
+
+    def measurements(self) -> dict[str, float]:
+        row = {f"memory/{source}": share for source, share in self.memory.shares().items()}
+        row["memory/transitions"] = float(len(self.memory))
+        return row | {"learner/epsilon": float(self.network.epsilon), "learner/beta": self._beta}
+
+    def get_state(self) -> dict[str, Any]:
+        return {
+            "generator": self._generator.bit_generator.state,
+            "demonstrations_due": self._demonstrations_due.get_state(),
+            "updates_due": self._updates_due.get_state(),
+            "since_copy": self._since_copy,
+            "learner": self.learner.get_state(),
+            "memory": self.memory.get_state(),
+            "n_step": self._n_step.get_state(),
+            "demonstrations": self._demonstrations.get_state() if self._demonstrations else None,
+        }
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        self._generator.bit_generator.state = state["generator"]
+        self._demonstrations_due.set_state(state["demonstrations_due"])
+        self._updates_due.set_state(state["updates_due"])
+        self._since_copy = float(state["since_copy"])
+        self.learner.set_state(state["learner"])
+        self.memory.set_state(state["memory"])
+        self._n_step.set_state(state["n_step"])
+        if self._demonstrations and state["demonstrations"] is not None:
+            self._demonstrations.set_state(state["demonstrations"])
+
+    def _update_once(self, now: PhaseValues, diagnose: bool) -> None:
+        watch = self._metrics.stopwatch
+        with watch.on("memory"):
+            sample = self.memory.sample(self._settings.batch_size, self._beta, self._generator)
+        with watch.on("learning"):
+            errors, diagnosis = self.learner.update(
+                sample.transitions,
+                sample.weights,
+                learning_rate=now.learning_rate,
+                imitation=now.imitation,
+                diagnose=diagnose,
+            )
+            self._since_copy += self._settings.train_every
+            if self._since_copy >= self._settings.target_every:
+                self._since_copy -= self._settings.target_every
+                self.learner.copy_target()
+        with watch.on("memory"):
+            self.memory.update(sample.slots, errors)
+        self._metrics.sampled(sample.transitions.source, diagnosis)
+
+    def _next_demonstrations(self, now: PhaseValues) -> Transitions | None:
+        """The demonstrations that enter the memory in this iteration; None in a phase without any."""
+        if self._demonstrations is None or not now.uses_demonstrations:
+            return None
+        return self._demonstrations.next(self._demonstrations_due.take(now.demonstrations * self._decisions))
+
+    @property
+    def _decisions(self) -> int:
+        """Decisions of an iteration."""
+        return self._settings.num_envs * self._settings.steps
+
+    def _new_n_step(self, decisions_per_second: float | None) -> NStep:
+        algorithm = self._algorithm.at_rate(decisions_per_second)
+        return NStep(self._settings.num_envs, algorithm.n_steps, algorithm.gamma)
+
+
+def new_dueling_q(settings: DdqnSettings) -> MakeNetwork:
+    """The untrained network of these settings."""
+
+    def make(size: int, actions: int, generator: torch.Generator) -> DuelingQ:
+        return DuelingQ(size, actions, settings.hidden, generator, max(settings.quantiles, 1))
+
+    return make
+
+
+def build_ddqn(
+    policy: Policy,
+    dataset: Dataset | None,
+    settings: RunSettings[DdqnSettings, DdqnLoopSettings],
+    context: AgentContext,
+) -> DdqnAgent:
+    """Make the agent that learns the policy's network, in place."""
+    network, loop, algorithm = policy.network, settings.loop, settings.algorithm
+    if not isinstance(network, DuelingQ):
+        raise BadInput(
+            f"algorithm=ddqn: the policy is an {network.architecture}, whose weights say nothing about Q values; "
+            "record its games (qwop-record source=policy) and give them as demonstrations with policy=scratch"
+        )
+    for phase in settings.phases:
+        if phase.critic_only:
+            raise BadInput(
+                f"schedule.phases.{phase.name}.critic_only: algorithm=ddqn has no policy apart from its values"
+            )
+    _require_capacity(settings)
+    stream = None
+    if dataset is not None and settings.uses_demonstrations:
+        require_same_environment(settings.phases, policy.environment, dataset)
+        first = next(number for number, phase in enumerate(settings.phases) if phase.uses_demonstrations)
+        spec = phase_environments(policy.environment, settings.phases)[first]
+        rate = spec.capabilities.decisions_per_second
+        stream = TransitionStream(demonstrated_transitions(dataset, algorithm.at_rate(rate)))
+    priorities = PrioritySettings(algorithm.alpha, algorithm.priority_epsilon, algorithm.demonstration_bonus)
+    memory = PrioritisedMemory(loop.capacity, policy.observation, priorities)
+    learner = DdqnLearner(network, algorithm, context.device)
+    return DdqnAgent(learner, memory, stream, algorithm, loop, context)
+
+
+def demonstrated_transitions(dataset: Dataset, settings: DdqnSettings) -> Transitions:
+    """Every decision of the dataset as a transition, in recorded order; γ is that of the settings."""
+    decisions = int(np.sum([len(episode) for episode in dataset]))
+    whole = Demonstrations(dataset, streams=1, steps=decisions).next(1)
+    return NStep(1, settings.n_steps, settings.gamma).push(whole)
+
+
+def _require_capacity(settings: RunSettings[DdqnSettings, DdqnLoopSettings]) -> None:
+    """Raise BadInput unless the memory holds the largest iteration."""
+    loop = settings.loop
+    live = loop.num_envs * (loop.steps + settings.algorithm.n_steps)
+    demonstrated = round(loop.num_envs * loop.steps * max(phase.demonstrations.largest for phase in settings.phases))
+    if loop.capacity < max(live + demonstrated, loop.start):
+        raise BadInput(
+            f"loop.capacity={loop.capacity}: fewer transitions than loop.start={loop.start}, or than one iteration can "
+            f"bring ({live + demonstrated})"
+        )

@@ -1,0 +1,106 @@
+"""PPO as an agent: one update on each iteration's live play, which is then forgotten."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from ....common.errors import BadInput
+from ....datasets.reader import Dataset
+from ....policies.networks import Actor, ActorCritic
+from ....policies.policy import Policy
+from ...experience.sequences import Sequences
+from ...schedules.phase import Phase, PhaseValues
+from ...settings import RunSettings
+from ..base import AgentContext, MakeNetwork
+from .learner import PpoLearner
+from .settings import PpoLoopSettings, PpoSettings
+
+
+class PpoAgent:
+    """Learns from live play only.
+
+    With `overlap` an iteration is played by the policy of one update ago; the ratios refer to that policy, so the clip
+    holds.
+    """
+
+    def __init__(self, learner: PpoLearner, context: AgentContext) -> None:
+        self.learner = learner
+        self._metrics = context.metrics
+        self._generator = context.generator
+        self._live: Sequences | None = None
+
+    @property
+    def network(self) -> Actor | ActorCritic:
+        return self.learner.network
+
+    def warm_up(self, play: Callable[[], Sequences]) -> None:
+        """Do nothing: values are learned along with the policy."""
+
+    def observe(self, live: Sequences | None, now: PhaseValues) -> None:
+        assert live is not None  # `build_ppo` refuses phases without live play
+        self._live = live
+
+    def update(self, now: PhaseValues) -> None:
+        assert self._live is not None
+        with self._metrics.stopwatch.on("learning"):
+            diagnosis = self.learner.update(
+                self._live,
+                self._generator,
+                learning_rate=now.learning_rate,
+                entropy=now.entropy,
+                critic_only=now.critic_only,
+            )
+        self._metrics.learned(diagnosis)
+
+    def advance(self, decisions: int, planned: int) -> None:
+        """Do nothing: no setting of PPO follows the schedule besides those of its phases."""
+
+    def begin_phase(self, phase: Phase) -> None:
+        """Do nothing: there is no memory."""
+
+    def enter(self, decisions_per_second: float | None) -> None:
+        self.learner.at_rate(decisions_per_second)
+
+    def interrupt(self) -> None:
+        """Do nothing: no sequence spans two iterations."""
+
+    def measurements(self) -> dict[str, float]:
+        return {}
+
+    def get_state(self) -> dict[str, Any]:
+        return {"generator": self._generator.bit_generator.state, "learner": self.learner.get_state()}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        self._generator.bit_generator.state = state["generator"]
+        self.learner.set_state(state["learner"])
+
+
+def new_actor(settings: PpoSettings) -> MakeNetwork:
+    """The untrained network of these settings."""
+    return lambda size, actions, generator: Actor(size, actions, settings.hidden, generator)
+
+
+def build_ppo(
+    policy: Policy,
+    dataset: Dataset | None,
+    settings: RunSettings[PpoSettings, PpoLoopSettings],
+    context: AgentContext,
+) -> PpoAgent:
+    """Make the agent that learns the policy's network, in place; its values start untrained."""
+    network = policy.network
+    if not isinstance(network, Actor | ActorCritic):
+        raise BadInput(
+            f"algorithm=ppo: the policy's network is {network.architecture}, expected {Actor.architecture} or "
+            f"{ActorCritic.architecture}; start from policy=scratch or a policy of qwop-pretrain"
+        )
+    for phase in settings.phases:
+        if phase.uses_demonstrations or phase.imitation.largest or not phase.live:
+            raise BadInput(
+                f"schedule.phases.{phase.name}: algorithm=ppo learns from live play only; leave out demonstrations, "
+                "imitation and live, or choose algorithm=acer"
+            )
+    generator = torch.Generator().manual_seed(context.seed)
+    learner = PpoLearner(network, settings.algorithm, context.device, generator)
+    learner.at_rate(context.decisions_per_second)
+    return PpoAgent(learner, context)

@@ -1,0 +1,114 @@
+"""Measurements of a run between two rows of its log."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .experience.collector import EpisodeEnd
+from .experience.sequences import SOURCES
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Figures of one update: of the whole batch, and of each source that was in it."""
+
+    scalars: dict[str, float]
+    by_source: dict[str, dict[str, float]]
+
+
+class Stopwatch:
+    """Seconds spent on each part of the work since the last reading."""
+
+    def __init__(self) -> None:
+        self._seconds: dict[str, float] = {}
+        self._since = time.perf_counter()
+
+    @contextmanager
+    def on(self, part: str) -> Iterator[None]:
+        """Count the time spent inside for this part."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._seconds[part] = self._seconds.get(part, 0.0) + time.perf_counter() - start
+
+    def read(self) -> tuple[float, dict[str, float]]:
+        """Return the seconds in all and of each part, and start again from 0."""
+        now = time.perf_counter()
+        total, parts = now - self._since, self._seconds
+        self._since, self._seconds = now, {}
+        return total, parts
+
+
+class Metrics:
+    """Gathers episodes and diagnoses until `row` sums them up."""
+
+    def __init__(self) -> None:
+        self.stopwatch = Stopwatch()
+        self._episodes: list[EpisodeEnd] = []
+        self._diagnoses: list[Diagnosis] = []
+        self._sampled = np.zeros(len(SOURCES))
+
+    def episodes(self, ends: list[EpisodeEnd]) -> None:
+        """Add live episodes that ended."""
+        self._episodes += ends
+
+    def sampled(self, source: NDArray[np.int8], diagnosis: Diagnosis | None) -> None:
+        """Add a batch from memory: the source of each of its items, and the diagnosis of the update on it."""
+        self._sampled += np.bincount(source, minlength=len(SOURCES))
+        if diagnosis is not None:
+            self._diagnoses.append(diagnosis)
+
+    def learned(self, diagnosis: Diagnosis) -> None:
+        """Add the diagnosis of an update on live play."""
+        self._diagnoses.append(diagnosis)
+
+    @property
+    def frames(self) -> int:
+        """Game frames of the episodes gathered, where they are known."""
+        return sum(end.frames or 0 for end in self._episodes)
+
+    def row(self) -> dict[str, float]:
+        """Return means of everything gathered, named `group/figure`, and start again from nothing."""
+        row = _live(self._episodes) | _means(self._diagnoses)
+        if self._sampled.any():
+            shares = self._sampled / self._sampled.sum()
+            row |= {f"sampled/{name}": float(share) for name, share in zip(SOURCES, shares, strict=True)}
+        self._episodes, self._diagnoses, self._sampled = [], [], np.zeros(len(SOURCES))
+        return row
+
+
+def _live(ends: list[EpisodeEnd]) -> dict[str, float]:
+    if not ends:
+        return {}
+    row = {
+        "live/episodes": float(len(ends)),
+        "live/return": float(np.mean([end.total_reward for end in ends])),
+        "live/decisions": float(np.mean([end.decisions for end in ends])),
+    }
+    metres = [end.metres for end in ends if end.metres is not None]
+    if metres:
+        row["live/metres"] = float(np.mean(metres))
+    finished = [end.finished for end in ends if end.finished is not None]
+    if finished:
+        row["live/finish_share"] = float(np.mean(finished))
+    seconds = [end.seconds for end in ends if end.finished and end.seconds is not None]
+    if seconds:
+        row["live/seconds_of_finishers"] = float(np.mean(seconds))
+        row["live/best_seconds"] = float(np.min(seconds))
+    return row
+
+
+def _means(diagnoses: list[Diagnosis]) -> dict[str, float]:
+    gathered: dict[str, list[float]] = {}
+    for diagnosis in diagnoses:
+        for name, value in diagnosis.scalars.items():
+            gathered.setdefault(f"learner/{name}", []).append(value)
+        for source, numbers in diagnosis.by_source.items():
+            for name, value in numbers.items():
+                gathered.setdefault(f"{source}/{name}", []).append(value)
+    return {name: float(np.mean(values)) for name, values in gathered.items()}

@@ -1,0 +1,40 @@
+"""The bookkeeping of a ring buffer: which slots are filled, and in which order they are overwritten."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Ring:
+    """Slots 0 … capacity − 1, of which 0 … size − 1 are filled, the oldest at `start` (0 until the ring is full)."""
+
+    def __init__(self, capacity: int) -> None:
+        if capacity < 1:
+            raise ValueError(f"capacity {capacity}, expected at least 1")
+        self.capacity = capacity
+        self.size = 0
+        self.start = 0
+
+    def push(self, n: int) -> NDArray[np.int64]:
+        """The slots, int64 [n], that the next n items take, each in place of the oldest once the ring is full."""
+        if n > self.capacity:
+            raise ValueError(f"{n} items at once into a memory of {self.capacity}")
+        slots = (self.start + self.size + np.arange(n)) % self.capacity
+        evicted = max(0, self.size + n - self.capacity)
+        self.start = (self.start + evicted) % self.capacity
+        self.size += n - evicted
+        return slots
+
+    def by_age(self) -> NDArray[np.int64]:
+        """The filled slots, oldest first: int64 [size]."""
+        return (self.start + np.arange(self.size)) % self.capacity
+
+    def refill(self, size: int, start: int = 0) -> NDArray[np.int64]:
+        """Hold `size` items from now on, the oldest at `start`; their slots, oldest first."""
+        self.start, self.size = start, size
+        return self.by_age()
+
+    def check_valid(self) -> None:
+        """Assert that only a full ring starts anywhere but at 0."""
+        assert 0 <= self.size <= self.capacity
+        assert 0 <= self.start < self.capacity
+        assert self.start == 0 or self.size == self.capacity

@@ -1,0 +1,78 @@
+"""A training run composed of its parts."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..datasets.reader import Dataset
+from ..policies.policy import Policy
+from .agents.base import AgentContext
+from .agents.registry import Algorithm
+from .experience.collector import Collector
+from .loop import Loop, Progress
+from .reports.run_log import RunLog
+from .schedules.environments import PhaseEnvironments, phase_environments
+from .schedules.phase import Phase
+from .schedules.schedule import PUBLISHED_RATE, Schedule
+from .schedules.stability import ReturnMonitor
+from .settings import RunSettings
+
+
+@dataclass(frozen=True)
+class RunContext:
+    """Device, checkpoint folder, log and callbacks of a run.
+
+    on_phase_end: gets the number and the phase that has just ended. on_checkpoint: called after a checkpoint was
+    written. on_progress: called after each iteration.
+    """
+
+    device: torch.device
+    folder: Path
+    log: RunLog
+    on_phase_end: Callable[[int, Phase], None] = lambda index, phase: None
+    on_checkpoint: Callable[[], None] = lambda: None
+    on_progress: Callable[[Progress], None] = lambda progress: None
+
+
+def build_run(
+    algorithm: Algorithm,
+    policy: Policy,
+    dataset: Dataset | None,
+    settings: RunSettings[Any, Any],
+    context: RunContext,
+) -> Loop:
+    """Compose the loop that trains the policy's network in place. The seed decides everything that is random."""
+    loop = settings.loop
+    environments = PhaseEnvironments(
+        phase_environments(policy.environment, settings.phases),
+        loop.num_envs,
+        settings.max_idle_frames,
+        policy.observation,
+        policy.actions,
+        [phase.restarts for phase in settings.phases],
+    )
+    rates = [rate or PUBLISHED_RATE for rate in environments.rates]
+    schedule = Schedule(settings.phases, rates, settings.scale, ReturnMonitor(settings.stability))
+    for_play, for_agent = (np.random.default_rng(seed) for seed in np.random.SeedSequence(settings.seed).spawn(2))
+    agent = algorithm.build(
+        policy,
+        dataset,
+        settings,
+        AgentContext(context.device, context.log.metrics, for_agent, settings.seed, environments.rates[schedule.index]),
+    )
+    return Loop(
+        agent,
+        Collector(environments.make(schedule.index), loop.steps, for_play),
+        schedule,
+        environments,
+        loop,
+        context.log,
+        context.folder,
+        on_phase_end=context.on_phase_end,
+        on_checkpoint=context.on_checkpoint,
+        on_progress=context.on_progress,
+    )

@@ -1,0 +1,174 @@
+"""ACER in the training loop, on CartPole: what enters and leaves the memory, resuming, and that it learns."""
+
+import numpy as np
+import pytest
+import torch
+from qwop.datasets.reader import open_dataset
+from qwop.datasets.schema import DatasetInfo
+from qwop.datasets.writer import DatasetWriter
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.finetune.agents.acer.settings import AcerLoopSettings, AcerSettings
+from qwop.finetune.agents.registry import ALGORITHMS
+from qwop.finetune.checkpoint import checkpoints, load_checkpoint
+from qwop.finetune.replay.behaviour import BehaviourSettings
+from qwop.finetune.reports.run_log import RunLog, read_metrics
+from qwop.finetune.run import RunContext, build_run
+from qwop.finetune.schedules.phase import Phase, Ramp
+from qwop.finetune.schedules.schedule import PUBLISHED_RATE
+from qwop.finetune.settings import RunSettings
+from qwop.policies.networks import ActorCritic
+from qwop.policies.policy import Policy
+
+CARTPOLE = EnvironmentSpec("CartPole-v1")
+SEEN = ObservationSpec((4,))
+HOUR = 3600 * PUBLISHED_RATE  # decisions, where an environment has no clock
+
+
+class Run:
+    """A small run, and what can be seen of it."""
+
+    def __init__(
+        self,
+        folder,
+        phases,
+        dataset=None,
+        seed=0,
+        resume=False,
+        hidden=(16,),
+        mode="current",
+        algorithm=None,
+        **loop,
+    ):
+        loop = {"num_envs": 4, "steps": 5, "capacity": 64, "start": 8, "value_decisions": 0, **loop}
+        settings = RunSettings(
+            phases,
+            algorithm or AcerSettings(),
+            AcerLoopSettings(**loop),
+            behaviour=BehaviourSettings(mode=mode),
+            seed=seed,
+        )
+        self.network = ActorCritic(4, 2, hidden, torch.Generator().manual_seed(seed))
+        self.shares, self.phase_ends = [], []
+        folder_of_checkpoints = folder / "checkpoints"
+        state = load_checkpoint(checkpoints(folder_of_checkpoints)[-1]) if resume else None
+        log = RunLog(folder)
+        log.open(resume_at=state["decisions"] if state else None)
+        context = RunContext(
+            torch.device("cpu"),
+            folder_of_checkpoints,
+            log,
+            lambda index, phase: self.phase_ends.append((index, phase.name, self.memory.shares())),
+            on_progress=lambda now: self.shares.append((now.phase, self.memory.shares()["demonstrations"])),
+        )
+        policy = Policy(self.network, CARTPOLE, SEEN)
+        self.loop = build_run(ALGORITHMS["acer"], policy, dataset, settings, context)
+        self.memory, self.learner = self.loop.agent.memory, self.loop.agent.learner
+        if state:
+            self.loop.set_state(state)
+
+    def weights(self):
+        return torch.cat(
+            [p.detach().flatten() for p in (*self.learner.network.parameters(), *self.learner.average.parameters())]
+        )
+
+
+@pytest.fixture
+def demonstrations(tmp_path, make_episode):
+    writer = DatasetWriter(tmp_path / "demonstrations", DatasetInfo(CARTPOLE, SEEN, 2))
+    for i, n in enumerate((30, 47, 12)):
+        writer.write(make_episode(n, first=i, actions=2, shape=(4,), truncated=False))
+    return open_dataset(tmp_path / "demonstrations")
+
+
+PHASES = (
+    Phase("alone", 400 / HOUR),
+    Phase("mixed", 600 / HOUR, demonstrations=Ramp(1.0, 1.0)),
+    Phase("alone again", 400 / HOUR),
+)
+
+
+def test_demonstrations_are_half_of_the_memory_while_they_are_on_and_none_after(tmp_path, demonstrations):
+    run = Run(tmp_path, PHASES, demonstrations)
+    run.loop.run()
+    assert [name for _, name, _ in run.phase_ends] == ["alone", "mixed", "alone again"]
+    mixed = [share for name, share in run.shares if name == "mixed"]
+    assert mixed[0] == pytest.approx(4 / 64, abs=0.01)
+    assert mixed[-2] == 0.5
+    assert [share for name, share in run.shares if name != "mixed"] == [0.0] * 40
+    # They are gone the moment the phase is over, not when the ring has overflowed.
+    assert run.phase_ends[1][2]["demonstrations"] == 0.0
+    assert len(run.memory) > 0
+    assert run.loop.decisions == 1400
+
+
+def test_an_annealed_ratio_brings_in_fewer_and_fewer(tmp_path, demonstrations):
+    run = Run(tmp_path, (Phase("anneal", 2000 / HOUR, demonstrations=Ramp(1.0, 0.0)),), demonstrations)
+    run.loop.run()
+    shares = [share for _, share in run.shares]
+    assert max(shares) > 0.4
+    assert shares[-1] < 0.1
+
+
+def test_without_live_play_the_memory_holds_demonstrations_alone(tmp_path, demonstrations):
+    phases = (Phase("shown", 200 / HOUR, demonstrations=Ramp(1.0, 1.0), live=False), PHASES[1])
+    run = Run(tmp_path, phases, demonstrations)
+    run.loop.run()
+    assert [share for name, share in run.shares if name == "shown"][:-1] == [1.0] * 9
+
+
+@pytest.mark.parametrize("overlap", [True, False])
+@pytest.mark.parametrize("mode", ["current", "current_at_sampling"])
+def test_a_run_that_is_killed_and_resumed_equals_one_that_is_not(tmp_path, demonstrations, overlap, mode):
+    settings = {"checkpoint_every": 300, "log_every": 100, "overlap": overlap, "mode": mode}
+    whole = Run(tmp_path / "whole", PHASES, demonstrations, **settings)
+    whole.loop.run()
+
+    half = Run(tmp_path / "half", PHASES, demonstrations, **settings)
+    half.loop.run(until=700)
+    assert half.loop.decisions == 900
+    resumed = Run(tmp_path / "half", PHASES, demonstrations, resume=True, seed=5, **settings)
+    resumed.loop.run()
+
+    assert torch.equal(whole.weights(), resumed.weights())
+    assert np.array_equal(whole.memory.contents().observations, resumed.memory.contents().observations)
+    states = [each.loop.get_state() for each in (whole, resumed)]
+    cursors = [state["agent"]["demonstrations"]["cursors"].tolist() for state in states]
+    assert cursors[0] == cursors[1]
+    assert states[0]["schedule"] == states[1]["schedule"]
+    logged = [
+        [{k: v for k, v in row.items() if not k.startswith(("time", "speed"))} for row in read_metrics(tmp_path / name)]
+        for name in ("whole", "half")
+    ]
+    assert logged[0] == logged[1]
+
+
+def test_the_values_of_a_trained_policy_are_fitted_before_the_schedule_begins_and_do_not_count(tmp_path):
+    def largest_q(folder, bias):
+        run = Run(folder, (Phase("alone", 20 / HOUR, learning_rate=Ramp(0, 0)),), value_decisions=200)
+        with torch.no_grad():
+            run.learner.network.policy_head.bias.copy_(torch.tensor([bias, 0.0]))
+        run.loop.run()
+        assert run.loop.decisions == 20
+        assert len(run.memory) == 40 + 4
+        return run.learner.network.q_head.bias.abs().max().item()
+
+    assert largest_q(tmp_path / "trained", bias=1.0) > 1
+    assert largest_q(tmp_path / "untrained", bias=0.0) == 0
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_it_learns_to_balance_a_pole(tmp_path, seed):
+    run = Run(
+        tmp_path,
+        (Phase("alone", 50_000 / HOUR),),
+        seed=seed,
+        hidden=(64, 64),
+        algorithm=AcerSettings(reward_scale=0.1, learning_rate=2e-3),
+        num_envs=8,
+        steps=20,
+        capacity=400,
+        start=50,
+        log_every=5000,
+    )
+    run.loop.run()
+    assert read_metrics(tmp_path)[-1]["live/return"] > 195
