@@ -1,79 +1,205 @@
-"""What turns a function of a configuration into a command line."""
+"""Commands: a function of checked settings as a Hydra application with help, one-line errors and exit codes."""
 
+import os
+import signal
 import sys
-from collections.abc import Callable
-from dataclasses import fields, is_dataclass
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from types import FrameType
+from typing import Any, Generic, NoReturn, TypeVar
 
 import hydra
+from hydra import compose, initialize_config_module
+from hydra._internal.utils import get_args_parser
+from hydra.core.config_store import ConfigStore
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from .errors import BadInput
+from .files import require_writable_folder, write_whole
+from .overrides import explain, normalise
+from .settings import Settings, defaults, join, read, rules, to_plain
 
-Settings = TypeVar("Settings")
+S = TypeVar("S", bound=Settings)
 
 EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
+EXIT_TERMINATED = 143
+
+CONFIGURATION = "qwop.conf"
+"""The package of the YAML files: schedules, and presets of groups."""
 
 
-def command(config_name: str, run: Callable[[DictConfig], None]) -> Callable[[], None]:
-    """A console script: Hydra reads `conf/<config_name>.yaml` and the overrides, `run` does the work.
+class Terminated(KeyboardInterrupt):
+    """SIGTERM: whatever handles Ctrl-C handles it alike; the exit code is another."""
 
-    `BadInput` and mistakes in the overrides end as one line on stderr and exit code 2; Ctrl-C as exit code 130.
+
+class Command(Generic[S]):
+    """A console script: Hydra composes the settings from their declarations and the overrides, `run` does the work.
+
+    name: of the configuration, the program being `qwop-<name>`. about: what the program does, in a sentence or two.
+    examples: command lines and what each does ('' where the line says it). `BadInput` and mistakes in the overrides end
+    as one line on stderr and exit code 2, before anything is written; Ctrl-C as 130, SIGTERM as 143.
     """
-    started = False
 
-    def guarded(config: DictConfig) -> None:
-        nonlocal started
-        started = True
-        try:
-            run(config)
-        except BadInput as error:
-            print(f"{_program()}: {error}", file=sys.stderr)
-            sys.exit(EXIT_BAD_INPUT)
-        except KeyboardInterrupt:
-            print(f"\n{_program()}: interrupted", file=sys.stderr)
-            sys.exit(EXIT_INTERRUPTED)
+    def __init__(
+        self, name: str, settings: type[S], run: Callable[[S], None], about: str, examples: Sequence[tuple[str, str]]
+    ) -> None:
+        self.name, self.settings, self.run = name, settings, run
+        self.about, self.examples = about, tuple(examples)
+        self._register()
 
-    application = hydra.main(version_base="1.3", config_path="pkg://qwop.conf", config_name=config_name)(guarded)
+    @property
+    def program(self) -> str:
+        return f"qwop-{self.name}"
 
-    def main() -> None:
-        nonlocal started
+    def __call__(self) -> None:
+        """Do what the command line says; ends with SystemExit where the exit code is not 0."""
+        with _exit_codes(self.program):
+            arguments = normalise(sys.argv[1:], self.settings)
+            parser = get_args_parser()
+            parser.error = _refuse  # type: ignore[method-assign]
+            options = parser.parse_args(arguments)
+            if options.help:
+                from .help import print_help  # only this needs it
+
+                print_help(self, options.overrides)
+            else:
+                self._apply_hydra(arguments)
+
+    def read(self, overrides: Sequence[str]) -> S:
+        """The checked settings of a command line, without running anything; BadInput for a wrong one."""
+        return self._checked(self.compose(overrides))
+
+    def compose(self, overrides: Sequence[str]) -> DictConfig:
+        """The configuration that Hydra composes of a command line, unchecked."""
+        asked = normalise(overrides, self.settings)
+        with initialize_config_module(CONFIGURATION, version_base="1.3"):
+            try:
+                return compose(self.name, overrides=asked)
+            except Exception as error:
+                raise explain(error, asked, self.settings, lambda kept: compose(self.name, overrides=kept)) from None
+
+    def _apply_hydra(self, arguments: list[str]) -> None:
+        """Hydra's own way: jobs, --multirun, --cfg, --info and completion."""
         started = False
+
+        def job(config: DictConfig) -> None:
+            nonlocal started
+            started = True
+            with _exit_codes(self.program), _terminable():
+                settings = self._checked(config)
+                for place, folder in _written(settings):
+                    require_writable_folder(Path(folder), place)
+                self.run(settings)
+
+        application = hydra.main(version_base="1.3", config_path=f"pkg://{CONFIGURATION}", config_name=self.name)(job)
         try:
-            application()
-        except SystemExit as exit_:
-            # Hydra exits with 1 for an override that it cannot read or compose.
-            if exit_.code == 1 and not started:
-                sys.exit(EXIT_BAD_INPUT)
-            raise
+            with _composing_raises(arguments):
+                application()
+        except Exception as error:
+            if started:
+                raise
+            overrides = [argument for argument in arguments if not argument.startswith("-")]
+            with initialize_config_module(CONFIGURATION, version_base="1.3"):
+                raise explain(
+                    error, overrides, self.settings, lambda kept: compose(self.name, overrides=kept)
+                ) from None
 
-    return main
+    def _checked(self, config: DictConfig) -> S:
+        try:
+            node: Any = OmegaConf.to_container(config, resolve=True)
+        except OmegaConfBaseException as error:
+            place = getattr(error, "full_key", None) or "a setting"
+            raise BadInput(f"{place}: {str(error).splitlines()[0]}") from None
+        return read(self.settings, {key: value for key, value in node.items() if key != "hydra"})
+
+    def _register(self) -> None:
+        """Tell Hydra the defaults: a configuration of this name, and an option of each group for each dataclass."""
+        store = ConfigStore.instance()
+        groups = {name: rule for name, rule in rules(self.settings).items() if rule.tag or rule.group}
+        for name, rule in groups.items():
+            for option, made in rule.options.items():
+                node: dict[str, Any] = {name: {rule.tag: option, **defaults(made)}}
+                for other, following in rules(self.settings).items():
+                    if following.follows == name:
+                        node[other] = defaults(following.options[option])
+                store.store(group=name, name=option, node=node, package="_global_")
+        chosen = [{name: rule.example if rule.options else None} for name, rule in groups.items()]
+        quiet = [{f"override hydra/{log}": "disabled"} for log in ("hydra_logging", "job_logging")]
+        hydra_node = {"run": {"dir": "."}, "output_subdir": None, "help": {"app_name": self.program}}
+        tree = {"defaults": [*chosen, "_self_", *quiet], **defaults(self.settings), "hydra": hydra_node}
+        store.store(name=self.name, node=tree)
 
 
-def settings(cls: type[Settings], node: DictConfig, name: str) -> Settings:
-    """The frozen dataclass `cls` filled from the configuration `name`; unknown keys and wrong types are refused."""
-    assert is_dataclass(cls)
-    known = [field.name for field in fields(cls)]
-    unknown = sorted(set(map(str, node)) - set(known))
-    if unknown:
-        raise BadInput(f"{name}.{unknown[0]}: no such setting; the settings of {name} are {', '.join(known)}")
-    try:
-        filled: Any = OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(cls), node))
-    except (OmegaConfBaseException, ValueError, TypeError) as error:
-        place = ".".join(filter(None, [name, getattr(error, "full_key", None)]))
-        raise BadInput(f"{place}: {str(error).splitlines()[0]}") from None
-    return filled  # type: ignore[no-any-return]
-
-
-def open_run_folder(config: DictConfig, out: Path) -> Path:
-    """Make the run's folder and write the resolved configuration into it, as `config.yaml`."""
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "config.yaml").write_text(OmegaConf.to_yaml(config, resolve=True))
+def write_configuration(settings: Settings, out: Path) -> Path:
+    """Make a run's folder and write the resolved settings into it, as `config.yaml`."""
+    write_whole(out / "config.yaml", to_yaml(settings))
     return out
 
 
-def _program() -> str:
-    return Path(sys.argv[0]).name
+def to_yaml(settings: Settings) -> str:
+    """The resolved settings as YAML."""
+    return OmegaConf.to_yaml(OmegaConf.create(to_plain(settings)))
+
+
+def _written(settings: Settings, place: str = "") -> Iterator[tuple[str, str]]:
+    """The folders that the command writes: the setting's place, and the folder."""
+    for name, rule in rules(type(settings)).items():
+        value = getattr(settings, name)
+        here = place if rule.inline else join(place, name)
+        if isinstance(value, Settings):
+            yield from _written(value, here)
+        elif rule.written and value is not None:
+            yield here, value
+
+
+@contextmanager
+def _exit_codes(program: str) -> Iterator[None]:
+    """End the program for errors that a person can mend, and for interruptions, with one line on stderr."""
+    try:
+        yield
+    except BadInput as error:
+        print(f"{program}: {error}", file=sys.stderr)
+        sys.exit(EXIT_BAD_INPUT)
+    except KeyboardInterrupt as interruption:
+        print(f"\n{program}: interrupted", file=sys.stderr)
+        sys.exit(EXIT_TERMINATED if isinstance(interruption, Terminated) else EXIT_INTERRUPTED)
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """SIGTERM raises `Terminated` within, as SIGINT raises KeyboardInterrupt. Only the main thread can ask for that."""
+
+    def terminate(number: int, frame: FrameType | None) -> None:
+        raise Terminated
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def _composing_raises(arguments: list[str]) -> Iterator[None]:
+    """Hydra reads these arguments, and raises its errors instead of printing them in many lines."""
+    argv, full = sys.argv, os.environ.get("HYDRA_FULL_ERROR")
+    sys.argv, os.environ["HYDRA_FULL_ERROR"] = [argv[0], *arguments], "1"
+    try:
+        yield
+    finally:
+        sys.argv = argv
+        if full is None:
+            del os.environ["HYDRA_FULL_ERROR"]
+        else:
+            os.environ["HYDRA_FULL_ERROR"] = full
+
+
+def _refuse(message: str) -> NoReturn:
+    raise BadInput(f"{message}; --help shows the settings")

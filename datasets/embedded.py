@@ -1,4 +1,4 @@
-"""The demonstrations that come with the package: games of a policy that this project trained."""
+"""The demonstrations that ship with the package: games of a policy that this project trained."""
 
 from pathlib import Path
 
@@ -7,8 +7,8 @@ from .writer import DESCRIPTION
 
 
 def embedded_dataset() -> Path:
-    """The folder of the embedded dataset, for `open_dataset`; BadInput where the installation has none."""
+    """Folder of the embedded dataset, for `open_dataset`; BadInput if this installation lacks it."""
     folder = Path(__file__).parent / "embedded_games"
     if not (folder / DESCRIPTION).is_file():
-        raise BadInput(f"{folder}: the embedded demonstrations are missing; install qwop again, or name a dataset")
+        raise BadInput(f"{folder}: the embedded demonstrations are missing; reinstall qwop, or name another dataset")
     return folder

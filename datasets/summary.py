@@ -1,4 +1,4 @@
-"""What is in a dataset, counted from its files."""
+"""Statistics of a dataset, computed from its episodes."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -15,9 +15,9 @@ from .schema import OUTCOMES, DatasetInfo, Episode
 class Summary:
     """Statistics of a dataset of E episodes.
 
-    steps int64 [E]: decisions; returns float64 [E]: undiscounted; seconds float64 [E]: of the game clock;
-    metres float64 [E], NaN where unknown; action_counts int64 [A].
-    outcomes, players, probabilities_from: how many episodes have which. replayable: how many have their keys.
+    steps: int64 [E], decisions. returns: float64 [E], undiscounted. seconds: float64 [E], on the game's clock.
+    metres: float64 [E], NaN if unknown. action_counts: int64 [A].
+    outcomes, players, probabilities_from: number of episodes of each kind. replayable: number of episodes with keys.
     """
 
     info: DatasetInfo
@@ -36,22 +36,23 @@ class Summary:
         return len(self.steps)
 
     def table(self, title: str = "") -> Table:
-        """The summary for a person, to be printed by rich."""
+        """Summary as a table to print with rich."""
         capabilities = self.info.environment.capabilities
         table = Table(title=title or None, title_justify="left", show_header=False)
         table.add_column("what", style="bold", no_wrap=True)
         table.add_column("found")
         table.add_row("environment", str(self.info.environment))
+        table.add_row("observations", str(self.info.observation))
         table.add_row("episodes", f"{self.episodes}")
         table.add_row("outcomes", _counts(self.outcomes))
-        table.add_row("decisions", f"{self.steps.sum():,}; {_spread(self.steps, '.0f')} an episode")
+        table.add_row("decisions", f"{self.steps.sum():,}; {_spread(self.steps, '.0f')} per episode")
         table.add_row("return", _spread(self.returns, ".1f"))
         known = self.metres[np.isfinite(self.metres)]
         if len(known):
             table.add_row("metres", _spread(known, ".1f"))
         if capabilities.decisions_per_second:
             table.add_row(
-                "game time", f"{self.seconds.sum() / 60:.1f} min; {_spread(self.seconds, '.1f')} s an episode"
+                "game time", f"{self.seconds.sum() / 60:.1f} min; {_spread(self.seconds, '.1f')} s per episode"
             )
         table.add_row("actions", self._actions(capabilities.action_names))
         table.add_row("players", _counts(self.players))
@@ -68,7 +69,7 @@ class Summary:
 
 
 def summarise(episodes: Iterable[Episode], info: DatasetInfo) -> Summary:
-    """The statistics of `episodes`, of which there is at least one; each is looked at once."""
+    """Compute the statistics of at least one episode; iterates over `episodes` once."""
     rows, metres = [], []
     action_counts = np.zeros(info.actions, dtype=np.int64)
     outcomes, players, sources = Counter[str](), Counter[str](), Counter[str]()

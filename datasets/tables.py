@@ -1,4 +1,4 @@
-"""An episode as an Arrow table, and back."""
+"""Conversion of an episode to an Arrow table and back."""
 
 import json
 from collections.abc import Mapping
@@ -19,15 +19,19 @@ DECISION_COLUMNS = ("action", "behaviour_probabilities", "reward")
 EPISODE_FIELDS = (
     "player", "source", "seed", "terminated", "truncated", "outcome", "probabilities_from", "metres",
 )  # fmt: skip
-"""What a file's metadata say of the episode itself."""
+"""Fields of an `Episode` that are stored in the file's metadata."""
 
 METADATA_NAMES = (
     "schema_version", "environment", "observation_shape", "actions", *EPISODE_FIELDS, "software_version", "created",
 )  # fmt: skip
+"""Metadata that every episode's file has."""
+
+LATER_METADATA_NAMES = ("observation_dtype",)
+"""Metadata that older files lack; `DatasetInfo.from_json` knows their defaults."""
 
 
 def to_table(episode: Episode, info: DatasetInfo) -> pa.Table:
-    """The T + 1 rows of an episode, with everything else as metadata: one JSON value for each name."""
+    """Make the table of an episode: T + 1 rows, and everything else as metadata, one JSON value per name."""
     schema = arrow_schema(info)
     steps = len(episode)
     last = np.arange(steps + 1) == steps
@@ -39,9 +43,7 @@ def to_table(episode: Episode, info: DatasetInfo) -> pa.Table:
 
     columns = {
         "step": pa.array(np.arange(steps + 1, dtype=np.int32)),
-        "observation": pa.FixedSizeListArray.from_arrays(
-            pa.array(episode.observations.ravel()), schema.field("observation").type.list_size
-        ),
+        "observation": _observation_column(episode.observations, schema.field("observation").type),
         "action": pa.array(np.append(episode.actions, np.int16(0)), mask=last),
         "behaviour_probabilities": probabilities(),
         "reward": pa.array(np.append(episode.rewards, np.float32(0)), mask=last),
@@ -58,26 +60,36 @@ def to_table(episode: Episode, info: DatasetInfo) -> pa.Table:
     return pa.table(columns, schema=schema.with_metadata(encoded))
 
 
+def _observation_column(observations: NDArray[Any], column_type: pa.DataType) -> pa.Array:
+    flat = np.ascontiguousarray(observations).ravel()
+    if pa.types.is_fixed_size_binary(column_type):
+        return pa.FixedSizeBinaryArray.from_buffers(column_type, len(observations), [None, pa.py_buffer(flat)])
+    return pa.FixedSizeListArray.from_arrays(pa.array(flat), column_type.list_size)
+
+
 def decode_metadata(raw: Mapping[bytes, bytes] | None) -> dict[str, Any]:
-    """The metadata of an episode's file, checked to be complete; BadInput for those of any other Parquet file."""
+    """Decode the metadata of an episode's file; BadInput if it is incomplete, as in any other Parquet file."""
     found = raw or {}
     missing = [name for name in METADATA_NAMES if name.encode() not in found]
     if missing:
-        raise BadInput(f"no {missing[0]} in its metadata, so it is not an episode that qwop-record wrote")
+        raise BadInput(f"its metadata lacks {missing[0]}, so it is not an episode recorded by qwop-record")
+    later = [name for name in LATER_METADATA_NAMES if name.encode() in found]
     try:
-        return {name: json.loads(found[name.encode()]) for name in METADATA_NAMES}
+        return {name: json.loads(found[name.encode()]) for name in (*METADATA_NAMES, *later)}
     except ValueError as error:
         raise BadInput(f"its metadata cannot be read ({error})") from None
 
 
 def from_table(table: pa.Table, info: DatasetInfo) -> Episode:
-    """The episode of a table that `to_table` made; BadInput says in which column it is not one."""
+    """Inverse of `to_table`; BadInput names the column that is wrong."""
     metadata = decode_metadata(table.schema.metadata)
     for field in arrow_schema(info):
         found = table.schema.field(field.name).type if field.name in table.schema.names else "missing"
         if found != field.type:
             raise BadInput(f"column {field.name} is {found}, expected {field.type}")
     steps = table.num_rows - 1
+    if steps < 1:
+        raise BadInput("it has no decision")
     if not np.array_equal(_numbers(table, "step"), np.arange(steps + 1)):
         raise BadInput("column step does not count from 0")
     for name in DECISION_COLUMNS:
@@ -87,7 +99,7 @@ def from_table(table: pa.Table, info: DatasetInfo) -> Episode:
     decisions = table.slice(0, steps)
     try:
         return Episode(
-            observations=_rows(table, "observation").reshape(steps + 1, *info.observation.shape),
+            observations=_observations(table).reshape(steps + 1, *info.observation.shape),
             actions=_numbers(decisions, "action"),
             behaviour_probabilities=_rows(decisions, "behaviour_probabilities").reshape(steps, info.actions),
             rewards=_numbers(decisions, "reward"),
@@ -103,8 +115,19 @@ def _numbers(table: pa.Table, name: str) -> NDArray[Any]:
     column = table.column(name)
     if column.null_count:
         raise BadInput(f"column {name} has a null")
-    # A copy: what Arrow gives is read-only, and keeps the whole file's memory.
+    # Copied, because Arrow's array is read-only and keeps the memory of the whole file alive.
     return np.array(column.to_numpy())
+
+
+def _observations(table: pa.Table) -> NDArray[Any]:
+    column = table.column("observation").combine_chunks()
+    if not pa.types.is_fixed_size_binary(column.type):
+        return _rows(table, "observation")
+    if column.null_count:
+        raise BadInput("column observation has a null")
+    _, data = column.buffers()
+    size = column.type.byte_width
+    return np.frombuffer(data, np.uint8, count=len(column) * size, offset=column.offset * size).copy()
 
 
 def _rows(table: pa.Table, name: str) -> NDArray[np.float32]:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..common.settings import Settings, setting
+from ..common.shared_settings import max_idle_frames, num_envs, seed
 from ..envs.spec import EnvironmentSpec
 from ..policies.policy import Policy
 from ..policies.rollout import Game, play
@@ -17,19 +19,14 @@ RESAMPLES = 10_000
 
 
 @dataclass(frozen=True)
-class EvaluationSettings:
-    """How a policy is examined.
+class EvaluationSettings(Settings):
+    """The games that a policy is judged by."""
 
-    episodes: games. seed: decides them. max_idle_frames: of QWOP, a game begins with 0 to so many frames without a key
-    (uniform). greedy: the most probable action, else drawn. num_envs: games at a time, which changes nothing but the
-    time it takes.
-    """
-
-    episodes: int = 100
-    seed: int = 0
-    max_idle_frames: int = 30
-    greedy: bool = True
-    num_envs: int = 64
+    episodes: int = setting(100, "Games to play.", at_least=1)
+    seed: int = seed("Decides the games.")
+    max_idle_frames: int = max_idle_frames(30)
+    greedy: bool = setting(True, "Always take the most probable action; else draw it.")
+    num_envs: int = num_envs(64, "Games played side by side; the results do not depend on it.")
 
 
 @dataclass(frozen=True)

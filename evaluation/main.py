@@ -1,20 +1,21 @@
 """`qwop-evaluate`: plays a policy's games, or those of a file of keys, and reports."""
 
 import json
-import os
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import torch
-from omegaconf import DictConfig
 from rich.console import Console
 from rich.table import Table
 
-from ..common.command import command, open_run_folder, settings
+from ..common.command import Command, write_configuration
 from ..common.errors import BadInput
+from ..common.files import require_writable_folder, write_whole
 from ..common.progress import progress_bar
+from ..common.settings import Settings, nested, setting
 from ..envs.original.page import PageSettings
 from ..envs.qwop.keys_file import read_keys
 from ..envs.spec import EnvironmentSpec
@@ -30,36 +31,61 @@ SIMULATOR, ORIGINAL = WORLDS = ("simulator", "original")
 
 
 @dataclass(frozen=True)
-class Command:
-    """The settings of conf/evaluate.yaml."""
+class EvaluateSettings(Settings):
+    """The settings of `qwop-evaluate`."""
 
-    policy: str | None = None
-    keys: str | None = None
-    out: str | None = None
-    episodes: int = 100
-    seed: int = 0
-    max_idle_frames: int = 30
-    greedy: bool = True
-    num_envs: int = 64
-    world: str = SIMULATOR
-    original: dict[str, Any] = field(default_factory=dict)
-    environment: dict[str, Any] = field(default_factory=dict)
-    video: bool = True
+    policy: str | None = setting(
+        None, "Policy to play: its file (.safetensors), or champion, which comes with the package."
+    )
+    keys: str | None = setting(
+        None,
+        "Instead of a policy, a file of keys to play again: best_keys.txt of an evaluation, or champion, the shipped "
+        "policy's best game.",
+    )
+    out: str | None = setting(
+        None, "Folder of the report. null: beside the policy or keys (champion: here), named after them.", written=True
+    )
+    games: EvaluationSettings = nested(EvaluationSettings, "Games of a policy.", inline=True)
+    world: str = setting(
+        SIMULATOR, "Where to play: the simulator, or the original game's page in Chrome or Chromium.", choices=WORLDS
+    )
+    original: PageSettings = nested(PageSettings, "The page of world=original; give url or folder.")
+    environment: Mapping[str, Any] = setting(
+        {}, "Environment settings that differ from the policy's own, such as environment.frames_per_step=2."
+    )
+    video: bool = setting(True, "Make a film of the best game.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.policy and self.keys:
+            raise BadInput(f"policy={self.policy} and keys={self.keys}: expected one of them")
+        if not self.policy and not self.keys:
+            raise BadInput(
+                "policy is not set: expected a policy's file, such as policy=runs/finetune/policy.safetensors"
+            )
+
+    @property
+    def folder(self) -> str:
+        """The report's folder, with the default in place."""
+        if self.out is not None:
+            return self.out
+        path = Path(self.policy or self.keys or "")
+        kind = "evaluation" if self.policy else "replay"
+        return str(path.with_name(f"{path.stem}-{kind}" + ("-original" if self.world == ORIGINAL else "")))
 
 
-def run(config: DictConfig) -> None:
+def run(settings: EvaluateSettings) -> None:
     """Play, print a table, and write evaluation.json, the best game's keys and its film into `out`."""
-    chosen = _checked(settings(Command, config, "evaluate"))
-    page = settings(PageSettings, config.original, "original")
-    if chosen.keys is not None:
-        _run_keys(chosen.keys, chosen, page, config)
+    require_writable_folder(Path(settings.folder), "out")
+    if settings.keys is not None:
+        _run_keys(settings.keys, settings)
         return
-    assert chosen.policy is not None
+    assert settings.policy is not None
     torch.set_num_threads(1)  # for a network this small, threads wait for each other longer than they compute
-    policy = load_policy(chosen.policy)
-    spec = _environment(policy.environment, chosen, page)
-    in_original = chosen.world == ORIGINAL
-    num_envs = 1 if in_original else chosen.num_envs  # one browser
+    policy = load_policy(settings.policy)
+    spec = _environment(policy.environment, settings)
+    in_original = settings.world == ORIGINAL
+    games = replace(settings.games, num_envs=1) if in_original else settings.games  # one browser
     agreements: list[Agreement] = []
 
     def heard(game: Game) -> None:
@@ -67,29 +93,26 @@ def run(config: DictConfig) -> None:
             agreements.append(compare(game, spec.settings))
 
     console = Console()
-    asked = EvaluationSettings(chosen.episodes, chosen.seed, chosen.max_idle_frames, chosen.greedy, num_envs)
     with progress_bar("games", console) as bar:
-        task = bar.add_task("playing", total=asked.episodes)
-        evaluation = evaluate(policy, asked, spec, lambda done: bar.update(task, completed=done), heard)
-    out = open_run_folder(config, Path(chosen.out or _default_folder(chosen.policy, "evaluation", chosen.world)))
+        task = bar.add_task("playing", total=games.episodes)
+        evaluation = evaluate(policy, games, spec, lambda done: bar.update(task, completed=done), heard)
+    out = write_configuration(settings, Path(settings.folder))
     more = {"simulator": agreement_json(agreements)} if in_original else {}
-    document = {"policy": chosen.policy, "world": chosen.world, **evaluation.to_json(), **more}
+    document = {"policy": settings.policy, "world": settings.world, **evaluation.to_json(), **more}
     write_report(out / "evaluation.json", document)
-    shown = table(evaluation, chosen.policy)
+    shown = table(evaluation, settings.policy)
     if in_original:
         same = sum(game.agrees for game in agreements)
         shown.add_row("same in the simulator", f"{same} of {len(agreements)}, by their keys")
     console.print(shown)
     console.print(f"report: {out / 'evaluation.json'}", highlight=False, soft_wrap=True)
-    _write_best(out, evaluation, console, chosen.video)
+    _write_best(out, evaluation, console, settings.video)
 
 
 def write_report(path: Path, document: dict[str, Any]) -> None:
     """evaluation.json, whole or not at all."""
     document = {**document, "software": f"qwop {version('qwop')}"}
-    beside = path.with_name(f".{os.getpid()}.{path.name}")
-    beside.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n")
-    beside.replace(path)
+    write_whole(path, json.dumps(document, indent=1, allow_nan=False) + "\n")
 
 
 def table(evaluation: Evaluation, title: str) -> Table:
@@ -119,20 +142,7 @@ def _told(figures: dict[str, Any], name: str, unit: str) -> str:
     return f"{figures[name]:.2f} {unit}".rstrip() + between
 
 
-def _checked(chosen: Command) -> Command:
-    if chosen.policy and chosen.keys:
-        raise BadInput(f"policy={chosen.policy} and keys={chosen.keys}: expected one of them")
-    if not chosen.policy and not chosen.keys:
-        raise BadInput("policy is not set: name a policy file, such as policy=runs/finetune/policy.safetensors")
-    for name, least in (("episodes", 1), ("seed", 0), ("max_idle_frames", 0), ("num_envs", 1)):
-        if getattr(chosen, name) < least:
-            raise BadInput(f"{name}={getattr(chosen, name)}: expected at least {least}")
-    if chosen.world not in WORLDS:
-        raise BadInput(f"world={chosen.world}: expected one of {', '.join(WORLDS)}")
-    return chosen
-
-
-def _environment(own: EnvironmentSpec, chosen: Command, page: PageSettings) -> EnvironmentSpec:
+def _environment(own: EnvironmentSpec, chosen: EvaluateSettings) -> EnvironmentSpec:
     """The policy's environment with the settings asked for, in the world asked for."""
     task = {**own.settings, **chosen.environment}
     if chosen.world != ORIGINAL:
@@ -142,40 +152,34 @@ def _environment(own: EnvironmentSpec, chosen: Command, page: PageSettings) -> E
         raise BadInput(
             f"world=original: {chosen.policy} plays {own.id}; only a policy of QWOP-v1 can play the original"
         )
-    page.require_possible("original.")
-    return EnvironmentSpec(original, {**task, **page.given()})
+    chosen.original.require_possible("original.")
+    return EnvironmentSpec(original, {**task, **chosen.original.given()})
 
 
-def _default_folder(name: str, kind: str, world: str) -> Path:
-    """Beside the policy or the keys, named after them; the champion's is here."""
-    path = Path(name)
-    return path.with_name(f"{path.stem}-{kind}" + ("-original" if world == ORIGINAL else ""))
-
-
-def _run_keys(name: str, chosen: Command, page: PageSettings, config: DictConfig) -> None:
+def _run_keys(name: str, settings: EvaluateSettings) -> None:
     """Play a file of keys, print how it went, and write evaluation.json and its film into `out`."""
     keys = read_keys(keys_path(name))
     console = Console()
     game = here = in_simulator(keys)
-    document: dict[str, Any] = {"keys": name, "world": chosen.world}
+    document: dict[str, Any] = {"keys": name, "world": settings.world}
     shown = Table(title=name, title_justify="left", show_header=False)
-    if chosen.world == ORIGINAL:
-        page.require_possible("original.")
+    if settings.world == ORIGINAL:
+        settings.original.require_possible("original.")
         with console.status("the original's page"):
-            game = in_original(keys, page)
+            game = in_original(keys, settings.original)
         document["simulator"] = {**here.to_json(), "same": game.same_as(here)}
     for what, said in (
         ("outcome", game.outcome), ("time", f"{game.seconds:.2f} s"), ("score", f"{game.metres:.1f} m"),
         ("frames", f"{game.frames} of {len(keys)}"),
     ):  # fmt: skip
         shown.add_row(what, said)
-    if chosen.world == ORIGINAL:
+    if settings.world == ORIGINAL:
         shown.add_row("same in the simulator", "yes, to the last bit" if game.same_as(here) else "no")
-    out = open_run_folder(config, Path(chosen.out or _default_folder(name, "replay", chosen.world)))
+    out = write_configuration(settings, Path(settings.folder))
     write_report(out / "evaluation.json", {**document, **game.to_json()})
     console.print(shown)
     console.print(f"report: {out / 'evaluation.json'}", highlight=False, soft_wrap=True)
-    if chosen.video:
+    if settings.video:
         with progress_bar("pictures", console) as bar:
             task = bar.add_task("film", total=None)
             film_keys(out / "best.mp4", keys, lambda done, of: bar.update(task, completed=done, total=of))
@@ -200,4 +204,16 @@ def _write_best(out: Path, evaluation: Evaluation, console: Console, video: bool
     console.print(f"no film: {why_not}" if why_not else f"film: {path}", highlight=False, soft_wrap=True)
 
 
-main = command("evaluate", run)
+main = Command(
+    "evaluate",
+    EvaluateSettings,
+    run,
+    about="Play a policy's games and report: a table, evaluation.json, the best game's keys and its film.",
+    examples=[
+        ("qwop-evaluate policy=runs/finetune/policy.safetensors", ""),
+        ("qwop-evaluate policy=champion environment.delay=0.3", "30 % of the decisions come a frame late"),
+        ("qwop-evaluate policy=champion episodes=20 greedy=false out=runs/look", "actions drawn instead of the best"),
+        ("qwop-evaluate policy=champion world=original original.folder=DIR", "in a local copy of the original game"),
+        ("qwop-evaluate keys=champion world=original original.folder=DIR", "its best game there, key by key"),
+    ],
+)

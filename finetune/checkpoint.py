@@ -1,4 +1,4 @@
-"""Checkpoints: the whole state of a run in one file, written whole or not at all."""
+"""Checkpoints: the complete state of a run in one file, written completely or not at all."""
 
 import os
 import re
@@ -17,9 +17,9 @@ VERSION = 2
 
 
 def save_checkpoint(folder: Path, decisions: int, state: dict[str, Any], keep: int = 2) -> Path:
-    """Write the state of a run after so many decisions, and drop all but the newest `keep` checkpoints.
+    """Write the state of a run after so many decisions; delete all but the newest `keep` checkpoints.
 
-    `state` is nested dicts and lists of numbers, strings, tensors and arrays.
+    `state` consists of nested dicts and lists of numbers, strings, tensors and arrays.
     """
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"decisions-{decisions:012d}.pt"
@@ -49,7 +49,7 @@ def load_checkpoint(path: Path) -> dict[str, Any]:
         state = _unpacked(torch.load(path, map_location="cpu", weights_only=True))
     except Exception as error:  # torch raises whatever the broken byte leads to
         raise BadInput(
-            f"{path}: not a checkpoint of this program ({type(error).__name__}); remove it to go on from an older one"
+            f"{path}: not a checkpoint of this program ({type(error).__name__}); remove it to resume from an older one"
         ) from None
     if not isinstance(state, dict) or state.pop("version", 1) != VERSION:
         raise BadInput(f"{path}: written by another version of this program; resume with that one, or start anew")
@@ -57,7 +57,7 @@ def load_checkpoint(path: Path) -> dict[str, Any]:
 
 
 def _packed(value: Any) -> Any:
-    """The same with arrays as tensors, marked, because `weights_only` loading knows no arrays."""
+    """Replace arrays by marked tensors, because `weights_only` loading refuses arrays."""
     if isinstance(value, np.ndarray):
         return {"__array__": torch.from_numpy(np.ascontiguousarray(value))}
     if isinstance(value, np.generic):

@@ -10,9 +10,9 @@ import torch
 from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 
-from ..common.command import command, open_run_folder, settings
 from ..common.errors import BadInput
 from ..common.progress import progress_bar
+from ..common.yaml_command import command, open_run_folder, settings
 from ..evaluation.evaluate import EvaluationSettings
 from ..policies.files import save_policy
 from ..policies.policy import Policy

@@ -1,18 +1,18 @@
 """`qwop-pretrain`: clones a dataset's player into a policy, and says what the clone is worth."""
 
 from contextlib import closing
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
-from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 from torch.utils.tensorboard import SummaryWriter
 
-from ..common.command import command, open_run_folder, settings
+from ..common.command import Command, write_configuration
 from ..common.errors import BadInput
 from ..common.progress import progress_bar
+from ..common.settings import to_plain
 from ..datasets.embedded import embedded_dataset
 from ..datasets.reader import Dataset, open_dataset
 from ..datasets.schema import Episode
@@ -24,40 +24,27 @@ from .early_stopping import Epoch
 from .games import Games, play_games
 from .held_out import HeldOut, measure_held_out
 from .report import games_table, measures_table, write_json
-from .settings import CloningSettings
+from .settings import PretrainSettings
 from .split import hold_out
 
 POLICY = "policy.safetensors"
 """The clone in a run's folder: of the best pass so far while the run is going, so an interrupted run has one too."""
 
 
-@dataclass(frozen=True)
-class PretrainSettings:
-    """The settings of conf/pretrain.yaml besides those of cloning."""
-
-    dataset: str | None = None
-    out: str = "runs/pretrain"
-    seed: int = 0
-    held_out: float = 0.2
-    splits: int = 1
-    games: int = 50
-    max_idle_frames: int = 30
-
-
-def run(config: DictConfig) -> None:
-    """Clone, measure on held-out episodes and in games; leave the policy and what was found in `out`."""
-    chosen, cloning = read_settings(config)
+def run(chosen: PretrainSettings) -> None:
+    """Clone, measure on held-out episodes and in games; leave the policy and the measures in `out`."""
+    cloning = chosen.cloning
     console = Console()
     torch.set_num_threads(1)  # for a network this small, threads wait for each other longer than they compute
     dataset = open_dataset(chosen.dataset or embedded_dataset())
-    episodes = _checked(list(dataset), dataset, chosen)
+    episodes = _enough(list(dataset), dataset)
     _require_new(Path(chosen.out))
     if cloning.backend == "d3rlpy":
         require_d3rlpy(cloning)
-    out = open_run_folder(config, Path(chosen.out))
-    made = {"command": "qwop-pretrain", "settings": OmegaConf.to_container(config, resolve=True)}
+    out = write_configuration(chosen, Path(chosen.out))
+    made = {"command": "qwop-pretrain", "settings": to_plain(chosen)}
     try:
-        policy, splits = _clone(episodes, dataset, chosen, cloning, out, made, console)
+        policy, splits = _clone(episodes, dataset, chosen, out, made, console)
     except KeyboardInterrupt:
         if (out / POLICY).exists():
             console.print(f"stopped: the best pass so far is in {out / POLICY}, unmeasured", soft_wrap=True)
@@ -68,38 +55,16 @@ def run(config: DictConfig) -> None:
     console.print(f"policy: {out / POLICY}", highlight=False, soft_wrap=True)
 
 
-def read_settings(config: DictConfig) -> tuple[PretrainSettings, CloningSettings]:
-    """The command's own settings and those of cloning, which stand side by side in the configuration."""
-    names = {field.name for field in fields(CloningSettings)}
-    keys = [str(key) for key in config]
-    cloning = settings(
-        CloningSettings, OmegaConf.masked_copy(config, [key for key in keys if key in names]), "pretrain"
-    )
-    own = OmegaConf.masked_copy(config, [key for key in keys if key not in names])
-    chosen = settings(PretrainSettings, own, "pretrain")
-    for name, least in (("splits", 1), ("games", 0), ("max_idle_frames", 0), ("seed", 0)):
-        if getattr(chosen, name) < least:
-            raise BadInput(f"{name}={getattr(chosen, name)}: expected at least {least}")
-    if not 0 < chosen.held_out < 1:
-        raise BadInput(f"held_out={chosen.held_out:g}: expected a share between 0 and 1")
-    return chosen, cloning
-
-
 def _require_new(out: Path) -> None:
     if (out / POLICY).exists():
         raise BadInput(f"{out}: holds a policy already, which stays; name another folder with out=, or move it away")
 
 
-def _checked(episodes: list[Episode], dataset: Dataset, chosen: PretrainSettings) -> list[Episode]:
+def _enough(episodes: list[Episode], dataset: Dataset) -> list[Episode]:
     if len(episodes) < 3:
         raise BadInput(
             f"{dataset.folder}: {len(episodes)} episode(s), expected at least 3: to learn from, to say when to stop, "
             "and to measure by; record more games"
-        )
-    if chosen.splits * chosen.held_out > 1:
-        raise BadInput(
-            f"splits={chosen.splits}, held_out={chosen.held_out:g}: together more than all episodes; at most "
-            f"{int(1 / chosen.held_out)} splits hold out a share of {chosen.held_out:g} each"
         )
     return episodes
 
@@ -108,12 +73,12 @@ def _clone(
     episodes: list[Episode],
     dataset: Dataset,
     chosen: PretrainSettings,
-    cloning: CloningSettings,
     out: Path,
     made: dict[str, Any],
     console: Console,
 ) -> tuple[Policy, list[HeldOut]]:
     """A clone for each split, measured; the first one's policy, which is also written whenever it gets better."""
+    cloning = chosen.cloning
     policies, splits = [], []
     with progress_bar("passes", console) as bar, closing(SummaryWriter(str(out / "tensorboard"))) as board:
         task = bar.add_task("cloning", total=chosen.splits * cloning.epochs)
@@ -155,4 +120,21 @@ def _play(policy: Policy, chosen: PretrainSettings, console: Console) -> list[Ga
     return played
 
 
-main = command("pretrain", run)
+main = Command(
+    "pretrain",
+    PretrainSettings,
+    run,
+    about="Clone the player of a dataset into a policy, and measure the clone: on episodes it never saw, and in games.",
+    examples=[
+        ("qwop-pretrain", "the demonstrations that come with the package, into runs/pretrain"),
+        ("qwop-pretrain dataset=data/kurodo out=runs/clone", "recordings of your own"),
+        (
+            "qwop-pretrain dataset=data/kurodo out=runs/splits splits=5",
+            "five clones, each with other episodes held out",
+        ),
+        (
+            "qwop-pretrain dataset=data/kurodo out=runs/d3rlpy backend=d3rlpy label_smoothing=0",
+            "by d3rlpy's DiscreteBC",
+        ),
+    ],
+)

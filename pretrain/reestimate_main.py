@@ -1,52 +1,32 @@
 """`qwop-reestimate`: a dataset again, with behaviour probabilities re-estimated by cloning its player."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
-from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 
-from ..common.command import command, settings
+from ..common.command import Command
 from ..common.errors import BadInput
 from ..common.progress import progress_bar
-from ..datasets.cross_fitting import Probabilities, cross_fitted
 from ..datasets.reader import Dataset, open_dataset
 from ..datasets.schema import Episode
 from ..datasets.writer import DatasetWriter, next_number
 from .clone import clone
+from .cross_fitting import ActionProbabilities, cross_fitted
 from .measures import measure
-from .settings import CloningSettings
+from .settings import ReestimateSettings
 
 
-@dataclass(frozen=True)
-class ReestimateSettings:
-    """dataset: what to read, which is left as it is. out: the new dataset's folder. folds: clones, each fitted to the
-    episodes of all folds but one. floor: the least probability of any action. seed: decides everything.
-    """
-
-    dataset: str = ""
-    out: str = ""
-    folds: int = 5
-    floor: float = 1e-3
-    seed: int = 0
-
-
-def run(config: DictConfig) -> None:
+def run(chosen: ReestimateSettings) -> None:
     """Write the dataset `out`: the episodes of `dataset` in their order, their μ from clones that never saw them."""
-    own = OmegaConf.masked_copy(config, [str(name) for name in config if name != "cloning"])
-    chosen = settings(ReestimateSettings, own, "reestimate")
-    cloning = settings(CloningSettings, config.cloning, "cloning")
     console = Console()
-    if not chosen.dataset or not chosen.out:
-        raise BadInput("name both datasets: qwop-reestimate dataset=data/kurodo out=data/kurodo-cloned")
     dataset, out = open_dataset(chosen.dataset), Path(chosen.out)
     if out.exists() and next_number(out) > 0:
         raise BadInput(f"{out}: has episodes already; give out= a new folder")
     torch.set_num_threads(1)  # for a network this small, threads wait for each other longer than they compute
-    episodes = reestimate(dataset, chosen, cloning, console)
+    episodes = reestimate(dataset, chosen, console)
     writer = DatasetWriter(out, dataset.info)
     for episode in episodes:
         writer.write(episode)
@@ -63,16 +43,15 @@ def run(config: DictConfig) -> None:
     console.print(open_dataset(out).summary().table(f"{out}"))
 
 
-def reestimate(
-    dataset: Dataset, chosen: ReestimateSettings, cloning: CloningSettings, console: Console
-) -> list[Episode]:
+def reestimate(dataset: Dataset, chosen: ReestimateSettings, console: Console) -> list[Episode]:
     """The episodes with new probabilities, in the dataset's order. Shows its progress."""
+    cloning = chosen.cloning
     episodes = list(dataset)
     found: dict[int, Episode] = {}
     with progress_bar("passes", console) as progress:
         task = progress.add_task("cloning", total=chosen.folds * cloning.epochs)
 
-        def fit(others: Sequence[Episode], fold: int) -> Probabilities:
+        def fit(others: Sequence[Episode], fold: int) -> ActionProbabilities:
             progress.update(task, description=f"fold {fold + 1} of {chosen.folds}")
             made = clone(others, dataset.info, cloning, chosen.seed + fold, lambda *_: progress.advance(task))
             # Stopping early, it made fewer passes than it might have.
@@ -84,4 +63,10 @@ def reestimate(
     return [found[index] for index in range(len(episodes))]
 
 
-main = command("reestimate", run)
+main = Command(
+    "reestimate",
+    ReestimateSettings,
+    run,
+    about="Copy a dataset, its behaviour probabilities re-estimated by clones of the player, cross-fitted by episode.",
+    examples=[("qwop-reestimate dataset=data/kurodo out=data/kurodo-cloned", "")],
+)

@@ -1,62 +1,99 @@
-"""The settings of cloning, and where their defaults come from."""
+"""The settings of `qwop-pretrain` and `qwop-reestimate`."""
 
 from dataclasses import dataclass
 
 from ..common.errors import BadInput
+from ..common.settings import Settings, nested, setting
+from ..common.shared_settings import max_idle_frames, seed
 from ..policies.networks import HIDDEN
 
 BACKENDS = ("torch", "d3rlpy")
 
 
 @dataclass(frozen=True)
-class CloningSettings:
-    """How a policy is cloned.
+class CloningSettings(Settings):
+    """Cloning: a network fitted to the demonstrated actions by maximum likelihood.
 
-    The defaults were chosen on Kurodo's recordings by the likelihood of validation episodes, not of those held out.
-
-    backend: torch (this package's own loop) or d3rlpy (DiscreteBC).
-    epochs: passes over the training rows at most; patience: passes without a better validation likelihood before
-        stopping. The best pass is what remains.
-    batch_size, learning_rate: of AdamW; the rate falls to 0 along half a cosine over all epochs.
-    weight_decay: decoupled (Loshchilov and Hutter 2019), of weights, not biases.
-    dropout: share of each hidden layer's units left out of an update.
-    label_smoothing: share of each label spread evenly over all actions.
-    input_noise: standard deviation of normal noise on the scaled observations.
-    class_balance: rows weigh n_a^−class_balance, n_a being how often their action occurs: 0 plain, 1 all actions alike.
-    hidden: widths of the network's layers.
-    validation: share of the episodes that decides when to stop; the network is not fitted to them.
+    The defaults were chosen on Kurodo's recordings, by the likelihood of validation episodes, not of those held out.
     """
 
-    backend: str = "torch"
-    epochs: int = 60
-    patience: int = 10
-    batch_size: int = 256
-    learning_rate: float = 2e-3
-    weight_decay: float = 0.1
-    dropout: float = 0.2
-    label_smoothing: float = 0.02
-    input_noise: float = 0.0
-    class_balance: float = 0.0
-    hidden: tuple[int, ...] = HIDDEN
-    validation: float = 0.15
+    backend: str = setting(
+        "torch", "Training loop: torch is this package's own, d3rlpy is DiscreteBC (an extra).", choices=BACKENDS
+    )
+    epochs: int = setting(60, "Passes over the training decisions, at most.", at_least=1, at_most=100_000)
+    patience: int = setting(
+        10,
+        "Stop after this many passes without a better likelihood of the validation episodes; the best pass is kept.",
+        at_least=1,
+    )
+    batch_size: int = setting(256, "Decisions per update.", at_least=1)
+    learning_rate: float = setting(
+        2e-3, "Initial learning rate of AdamW; it falls to 0 along half a cosine over all epochs.", above=0
+    )
+    weight_decay: float = setting(
+        0.1, "Decoupled weight decay of weights, not biases (Loshchilov and Hutter 2019).", at_least=0
+    )
+    dropout: float = setting(0.2, "Fraction of each hidden layer's units left out of an update.", at_least=0, below=1)
+    label_smoothing: float = setting(
+        0.02, "Fraction of each label spread evenly over all actions.", at_least=0, below=1
+    )
+    input_noise: float = setting(
+        0.0, "Standard deviation of the Gaussian noise added to scaled observations.", at_least=0
+    )
+    class_balance: float = setting(
+        0.0,
+        "Weight of a decision: n^-class_balance, n being how often its action occurs. 0 weighs all decisions the same, "
+        "1 all actions.",
+        at_least=0,
+        at_most=1,
+    )
+    hidden: tuple[int, ...] = setting(HIDDEN, "Widths of the network's hidden layers.", at_least=1, at_most=65_536)
+    validation: float = setting(
+        0.15, "Fraction of the episodes that decides when to stop; the network is not fitted to them.", above=0, below=1
+    )
+
+
+@dataclass(frozen=True)
+class PretrainSettings(Settings):
+    """The settings of `qwop-pretrain`."""
+
+    dataset: str | None = setting(
+        None, "Folder of the dataset to clone. null: the demonstrations that come with the package."
+    )
+    out: str = setting("runs/pretrain", "Folder of the run: policy, measures and TensorBoard's log.", written=True)
+    seed: int = seed("Decides everything random: the split, the weights, the order, the games.")
+    held_out: float = setting(
+        0.2, "Fraction of the episodes that the clone never sees; its quality is measured on them.", above=0, below=1
+    )
+    splits: int = setting(
+        1, "Clones to make, each with other episodes held out. The first is kept.", at_least=1, at_most=1000
+    )
+    games: int = setting(
+        50, "Games that the clone plays in its environment, greedily and again sampled. 0: none.", at_least=0
+    )
+    max_idle_frames: int = max_idle_frames(30)
+    cloning: CloningSettings = nested(CloningSettings, "Training of the clone.", inline=True)
 
     def __post_init__(self) -> None:
-        if self.backend not in BACKENDS:
-            raise BadInput(f"backend={self.backend}: expected {' or '.join(BACKENDS)}")
-        for name in ("epochs", "patience", "batch_size"):
-            if getattr(self, name) < 1:
-                raise BadInput(f"{name}={getattr(self, name)}: expected at least 1")
-        if not self.learning_rate > 0:
-            raise BadInput(f"learning_rate={self.learning_rate:g}: expected more than 0")
-        for name in ("weight_decay", "input_noise"):
-            if not getattr(self, name) >= 0:
-                raise BadInput(f"{name}={getattr(self, name):g}: expected at least 0")
-        for name in ("dropout", "label_smoothing"):
-            if not 0 <= getattr(self, name) < 1:
-                raise BadInput(f"{name}={getattr(self, name):g}: expected at least 0, less than 1")
-        if not 0 <= self.class_balance <= 1:
-            raise BadInput(f"class_balance={self.class_balance:g}: expected 0 to 1")
-        if not self.hidden or min(self.hidden) < 1:
-            raise BadInput(f"hidden={list(self.hidden)}: expected the widths of one layer or more, each at least 1")
-        if not 0 < self.validation < 1:
-            raise BadInput(f"validation={self.validation:g}: expected a share between 0 and 1")
+        super().__post_init__()
+        if self.splits * self.held_out > 1:
+            raise BadInput(
+                f"splits={self.splits}, held_out={self.held_out:g}: together more than all episodes; at most "
+                f"{int(1 / self.held_out)} splits hold out a fraction of {self.held_out:g} each"
+            )
+
+
+@dataclass(frozen=True)
+class ReestimateSettings(Settings):
+    """The settings of `qwop-reestimate`."""
+
+    dataset: str = setting(help="Folder of the dataset to read; it stays as it is.", example="data/kurodo")
+    out: str = setting(help="Folder of the new dataset.", example="data/kurodo-cloned", written=True)
+    folds: int = setting(
+        5, "Clones to make. Each episode's probabilities come from one fitted to the other folds' episodes.", at_least=2
+    )
+    floor: float = setting(
+        1e-3, "Least probability of any action, so that importance weights stay finite.", above=0, below=0.5
+    )
+    seed: int = seed("Decides the folds and the clones.")
+    cloning: CloningSettings = nested(CloningSettings, "Training of the clones, one for each fold.")

@@ -2,54 +2,23 @@
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
 
 from ..common.errors import BadInput
-from ..datasets.behaviour_probabilities import require_epsilon
 from ..datasets.schema import DatasetInfo, Episode
 from ..datasets.writer import DESCRIPTION, read_info, require_same
 from ..envs.original.page import OriginalPage, PageGone, PageSettings, PersonsGame
 from ..envs.qwop.replay import Replay, replay
 from ..envs.spec import EnvironmentSpec
 from .person import episode_of, person_info
+from .settings import BrowserSettings, PolicySettings
 from .source import Source
 
 _LOOK_EVERY = 0.2
 """Seconds between looks at whether a person's game has ended."""
-
-
-@dataclass(frozen=True)
-class BrowserSettings:
-    """url or folder: where the page is. player: who plays, in the dataset. episodes: how many games; None: a person's
-    until the window is closed or Ctrl-C, a policy's 100.
-
-    Of a person: frames_per_step, reward, observation_lag: of the dataset's environment. epsilon: of the smoothed
-    behaviour probabilities. Of a policy: its file; greedy, seed, max_idle_frames as in `PolicySettings`; live: at the
-    page's own pace; fresh_page: load the page anew for every game.
-
-    headless: without a window (None: for a policy). browser, timeout: see `PageSettings`.
-    """
-
-    url: str | None = None
-    folder: str | None = None
-    player: str = "me"
-    episodes: int | None = None
-    frames_per_step: int = 3
-    reward: str = "shaped"
-    observation_lag: int = 0
-    epsilon: float = 0.05
-    policy: str | None = None
-    greedy: bool = False
-    seed: int = 0
-    max_idle_frames: int = 0
-    live: bool = False
-    fresh_page: bool = False
-    headless: bool | None = None
-    browser: str | None = None
-    timeout: float = PageSettings.timeout
 
 
 def open_browser_source(settings: BrowserSettings, folder: Path) -> Source:
@@ -68,8 +37,6 @@ def open_browser_source(settings: BrowserSettings, folder: Path) -> Source:
         live=settings.live and settings.policy is not None,
     )
     page.require_possible("source.")
-    if settings.episodes is not None and settings.episodes < 1:
-        raise BadInput(f"source.episodes={settings.episodes}: expected at least 1")
     return _by_policy(settings, page, folder) if settings.policy else _by_person(settings, page, folder)
 
 
@@ -77,7 +44,7 @@ def _by_policy(settings: BrowserSettings, page: PageSettings, folder: Path) -> S
     # A person's recording starts sooner without them.
     import torch
 
-    from .by_policy import PolicySettings, open_policy
+    from .by_policy import open_policy
 
     torch.set_num_threads(1)  # for a network this small, threads wait for each other longer than they compute
     asked = PolicySettings(
@@ -104,7 +71,6 @@ def _by_policy(settings: BrowserSettings, page: PageSettings, folder: Path) -> S
 
 
 def _by_person(settings: BrowserSettings, page: PageSettings, folder: Path) -> Source:
-    require_epsilon(settings.epsilon, "source.epsilon")
     info = person_info(settings.frames_per_step, settings.reward, settings.observation_lag)
     info.environment.make()  # is refused now rather than when the first game has ended
     if (folder / DESCRIPTION).exists():

@@ -2,11 +2,9 @@
 
 import hashlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from ..common.errors import BadInput
 from ..datasets.behaviour_probabilities import RECORDED
 from ..datasets.schema import DatasetInfo, Episode
 from ..envs.spec import EnvironmentSpec
@@ -14,24 +12,8 @@ from ..policies.champion import policy_path
 from ..policies.files import load_policy
 from ..policies.policy import Policy
 from ..policies.rollout import Game, play
+from .settings import PolicySettings
 from .source import Source, recorded_sources
-
-
-@dataclass(frozen=True)
-class PolicySettings:
-    """policy: its file, or `champion`. player: what to call it. episodes: how many games. greedy: always the most
-    probable action. seed: decides the games. num_envs: games played at a time. max_idle_frames: of QWOP, without a key
-    at the start. environment: settings of it that are others than the policy's, such as the reward that is recorded.
-    """
-
-    policy: str = ""
-    player: str = "policy"
-    episodes: int = 100
-    greedy: bool = False
-    seed: int = 0
-    num_envs: int = 64
-    max_idle_frames: int = 0
-    environment: dict[str, Any] = field(default_factory=dict)
 
 
 def open_policy(
@@ -42,13 +24,6 @@ def open_policy(
     Each is given as soon as it has ended. `world` makes of the policy's environment the one, of the same game, that
     they are played in. BadInput for a file that is no policy or settings that cannot be.
     """
-    if not settings.policy:
-        raise BadInput(
-            "source.policy is not set: name a policy file, such as source.policy=runs/clone/policy.safetensors"
-        )
-    for name, least in (("episodes", 1), ("seed", 0), ("num_envs", 1), ("max_idle_frames", 0)):
-        if getattr(settings, name) < least:
-            raise BadInput(f"source.{name}={getattr(settings, name)}: expected at least {least}")
     policy = load_policy(settings.policy)
     own = policy.environment
     policy = replace(policy, environment=EnvironmentSpec(own.id, {**own.settings, **settings.environment}))

@@ -1,33 +1,20 @@
 """`source=import`: published recordings become episodes."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..common.errors import BadInput
-from ..datasets.behaviour_probabilities import require_epsilon, smoothed, smoothed_name
+from ..datasets.behaviour_probabilities import smoothed, smoothed_name
 from ..datasets.schema import DatasetInfo, Episode
 from ..envs.names import ACTIONS, FEATURES
 from ..envs.spec import EnvironmentSpec, ObservationSpec
 from .conversion import Converted, convert
 from .published import Recording, find_files, read_recording
+from .settings import ImportSettings
 from .source import Source, recorded_sources
 
 OBSERVATION_LAG = 1
 """Frames by which the numbers of the published recordings lag the physics."""
-
-
-@dataclass(frozen=True)
-class ImportSettings:
-    """files: paths or patterns of published recordings. player: who played them. epsilon: of the smoothed behaviour
-    probabilities. frames_per_step: the decision's length in game frames, if not the whole number nearest to what the
-    recordings' own lasted.
-    """
-
-    files: list[str] = field(default_factory=list)
-    player: str = "unknown"
-    epsilon: float = 0.05
-    frames_per_step: int | None = None
 
 
 def open_import(settings: ImportSettings, folder: Path) -> Source:
@@ -36,9 +23,6 @@ def open_import(settings: ImportSettings, folder: Path) -> Source:
     BadInput for a file that is no published recording, one whose decisions are of another length than the others', and
     one that `folder` already has.
     """
-    require_epsilon(settings.epsilon, "source.epsilon")
-    if settings.frames_per_step is not None and settings.frames_per_step < 1:
-        raise BadInput(f"source.frames_per_step={settings.frames_per_step}: expected at least 1")
     paths = find_files(settings.files)
     recordings = [read_recording(path) for path in paths]
     _require_new(paths, recordings, folder)

@@ -2,76 +2,39 @@
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
 from rich.console import Console
 
-from ..common.command import command, settings
-from ..common.errors import BadInput
+from ..common.command import Command, Terminated, to_yaml
+from ..common.files import require_writable_folder, write_whole
 from ..common.progress import progress_bar
 from ..datasets.reader import open_dataset
 from ..datasets.writer import DatasetWriter, next_number
+from .settings import (
+    BrowserSettings,
+    ImportSettings,
+    KeyboardSettings,
+    PolicySettings,
+    RecorderPageSettings,
+    RecordSettings,
+    SourceSettings,
+)
 from .source import Source
 
 
-def _import(config: DictConfig, folder: Path) -> Source:
-    from .imported import ImportSettings, open_import
-
-    return open_import(settings(ImportSettings, config, "source"), folder)
-
-
-def _policy(config: DictConfig, folder: Path) -> Source:
-    import torch
-
-    from .by_policy import PolicySettings, open_policy
-
-    torch.set_num_threads(1)  # for a network this small, threads wait for each other longer than they compute
-    return open_policy(settings(PolicySettings, config, "source"), folder)
-
-
-def _page(config: DictConfig, folder: Path) -> Source:
-    from .page.source import PageSettings, open_page
-
-    return open_page(settings(PageSettings, config, "source"), folder)
-
-
-def _browser(config: DictConfig, folder: Path) -> Source:
-    from .by_browser import BrowserSettings, open_browser_source
-
-    return open_browser_source(settings(BrowserSettings, config, "source"), folder)
-
-
-def _keyboard(config: DictConfig, folder: Path) -> Source:
-    from .keyboard.source import KeyboardSettings, open_keyboard
-
-    return open_keyboard(settings(KeyboardSettings, config, "source"), folder)
-
-
-SOURCES: dict[str, Callable[[DictConfig, Path], Source]] = {
-    "browser": _browser,
-    "import": _import,
-    "keyboard": _keyboard,
-    "page": _page,
-    "policy": _policy,
-}
-"""How each `source=` is opened. What a source needs is imported when it is asked for, some of it being an extra."""
-
-
-def run(config: DictConfig) -> None:
-    """Record what the source has, each game a whole file as soon as it is there, and print what the dataset holds."""
+def run(settings: RecordSettings) -> None:
+    """Record all games of the source, each a whole file as soon as it has ended, and print the dataset's summary."""
     console = Console()
-    folder = _folder(config)
-    given = OmegaConf.to_container(config.source)
-    assert isinstance(given, dict)
-    kind = given.pop("kind")
-    source = SOURCES[kind](OmegaConf.create(given), folder)
+    folder = Path(settings.folder)
+    require_writable_folder(folder, "dataset")
+    source = open_source(settings.source, folder)
     writer = DatasetWriter(folder, source.info)
-    _keep_configuration(config, folder)
+    _keep_configuration(replace(settings, dataset=str(folder)), folder)
     for note in source.notes:
         console.print(note, highlight=False, soft_wrap=True)
     record(source, writer, console)
@@ -81,14 +44,32 @@ def run(config: DictConfig) -> None:
         console.print(open_dataset(folder).summary().table(f"{folder}"))
 
 
-def _folder(config: DictConfig) -> Path:
-    try:
-        folder = config.dataset
-    except OmegaConfBaseException as error:  # a player that an interpolation cannot find
-        raise BadInput(f"dataset: {str(error).splitlines()[0]}") from None
-    if folder in (None, ""):
-        raise BadInput("dataset is empty: name the folder to record into, such as dataset=data/mine")
-    return Path(str(folder))
+def open_source(settings: SourceSettings, folder: Path) -> Source:
+    """The source of these settings. Imports what only it needs, some of which is an extra."""
+    match settings:
+        case RecorderPageSettings():
+            from .page.source import open_page
+
+            return open_page(settings, folder)
+        case BrowserSettings():
+            from .by_browser import open_browser_source
+
+            return open_browser_source(settings, folder)
+        case KeyboardSettings():
+            from .keyboard.source import open_keyboard
+
+            return open_keyboard(settings, folder)
+        case PolicySettings():
+            import torch
+
+            from .by_policy import open_policy
+
+            torch.set_num_threads(1)  # for a network this small, threads wait for each other longer than they compute
+            return open_policy(settings, folder)
+        case ImportSettings():
+            from .imported import open_import
+
+            return open_import(settings, folder)
 
 
 def record(source: Source, writer: DatasetWriter, console: Console) -> None:
@@ -111,24 +92,36 @@ def record(source: Source, writer: DatasetWriter, console: Console) -> None:
 
 @contextmanager
 def _after_interrupts() -> Iterator[None]:
-    """Ctrl-C is heard after what is inside, so that a game being written gets written."""
+    """Delay Ctrl-C and SIGTERM until the end of the context, so that a game being written is finished."""
     heard: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in before:
+        signal.signal(number, lambda number, _: heard.append(number))
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
     if heard:
-        raise KeyboardInterrupt
+        raise Terminated if signal.SIGTERM in heard else KeyboardInterrupt
 
 
-def _keep_configuration(config: DictConfig, folder: Path) -> None:
-    """The resolved configuration of this recording, beside those of others into the same dataset."""
-    recordings = folder / "recordings"
-    recordings.mkdir(exist_ok=True)
-    path = recordings / f"{datetime.now():%Y-%m-%dT%H-%M-%S.%f}-{os.getpid()}.yaml"
-    with path.open("x", encoding="utf-8") as file:
-        file.write(OmegaConf.to_yaml(config, resolve=True))
+def _keep_configuration(settings: RecordSettings, folder: Path) -> None:
+    """Write this recording's settings beside those of the others into the same dataset."""
+    name = f"{datetime.now():%Y-%m-%dT%H-%M-%S.%f}-{os.getpid()}.yaml"
+    write_whole(folder / "recordings" / name, to_yaml(settings))
 
 
-main = command("record", run)
+main = Command(
+    "record",
+    RecordSettings,
+    run,
+    about="Record games into a dataset: yours, a policy's, or published ones.",
+    examples=[
+        ("qwop-record source.player=me", "play in your browser"),
+        ("qwop-record source=policy source.policy=runs/pretrain/policy.safetensors dataset=data/clone", ""),
+        ("qwop-record source=browser source.url=https://… source.player=me", "play on the original game's page"),
+        ("qwop-record source=import 'source.files=[demos/kuro_try*.npz]' source.player=kurodo", ""),
+        ("qwop-record source=import --help", "the settings of another source"),
+    ],
+)

@@ -1,1 +1,1 @@
-"""Datasets for and from other libraries, a file for each format."""
+"""Conversion of datasets to other libraries' formats, one file per format."""

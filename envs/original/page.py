@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.errors import BadInput
+from ...common.settings import Settings, setting
 from ..names import BODIES, EVENT_COLUMNS, HIDDEN_COLUMNS, OBSERVED_JOINTS
 from .address import address_of, require_place
 from .browser import first_line, open_browser
@@ -33,19 +34,16 @@ _PATIENCE = 30.0
 
 
 @dataclass(frozen=True)
-class PageSettings:
-    """url or folder: where the page is (one of the two). headless: without a window. live: the page keeps its own pace.
-    fresh_page: load the page anew for every game. browser: the program; null looks for it. timeout: seconds that the
-    page, once there, may take to load its game.
-    """
+class PageSettings(Settings):
+    """The original game's page in Chrome or Chromium."""
 
-    url: str | None = None
-    folder: str | None = None
-    headless: bool = True
-    live: bool = False
-    fresh_page: bool = False
-    browser: str | None = None
-    timeout: float = 60.0
+    url: str | None = setting(None, "Address of the page; or give folder.")
+    folder: str | None = setting(None, "Local copy of the page: its folder, or its .html file.")
+    headless: bool = setting(True, "Run the browser without a window.")
+    live: bool = setting(False, "Play at the page's own pace; else as fast as the browser can.")
+    fresh_page: bool = setting(False, "Load the page anew for every game.")
+    browser: str | None = setting(None, "Program of the browser. null: look for Chrome and Chromium.")
+    timeout: float = setting(60.0, "Seconds that the page, once open, may take to load its game.", above=0)
 
     def given(self) -> dict[str, Any]:
         """The settings that are not the default, for `EnvironmentSpec.settings`."""

@@ -1,1 +1,1 @@
-"""What learns: an agent in a folder of its own, and what they share."""
+"""Agents, each in a folder of its own, and the parts that they share."""

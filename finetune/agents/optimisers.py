@@ -1,4 +1,4 @@
-"""RMSProp as TensorFlow 1 has it."""
+"""RMSProp as in TensorFlow 1."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -20,7 +20,7 @@ class RMSpropTF(Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> None:  # type: ignore[override]
-        """One step on the gradients that the parameters hold; parameters without one are left alone."""
+        """Take one step; parameters without a gradient stay as they are."""
         assert closure is None
         for group in self.param_groups:
             parameters = [parameter for parameter in group["params"] if parameter.grad is not None]

@@ -1,13 +1,14 @@
-"""The behaviour probabilities μ that a demonstration carries into replay: a choice, and the modes to choose from.
+"""The behaviour probabilities μ that demonstrations carry into replay, and the modes to choose them.
 
-What each does to ACER with a demonstrated action that the policy gives probability π(a):
+The modes differ in their effect on ACER where the policy gives a demonstrated action the probability π(a):
 
-- `recorded`: what the recorder stored. Exact for demonstrations of a stochastic agent; one-hot for a greedy one or a
-  person, which would make ρ meaningless, so that is refused.
-- `current`: π of the learner when the demonstration enters the memory (the published system). ρ starts at 1: traces
-  are not cut and the pull towards the action has full strength however small π(a) is. Biased.
-- `current_at_sampling`: π of the learner whenever it is sampled. ρ is 1 always; nothing is ever truncated.
-- `smoothed`: (1 − ε)·one-hot + ε/A. ρ is about π(a): the pull is weak where imitation is needed, traces are cut early.
+- `recorded`: the stored probabilities. Exact for demonstrations of a stochastic agent. Those of a greedy agent or a
+  person are one-hot, which makes ρ meaningless, so they are refused.
+- `current`: π of the learner when the demonstration enters the memory, as in the published system. ρ starts at 1, so
+  traces are not cut, and the pull towards the action has full strength however small π(a) is. Biased.
+- `current_at_sampling`: π of the learner whenever the demonstration is sampled. ρ is always 1; nothing is truncated.
+- `smoothed`: (1 − ε)·one-hot + ε/A. ρ is about π(a): the pull is weak where imitation is needed, and traces are cut
+  early.
 - `cloned`: π of a cloned policy, mixed with a floor so that ρ stays finite. The closest to the theory.
 """
 
@@ -45,15 +46,15 @@ class BehaviourSettings:
 
 
 class Behaviour:
-    """Gives demonstrations their μ, at the moment that the mode says."""
+    """Gives demonstrations their μ at the moment that the mode prescribes."""
 
     def __init__(self, settings: BehaviourSettings) -> None:
         self._settings = settings
 
     def prepare(self, demonstrations: Demonstrations, clone: Probabilities, name: str) -> None:
-        """Once, at the start: fix the μ of all demonstrations, in the modes that know it then.
+        """Fix the μ of all demonstrations, in the modes that know it from the start.
 
-        `clone` is asked in the mode `cloned` alone; `name` is what errors call the demonstrations.
+        clone: policy for the mode `cloned`. name: of the demonstrations in error messages.
         """
         recorded = demonstrations.behaviour_probabilities
         if self._settings.mode == "recorded":
@@ -71,13 +72,13 @@ class Behaviour:
             demonstrations.replace_behaviour(floored(clone(demonstrations.observations), self._settings.floor))
 
     def at_insertion(self, sequences: Sequences, current: Probabilities) -> Sequences:
-        """Demonstrations as they enter the memory."""
+        """Set the μ of demonstrations that enter the memory."""
         if self._settings.mode != "current":
             return sequences
         return _replaced(sequences, np.arange(len(sequences)), current)
 
     def at_sampling(self, batch: Sequences, current: Probabilities) -> Sequences:
-        """A batch from the memory, live sequences among it, as it goes to the learner."""
+        """Set the μ of the demonstrations in a batch from memory, which may hold live sequences, too."""
         if self._settings.mode != "current_at_sampling":
             return batch
         return _replaced(batch, np.flatnonzero(batch.source == DEMONSTRATIONS), current)

@@ -11,16 +11,16 @@ from ..experience.sequences import DEMONSTRATIONS, Finals, Sequences
 
 
 class Demonstrations:
-    """All decisions of some episodes, end to end, read by `streams` cursors that start evenly spread.
+    """Serves all decisions of some episodes, joined end to end, from `streams` cursors that start evenly spread.
 
-    Every stream goes through the recordings in order, k steps a sequence, and starts again at the end; a sequence may
-    span the end of an episode, as a live one may. Streams take turns. The cursors are the whole state.
+    Every stream goes through the recordings in order, `steps` decisions a sequence, and wraps around at the end; a
+    sequence may span the end of an episode, as live ones do. Streams take turns. The cursors are the whole state.
     """
 
     def __init__(self, episodes: Iterable[Episode], streams: int, steps: int) -> None:
         kept = list(episodes)
         if not kept:
-            raise ValueError("no decision in these demonstrations")
+            raise ValueError("demonstrations without an episode")
         lengths = np.array([len(episode) for episode in kept])
         ends = np.cumsum(lengths) - 1
         self._steps = steps
@@ -32,7 +32,7 @@ class Demonstrations:
         self._behaviour = np.concatenate([episode.behaviour_probabilities for episode in kept])
         self._terminated = np.zeros(len(self._actions), dtype=np.bool_)
         self._terminated[ends] = [episode.terminated for episode in kept]
-        # A recording that just stops says nothing about the end of the game: bootstrap, as at a time limit.
+        # A recording that just stops does not end the game, so its last step bootstraps like a time limit.
         self._truncated = np.zeros(len(self._actions), dtype=np.bool_)
         self._truncated[ends] = ~self._terminated[ends]
         self._cursors = np.arange(streams, dtype=np.int64) * len(self) // streams
@@ -43,28 +43,28 @@ class Demonstrations:
         return len(self._actions)
 
     @property
-    def observations(self) -> NDArray[np.float32]:
-        """What was seen before each decision, in recorded order: float32 [len, *shape]."""
+    def observations(self) -> NDArray[Any]:
+        """The observation before each decision, in recorded order: [len, *shape]."""
         return self._observations
 
     @property
     def actions(self) -> NDArray[np.int64]:
-        """int64 [len], in recorded order."""
+        """The actions, in recorded order: int64 [len]."""
         return self._actions
 
     @property
     def behaviour_probabilities(self) -> NDArray[np.float32]:
-        """As recorded: float32 [len, A], in recorded order."""
+        """μ(·|s) of each decision, in recorded order: float32 [len, A]."""
         return self._behaviour
 
     def replace_behaviour(self, probabilities: NDArray[np.float32]) -> None:
-        """Serve these behaviour probabilities from now on: float32 [len, A], in recorded order."""
+        """Serve these behaviour probabilities instead: float32 [len, A], in recorded order."""
         if probabilities.shape != self._behaviour.shape:
             raise ValueError(f"probabilities {probabilities.shape}, expected {self._behaviour.shape}")
         self._behaviour = probabilities
 
     def next(self, n: int) -> Sequences:
-        """The next sequence of each of the next n streams (a stream again, if n is more than there are)."""
+        """The next sequence of each of the next n streams, cycling through them if there are fewer."""
         starts = np.empty(n, dtype=np.int64)
         for i in range(n):
             starts[i] = self._cursors[self._turn]

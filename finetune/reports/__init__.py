@@ -1,1 +1,1 @@
-"""What a run says about itself."""
+"""The log of a run, and the reports drawn from it."""

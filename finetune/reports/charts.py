@@ -1,4 +1,4 @@
-"""Line charts as SVG text, for a page that needs nothing but a browser."""
+"""Line charts as SVG text, for pages that need only a browser."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True)
 class Band:
-    """A stretch of the horizontal axis, shaded and named."""
+    """A named stretch of the horizontal axis."""
 
     start: float
     end: float
@@ -25,9 +25,9 @@ class Band:
 def line_chart(
     title: str, lines: Mapping[str, Sequence[Point]], bands: Sequence[Band], x_name: str, *, log: bool = False
 ) -> str:
-    """An SVG of the lines by name, over the bands; nothing where no line has a point.
+    """Draw the lines, by name, over the bands; an empty text if no line has a point.
 
-    log: a logarithmic vertical axis, without the points that are not positive.
+    log: use a logarithmic vertical axis and leave out points that are not positive.
     """
     drawn = {
         name: [(x, y) for x, y in points if math.isfinite(y) and (y > 0 or not log)] for name, points in lines.items()

@@ -1,4 +1,4 @@
-"""How soon a run got how far: its milestones, by its log of live play."""
+"""Milestones of a run, read from its log of live play."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,14 +7,14 @@ from typing import Any
 Row = dict[str, Any]
 
 TIMES = {"60 s": 60.0, "47.34 s (the published agent)": 47.34, "45.53 s (the best human)": 45.53, "40 s": 40.0}
-"""Seconds of a run over 100 m that are worth telling."""
+"""Times over 100 m, in seconds, that count as milestones."""
 
 
 @dataclass(frozen=True)
 class Milestone:
-    """The first row of a log of which something is true: decisions, game frames and seconds of computing until then.
+    """Decisions, game frames and seconds of computing until the first row of a log that meets a condition.
 
-    None where it has not come true, or (frames) where the log does not tell.
+    None where no row does, or where the log has no frames.
     """
 
     name: str
@@ -25,9 +25,9 @@ class Milestone:
 
 
 def milestones(rows: list[Row]) -> list[Milestone]:
-    """Of a runner: live play, with its exploration, so that a runner played greedily may be there sooner.
+    """Find the milestones of a runner; none in a log without finished games.
 
-    Nothing for a log without finished games.
+    Live play explores, so greedy play may have reached them sooner.
     """
     if not any(row.get("live/finish_share") for row in rows):
         return []
@@ -57,7 +57,7 @@ def seconds_of(rows: list[Row]) -> list[float]:
     elapsed, before = 0.0, 0
     found = []
     for row in rows:
-        # Logs of earlier versions tell the speed alone.
+        # Logs of earlier versions hold only the speed.
         elapsed += (row["decisions"] - before) / row["speed/decisions_per_second"]
         before = row["decisions"]
         found.append(float(row.get("time/seconds", elapsed)))

@@ -1,4 +1,4 @@
-"""What each phase of a run leaves: its policy, its evaluation, and a film of the last one's best game."""
+"""Results of each phase of a run: policy, evaluation, and a film of the last one's best game."""
 
 import json
 from pathlib import Path
@@ -11,9 +11,9 @@ from ..schedules.phase import Phase
 
 
 class PhaseResults:
-    """Examines the policy as it stands, whenever a phase is over.
+    """Saves and evaluates the current policy at the end of each phase.
 
-    Leaves `phases/<number>-<name>.safetensors` and, unless the evaluation has no games, the same name `.json`.
+    Writes `phases/<number>-<name>.safetensors` and, unless the evaluation has no games, `.json` of the same name.
     """
 
     def __init__(self, folder: Path, settings: EvaluationSettings) -> None:
@@ -22,7 +22,7 @@ class PhaseResults:
         self._last: Evaluation | None = None
 
     def add(self, index: int, phase: Phase, policy: Policy) -> str:
-        """Save and examine the policy; a line that says how it went."""
+        """Save and evaluate the policy; returns a summary in one line."""
         path = self._folder / "phases" / f"{index + 1}-{phase.name}.safetensors"
         save_policy(path, policy)
         if not self._settings.episodes:
@@ -34,11 +34,11 @@ class PhaseResults:
 
     @property
     def last(self) -> str | None:
-        """The line of the last evaluation; None before there is one."""
+        """Summary of the last evaluation in one line; None before the first."""
         return None if self._last is None else _line(self._last)
 
     def film_best(self) -> str | None:
-        """Write `best.mp4`, the best game of the last evaluation; why not, where there is none to be had."""
+        """Write the best game of the last evaluation to `best.mp4`; returns the reason if that is impossible."""
         if self._last is None:
             return "no game was evaluated"
         return film(self._folder / "best.mp4", self._last.best, self._last.environment, lambda done, of: None)

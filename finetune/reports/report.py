@@ -1,4 +1,4 @@
-"""`report.html`: what a run did, in one file that opens without a server."""
+"""`report.html`: the report of a run, in one file that opens without a server."""
 
 import base64
 import json
@@ -37,7 +37,7 @@ EVALUATION_COLUMNS = {
 
 
 def write_report(folder: Path, title: str) -> Path:
-    """Draw `folder/report.html` from the run's own files: its log, `phases/*.json` and `best.mp4`, as far as there."""
+    """Draw `folder/report.html` from the run's log and, where they exist, `phases/*.json` and `best.mp4`."""
     rows = read_metrics(folder)
     parts = [f"<h1>{escape(title)}</h1>"]
     if rows:
@@ -49,14 +49,14 @@ def write_report(folder: Path, title: str) -> Path:
     film = folder / "best.mp4"
     if film.exists():
         parts += ["<h2>The best game of the last evaluation</h2>", _video(film)]
-    if way := milestone_rows(rows):
-        parts += ["<h2>The way there</h2>", _table(WAY_COLUMNS, way)]
-        parts.append("<p>The first row of the log of live play, with its exploration, of which it is true.</p>")
+    if reached := milestone_rows(rows):
+        parts += ["<h2>Milestones</h2>", _table(MILESTONE_COLUMNS, reached)]
+        parts.append("<p>Each is the first row of the log where live play, with its exploration, reached it.</p>")
     bands = phase_bands(rows)
     parts += ["<h2>Live play</h2>", _charts(rows, bands, LIVE)]
     parts += ["<h2>Memory and demonstrations</h2>", _charts(rows, bands, MEMORY)]
     parts += ["<h2>Learning</h2>", _charts(rows, bands, LEARNING)]
-    parts += ["<h2>Where the time went</h2>", _charts(rows, bands, TIME)]
+    parts += ["<h2>Time</h2>", _charts(rows, bands, TIME)]
     page = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>{''.join(parts)}</body></html>\n"
@@ -80,17 +80,17 @@ def phase_bands(rows: list[dict[str, Any]]) -> list[Band]:
     return bands
 
 
-WAY_COLUMNS = ("", "phase", "decisions", "game frames", "computing")
+MILESTONE_COLUMNS = ("", "phase", "decisions", "game frames", "computing")
 
 
 def milestone_rows(rows: list[dict[str, Any]]) -> list[tuple[str, ...]]:
-    """The milestones of a log for people, WAY_COLUMNS; – where one was not reached or the log does not tell."""
-    told = []
+    """The milestones of a log as text, by MILESTONE_COLUMNS; – where one was not reached or not logged."""
+    table = []
     for one in milestones(rows):
         counts = ("–" if count is None else f"{count / 1e6:.1f} M" for count in (one.decisions, one.frames))
         hours = "–" if one.seconds is None else f"{one.seconds // 3600:.0f} h {one.seconds % 3600 / 60:02.0f} min"
-        told.append((one.name, one.phase or "–", *counts, hours))
-    return told
+        table.append((one.name, one.phase or "–", *counts, hours))
+    return table
 
 
 Chart = tuple[str, dict[str, str], bool]
@@ -105,7 +105,7 @@ LIVE: tuple[Chart, ...] = (
 
 MEMORY: tuple[Chart, ...] = (
     ("share in memory", {source: f"memory/{source}" for source in SOURCES}, False),
-    ("share of what was sampled", {source: f"sampled/{source}" for source in SOURCES}, False),
+    ("share of samples", {source: f"sampled/{source}" for source in SOURCES}, False),
     ("mean importance weight", {source: f"{source}/importance_weight" for source in SOURCES}, True),
     ("share of weights above the truncation", {source: f"{source}/truncated_share" for source in SOURCES}, False),
     ("mean trace length, steps", {source: f"{source}/trace_length" for source in SOURCES}, False),
@@ -114,10 +114,10 @@ MEMORY: tuple[Chart, ...] = (
 LEARNING: tuple[Chart, ...] = (
     ("entropy of the policy, nats", {"entropy": "learner/entropy"}, False),
     ("KL from the average policy", {"KL": "learner/kl_to_average"}, False),
-    ("KL from the policy that played", {"KL": "learner/kl"}, False),
-    ("share of steps that the clip changed", {"share": "learner/clipped_share"}, False),
-    ("share of the returns' variance that V explains", {"share": "learner/explained_variance"}, False),
-    ("share of steps that the trust region changed", {"share": "learner/trust_region_active"}, False),
+    ("KL from the behaviour policy", {"KL": "learner/kl"}, False),
+    ("share of steps clipped", {"share": "learner/clipped_share"}, False),
+    ("explained variance of the returns", {"share": "learner/explained_variance"}, False),
+    ("share of steps changed by the trust region", {"share": "learner/trust_region_active"}, False),
     ("error of Q, root mean square", {"error": "learner/q_error"}, False),
     ("mean size of the temporal-difference error", {source: f"{source}/td_error" for source in SOURCES}, False),
     ("share of random actions", {"epsilon": "learner/epsilon"}, False),

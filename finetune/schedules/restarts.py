@@ -1,4 +1,4 @@
-"""Games that begin where earlier ones were: more practice for what lies far from the start."""
+"""Games that start from saved states of earlier games, for more practice far from the start."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,15 +13,15 @@ from ...envs.qwop.vector import QWOPVectorEnv
 from ...envs.vector import Infos
 
 KEPT = 256
-"""Games that are remembered."""
+"""Capacity for saved states."""
 
 KEEP_SHARE = 0.25
-"""Share of the steps in which one of the games that are in the stretch is remembered."""
+"""Probability, for each step in which some game is in the stretch, of saving one of these games."""
 
 
 @dataclass(frozen=True)
 class RestartSettings:
-    """share: of the new games, those that begin where an earlier one was. metres: the stretch in which those were."""
+    """share: fraction of new games that start from a saved state. metres: the stretch where states are saved."""
 
     share: float
     metres: tuple[float, float]
@@ -34,7 +34,7 @@ class RestartSettings:
 
 
 def parse_restarts(node: Any) -> RestartSettings:
-    """{share: …, metres: [from, to]} of a configuration."""
+    """Read {share: …, metres: [from, to]} from a configuration."""
     expected = "expected {share: 0.5, metres: [38, 50]}"
     if not isinstance(node, Mapping) or set(node) != {"share", "metres"}:
         raise BadInput(f"restarts={node}: {expected}")
@@ -46,11 +46,11 @@ def parse_restarts(node: Any) -> RestartSettings:
 
 
 class Restarts(VectorWrapper):
-    """QWOP's games, some of which begin in a state that an earlier game of the same vector went through.
+    """Games of QWOP, some of which start from a state that an earlier game of the same vector went through.
 
-    Only games from the start are remembered, the newest of them, so the states are those of the policy as it has
-    become. `infos["restarted"]`, bool [n], tells of the step just played whether its game began in this way: its time
-    and metres are partly an earlier game's.
+    Only states of games from the real start are saved, and newer ones replace older ones, so they follow the current
+    policy. `infos["restarted"]`, bool [n], is true for steps of games that started from a saved state, whose time and
+    metres are partly those of an earlier game.
     """
 
     def __init__(self, env: QWOPVectorEnv, settings: RestartSettings, seed: int = 0) -> None:
@@ -98,7 +98,7 @@ class Restarts(VectorWrapper):
         return self._qwop.set_state(state["env"])
 
     def _remember(self, metres: NDArray[np.float64], may: NDArray[np.bool_]) -> None:
-        """Now and then one of the games in the stretch, in the place of any once there are enough."""
+        """Save a random game in the stretch now and then, in place of a random one once the store is full."""
         low, high = self._settings.metres
         rows = np.flatnonzero(may & (low <= metres) & (metres < high))
         if not len(rows) or self._generator.random() >= KEEP_SHARE:

@@ -1,4 +1,4 @@
-"""When live play has become unstable: the published reason for taking the demonstrations out, as a rule."""
+"""A rule for when live play has become unstable, the published reason for removing the demonstrations."""
 
 from collections import deque
 from dataclasses import dataclass
@@ -9,8 +9,11 @@ import numpy as np
 
 @dataclass(frozen=True)
 class StabilitySettings:
-    """window: episodes in the mean; drop: the share of the best mean that may be lost; errors: by how many standard
-    errors of the mean the loss must exceed noise. (The published account names no numbers; these are a choice.)"""
+    """Thresholds of `ReturnMonitor`; the published account gives none, so these are a choice.
+
+    window: episodes in the mean. drop: fraction of the best mean that may be lost. errors: standard errors of the mean
+    that the loss must exceed.
+    """
 
     window: int = 200
     drop: float = 0.25
@@ -25,7 +28,7 @@ class ReturnMonitor:
 
         b − m > drop·|b|  and  b − m > errors·s.
 
-    Says nothing before `window` episodes have ended.
+    Before `window` episodes have ended, play counts as stable.
     """
 
     def __init__(self, settings: StabilitySettings) -> None:
@@ -34,7 +37,7 @@ class ReturnMonitor:
         self._best = -np.inf
 
     def add(self, episode_return: float) -> None:
-        """A live episode has ended with this return."""
+        """Add the return of a live episode that ended."""
         self._returns.append(episode_return)
         if len(self._returns) == self._settings.window:
             self._best = max(self._best, float(np.mean(self._returns)))
@@ -48,7 +51,7 @@ class ReturnMonitor:
         return loss > self._settings.drop * abs(self._best) and loss > self._settings.errors * error
 
     def restart(self) -> None:
-        """Forget everything: a new phase begins."""
+        """Forget all returns, because a new phase begins."""
         self._returns.clear()
         self._best = -np.inf
 

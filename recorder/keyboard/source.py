@@ -3,17 +3,16 @@
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 
 from ...common.errors import BadInput
-from ...datasets.behaviour_probabilities import require_epsilon
 from ...datasets.schema import DatasetInfo, Episode
 from ...datasets.writer import DESCRIPTION, read_info, require_same
 from ...envs.pictures.drawing import Drawing
 from ...envs.qwop.task import FRAMES_A_SECOND
 from ..page.live import LiveGame
 from ..person import episode_of, person_info
+from ..settings import KeyboardSettings
 from ..source import Source
 from .hearing import advice, hearing
 from .held import HeldKeys
@@ -28,29 +27,12 @@ _LATE = 0.25
 """Seconds that the game makes up for when the machine was busy; beyond, it goes on later instead."""
 
 
-@dataclass(frozen=True)
-class KeyboardSettings:
-    """player: your name in the dataset. episodes: how many games; None: until you stop. frames_per_step, reward,
-    observation_lag: of the dataset's environment. epsilon: of the smoothed behaviour probabilities.
-    """
-
-    player: str = "me"
-    episodes: int | None = None
-    frames_per_step: int = 3
-    reward: str = "shaped"
-    observation_lag: int = 0
-    epsilon: float = 0.05
-
-
 def open_keyboard(settings: KeyboardSettings, folder: Path) -> Source:
     """The games played in the window that this opens, each given as soon as it has ended.
 
     Returns when the first key was heard. BadInput, saying why and what to do, where none can be, and for settings that
     cannot be.
     """
-    require_epsilon(settings.epsilon, "source.epsilon")
-    if settings.episodes is not None and settings.episodes < 1:
-        raise BadInput(f"source.episodes={settings.episodes}: expected at least 1")
     info = person_info(settings.frames_per_step, settings.reward, settings.observation_lag)
     info.environment.make()  # is refused now rather than when the first game has ended
     if (folder / DESCRIPTION).exists():

@@ -3,43 +3,22 @@
 import webbrowser
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from ...common.errors import BadInput
-from ...datasets.behaviour_probabilities import require_epsilon
 from ...datasets.embedded import embedded_dataset
 from ...datasets.schema import Episode
 from ...datasets.writer import DESCRIPTION, read_info, require_same
 from ...envs.names import ACTIONS
 from ..person import person_info
+from ..settings import RecorderPageSettings
 from ..source import Source
 from .library import Library
 from .server import PageServer
 
 
-@dataclass(frozen=True)
-class PageSettings:
-    """player: your name in the dataset. frames_per_step, reward, observation_lag: of the dataset's environment.
-    epsilon: of the smoothed behaviour probabilities. ghost: whom to race against at first: 'embedded', 'best' (your
-    own best), 'none', or a dataset's folder. port: of the page, 0 for any free one. open: open the browser.
-    """
-
-    player: str = "me"
-    frames_per_step: int = 3
-    reward: str = "shaped"
-    observation_lag: int = 0
-    epsilon: float = 0.05
-    ghost: str = "embedded"
-    port: int = 0
-    open: bool = True
-
-
-def open_page(settings: PageSettings, folder: Path) -> Source:
+def open_page(settings: RecorderPageSettings, folder: Path) -> Source:
     """The games that are played at the page, each given the moment it ends. BadInput for settings that cannot be."""
-    require_epsilon(settings.epsilon, "source.epsilon")
-    if not 0 <= settings.port < 65536:
-        raise BadInput(f"source.port={settings.port}: expected 0 to 65535")
     info = person_info(settings.frames_per_step, settings.reward, settings.observation_lag)
     info.environment.make()  # is refused now rather than when the first game has ended
     assert info.actions == len(ACTIONS)

@@ -1,74 +1,139 @@
-"""What every command shares: settings checked, mistakes told in one line, exit codes."""
+"""A command around its settings: overrides, errors, exit codes, signals and the written configuration."""
 
+import os
+import signal
 import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
-from omegaconf import DictConfig, OmegaConf
-from qwop.common.command import EXIT_BAD_INPUT, EXIT_INTERRUPTED, command, open_run_folder, settings
+from omegaconf import OmegaConf
+from qwop.common.command import Command, write_configuration
 from qwop.common.errors import BadInput
+from qwop.common.settings import Settings, choice_of, setting
 
 
 @dataclass(frozen=True)
-class Example:
-    count: int = 3
-    name: str = "a"
+class Dog(Settings):
+    """A dog."""
+
+    speed: float = setting(1.0, "Metres a second.", above=0)
 
 
-def node(**values: object) -> DictConfig:
-    return OmegaConf.create(values)
+@dataclass(frozen=True)
+class Cat(Settings):
+    """A cat."""
+
+    lives: int = setting(9, "Lives left.", at_least=1)
 
 
-def test_settings_fill_the_dataclass_and_keep_its_defaults() -> None:
-    assert settings(Example, node(count=5), "example") == Example(count=5, name="a")
+@dataclass(frozen=True)
+class Walk(Settings):
+    """The settings of the example."""
+
+    steps: int = setting(10, "Steps to take.", at_least=1)
+    out: str = setting("walked", "Folder.", written=True)
+    free: Mapping[str, Any] = setting({}, "Anything.")
+    pet: Dog | Cat = choice_of({"dog": Dog, "cat": Cat}, "dog", "Who walks.", tag="kind")
 
 
-def test_an_unknown_setting_is_refused_with_those_that_exist() -> None:
-    with pytest.raises(BadInput, match=r"example\.cuont: no such setting; .*count, name"):
-        settings(Example, node(cuont=5), "example")
+Run = Callable[..., tuple[int, str]]
 
 
-def test_a_wrong_type_is_refused_by_name() -> None:
-    with pytest.raises(BadInput, match="count"):
-        settings(Example, node(count="many"), "example")
+@pytest.fixture
+def walk(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+    """Run the example with these arguments, in an empty folder; its exit code and what it says on stderr."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str, work: Callable[[Walk], None] = lambda settings: None) -> tuple[int, str]:
+        monkeypatch.setattr(sys, "argv", ["qwop-walk", *arguments])
+        try:
+            Command("walk", Walk, work, about="Walk a pet.", examples=[("qwop-walk", "")])()
+            code = 0
+        except SystemExit as exit_:
+            code = int(exit_.code or 0)
+        return code, capsys.readouterr().err
+
+    return call
+
+
+def test_the_work_gets_the_typed_settings(walk: Run) -> None:
+    given: list[Walk] = []
+    assert walk("pet=cat", "steps=3", "free.a=1", "+free.b=2", work=given.append) == (0, "")
+    assert given == [Walk(steps=3, free={"a": 1, "b": 2}, pet=Cat())]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["steps=0"], "steps=0: expected a whole number, at least 1 (default: 10)"),
+        (["setps=3"], "setps: no such setting; did you mean steps?"),
+        (["+setps=3"], "setps: no such setting; did you mean steps?"),
+        (["~setps"], "setps: no such setting; did you mean steps?"),
+        (["speed=3"], "speed: no such setting; did you mean pet.speed?"),
+        (["+steps=3"], "+steps=3: steps is there already; leave the + out"),
+        (["~steps"], "steps is missing: expected a whole number, at least 1 (default: 10); leave ~steps out"),
+        (["steps"], "steps: cannot be read (missing EQUAL at '<EOF>'); expected setting=value"),
+        (["steps=1,2"], "steps=1,2: several values need --multirun; a list is written [1,2]"),
+        (["steps=[1"], "steps=[1: cannot be read"),
+        (["steps=${nothing}"], "steps: Interpolation key 'nothing' not found"),
+        (["=3"], "=3: expected setting=value"),
+        (["pet=cow"], "pet=cow: no such option; choose one of cat, dog"),
+        (["pet=null"], "pet is not set: choose one of cat, dog, such as pet=dog"),
+        (["~pet"], "pet is not set: choose one of cat, dog"),
+        (["pet.kind=cow"], "pet.kind=cow: expected dog or cat, chosen by pet=dog"),
+        (["pet.kind=cat"], "pet.speed: no such setting"),
+        (["~pet.kind"], "pet.kind is missing"),
+        (["pet=cat", "pet.speed=1"], "pet.speed: no such setting"),
+        (["pet.speed=fast"], "pet.speed=fast: expected a number, more than 0 (default: 1.0)"),
+        (["hydra.nothing=1"], "Could not override 'hydra.nothing'."),
+        (["--stpes=3"], "unrecognized arguments: --stpes=3; --help shows the settings"),
+        (["out=null"], "out=null: expected a text (default: walked)"),
+        (["out=" + "x" * 300], "file name too long; give out= another folder"),
+    ],
+)
+def test_a_wrong_command_line_is_one_line_and_exit_code_2(walk: Run, arguments: list[str], said: str) -> None:
+    code, err = walk(*arguments, work=lambda settings: pytest.fail("was run"))
+    assert code == 2
+    assert err.startswith("qwop-walk: ")
+    assert said in err
+    assert err.count("\n") == 1
+    assert os.listdir() == []
+
+
+def test_bad_input_found_while_working_is_one_line_too(walk: Run) -> None:
+    def refuse(settings: Walk) -> None:
+        raise BadInput("lead: too short")
+
+    assert walk(work=refuse) == (2, "qwop-walk: lead: too short\n")
+
+
+def test_a_mistake_in_the_program_keeps_its_traceback(walk: Run) -> None:
+    with pytest.raises(ZeroDivisionError):
+        walk(work=lambda settings: print(1 // 0))
+
+
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupted_command_says_so_and_has_its_own_exit_code(walk: Run, sent: signal.Signals, code: int) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    assert walk(work=lambda settings: os.kill(os.getpid(), sent)) == (code, "\nqwop-walk: interrupted\n")
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_several_runs_at_once_are_hydra_s(walk: Run) -> None:
+    given: list[Walk] = []
+    assert walk("--multirun", "steps=1,2", "hydra.sweep.dir=.", work=given.append)[0] == 0
+    assert [settings.steps for settings in given] == [1, 2]
+
+
+def test_the_configuration_can_be_printed_without_running(walk: Run) -> None:
+    assert walk("--cfg", "job", "pet=cat") == (0, "")
 
 
 def test_the_run_folder_holds_the_resolved_configuration(tmp_path: Path) -> None:
-    folder = open_run_folder(node(a=1, b="${a}"), tmp_path / "run")
-    assert OmegaConf.load(folder / "config.yaml") == {"a": 1, "b": 1}
-
-
-def run_as(monkeypatch: pytest.MonkeyPatch, error: BaseException | None, *overrides: str) -> None:
-    def work(config: DictConfig) -> None:
-        if error is not None:
-            raise error
-
-    monkeypatch.setattr(sys, "argv", ["qwop-pretrain", *overrides])
-    command("pretrain", work)()
-
-
-def test_bad_input_is_one_line_and_exit_code_2(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as stopped:
-        run_as(monkeypatch, BadInput("no such file"))
-    assert stopped.value.code == EXIT_BAD_INPUT
-    assert capsys.readouterr().err == "qwop-pretrain: no such file\n"
-
-
-def test_ctrl_c_has_its_own_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(SystemExit) as stopped:
-        run_as(monkeypatch, KeyboardInterrupt())
-    assert stopped.value.code == EXIT_INTERRUPTED
-
-
-def test_an_override_that_does_not_exist_is_bad_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(SystemExit) as stopped:
-        run_as(monkeypatch, None, "epohcs=3")
-    assert stopped.value.code == EXIT_BAD_INPUT
-
-
-def test_work_that_succeeds_ends_quietly(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    run_as(monkeypatch, None)
-    assert capsys.readouterr().err == ""
+    folder = write_configuration(Walk(pet=Cat(3)), tmp_path / "run")
+    assert OmegaConf.load(folder / "config.yaml") == {
+        "steps": 10, "out": "walked", "free": {}, "pet": {"kind": "cat", "lives": 3},
+    }  # fmt: skip

@@ -17,7 +17,7 @@ def info() -> DatasetInfo:
 
 @pytest.fixture(scope="session")
 def make_episode() -> Callable[..., Episode]:
-    """An episode of random numbers that fits `info`, any field replaced by keyword."""
+    """Make an episode of random numbers that fits `info`; keywords replace its fields."""
 
     def make(steps: int = 5, seed: int = 0, shape: tuple[int, ...] = (71,), count: int = 11, **fields: Any) -> Episode:
         random = np.random.default_rng(seed)

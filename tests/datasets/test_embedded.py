@@ -1,6 +1,7 @@
 import pytest
 from qwop.common.errors import BadInput
 from qwop.datasets import embedded, embedded_dataset, open_dataset
+from qwop.envs.spec import ObservationSpec
 
 
 def test_the_embedded_demonstrations_are_exact_and_replayable() -> None:
@@ -8,7 +9,9 @@ def test_the_embedded_demonstrations_are_exact_and_replayable() -> None:
         folder = embedded_dataset()
     except BadInput:
         pytest.skip("this checkout has no embedded demonstrations")
-    summary = open_dataset(folder).summary()
+    dataset = open_dataset(folder)
+    assert dataset.info.observation == ObservationSpec((94,), "float32")
+    summary = dataset.summary()
     assert summary.info.environment.id == "QWOP-v1"
     assert set(summary.probabilities_from) == {"recorded"}
     assert summary.replayable == summary.episodes > 0

@@ -22,15 +22,25 @@ from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 numbers32 = st.floats(allow_nan=False, allow_infinity=False, width=32)
 
 
+observations32 = st.tuples(st.just("float32"), st.lists(st.integers(1, 3), max_size=3).map(tuple), st.just(numbers32))
+
+images = st.tuples(
+    st.just("uint8"),
+    st.tuples(st.integers(1, 9), st.integers(1, 9))
+    | st.tuples(st.integers(1, 9), st.integers(1, 9), st.integers(1, 4)),
+    st.just(st.integers(0, 255)),
+)
+
+
 @st.composite
 def datasets(draw: st.DrawFn) -> tuple[DatasetInfo, Episode]:
-    """An episode of any shape, and the info that it fits."""
+    """An episode with observations of any shape and type, and the info that it fits."""
     steps, count = draw(st.integers(1, 6)), draw(st.integers(1, 5))
-    shape = tuple(draw(st.lists(st.integers(1, 3), max_size=3)))
+    dtype, shape, elements = draw(observations32 | images)
     weights = draw(st_numpy.arrays(np.float64, (steps, count), elements=st.floats(0.001, 1)))
     frames = st.lists(st.integers(0, 15), max_size=4).map(lambda keys: np.array(keys, dtype=np.uint8))
     episode = Episode(
-        observations=draw(st_numpy.arrays(np.float32, (steps + 1, *shape), elements=numbers32)),
+        observations=draw(st_numpy.arrays(dtype, (steps + 1, *shape), elements=elements)),
         actions=draw(st_numpy.arrays(np.int16, steps, elements=st.integers(0, count - 1))),
         behaviour_probabilities=(weights / weights.sum(axis=1, keepdims=True)).astype(np.float32),
         rewards=draw(st_numpy.arrays(np.float32, steps, elements=numbers32)),
@@ -46,7 +56,7 @@ def datasets(draw: st.DrawFn) -> tuple[DatasetInfo, Episode]:
         metres=draw(st.none() | st.floats(-1e3, 1e3)),
     )
     settings = draw(st.dictionaries(st.sampled_from(["reward", "lag"]), st.integers() | st.text("ab") | st.none()))
-    return DatasetInfo(EnvironmentSpec("Any-v0", settings), ObservationSpec(shape), count), episode
+    return DatasetInfo(EnvironmentSpec("Any-v0", settings), ObservationSpec(shape, dtype), count), episode
 
 
 def assert_same(found: Episode, expected: Episode) -> None:
@@ -160,6 +170,60 @@ def test_the_step_table_of_another_environment_numbers_its_observation(
     assert list(open_dataset(tmp_path).steps().columns)[-4:] == [f"observation.{i}" for i in range(4)]
 
 
+@pytest.mark.parametrize("shape", [(84, 84), (6, 5, 3)])
+def test_the_step_table_holds_each_image_in_one_cell(
+    tmp_path: Path, make_episode: Callable[..., Episode], shape: tuple[int, ...]
+) -> None:
+    images = np.random.default_rng(0).integers(256, size=(6, *shape), dtype=np.uint8)
+    writer = DatasetWriter(tmp_path, DatasetInfo(EnvironmentSpec("CartPole-v1"), ObservationSpec(shape, "uint8"), 2))
+    writer.write(make_episode(observations=images, count=2, keys=None))
+    steps = open_dataset(tmp_path).steps()
+    assert list(steps.columns) == ["episode", "step", "time", "action", "reward", "probability", "observation"]
+    assert np.array_equal(np.stack(steps.observation.to_list()), images)
+
+
+def test_images_are_stored_as_their_bytes_and_compressed(tmp_path: Path, make_episode: Callable[..., Episode]) -> None:
+    images = np.zeros((201, 84, 84), dtype=np.uint8)
+    images[:, 40:, :] = np.arange(201, dtype=np.uint8)[:, None, None]
+    writer = DatasetWriter(tmp_path, DatasetInfo(EnvironmentSpec("CartPole-v1"), ObservationSpec((84, 84), "uint8"), 2))
+    path = writer.write(make_episode(steps=200, observations=images, count=2, keys=None))
+    column = pq.ParquetFile(path).read().column("observation")
+    assert column.type == pa.binary(84 * 84)
+    assert column[7].as_py() == images[7].tobytes()
+    assert path.stat().st_size < images.nbytes / 10
+
+
+def test_a_dataset_from_before_images_opens_as_float32(folder: Path) -> None:
+    """Files of that time say nothing of the observations' type; the embedded games are such files."""
+    before_images(folder)
+    dataset = open_dataset(folder)
+    assert dataset.info.observation == ObservationSpec((71,), "float32")
+    assert [episode.observations.dtype for episode in dataset] == [np.float32] * 3
+    assert "observation_dtype" not in dataset.metadata(0)
+
+
+def test_recording_goes_on_in_a_dataset_from_before_images(
+    folder: Path, info: DatasetInfo, make_episode: Callable[..., Episode]
+) -> None:
+    before_images(folder)
+    DatasetWriter(folder, info).write(make_episode(seed=3))
+    assert [episode.seed for episode in open_dataset(folder)] == [0, 1, 2, 3]
+
+
+def before_images(folder: Path) -> None:
+    """Take the type of the observations out of a dataset's description and files."""
+    description = json.loads((folder / "dataset.json").read_text())
+    del description["observation_dtype"]
+    (folder / "dataset.json").write_text(json.dumps(description))
+
+    def without_dtype(table: pa.Table) -> pa.Table:
+        kept = {name: value for name, value in table.schema.metadata.items() if name != b"observation_dtype"}
+        return table.replace_schema_metadata(kept)
+
+    for path in folder.glob("*.parquet"):
+        rewritten(path, without_dtype)
+
+
 def test_no_dataset_is_bad_input(tmp_path: Path, info: DatasetInfo) -> None:
     with pytest.raises(BadInput, match="no such folder"):
         open_dataset(tmp_path / "nowhere")
@@ -169,7 +233,7 @@ def test_no_dataset_is_bad_input(tmp_path: Path, info: DatasetInfo) -> None:
     with pytest.raises(BadInput, match=r"dataset\.json: Expecting"):
         open_dataset(tmp_path)
     (tmp_path / "dataset.json").write_text(json.dumps(info.to_json()))
-    with pytest.raises(BadInput, match="a dataset without an episode"):
+    with pytest.raises(BadInput, match="the dataset has no episodes yet"):
         open_dataset(tmp_path)
 
 
@@ -193,7 +257,7 @@ def with_column(name: str, values: Any, kind: pa.DataType) -> Callable[[pa.Table
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (without_metadata, "no schema_version in its metadata"),
+        (without_metadata, "its metadata lacks schema_version"),
         (with_metadata(schema_version=9), "schema version 9, expected 1; upgrade"),
         (with_metadata(actions=12), "whose actions is 11, not 12"),
         (with_metadata(environment={"id": "QWOP-v1", "settings": {}}), "whose frames_per_step is 3, not set"),
@@ -204,9 +268,9 @@ def with_column(name: str, values: Any, kind: pa.DataType) -> Callable[[pa.Table
         (with_column("time", [0, 1, None, 3, 4], pa.float64()), "column time has a null"),
         (with_column("action", [0, 1, None, 3, None], pa.int16()), "action must be null in the last row and only"),
         (with_column("action", [0, 1, 2, 3, 4], pa.int16()), "action must be null in the last row and only"),
-        (with_column("action", [0, 1, 2, 30, None], pa.int16()), "an action outside"),
+        (with_column("action", [0, 1, 2, 30, None], pa.int16()), "actions hold a number outside"),
         (with_column("keys", [[1], None, [1], [1], None], pa.list_(pa.uint8())), "keys is null in some"),
-        (lambda table: table.slice(0, 0), "without a decision"),
+        (lambda table: table.slice(0, 0), "it has no decision"),
         (lambda table: table.slice(0, 3), "null in the last row"),
     ],
 )
@@ -226,7 +290,7 @@ def test_a_torn_file_is_named(folder: Path, keep: float) -> None:
     path.write_bytes(content[: int(keep if keep > 1 else keep * len(content))])
     dataset = open_dataset(folder)
     for read in (lambda: dataset[1], lambda: dataset.metadata(1), dataset.summary):
-        with pytest.raises(BadInput, match=r"episode-000001\.parquet: torn or not a Parquet file"):
+        with pytest.raises(BadInput, match=r"episode-000001\.parquet: damaged or not a Parquet file"):
             read()
 
 

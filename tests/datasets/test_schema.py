@@ -26,18 +26,18 @@ def test_length_is_the_number_of_decisions(make_episode: Callable[..., Episode])
         ("observations", lambda a: a.astype(np.float64), "observations are float64"),
         ("observations", lambda a: replaced(a, (2, 3), np.nan), "observations hold a number that is not finite"),
         ("actions", lambda a: a.astype(np.int64), "actions are int64"),
-        ("actions", lambda a: replaced(a, 0, 11), "an action outside 0 … 10"),
-        ("actions", lambda a: replaced(a, 0, -1), "an action outside 0 … 10"),
+        ("actions", lambda a: replaced(a, 0, 11), "actions hold a number outside 0 … 10"),
+        ("actions", lambda a: replaced(a, 0, -1), "actions hold a number outside 0 … 10"),
         ("rewards", lambda a: a[1:], "rewards are"),
         ("rewards", lambda a: replaced(a, 1, np.inf), "rewards hold a number that is not finite"),
-        ("times", lambda a: a[::-1].copy(), "times go back"),
+        ("times", lambda a: a[::-1].copy(), "times decrease"),
         ("behaviour_probabilities", lambda a: a[:, 0], "expected \\[T, A\\]"),
         ("behaviour_probabilities", lambda a: a * np.float32(0.9), "sum to 0.900000"),
         ("behaviour_probabilities", lambda a: replaced(a, (0, slice(None)), np.nan), "not finite"),
-        ("behaviour_probabilities", lambda a: -a, "below 0"),
-        ("keys", lambda keys: keys[1:], "keys of 4 decisions, expected 5"),
+        ("behaviour_probabilities", lambda a: -a, "is negative"),
+        ("keys", lambda keys: keys[1:], "keys for 4 decisions, expected 5"),
         ("keys", lambda keys: tuple(frames.astype(np.int64) for frames in keys), "keys are int64"),
-        ("keys", lambda keys: tuple(frames + np.uint8(16) for frames in keys), "keys above 15"),
+        ("keys", lambda keys: tuple(frames + np.uint8(16) for frames in keys), "keys hold a number above 15"),
         ("outcome", lambda _: "won", "outcome 'won'"),
         ("metres", lambda _: np.nan, "metres is nan"),
     ],
@@ -58,7 +58,7 @@ def test_the_action_taken_must_have_been_possible(make_episode: Callable[..., Ep
 
 
 def test_an_episode_has_a_decision(make_episode: Callable[..., Episode]) -> None:
-    with pytest.raises(ValueError, match="without a decision"):
+    with pytest.raises(ValueError, match="has no decision"):
         make_episode(steps=0)
 
 
@@ -75,7 +75,14 @@ def test_columns_are_the_documented_ones(info: DatasetInfo) -> None:
     }
 
 
-def test_info_survives_json(info: DatasetInfo) -> None:
+def test_an_image_is_a_column_of_bytes() -> None:
+    info = DatasetInfo(EnvironmentSpec("ALE/Pong-v5"), ObservationSpec((84, 84, 4), "uint8"), 6)
+    assert arrow_schema(info).field("observation").type == pa.binary(84 * 84 * 4)
+
+
+@pytest.mark.parametrize("observation", [ObservationSpec((71,)), ObservationSpec((84, 84), "uint8")])
+def test_info_survives_json(observation: ObservationSpec) -> None:
+    info = DatasetInfo(EnvironmentSpec("QWOP-v1", {"reward": "speed"}), observation, 11)
     assert DatasetInfo.from_json(info.to_json()) == info
 
 
@@ -86,7 +93,7 @@ def test_info_of_a_newer_version_asks_for_an_upgrade(info: DatasetInfo) -> None:
 
 @pytest.mark.parametrize("data", [{}, [], {"schema_version": 1}, {"schema_version": "x"}])
 def test_anything_else_is_no_info(data: Any) -> None:
-    with pytest.raises(BadInput, match="not the description of a dataset"):
+    with pytest.raises(BadInput, match="not a dataset description"):
         DatasetInfo.from_json(data)
 
 
@@ -101,3 +108,12 @@ def test_differences_name_the_settings(info: DatasetInfo) -> None:
         "observation_lag is not set, not 1",
     ]
     assert info.differences(info) == []
+
+
+def test_differences_in_what_is_observed_say_shape_and_type() -> None:
+    images, vectors = ObservationSpec((84, 84), "uint8"), ObservationSpec((4,))
+    one, other = (DatasetInfo(EnvironmentSpec("Any-v0"), observation, 2) for observation in (images, vectors))
+    assert one.differences(other) == [
+        "observation_shape is [84, 84], not [4]",
+        "observation_dtype is uint8, not float32",
+    ]

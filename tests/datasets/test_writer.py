@@ -113,8 +113,9 @@ def test_an_episode_of_another_shape_is_refused(
     tmp_path: Path, info: DatasetInfo, make_episode: Callable[..., Episode]
 ) -> None:
     writer = DatasetWriter(tmp_path, info)
-    for wrong in (make_episode(shape=(70,)), make_episode(count=9)):
-        with pytest.raises(ValueError, match="expected \\(71,\\) and 11"):
+    images = np.zeros((6, 71), dtype=np.uint8)
+    for wrong in (make_episode(shape=(70,)), make_episode(count=9), make_episode(observations=images)):
+        with pytest.raises(ValueError, match=r"expected float32 \[71\] and 11"):
             writer.write(wrong)
     assert names(tmp_path) == ["dataset.json"]
 
@@ -147,7 +148,7 @@ ENDLESS = """
 import sys
 import numpy as np
 from qwop.datasets import DatasetInfo, DatasetWriter, Episode
-from qwop.envs.spec import EnvironmentSpec
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 
 steps = 2000
 writer = DatasetWriter(sys.argv[1], DatasetInfo(EnvironmentSpec("CartPole-v1"), ObservationSpec((8,)), 2))

@@ -2,8 +2,8 @@
 
 import pytest
 from omegaconf import OmegaConf
-from qwop.common.command import open_run_folder
 from qwop.common.errors import BadInput
+from qwop.common.yaml_command import open_run_folder
 from qwop.finetune.checkpoint import save_checkpoint
 from qwop.finetune.resume import require_resumable
 

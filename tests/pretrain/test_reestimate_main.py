@@ -4,22 +4,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hydra import compose, initialize_config_module
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetInfo, DatasetWriter, Episode, open_dataset
 from qwop.datasets.behaviour_probabilities import smoothed
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.pretrain.reestimate_main import run
+from qwop.pretrain.reestimate_main import main, run
 
 INFO = DatasetInfo(EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)), 2)
 
 
 def reestimate(*overrides: str) -> None:
     """`qwop-reestimate` without a process of its own."""
-    with initialize_config_module("qwop.conf", version_base="1.3"):
-        config = compose("reestimate", overrides=["cloning.epochs=8", *overrides])
     torch.set_num_threads(1)
-    run(config)
+    run(main.read(["cloning.epochs=8", *overrides]))
 
 
 @pytest.fixture
@@ -93,13 +90,13 @@ def test_the_seed_decides_them(people: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        (["out="], "name both datasets"),
+        (["out="], "out=: expected a text"),
         (["out={people}"], "has episodes already; give out= a new folder"),
         (["dataset=nowhere"], "nowhere: no such folder"),
         (["folds=10"], "folds=10: expected 2 to 9"),
-        (["floor=0.6"], "floor=0.6: expected more than 0 and less than 1/2"),
+        (["floor=0.6"], "floor=0.6: expected a number, more than 0, less than 0.5"),
         (["+cloning.speed=1"], r"cloning\.speed: no such setting"),
-        (["folds=some"], r"reestimate\.folds: "),
+        (["folds=some"], "folds=some: expected a whole number"),
     ],
 )
 def test_bad_input_writes_nothing(people: Path, tmp_path: Path, overrides: list[str], message: str) -> None:

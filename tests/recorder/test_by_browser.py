@@ -19,7 +19,8 @@ from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.files import save_policy
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
-from qwop.recorder.by_browser import BrowserSettings, open_browser_source
+from qwop.recorder.by_browser import open_browser_source
+from qwop.recorder.settings import BrowserSettings
 
 COMMAND = str(Path(sysconfig.get_path("scripts")) / "qwop-record")
 
@@ -105,11 +106,11 @@ def test_a_person_plays_in_the_window_until_it_is_closed(
     [
         ({}, r"source\.url and source\.folder: neither given"),
         ({"folder": "nowhere"}, r"source\.folder=nowhere"),
-        ({"folder": "{fake}", "episodes": 0}, r"source\.episodes=0"),
-        ({"folder": "{fake}", "epsilon": 0.0}, r"source\.epsilon=0"),
+        ({"folder": "{fake}", "episodes": 0}, r"episodes=0"),
+        ({"folder": "{fake}", "epsilon": 0.0}, r"epsilon=0"),
         ({"folder": "{fake}", "policy": "missing.safetensors"}, r"missing\.safetensors"),
         ({"folder": "{fake}", "policy": "{pole}"}, "plays CartPole-v1"),
-        ({"folder": "{fake}", "reward": "money"}, "reward='money'"),
+        ({"folder": "{fake}", "reward": "money"}, "reward=money"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], said: str, fake: Path, tmp_path: Path) -> None:

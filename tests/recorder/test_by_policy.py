@@ -12,7 +12,8 @@ from qwop.envs.spec import EnvironmentSpec
 from qwop.policies.files import load_policy, save_policy
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
-from qwop.recorder.by_policy import PolicySettings, open_policy
+from qwop.recorder.by_policy import open_policy
+from qwop.recorder.settings import PolicySettings
 
 CARTPOLE = EnvironmentSpec("CartPole-v1")
 QWOP = EnvironmentSpec("QWOP-v1", {"frames_per_step": 3, "reward": "shaped"})
@@ -99,11 +100,11 @@ def test_a_game_of_qwop_replays_exactly_from_its_keys(tmp_path: Path, runner: st
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"policy": ""}, r"source\.policy is not set"),
+        ({"policy": ""}, "policy=: expected"),
         ({"policy": "nothing.safetensors"}, r"nothing\.safetensors: no such file"),
-        ({"episodes": 0}, r"source\.episodes=0: expected at least 1"),
-        ({"num_envs": 0}, r"source\.num_envs=0: expected at least 1"),
-        ({"seed": -1}, r"source\.seed=-1: expected at least 0"),
+        ({"episodes": 0}, "episodes=0: expected a whole number, at least 1"),
+        ({"num_envs": 0}, "num_envs=0: expected a whole number from 1"),
+        ({"seed": -1}, "seed=-1: expected a whole number from 0"),
     ],
 )
 def test_bad_settings_are_refused(tmp_path: Path, cartpole: str, change: dict[str, Any], message: str) -> None:

@@ -7,7 +7,8 @@ import pytest
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetWriter, open_dataset
 from qwop.envs.spec import EnvironmentSpec
-from qwop.recorder.imported import ImportSettings, open_import
+from qwop.recorder.imported import open_import
+from qwop.recorder.settings import ImportSettings
 from qwop.recorder.source import Source
 
 FAST = [((3, 4) * 10, 10.0, 6.0), ((3, 3, 4) * 100, 28.0, -4.0)]
@@ -78,7 +79,7 @@ def test_epsilon_is_a_choice(files: Path, tmp_path: Path) -> None:
     episode = next(source.episodes)
     assert episode.probabilities_from == "smoothed(0.2)"
     assert episode.behaviour_probabilities.min() == pytest.approx(0.2 / 11)
-    with pytest.raises(BadInput, match=r"source\.epsilon=0: expected"):
+    with pytest.raises(BadInput, match=r"epsilon=0.0: expected"):
         open_import(settings(files, "relative.npz", epsilon=0.0), tmp_path)
 
 
@@ -90,7 +91,7 @@ def test_recordings_of_another_pace_are_not_mixed(files: Path, tmp_path: Path) -
     assert slow.info.environment.settings["frames_per_step"] == 6
     forced = open_import(settings(files, "relative.npz", "slow.npz", frames_per_step=4), tmp_path)
     assert forced.info.environment.settings["frames_per_step"] == 4
-    with pytest.raises(BadInput, match=r"source\.frames_per_step=0"):
+    with pytest.raises(BadInput, match=r"frames_per_step=0"):
         open_import(settings(files, "slow.npz", frames_per_step=0), tmp_path)
 
 

@@ -1,11 +1,11 @@
-"""Values of a policy that stands still, at once: least-squares temporal differences."""
+"""Least-squares temporal differences: the values of a fixed policy in one computation."""
 
 import torch
 from torch import Tensor
 
 RIDGE = 0.03
-"""Added to the diagonal, relative to the mean variance of a feature: without it, features that hardly vary or vary
-together would get weights so large that the first change of the hidden layers upsets every value."""
+"""Added to the diagonal, relative to the mean variance of a feature. Without it, features that hardly vary, or vary
+together, get weights so large that the first change of the hidden layers upsets every value."""
 
 
 def lstd(features: Tensor, next_features: Tensor, rewards: Tensor, gamma: float) -> Tensor:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from qwop.datasets.exchange.d3rlpy import to_d3rlpy
 from qwop.datasets.schema import DatasetInfo, Episode
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 
 pytest.importorskip("d3rlpy", reason="d3rlpy is not installed: pip install --no-deps d3rlpy==2.8.1 beside its extra")
 
@@ -26,3 +27,19 @@ def test_every_transition_arrives_with_its_next_observation(
             assert transition.terminal == (terminated and step == 3)
             if not transition.terminal:
                 assert np.array_equal(transition.next_observation, ours.observations[step + 1])
+
+
+@pytest.mark.parametrize(
+    ("shape", "converted_shape"), [((12, 10), (1, 12, 10)), ((12, 10, 3), (3, 12, 10)), ((4, 12, 10), (4, 12, 10))]
+)
+def test_images_arrive_channel_first(
+    make_episode: Callable[..., Episode], shape: tuple[int, ...], converted_shape: tuple[int, ...]
+) -> None:
+    info = DatasetInfo(EnvironmentSpec("Any-v0"), ObservationSpec(shape, "uint8"), 2)
+    images = np.random.default_rng(0).integers(256, size=(5, *shape), dtype=np.uint8)
+    converted = to_d3rlpy([make_episode(steps=4, observations=images, count=2, keys=None)], info)
+    transition = converted.transition_picker(converted.episodes[0], 1)
+    assert transition.observation.dtype == np.uint8
+    assert transition.observation.shape == converted_shape
+    pixel = transition.observation[-1, 7, 5]
+    assert pixel == images[1][{(12, 10): (7, 5), (12, 10, 3): (7, 5, 2), (4, 12, 10): (3, 7, 5)}[shape]]

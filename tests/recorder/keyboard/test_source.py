@@ -15,7 +15,8 @@ import pytest
 from qwop.common.errors import BadInput
 from qwop.datasets import open_dataset
 from qwop.envs import replay
-from qwop.recorder.keyboard.source import KeyboardSettings, open_keyboard
+from qwop.recorder.keyboard.source import open_keyboard
+from qwop.recorder.settings import KeyboardSettings
 
 COMMAND = str(Path(sysconfig.get_path("scripts")) / "qwop-record")
 
@@ -135,9 +136,9 @@ main()
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"episodes": 0}, r"source\.episodes=0"),
-        ({"epsilon": 0.0}, r"source\.epsilon=0"),
-        ({"reward": "money"}, "reward='money'"),
+        ({"episodes": 0}, "episodes=0"),
+        ({"epsilon": 0.0}, "epsilon=0"),
+        ({"reward": "money"}, "reward=money"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], said: str, tmp_path: Path) -> None:

@@ -1,20 +1,21 @@
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from qwop.common.errors import BadInput
 from qwop.datasets import Episode
-from qwop.datasets.cross_fitting import Probabilities, cross_fitted
+from qwop.datasets.behaviour_probabilities import smoothed
+from qwop.pretrain.cross_fitting import ActionProbabilities, cross_fitted
 
 
 class Frequencies:
-    """Clones by counting: π̂(a) is how often the episodes it was fitted to have a. Remembers them."""
+    """A clone that counts: π̂(a) is the frequency of a in the episodes it was fitted to, which it remembers."""
 
     def __init__(self) -> None:
         self.seen: list[list[int | None]] = []
 
-    def __call__(self, episodes: Sequence[Episode], fold: int) -> Probabilities:
+    def __call__(self, episodes: Sequence[Episode], fold: int) -> ActionProbabilities:
         assert fold == len(self.seen)
         self.seen.append([episode.seed for episode in episodes])
         counts = np.bincount(np.concatenate([episode.actions for episode in episodes]), minlength=11)
@@ -26,8 +27,28 @@ class Frequencies:
 
 
 @pytest.fixture
-def episodes(make_episode: Callable[..., Episode]) -> list[Episode]:
-    return [make_episode(steps=4 + seed, seed=seed) for seed in range(7)]
+def episodes() -> list[Episode]:
+    return [random_episode(steps=4 + seed, seed=seed) for seed in range(7)]
+
+
+def random_episode(steps: int, seed: int) -> Episode:
+    random = np.random.default_rng(seed)
+    actions = random.integers(11, size=steps).astype(np.int16)
+    return Episode(
+        observations=random.standard_normal((steps + 1, 3)).astype(np.float32),
+        actions=actions,
+        behaviour_probabilities=smoothed(actions, 11, 0.05),
+        rewards=random.standard_normal(steps).astype(np.float32),
+        times=np.arange(steps + 1.0),
+        keys=None,
+        terminated=True,
+        truncated=False,
+        outcome="terminated",
+        player="a player",
+        source=f"game {seed}",
+        probabilities_from="smoothed(0.05)",
+        seed=seed,
+    )
 
 
 def test_every_episode_is_judged_by_a_clone_that_never_saw_it(episodes: list[Episode]) -> None:

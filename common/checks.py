@@ -1,0 +1,191 @@
+"""The rules of a setting, the check of a value against them, and both in words."""
+
+import functools
+import math
+import operator
+import types
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, is_dataclass
+from os import PathLike
+from typing import Any, Union, get_args, get_origin
+
+from .errors import BadInput
+
+LONGEST_SHOWN = 60
+"""Characters of a wrong value that a message quotes."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The declaration of one setting besides its type and default; see `settings.setting`."""
+
+    help: str = ""
+    at_least: float | None = None
+    above: float | None = None
+    at_most: float | None = None
+    below: float | None = None
+    choices: tuple[Any, ...] = ()
+    example: str = ""
+    expected: str = ""
+    written: bool = False
+    inline: bool = False
+    parse: Callable[[Any, str], Any] | None = None
+    plain: Callable[[Any], Any] | None = None
+    entries: type[Any] | None = None
+    options: Mapping[str, type[Any]] = field(default_factory=dict)
+    tag: str = ""
+    follows: str = ""
+    group: str = ""
+
+
+def checked(hint: Any, rule: Rule, value: Any, place: str, note: str = "") -> Any:
+    """The value as the type `hint`, or BadInput that names `place`, the value and what is expected, then `note`.
+
+    Whole numbers may be written as floats (2e5), texts as numbers (a player named 7), tuples as lists.
+    """
+    if value is None and allows_none(hint):
+        return None
+    kind = without_none(hint)
+    made: Any
+    if rule.parse is not None:
+        return value
+    if rule.options or is_dataclass(kind):
+        made = value if is_dataclass(value) and not isinstance(value, type) else None
+    elif get_origin(kind) in (tuple, list):
+        made = _items(kind, rule, value)
+    elif get_origin(kind) is not None:
+        made = {str(key): one for key, one in value.items()} if isinstance(value, Mapping) else None
+    else:
+        made = _scalar(kind, rule, value)
+    if made is None:
+        raise BadInput(f"{place}={show(value)}: expected {expected(hint, rule)}{note}")
+    return made
+
+
+def expected(hint: Any, rule: Rule) -> str:
+    """The permitted values in words: 'a whole number, at least 1'."""
+    if rule.expected:
+        words = rule.expected
+    elif rule.choices:
+        words = one_of(rule.choices)
+    else:
+        words = _kind_in_words(without_none(hint), rule)
+    return f"{words}, or null" if allows_none(hint) else words
+
+
+def span(rule: Rule) -> str:
+    """The range in words: 'at least 0, less than 1'; empty where there is none."""
+    if rule.at_least is not None and rule.at_most is not None:
+        return f"from {_number(rule.at_least)} to {_number(rule.at_most)}"
+    bounds = {"at least": rule.at_least, "more than": rule.above, "at most": rule.at_most, "less than": rule.below}
+    return ", ".join(f"{words} {_number(bound)}" for words, bound in bounds.items() if bound is not None)
+
+
+def short_span(rule: Rule) -> str:
+    """The range in signs: '≥ 0, < 1'; empty where there is none."""
+    if rule.at_least is not None and rule.at_most is not None:
+        return f"{_number(rule.at_least)} to {_number(rule.at_most)}"
+    bounds = {"≥": rule.at_least, ">": rule.above, "≤": rule.at_most, "<": rule.below}
+    return ", ".join(f"{sign} {_number(bound)}" for sign, bound in bounds.items() if bound is not None)
+
+
+def one_of(choices: Sequence[Any]) -> str:
+    """Choices in words: 'a, b or c'."""
+    shown = [show(one) for one in choices]
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"
+
+
+def show(value: Any, longest: int = LONGEST_SHOWN) -> str:
+    """A value as it is written on the command line, in one line of at most so many characters."""
+    if value is None:
+        text = "null"
+    elif isinstance(value, bool):
+        text = str(value).lower()
+    elif isinstance(value, float):
+        text = repr(value)
+    elif isinstance(value, Mapping):
+        text = "{" + ", ".join(f"{key}: {show(one)}" for key, one in value.items()) + "}"
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        text = "[" + ", ".join(map(show, value)) + "]"
+    else:
+        text = " ".join(str(value).split())
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def allows_none(hint: Any) -> bool:
+    """Whether None is a value of the type."""
+    return get_origin(hint) in (Union, types.UnionType) and type(None) in get_args(hint)
+
+
+def without_none(hint: Any) -> Any:
+    """The type without None."""
+    if not allows_none(hint):
+        return hint
+    return functools.reduce(operator.or_, [one for one in get_args(hint) if one is not type(None)])
+
+
+def _items(kind: Any, rule: Rule, value: Any) -> Any:
+    """A tuple or list of one item or more; None where it is none, or where an item is wrong."""
+    if isinstance(value, str | Mapping) or not isinstance(value, Sequence) or not value:
+        return None
+    made = [_scalar(get_args(kind)[0], rule, one) for one in value]
+    return None if any(one is None for one in made) else get_origin(kind)(made)
+
+
+def _scalar(kind: Any, rule: Rule, value: Any) -> Any:
+    """The value as `kind`; None where it is of another type, out of range or not among the choices."""
+    made: Any = None
+    if kind is bool:
+        made = value if isinstance(value, bool) else None
+    elif kind in (int, float):
+        made = _number_as(kind, value)
+        made = made if made is not None and _in_range(made, rule) else None
+    elif kind is str:
+        made = _text(value)
+    else:
+        raise TypeError(f"settings of type {kind} cannot be checked; give the setting a `parse` function")
+    return None if rule.choices and made not in rule.choices else made
+
+
+def _number_as(kind: type[int] | type[float], value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        if not math.isfinite(value):
+            return None
+    except OverflowError:  # a whole number that is too large for a float
+        return None
+    return kind(value) if kind is float or value == int(value) else None
+
+
+def _text(value: Any) -> str | None:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if not isinstance(value, str | int | float | PathLike):
+        return None
+    text = str(value)
+    return text if text.strip() and "\0" not in text else None
+
+
+def _in_range(value: float, rule: Rule) -> bool:
+    return (
+        (rule.at_least is None or value >= rule.at_least)
+        and (rule.above is None or value > rule.above)
+        and (rule.at_most is None or value <= rule.at_most)
+        and (rule.below is None or value < rule.below)
+    )
+
+
+def _kind_in_words(kind: Any, rule: Rule) -> str:
+    bounds = span(rule)
+    if get_origin(kind) in (tuple, list):
+        items = {int: "whole numbers", float: "numbers", str: "texts"}[get_args(kind)[0]]
+        return f"a list of {items}" + (f", each {bounds}" if bounds else "")
+    words = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}.get(kind, "settings")
+    if not bounds:
+        return words
+    return f"{words} {bounds}" if bounds.startswith("from") else f"{words}, {bounds}"
+
+
+def _number(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:g}"

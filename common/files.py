@@ -1,0 +1,115 @@
+"""Files that are whole or not there, and folders that can be written."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+from uuid import uuid4
+
+from .errors import BadInput
+
+Content = str | bytes | Callable[[BinaryIO], object]
+"""What a file is to hold: a text (UTF-8), bytes, or a function that writes them into an open file."""
+
+
+def write_whole(path: Path, content: Content) -> Path:
+    """Write a file that appears whole under its name, over what had the name before, or not at all.
+
+    When this returns the file is on the disk. Makes the folder. BadInput where it cannot be written (a full disk,
+    lost permissions).
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with beside(path) as partial:
+            write_synced(partial, content)
+            partial.replace(path)
+            sync_folder(path.parent)
+    except OSError as error:
+        raise cannot_be_written(path, error) from None
+    return path
+
+
+@contextmanager
+def beside(path: Path) -> Iterator[Path]:
+    """A name for writing `path` until it is whole: hidden, in the same folder, of the same suffix.
+
+    Rename what was written to `path`; whatever still has the name at the end of the context is deleted.
+    """
+    partial = path.with_name(f".{uuid4().hex}.partial{path.suffix}")
+    try:
+        yield partial
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def write_synced(path: Path, content: Content) -> None:
+    """Write a new file and wait until it is on the disk."""
+    with path.open("xb") as file:
+        if callable(content):
+            content(file)
+        else:
+            file.write(content.encode() if isinstance(content, str) else content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the names in a folder are on the disk, where the file system can tell."""
+    if os.name == "nt":  # a folder cannot be opened there
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # some network file systems cannot; the file itself is synced
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def require_writable_folder(folder: Path, setting: str) -> None:
+    """BadInput, naming the setting, unless files can be written into the folder, which need not be there yet.
+
+    Tries it, and leaves nothing behind.
+    """
+    try:
+        made = _make_missing(folder)
+        try:
+            with beside(folder / "trial") as partial:
+                partial.open("xb").close()
+        finally:
+            for one in reversed(made):
+                one.rmdir()
+    except OSError as error:
+        raise BadInput(f"{setting}={folder}: {_why(folder, error)}; give {setting}= another folder") from None
+
+
+def cannot_be_written(path: Path, error: OSError) -> BadInput:
+    """The error for a file that the system refuses to write."""
+    return BadInput(f"{path}: cannot be written ({_why(path, error)}); make room or permit it, then start again")
+
+
+def _make_missing(folder: Path) -> list[Path]:
+    """Make the folder and those above it that are missing; those made, outermost first."""
+    missing = []
+    while not folder.exists():
+        missing.append(folder)
+        folder = folder.parent
+    made: list[Path] = []
+    try:
+        for one in reversed(missing):
+            one.mkdir()
+            made.append(one)
+    except OSError:
+        for one in reversed(made):
+            one.rmdir()
+        raise
+    if not folder.is_dir():
+        raise NotADirectoryError(20, "Not a directory", str(folder))
+    return made
+
+
+def _why(path: Path, error: OSError) -> str:
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        in_the_way = next((one for one in (path, *path.parents) if one.is_file()), path)
+        return f"{in_the_way} is a file"
+    return (error.strerror or type(error).__name__).lower()

@@ -1,0 +1,189 @@
+"""`--help` of a command: every setting of the composed configuration, with its value, sentence and permitted values."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, get_origin
+
+from omegaconf import OmegaConf
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from .checks import Rule, short_span, show, without_none
+from .settings import NOT_SET, Settings, defaults, hint_of, is_settings, join, options_of, rules
+
+if TYPE_CHECKING:
+    from .command import Command
+
+WIDEST = 120
+"""Columns; lines longer than this are tiring to read."""
+
+WIDEST_VALUE = 14
+"""Columns; longer values wrap."""
+
+LONGEST_VALUE = 400
+"""Characters; the rest is cut off."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One setting as `--help` shows it."""
+
+    place: str
+    value: str
+    help: str
+    permitted: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """Settings that stand together. place: what their names begin with, '' for the command's own."""
+
+    place: str
+    title: str
+    about: str
+    entries: tuple[Entry, ...]
+
+
+def print_help(command: "Command[Any]", overrides: Sequence[str], console: Console | None = None) -> None:
+    """Print the command's help for the groups that the overrides choose."""
+    console = console or Console()
+    console.width = min(console.width, WIDEST)
+    console.print(help_page(command, overrides), highlight=False)
+
+
+def help_page(command: "Command[Any]", overrides: Sequence[str] = ()) -> RenderableType:
+    """All that `--help` prints. BadInput for overrides that cannot be composed."""
+    node: Any = OmegaConf.to_container(command.compose(overrides), resolve=False)
+    parts: list[RenderableType] = [Text(command.about), Text()]
+    parts += [_heading("Examples"), *_examples(command), Text()]
+    if groups := list(_groups(command.settings, node, overrides)):
+        parts += [_heading("Groups", "chosen by group=option"), *groups, Text()]
+    shown = list(sections(command.settings, node))
+    entries = [entry for section in shown for entry in section.entries]
+    widths = max(len(one.place) for one in entries), min(max(len(one.value) for one in entries), WIDEST_VALUE)
+    for section in shown:
+        parts += [_heading(section.title, section.about), _table(section, *widths), Text()]
+    end = "Any setting can be changed: name=value, as in seed=3 or hidden=[256,128]. "
+    parts.append(Text(end + f"{command.program} --cfg job prints the configuration, --hydra-help Hydra's own options."))
+    return Group(*parts)
+
+
+def sections(cls: type[Settings], node: Mapping[str, Any], place: str = "") -> Iterator[Section]:
+    """The settings of a configuration: those of `cls` itself, then those of each group in it."""
+    own, inner = _walk(cls, node, place)
+    title = place or "Settings"
+    yield Section(place, title, "", tuple(own))
+    yield from inner
+
+
+def _walk(cls: type[Settings], node: Mapping[str, Any], place: str) -> tuple[list[Entry], list[Section]]:
+    own: list[Entry] = []
+    inner: list[Section] = []
+    for name, rule in rules(cls).items():
+        here, hint = join(place, name), hint_of(cls, name)
+        if rule.inline:
+            entries, below = _walk(hint, node, place)
+            own += entries
+            inner += below
+        elif rule.options:
+            inner += _option(cls, name, node, here)
+        elif is_settings(kind := without_none(hint)):
+            value = node.get(name)
+            entries, below = _walk(kind, value if isinstance(value, Mapping) else defaults(kind), here)
+            inner += [Section(here, here, rule.help, tuple(entries)), *below]
+        else:
+            value = node.get(name, NOT_SET)
+            own.append(Entry(here, _value(value, rule), rule.help, _permitted(hint, rule)))
+            if rule.entries is not None:
+                inner.append(_entries(rule.entries, f"{here}.<name>"))
+    return own, inner
+
+
+def _option(cls: type[Settings], name: str, node: Mapping[str, Any], here: str) -> Iterator[Section]:
+    rule = rules(cls)[name]
+    group = node.get(rule.follows or name)
+    tag = rules(cls)[rule.follows or name].tag
+    if not isinstance(group, Mapping) or group.get(tag) not in rule.options:
+        return
+    made = rule.options[group[tag]]
+    entries, below = _walk(made, node.get(name) or {}, here)
+    title = f"{here}={group[tag]}" if rule.tag else here
+    yield Section(here, title, _first_sentence(made) if rule.tag else rule.help, tuple(entries))
+    yield from below
+
+
+def _entries(cls: type[Settings], here: str) -> Section:
+    """The settings of each entry of a mapping, with their defaults."""
+    given = defaults(cls)
+    shown = [
+        Entry(f"….{name}", _value(given[name], rule), rule.help, _permitted(hint_of(cls, name), rule))
+        for name, rule in rules(cls).items()
+        if name != "name"
+    ]
+    return Section(here, here, _first_sentence(cls), tuple(shown))
+
+
+def _groups(cls: type[Settings], node: Mapping[str, Any], overrides: Sequence[str]) -> Iterator[RenderableType]:
+    table = Table.grid(padding=(0, 2))
+    asked = dict(override.lstrip("+").split("=", 1) for override in overrides if "=" in override)
+    for name, rule in rules(cls).items():
+        if not (rule.tag or rule.group):
+            continue
+        chosen = asked.get(name, rule.example if rule.tag else None)
+        options = Text(", ").join(
+            Text(one, style="bold green" if one == chosen else "") for one in options_of(name, rule)
+        )
+        says = f"chosen: {chosen}" if chosen else "required"
+        table.add_row(Text(f"{name}=", style="bold cyan"), Group(options, Text(f"{rule.help} ({says})", style="dim")))
+    if table.row_count:
+        yield Padding(table, (0, 0, 0, 2))
+
+
+def _examples(command: "Command[Any]") -> Iterator[RenderableType]:
+    for line, what in command.examples:
+        yield Padding(Text(line, style="green"), (0, 0, 0, 2))
+        if what:
+            yield Padding(Text(what, style="dim"), (0, 0, 0, 6))
+
+
+def _table(section: Section, names: int, values: int) -> RenderableType:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(min_width=names, no_wrap=True)
+    table.add_column(overflow="fold", min_width=values, max_width=values)
+    table.add_column(ratio=1)
+    for entry in section.entries:
+        prefix, _, name = entry.place.rpartition(".")
+        shown = Text.assemble((f"{prefix}." if prefix else "", "cyan"), (name, "bold cyan"))
+        sentence = Text(entry.help)
+        if entry.permitted:
+            sentence.append(f" [{entry.permitted}]", style="dim")
+        table.add_row(shown, Text(entry.value, style="yellow" if entry.value == "required" else "green"), sentence)
+    return Padding(table, (0, 0, 0, 2))
+
+
+def _heading(title: str, about: str = "") -> Text:
+    return Text.assemble((title, "bold underline"), f"  {about}" if about else "")
+
+
+def _value(value: Any, rule: Rule) -> str:
+    if isinstance(value, str) and value == NOT_SET:
+        return "required"
+    if rule.entries is not None and isinstance(value, Mapping):
+        return ", ".join(map(str, value))
+    return show(value, LONGEST_VALUE)
+
+
+def _permitted(hint: Any, rule: Rule) -> str:
+    """The permitted values as briefly as possible; empty where the value itself shows them."""
+    if rule.expected:
+        return rule.expected
+    if rule.choices:
+        return " | ".join(map(show, rule.choices))
+    bounds = short_span(rule)
+    return f"each {bounds}" if bounds and get_origin(without_none(hint)) in (tuple, list) else bounds
+
+
+def _first_sentence(cls: type[Settings]) -> str:
+    return " ".join((cls.__doc__ or "").split("\n\n")[0].split())

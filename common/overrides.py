@@ -1,0 +1,135 @@
+"""Command-line overrides: small liberties before Hydra reads them, and its errors in one line that says what to do."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, get_origin
+
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override
+from hydra.errors import HydraException
+from omegaconf import DictConfig, OmegaConf
+
+from .checks import without_none
+from .errors import BadInput
+from .settings import Settings, hint_of, is_settings, join, no_such_setting, rules
+
+_MISSING_OPTION = re.compile(
+    r"Could not find '(?P<group>[^']+)/(?P<option>[^'/]*)'.*?Available options[^\n]*\n(?P<options>(\t.*\n?)*)",
+    re.DOTALL,
+)
+
+COMPOSE = Callable[[list[str]], DictConfig]
+
+
+def normalise(overrides: Sequence[str], settings: type[Settings]) -> list[str]:
+    """The same command line in the forms that Hydra takes.
+
+    `+schedule=kurodo` may be written for `schedule=kurodo`, although a group that is always there is changed rather
+    than added; `algorithm=null` deletes the group; `environment.delay=0.3` needs no `+` to add to a mapping whose keys
+    are free.
+    """
+    groups = [name for name, rule in rules(settings).items() if rule.tag or rule.group]
+    optional = [name for name, rule in rules(settings).items() if rule.group]
+    free = tuple(f"{place}." for place in _free_mappings(settings))
+    made: list[str] = []
+    for override in overrides:
+        key, equals, value = override.partition("=")
+        bare = key.lstrip("+~")
+        if bare in groups and (key.startswith("~") or value == "null"):
+            made = [one for one in made if one.partition("=")[0] != bare] if bare in optional else [*made, f"~{bare}"]
+        elif bare in groups and equals:
+            made.append(f"{bare}={value}")
+        elif bare.startswith(free) and equals and not key.startswith("~"):
+            made.append(f"++{bare}={value}")
+        else:
+            made.append(override)
+    return made
+
+
+def explain(error: Exception, overrides: Sequence[str], settings: type[Settings], compose: COMPOSE) -> Exception:
+    """What to raise for an error of Hydra's: BadInput in one line; the error itself where it is none of Hydra's.
+
+    compose makes the configuration of other overrides; with the groups alone it tells which settings there are.
+    """
+    parsed = []
+    for override in overrides:
+        try:
+            parsed.append(OverridesParser.create().parse_override(override))
+        except HydraException as wrong:
+            return BadInput(
+                f"{override}: cannot be read ({_reason(wrong)}); expected setting=value, in quotes if need be"
+            )
+    for one in parsed:
+        if one.is_sweep_override():
+            return BadInput(f"{one.input_line}: several values need --multirun; a list is written [1,2]")
+        if not one.key_or_group:
+            return BadInput(f"{one.input_line}: expected setting=value")
+    if found := _MISSING_OPTION.search(str(error)):
+        options = ", ".join(found["options"].split())
+        return BadInput(f"{found['group']}={found['option']}: no such option; choose one of {options}")
+    if wrong_key := _wrong_key(parsed, settings, compose):
+        return wrong_key
+    if isinstance(error, HydraException | ValueError):
+        return BadInput(" ".join(str(error).split("\n")[0].split()))
+    return error
+
+
+def _wrong_key(parsed: Sequence[Override], settings: type[Settings], compose: COMPOSE) -> BadInput | None:
+    """The error for the first override whose setting is not there, or is there already."""
+    groups = [name for name, rule in rules(settings).items() if rule.tag or rule.group]
+    try:
+        tree: Any = OmegaConf.to_container(
+            compose([str(one.input_line) for one in parsed if one.key_or_group in groups])
+        )
+    except Exception:  # a group of the user's own folder, perhaps: Hydra's message has to do
+        return None
+    known = list(_places(tree))
+    absent = [name for name in groups if name not in tree]
+    for one in parsed:
+        place = one.key_or_group
+        if place in groups or place.startswith("hydra"):
+            continue
+        if one.is_add() and not one.is_force_add():
+            if place in known:
+                return BadInput(f"{one.input_line}: {place} is there already; leave the + out")
+        elif not one.is_force_add() and place not in known:
+            if place.split(".")[0] in absent:
+                return BadInput(f"{one.input_line}: no {place.split('.')[0]} is chosen that it could change")
+            for group in (name for name, rule in rules(settings).items() if rule.group):
+                if _could_be_added(hint_of(settings, group), place.removeprefix(f"{group}."), group, known):
+                    return BadInput(f"{one.input_line}: not set here so far; add it by +{one.input_line}")
+            return no_such_setting(place, known)
+    return None
+
+
+def _could_be_added(cls: type[Settings], rest: str, place: str, known: Sequence[str]) -> bool:
+    """Whether `rest`, a place in `cls`, is a setting that an entry of a mapping may have and does not have yet."""
+    name, _, inside = rest.partition(".")
+    entry, _, key = inside.partition(".")
+    if name not in rules(cls) or not key:
+        return False
+    entries = rules(cls)[name].entries
+    return entries is not None and f"{place}.{name}.{entry}" in known and key.split(".")[0] in rules(entries)
+
+
+def _places(tree: Mapping[str, Any], place: str = "") -> Iterator[str]:
+    for key, value in tree.items():
+        here = join(place, str(key))
+        yield here
+        if isinstance(value, Mapping):
+            yield from _places(value, here)
+
+
+def _free_mappings(cls: type[Settings], place: str = "") -> Iterator[str]:
+    """The places of mappings whose keys are not declared, such as an environment's settings."""
+    for name, rule in rules(cls).items():
+        here, kind = join(place, name), without_none(hint_of(cls, name))
+        for made in rule.options.values() or ([kind] if is_settings(kind) else []):
+            yield from _free_mappings(made, place if rule.inline else here)
+        if get_origin(kind) is not None and issubclass(get_origin(kind), Mapping) and rule.entries is None:
+            yield here
+
+
+def _reason(error: Exception) -> str:
+    lines = [line for line in str(error).splitlines() if not line.startswith(("Error parsing", "See https"))]
+    return " ".join(lines[0].split()) if lines else type(error).__name__

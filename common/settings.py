@@ -1,0 +1,312 @@
+"""Settings, each declared once: name, type, default, help sentence and permitted values of a dataclass's field.
+
+    @dataclass(frozen=True)
+    class PpoSettings(Settings):
+        gamma: float = setting(0.985, "Discount per decision.", at_least=0, at_most=1)
+
+Everything else follows from the declaration: the checks, however an object is made; the defaults that Hydra composes
+(`defaults`); the object of a composed configuration (`read`); the resolved configuration (`to_plain`); `--help`.
+"""
+
+import difflib
+import importlib.resources
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, Field, field, fields
+from typing import Any, TypeVar, get_type_hints
+
+from .checks import Rule, checked, expected, one_of, show, without_none
+from .errors import BadInput
+
+NOT_SET = "???"
+"""OmegaConf's mark of a required value that nobody has given yet."""
+
+_HINTS: dict[type[Any], dict[str, Any]] = {}
+
+FAR = 0.7
+"""Names less alike than this are not suggested for each other (`difflib`'s ratio)."""
+
+
+def setting(
+    default: Any = MISSING,
+    help: str = "",
+    *,
+    at_least: float | None = None,
+    above: float | None = None,
+    at_most: float | None = None,
+    below: float | None = None,
+    choices: Sequence[Any] = (),
+    example: str = "",
+    expected: str = "",
+    written: bool = False,
+    parse: Callable[[Any, str], Any] | None = None,
+    plain: Callable[[Any], Any] | None = None,
+    entries: "type[Settings] | None" = None,
+) -> Any:
+    """Declare a setting as a dataclass field; without a default it is required.
+
+    help: what it does, with its unit. at_least, above, at_most, below: its range, of every item where it is a list.
+    choices: all that it may be. example: a value to suggest where a required one is missing. expected: words for the
+    permitted values, where type and range do not give them. written: a folder that the command writes, which is tried
+    before any work. parse(value, place), plain(value): from and to plain data, for types that YAML does not have.
+    entries: the settings of each entry of a mapping, for `--help`.
+    """
+    rule = Rule(
+        help,
+        at_least=at_least,
+        above=above,
+        at_most=at_most,
+        below=below,
+        choices=tuple(choices),
+        example=example,
+        expected=expected,
+        written=written,
+        parse=parse,
+        plain=plain,
+        entries=entries,
+    )
+    if isinstance(default, list | dict):
+        return field(default_factory=lambda: type(default)(default), metadata={"rule": rule})
+    if default is MISSING:
+        return field(metadata={"rule": rule})
+    return field(default=default, metadata={"rule": rule})
+
+
+def nested(cls: type["Settings"], help: str, *, inline: bool = False) -> Any:
+    """Declare settings within settings; inline, they stand beside this dataclass's own, without a prefix."""
+    return field(default_factory=cls, metadata={"rule": Rule(help, inline=inline)})
+
+
+def choice_of(
+    options: Mapping[str, "type[Settings]"], default: str, help: str, *, tag: str = "name", follows: str = ""
+) -> Any:
+    """Declare a group: one of several dataclasses, chosen on the command line by `field=option`.
+
+    A configuration names the choice in the key `tag` of the group (`source.kind`). With follows, this field has no
+    choice of its own but takes the option that the named field has.
+    """
+    rule = Rule(help, options=dict(options), tag="" if follows else tag, follows=follows, example=default)
+    return field(default_factory=options[default], metadata={"rule": rule})
+
+
+def file_choice(group: str, help: str, *, example: str) -> Any:
+    """Declare a required group whose options are the YAML files of `conf/<group>`."""
+    return field(metadata={"rule": Rule(help, group=group, example=example)})
+
+
+class Settings:
+    """Base of the frozen settings dataclasses: checks every field when an object is made.
+
+    A subclass may check its fields against each other in `__post_init__`, after `super().__post_init__()`, by raising
+    BadInput with a message that starts with the name of a field.
+    """
+
+    def __post_init__(self) -> None:
+        for name, rule in rules(type(self)).items():
+            value = checked(hint_of(type(self), name), rule, getattr(self, name), name)
+            object.__setattr__(self, name, value)
+
+
+S = TypeVar("S", bound=Settings)
+
+
+def rules(cls: type[Settings]) -> dict[str, Rule]:
+    """The declaration of every field, in order.
+
+    A subclass that only changes a default (`num_envs: int = 128`) keeps the declaration of its base.
+    """
+    found = {}
+    for one in _fields(cls):
+        inherited = (base.__dict__.get("__dataclass_fields__", {}).get(one.name) for base in cls.__mro__)
+        declared = [base.metadata["rule"] for base in inherited if base is not None and "rule" in base.metadata]
+        if not declared:
+            raise TypeError(f"{cls.__name__}.{one.name}: expected a field declared by setting()")
+        found[one.name] = declared[0]
+    return found
+
+
+def hint_of(cls: type[Settings], name: str) -> Any:
+    """The type of a field, resolved."""
+    if cls not in _HINTS:
+        _HINTS[cls] = get_type_hints(cls)
+    return _HINTS[cls][name]
+
+
+def defaults(cls: type[Settings]) -> dict[str, Any]:
+    """The defaults as plain data, for Hydra to compose. What is required is `???`; groups are left to Hydra."""
+    tree: dict[str, Any] = {}
+    for one in _fields(cls):
+        rule = rules(cls)[one.name]
+        if rule.options or rule.group:
+            continue
+        value = _default(one)
+        if value is MISSING and is_settings(hint_of(cls, one.name)):
+            plain: Any = defaults(hint_of(cls, one.name))
+        else:
+            plain = NOT_SET if value is MISSING else _plain(rule, value)
+        tree.update(plain if rule.inline else {one.name: plain})
+    return tree
+
+
+def to_plain(settings: Settings) -> dict[str, Any]:
+    """The settings as plain data for YAML or JSON; `read` makes an equal object of it."""
+    tree: dict[str, Any] = {}
+    for name, rule in rules(type(settings)).items():
+        value = getattr(settings, name)
+        plain = _plain(rule, value)
+        if rule.tag:
+            plain = {rule.tag: option_of(rule, value), **plain}
+        tree.update(plain if rule.inline else {name: plain})
+    return tree
+
+
+def option_of(rule: Rule, value: Settings) -> str:
+    """The name of the option of a group that `value` is."""
+    return next(name for name, made in rule.options.items() if made is type(value))
+
+
+def options_of(name: str, rule: Rule) -> list[str]:
+    """The options of the group `name` on the command line: its dataclasses, and the YAML files of `conf/<name>`."""
+    folder = importlib.resources.files("qwop.conf").joinpath(rule.group or name)
+    files = [file.name.removesuffix(".yaml") for file in folder.iterdir()] if folder.is_dir() else []
+    return sorted({*rule.options, *files})
+
+
+def is_settings(kind: Any) -> bool:
+    """Whether a type is a dataclass of settings."""
+    return isinstance(kind, type) and issubclass(kind, Settings)
+
+
+def read(cls: type[S], node: Any, place: str = "", *, partial: bool = False, **more: Any) -> S:
+    """An object of `cls` from plain data; `place` is where it stands (`algorithm`), for messages.
+
+    Every setting has to be there unless `partial`, where a missing one takes its default. `more` are fields that the
+    data do not hold. BadInput for anything unknown, missing, of another type or out of range.
+    """
+    if not isinstance(node, Mapping):
+        raise BadInput(f"{place}={show(node)}: expected settings, {{{next(iter(rules(cls)))}: …}}")
+    known = [name for name in names_in(cls) if name not in more]
+    for key in map(str, node):
+        if key not in known:
+            raise no_such_setting(join(place, key), [join(place, name) for name in known])
+    values: dict[str, Any] = dict(more)
+    for name, rule in rules(cls).items():
+        if name in more:
+            continue
+        if rule.inline:
+            inner = {key: value for key, value in node.items() if key in names_in(hint_of(cls, name))}
+            values[name] = read(hint_of(cls, name), inner, place, partial=partial)
+        elif rule.options:
+            values[name] = _read_option(cls, name, node, place)
+        elif name in node:
+            values[name] = _read_value(cls, name, node[name], join(place, name), partial)
+        elif not partial or name in required(cls):
+            raise BadInput(_missing(cls, name, join(place, name)))
+    try:
+        return cls(**values)
+    except BadInput as error:
+        raise BadInput(join(place, str(error))) from None
+
+
+def names_in(cls: type[Settings]) -> list[str]:
+    """The keys of `cls` in a configuration: its fields, with those of inline fields in their place."""
+    found = []
+    for name, rule in rules(cls).items():
+        found += names_in(hint_of(cls, name)) if rule.inline else [name]
+    return found
+
+
+def required(cls: type[Settings]) -> list[str]:
+    """The fields without a default."""
+    return [one.name for one in _fields(cls) if one.default is MISSING and one.default_factory is MISSING]
+
+
+def no_such_setting(place: str, known: Sequence[str]) -> BadInput:
+    """The error for a setting that does not exist; names the nearest that does."""
+    group, _, last = place.rpartition(".")
+    beside = [one.rpartition(".")[2] for one in known if one.rpartition(".")[0] == group]
+    elsewhere = [one for one in known if one.rpartition(".")[0] != group]
+    near = [join(group, one) for one in difflib.get_close_matches(last, beside, 1, FAR)]
+    near = near or [one for one in elsewhere if one.endswith(f".{last}")]
+    near = near or difflib.get_close_matches(place, elsewhere, 1, FAR)
+    if near:
+        return BadInput(f"{place}: no such setting; did you mean {near[0]}?")
+    return BadInput(f"{place}: no such setting; the settings {f'of {group} ' if group else ''}are {', '.join(beside or known)}")
+
+
+def join(place: str, name: str) -> str:
+    """The place of a setting inside another."""
+    return f"{place}.{name}" if place else name
+
+
+def _read_option(cls: type[Settings], name: str, node: Mapping[str, Any], place: str) -> Settings:
+    """The chosen option of a group; of a field that follows a group, the part that belongs to the choice."""
+    rule = rules(cls)[name]
+    group = rule.follows or name
+    tag = rules(cls)[group].tag
+    where, chooser = join(place, name), join(place, group)
+    if not isinstance(node.get(group), Mapping):
+        found = f"{chooser}={show(node[group])}" if group in node else f"{chooser} is not set"
+        raise BadInput(f"{found}: choose one of {', '.join(options_of(group, rule))}, such as {chooser}={rule.example}")
+    chosen = node[group].get(tag)
+    if chosen not in rule.options:
+        found = f"{chooser}.{tag}={show(chosen)}" if tag in node[group] else f"{chooser}.{tag} is missing"
+        raise BadInput(f"{found}: expected {one_of(list(rule.options))}, chosen by {chooser}={rule.example}")
+    if name not in node:
+        raise BadInput(f"{where} is missing, and its settings are needed: leave ~{where} out")
+    inner = node[name]
+    if rule.tag:
+        inner = {key: value for key, value in inner.items() if key != rule.tag}
+    made: Settings = read(rule.options[chosen], inner, where)
+    return made
+
+
+def _read_value(cls: type[Settings], name: str, value: Any, where: str, partial: bool) -> Any:
+    rule, hint = rules(cls)[name], hint_of(cls, name)
+    if isinstance(value, str) and value == NOT_SET:
+        raise BadInput(_missing(cls, name, where))
+    if rule.group and value is None:
+        raise BadInput(_missing(cls, name, where))
+    if rule.parse is not None:
+        return rule.parse(value, where)
+    kind = without_none(hint)
+    if value is not None and is_settings(kind):
+        return read(kind, value, where, partial=partial or bool(rule.group))
+    return checked(hint, rule, value, where, _default_in_words(cls, name))
+
+
+def _missing(cls: type[Settings], name: str, where: str) -> str:
+    rule, hint = rules(cls)[name], hint_of(cls, name)
+    if rule.group:
+        options = options_of(name, rule)
+        return f"no {where}: choose one, such as {where}={rule.example} (there are {', '.join(options)})"
+    if name in required(cls) and not is_settings(hint):
+        such = f", such as {where}={rule.example}" if rule.example else ""
+        return f"{where} is not set: expected {expected(hint, rule)}{such}"
+    if is_settings(hint):
+        return f"{where} is missing, and its settings are needed: leave ~{where} out"
+    return f"{where} is missing: expected {expected(hint, rule)}{_default_in_words(cls, name)}; leave ~{where} out"
+
+
+def _default_in_words(cls: type[Settings], name: str) -> str:
+    default = next(_default(one) for one in _fields(cls) if one.name == name)
+    return "" if default is MISSING else f" (default: {show(default)})"
+
+
+def _plain(rule: Rule, value: Any) -> Any:
+    if rule.plain is not None:
+        return rule.plain(value)
+    if isinstance(value, Settings):
+        return to_plain(value)
+    if isinstance(value, Mapping):
+        return {str(key): _plain(Rule(), one) for key, one in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(Rule(), one) for one in value]
+    return value
+
+
+def _fields(cls: type[Any]) -> "tuple[Field[Any], ...]":
+    return fields(cls)
+
+
+def _default(one: "Field[Any]") -> Any:
+    return one.default if one.default_factory is MISSING else one.default_factory()

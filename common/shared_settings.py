@@ -1,0 +1,30 @@
+"""Settings that several commands share, declared once."""
+
+from typing import Any
+
+from .settings import setting
+
+LARGEST_SEED = 2**32 - 1
+
+LONGEST_IDLE = 3000
+"""Frames: 100 s, of a game that ends after 120."""
+
+
+def seed(help: str, default: int = 0) -> Any:
+    """The seed of a command's random numbers."""
+    return setting(default, help, at_least=0, at_most=LARGEST_SEED)
+
+
+def max_idle_frames(default: int) -> Any:
+    """The random start of QWOP's games."""
+    return setting(
+        default,
+        "QWOP: each game starts with 0 to this many frames (30 a second) without a key, uniformly drawn.",
+        at_least=0,
+        at_most=LONGEST_IDLE,
+    )
+
+
+def num_envs(default: int, help: str) -> Any:
+    """The number of games that are played side by side."""
+    return setting(default, help, at_least=1, at_most=65_536)

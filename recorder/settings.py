@@ -1,0 +1,148 @@
+"""The settings of `qwop-record`: those of each source, and the command's."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..common.settings import Settings, choice_of, setting
+from ..common.shared_settings import max_idle_frames, num_envs, seed
+from ..envs.qwop.rewards import REWARDS
+
+
+@dataclass(frozen=True)
+class PersonSettings(Settings):
+    """Shared by the sources in which a person plays QWOP."""
+
+    player: str = setting("me", "Your name in the dataset.")
+    frames_per_step: int = setting(
+        3, "Game frames (30 a second) per decision of the dataset; 3 is about the recordings' rate.",
+        at_least=1, at_most=3600,
+    )  # fmt: skip
+    reward: str = setting("shaped", "Reward that is recorded; shaped is the published recordings'.", choices=[*REWARDS])
+    observation_lag: int = setting(
+        0, "Frames by which the dataset's observations lag the game; published recordings have 1.", choices=(0, 1)
+    )
+    epsilon: float = setting(
+        0.05,
+        "Smoothing of the behaviour probabilities, which nobody knows of a person: this fraction is spread evenly over "
+        "all actions.",
+        above=0,
+        at_most=1,
+    )
+
+
+@dataclass(frozen=True)
+class RecorderPageSettings(PersonSettings):
+    """You play, on a page in your browser."""
+
+    ghost: str = setting(
+        "embedded",
+        "Runner to race against at first: embedded (the expert that comes with the package), best (your own best), "
+        "none, or a dataset's folder.",
+    )
+    port: int = setting(
+        0, "Port of the page, which only this machine can reach. 0: any free one.", at_least=0, at_most=65_535
+    )
+    open: bool = setting(True, "Open the browser.")
+
+
+@dataclass(frozen=True)
+class KeyboardSettings(PersonSettings):
+    """You play in a window; pynput hears the keyboard."""
+
+    episodes: int | None = setting(
+        None, "Games to record. null: until you press Esc, close the window or press Ctrl-C.", at_least=1
+    )
+
+
+@dataclass(frozen=True)
+class BrowserSettings(PersonSettings):
+    """You play on the original game's page, in Chrome or Chromium, or a policy does."""
+
+    url: str | None = setting(None, "Address of the original's page; or give folder.")
+    folder: str | None = setting(None, "Local copy of the original's page: its folder, or its .html file.")
+    player: str = setting("me", "Name of who plays, in the dataset.")
+    episodes: int | None = setting(
+        None, "Games to record. null: yours until you close the window, a policy's 100.", at_least=1
+    )
+    policy: str | None = setting(
+        None,
+        "Policy that plays: its file (.safetensors), or champion, which comes with the package. null: you play.",
+    )
+    greedy: bool = setting(False, "Policy: always take the most probable action; else draw it.")
+    seed: int = seed("Policy: decides its games. Recording again continues with the next ones.")
+    max_idle_frames: int = max_idle_frames(0)
+    live: bool = setting(False, "Policy: play at the page's own pace; else as fast as the browser can.")
+    fresh_page: bool = setting(False, "Policy: load the page anew for every game.")
+    headless: bool | None = setting(None, "Run the browser without a window. null: where a policy plays.")
+    browser: str | None = setting(None, "Program of the browser. null: look for Chrome and Chromium.")
+    timeout: float = setting(60.0, "Seconds that the page, once open, may take to load its game.", above=0)
+
+
+@dataclass(frozen=True)
+class PolicySettings(Settings):
+    """A policy plays; its exact probabilities are recorded."""
+
+    policy: str = setting(
+        help="Policy that plays: its file (.safetensors), or champion, which comes with the package.",
+        example="runs/pretrain/policy.safetensors",
+    )
+    player: str = setting("policy", "Name of the policy in the dataset.")
+    episodes: int = setting(100, "Games to record.", at_least=1)
+    greedy: bool = setting(False, "Always take the most probable action; else draw it.")
+    seed: int = seed("Decides the games. Recording again continues with the next ones.")
+    num_envs: int = num_envs(64, "Games played side by side.")
+    max_idle_frames: int = max_idle_frames(0)
+    environment: Mapping[str, Any] = setting(
+        {}, "Environment settings that differ from the policy's own, such as source.environment.reward=speed."
+    )
+
+
+@dataclass(frozen=True)
+class ImportSettings(Settings):
+    """Published recordings: expert files of stable-baselines (.npz)."""
+
+    files: tuple[str, ...] = setting(
+        help="Paths or patterns of the recordings, in brackets.",
+        expected="paths or patterns in brackets",
+        example="'[demos/kuro_try*.npz]'",
+    )
+    player: str = setting("unknown", "Name of who played, in the dataset.")
+    epsilon: float = setting(
+        0.05,
+        "Smoothing of the behaviour probabilities, which the recordings lack: this fraction is spread evenly over all "
+        "actions.",
+        above=0,
+        at_most=1,
+    )
+    frames_per_step: int | None = setting(
+        None, "Game frames (30 a second) per decision. null: measured.", at_least=1, at_most=3600
+    )
+
+
+SourceSettings = RecorderPageSettings | BrowserSettings | KeyboardSettings | PolicySettings | ImportSettings
+
+SOURCES = {
+    "page": RecorderPageSettings,
+    "browser": BrowserSettings,
+    "keyboard": KeyboardSettings,
+    "policy": PolicySettings,
+    "import": ImportSettings,
+}
+
+
+@dataclass(frozen=True)
+class RecordSettings(Settings):
+    """The settings of `qwop-record`."""
+
+    dataset: str | None = setting(
+        None,
+        "Folder of the dataset. An existing one is continued; one of other settings is refused. null: data/<player>.",
+        written=True,
+    )
+    source: SourceSettings = choice_of(SOURCES, "page", "Who plays.", tag="kind")
+
+    @property
+    def folder(self) -> str:
+        """The dataset's folder, with the default in place."""
+        return self.dataset or f"data/{self.source.player}"

@@ -1,0 +1,71 @@
+"""Files that appear whole or not at all; folders tried before anything is written."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from qwop.common.errors import BadInput
+from qwop.common.files import require_writable_folder, write_whole
+
+
+@pytest.mark.parametrize("content", ["grün", "grün".encode(), lambda file: file.write("grün".encode())])
+def test_a_file_is_written_and_nothing_else(content: Any, tmp_path: Path) -> None:
+    path = write_whole(tmp_path / "new" / "file.txt", content)
+    assert path.read_text(encoding="utf-8") == "grün"
+    assert [one.name for one in path.parent.iterdir()] == ["file.txt"]
+
+
+def test_a_file_that_was_there_is_replaced(tmp_path: Path) -> None:
+    for text in ("one", "two"):
+        write_whole(tmp_path / "file", text)
+    assert (tmp_path / "file").read_text() == "two"
+
+
+def test_a_writer_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    write_whole(tmp_path / "file", "before")
+
+    def fail(file: Any) -> None:
+        file.write(b"half of ")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_whole(tmp_path / "file", fail)
+    assert [(one.name, one.read_text()) for one in tmp_path.iterdir()] == [("file", "before")]
+
+
+def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(BadInput, match=r"file: cannot be written \(no space left on device\)"):
+        write_whole(tmp_path / "file", "text")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_can_be_written_is_left_as_it_was(tmp_path: Path) -> None:
+    require_writable_folder(tmp_path, "out")
+    require_writable_folder(tmp_path / "a" / "b", "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("folder", "why"),
+    [("file", "file is a file"), ("file/a/b", "file is a file"), ("a/" + "x" * 300, "file name too long")],
+)
+def test_a_folder_that_cannot_be_written_is_refused(folder: str, why: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(BadInput, match=f"^out=.*{why}; give out= another folder"):
+        require_writable_folder(tmp_path / folder, "out")
+    assert [one.name for one in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="everything is permitted here")
+def test_a_folder_without_permission_is_refused(tmp_path: Path) -> None:
+    tmp_path.chmod(0o555)
+    try:
+        with pytest.raises(BadInput, match="permission denied"):
+            require_writable_folder(tmp_path / "out", "out")
+    finally:
+        tmp_path.chmod(0o755)
