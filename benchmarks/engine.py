@@ -82,7 +82,7 @@ def one_by_one() -> Round:
 
 
 def batch(games: int, threads: int) -> Round:
-    environment = QWOPVectorEnv(games, frames_per_step=FRAMES_PER_STEP, num_threads=threads)
+    environment = QWOPVectorEnv(games, autoreset_mode="SameStep", frames_per_step=FRAMES_PER_STEP, num_threads=threads)
     actions = random_actions(max(20, 8000 // games), games)
 
     def play() -> tuple[int, float]:

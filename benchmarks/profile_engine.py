@@ -166,7 +166,7 @@ def one_game() -> tuple[Callable[[Any], int], Any, Any]:
 
 
 def many_games(games: int) -> tuple[Callable[[Any], int], Any, Any]:
-    environment = QWOPVectorEnv(games, frames_per_step=FRAMES_PER_STEP, num_threads=1)
+    environment = QWOPVectorEnv(games, autoreset_mode="SameStep", frames_per_step=FRAMES_PER_STEP, num_threads=1)
     environment.reset(seed=0)
 
     def decide(actions: NDArray[np.int64]) -> int:

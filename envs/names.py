@@ -3,6 +3,8 @@
 The actions' numbering and the observations' order are those of the published recordings.
 """
 
+from typing import Any
+
 import numpy as np
 
 KEY_Q, KEY_W, KEY_O, KEY_P = 1, 2, 4, 8
@@ -21,6 +23,18 @@ BODIES = (
     "rightForearm", "rightArm", "rightCalf", "rightFoot", "rightThigh", "hurdleBase", "hurdleTop",
 )  # fmt: skip
 """The bodies in the order of a state's rows."""
+
+OUTCOMES = ("running", "finished", "fell", "stopped")
+"""How a game stands: landed with a score of at least 100 m, fell, or stopped by the time limit.
+
+The info of a single game has the word; those of a vector, which hold numbers only, its place here.
+"""
+
+
+def outcome_name(outcome: Any) -> str:
+    """Return the word for an outcome that an info gives as a word or as its place in `OUTCOMES`."""
+    return outcome if isinstance(outcome, str) else OUTCOMES[int(outcome)]
+
 
 EVENT_COLUMNS = ("score", "fallen", "jumped", "landed", "ended", "clock")
 

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..common.errors import BadInput
-from ..envs.names import ACTION_KEYS
+from ..envs.names import ACTION_KEYS, outcome_name
 from ..envs.spec import EnvironmentSpec, interface_of
-from ..envs.vector import make_vector
+from ..envs.vector import make_vector, played_values
 from .policy import Policy, choose
 
 
@@ -155,18 +155,8 @@ class _Games:
         before = self.observations
         after, rewards, terminated, truncated, infos = self.vector.step(actions)
         self.observations = np.array(after, dtype=np.float32)
-        clocks, frames, late = infos.get("clock"), infos.get("frames"), infos.get("late")
-        self.steps.append(
-            _Step(
-                before,
-                actions,
-                probabilities,
-                np.array(rewards),
-                None if clocks is None else np.array(clocks),
-                None if frames is None else np.array(frames),
-                None if late is None else np.array(late),
-            )
-        )
+        clocks, frames, late = (played_values(infos, name) for name in ("clock", "frames", "late"))
+        self.steps.append(_Step(before, actions, probabilities, np.array(rewards), clocks, frames, late))
         games = []
         for slot in slots[(terminated | truncated)[slots]].tolist():
             games.append(self._finish(slot, bool(terminated[slot]), bool(truncated[slot]), infos))
@@ -213,6 +203,7 @@ class _Games:
             for name, values in infos.get("final_info", {}).items()
             if not name.startswith("_") and not isinstance(values, dict)
         }
+        outcome = outcome_name(info["outcome"]) if "outcome" in info else "terminated" if terminated else "truncated"
         # Without a game clock, a decision is the unit of time.
         clocks = [i if step.clocks is None else step.clocks[slot] for i, step in enumerate(steps, 1)]
         return Game(
@@ -229,7 +220,7 @@ class _Games:
             ),
             terminated=terminated,
             truncated=truncated,
-            outcome=str(info.get("outcome", "terminated" if terminated else "truncated")),
+            outcome=outcome,
             info=info,
             seed=start.seed,
             index=start.index,

@@ -57,6 +57,7 @@ class QWOPOriginalEnv(OneGame):
         return np.array(self._now.events[-1])
 
     def close(self) -> None:
+        super().close()
         self.page.close()
 
     def _begin(self, idle: int) -> NDArray[np.float32]:

@@ -17,8 +17,6 @@ from .rewards import REWARDS
 
 FRAMES_A_SECOND = 30
 
-OUTCOMES = np.array(["running", "finished", "fell", "stopped"], dtype=object)
-
 
 def outcome_of(events: NDArray[np.float64]) -> str:
     """How a game stands whose last events, float64 [6], these are; 'running' while it has not ended."""
@@ -67,7 +65,7 @@ class QWOPTask:
             refuse("delay", "a probability, from 0 to 1")
 
     @property
-    def observation_space(self) -> gymnasium.spaces.Box:
+    def observation_space(self) -> "gymnasium.spaces.Box[np.float32]":
         return gymnasium.spaces.Box(-np.inf, np.inf, (OBSERVATIONS[self.observation][1],), np.float32)
 
     @property
