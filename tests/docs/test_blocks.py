@@ -28,7 +28,7 @@ from typing import Any
 
 import pytest
 from omegaconf import OmegaConf
-from qwop.finetune.schedules.schedule import parse_phases
+from qwop.finetune.schedules.phase import parse_phases
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
