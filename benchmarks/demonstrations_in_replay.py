@@ -9,8 +9,9 @@ differ only in the phases that use demonstrations and in their μ. Finished runs
 stopped and started again. It ends with a table of how many of 100 games finish before and after the last phase, and how
 fast: means over the seeds with 95 % intervals of Student's t.
 
-A person's action probabilities are not recorded. `recorded` therefore uses a second dataset with the same games, in which
-each game has the probabilities of a clone that did not see it. `cloned` uses those of the initial policy, which did.
+A person's action probabilities are not recorded. `recorded` therefore uses a second dataset with the same games, in
+which each game has the probabilities of a clone that did not see it. `cloned` uses those of the initial policy, which
+did.
 """
 
 import argparse

@@ -3,11 +3,11 @@
     pip install 'qwop[box2d]'
     python benchmarks/engine.py
 
-Everything plays random keys, held for a few decisions, with four frames per decision. The engine's games end with a fall
-and start again, and that time counts. The Box2D scene has no rules; it is rebuilt every 25 decisions, and that time does
-not count. Each line is the best of several rounds, and every round goes through all lines, so that a disturbance affects
-all of them. Compare the ratios rather than the numbers. On a busy machine, `--processor-time` counts the time of this
-process only; it uses a single thread.
+Everything plays random keys, held for a few decisions, with four frames per decision. The engine's games end with a
+fall and start again, and that time counts. The Box2D scene has no rules; it is rebuilt every 25 decisions, and that
+time does not count. Each line is the best of several rounds, and every round goes through all lines, so that a
+disturbance affects all of them. Compare the ratios rather than the numbers. On a busy machine, `--processor-time`
+counts the time of this process only; it uses a single thread.
 """
 
 import argparse

@@ -3,9 +3,9 @@
     qwop-record source=import 'source.files=[demos/kuro_try*.npz]' source.player=kurodo dataset=data/kurodo
     python benchmarks/gait_picture.py --keys champion --demonstrations data/kurodo --name Kurodo --out docs/gait.png
 
-Both are shown where they run most regularly between 60 and 95 m, from the moment when the right foot passes the left; of
-the recorded games, the fastest finished one is used. All parts share one time axis. Recordings contain positions about
-nine times a second; between them the bodies are interpolated linearly.
+Both are shown where they run most regularly between 60 and 95 m, from the moment when the right foot passes the left;
+of the recorded games, the fastest finished one is used. All parts share one time axis. Recordings contain positions
+about nine times a second; between them the bodies are interpolated linearly.
 """
 
 import argparse

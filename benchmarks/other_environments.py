@@ -2,10 +2,11 @@
 
     python benchmarks/other_environments.py --seeds 5 --out runs/other_environments
 
-Needs Box2D (`pip install '.[box2d]'`). The demonstrator is trained from nothing and stopped early. Then, for every seed:
-record twenty of its games with actions drawn from its probabilities, clone them, fine-tune the clone along `kurodo` with
-these games in replay, and play a hundred greedy games with the clone and with the result. All commands are printed. A step
-whose folder exists is not repeated, so the script can be stopped and started again. It ends with a table.
+Needs Box2D (`pip install '.[box2d]'`). The demonstrator is trained from nothing and stopped early. Then, for every
+seed: record twenty of its games with actions drawn from its probabilities, clone them, fine-tune the clone along
+`kurodo` with these games in replay, and play a hundred greedy games with the clone and with the result. All commands
+are printed. A step whose folder exists is not repeated, so the script can be stopped and started again. It ends with a
+table.
 """
 
 import argparse

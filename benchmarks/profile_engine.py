@@ -3,10 +3,10 @@
     python benchmarks/profile_engine.py
 
 Compiles the batch's kernel again with readings of the processor's cycle counter around its parts (half a minute; the
-cache is not touched), and plays the same stretch of games with random keys repeatedly, four frames per decision. The cost
-of the clocks is measured and subtracted. Every round does the same work; for each decision the fastest tenth of the
-rounds counts, which removes disturbances. The last line is measured without clocks in a process of its own, and should
-be about the sum above it.
+cache is not touched), and plays the same stretch of games with random keys repeatedly, four frames per decision. The
+cost of the clocks is measured and subtracted. Every round does the same work; for each decision the fastest tenth of
+the rounds counts, which removes disturbances. The last line is measured without clocks in a process of its own, and
+should be about the sum above it.
 """
 
 import argparse

@@ -3,10 +3,10 @@
     python benchmarks/search_games.py runs/champion --width 48 --lookahead 30 --out found_keys.txt
     python benchmarks/search_games.py runs/champion --games 31 --width 32 --lookahead 15 --dataset data/found
 
-Uses the policy and the values of the newest checkpoint of a `qwop-finetune algorithm=ppo` run. The keys of the best game
-replay with `qwop-evaluate keys=found_keys.txt`, in the original game, too; a dataset of games can be taught to the policy
-(`distil_games.py`). Game k begins after k idle frames; game 31 begins like game 0. A game of the first command takes a
-minute or two on a free core, one of the second 22 seconds.
+Uses the policy and the values of the newest checkpoint of a `qwop-finetune algorithm=ppo` run. The keys of the best
+game replay with `qwop-evaluate keys=found_keys.txt`, in the original game, too; a dataset of games can be taught to the
+policy (`distil_games.py`). Game k begins after k idle frames; game 31 begins like game 0. A game of the first command
+takes a minute or two on a free core, one of the second 22 seconds.
 """
 
 import argparse

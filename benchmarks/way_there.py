@@ -2,8 +2,8 @@
 
     python benchmarks/way_there.py runs/champion docs/way.svg
 
-Reads `metrics.jsonl`, which describes live play with exploration; a policy played greedily is faster. Hours are hours of
-computing, evaluations included, counted over all resumed runs.
+Reads `metrics.jsonl`, which describes live play with exploration; a policy played greedily is faster. Hours are hours
+of computing, evaluations included, counted over all resumed runs.
 """
 
 import argparse
