@@ -28,7 +28,7 @@ def write_keys(path: str | os.PathLike[str], keys: ArrayLike, title: str) -> Pat
         "# Frames (30 a second) and the keys that are down in them; - is none. From the first reset of the page on.",
         *(f"{len(list(group))} {_letters(pressed)}" for pressed, group in groupby(np.asarray(keys).tolist())),
     ]
-    return write_whole(path, "\n".join(lines) + "\n")
+    return write_whole(Path(path), "\n".join(lines) + "\n")
 
 
 def read_keys(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
