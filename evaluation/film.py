@@ -39,7 +39,7 @@ def film(path: Path, game: Game, spec: EnvironmentSpec, progress: Callable[[int,
     except (gymnasium.error.Error, ImportError) as error:
         return str(error).splitlines()[0]
     finally:
-        env.close()  # type: ignore[no-untyped-call]
+        env.close()
     return None
 
 

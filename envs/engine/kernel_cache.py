@@ -44,7 +44,7 @@ def source_stamp() -> str:
 
 def cache_folder() -> Path:
     """Return the folder of these sources' kernels, which may not exist yet."""
-    configured = numba.config.CACHE_DIR
+    configured = os.environ.get("NUMBA_CACHE_DIR")
     base = Path(configured) / "qwop" if configured else user_cache_path("qwop", appauthor=False)
     return base / f"engine-{source_stamp()[:16]}"
 

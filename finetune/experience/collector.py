@@ -7,6 +7,7 @@ import numpy as np
 from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
+from ...envs.names import outcome_name
 from ...envs.qwop.task import FRAMES_A_SECOND
 from ...envs.spec import ObservationSpec
 from ...policies.policy import choose
@@ -169,7 +170,7 @@ class Collector:
             metres=float(final["distance"][i]) if "distance" in final else None,
             seconds=float(final["time"][i]) if "time" in final else None,
             frames=round(final["clock"][i] * FRAMES_A_SECOND) if "clock" in final else None,
-            finished=str(final["outcome"][i]) == "finished" if "outcome" in final else None,
+            finished=outcome_name(final["outcome"][i]) == "finished" if "outcome" in final else None,
         )
         self._returns[i], self._lengths[i] = 0.0, 0
         return end

@@ -59,7 +59,8 @@ class SumTree:
         assert not self._nodes[self._width + self.capacity :].any()
 
 
-@njit(cache=True, nogil=True)
+# Not cached on disk: both compile within a second, and numba's cache files would outlive the installed package.
+@njit(nogil=True)
 def _set(nodes, width, slots, values):  # type: ignore[no-untyped-def]
     for i in range(len(slots)):
         node = width + slots[i]
@@ -70,7 +71,7 @@ def _set(nodes, width, slots, values):  # type: ignore[no-untyped-def]
             node >>= 1
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _find(nodes, width, masses):  # type: ignore[no-untyped-def]
     found = np.empty(len(masses), dtype=np.int64)
     for i in range(len(masses)):

@@ -3,7 +3,7 @@
 import gymnasium
 import numpy as np
 import pytest
-from qwop.envs.vector import SameStepVectorEnv
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from qwop.finetune.experience.collector import Collector
 
 
@@ -40,7 +40,10 @@ def policy(observations):
 
 @pytest.fixture
 def collector():
-    env = SameStepVectorEnv([Counting(4, "end"), Counting(3, "limit"), Counting(100, "end")])
+    env = SyncVectorEnv(
+        [lambda: Counting(4, "end"), lambda: Counting(3, "limit"), lambda: Counting(100, "end")],
+        autoreset_mode=AutoresetMode.SAME_STEP,
+    )
     return Collector(env, 5, np.random.default_rng(0))
 
 

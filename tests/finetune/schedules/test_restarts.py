@@ -14,7 +14,7 @@ STRETCH = RestartSettings(0.5, (-1.0, 0.4))
 
 
 def vector(settings=STRETCH):
-    return Restarts(QWOPVectorEnv(GAMES, frames_per_step=4, max_idle_frames=5), settings)
+    return Restarts(QWOPVectorEnv(GAMES, autoreset_mode="SameStep", frames_per_step=4, max_idle_frames=5), settings)
 
 
 def actions(steps, seed=0):
@@ -38,7 +38,7 @@ def test_some_games_begin_in_the_stretch_and_say_so():
 
 
 def test_a_restarted_game_is_the_saved_one():
-    env = QWOPVectorEnv(2, frames_per_step=4)
+    env = QWOPVectorEnv(2, autoreset_mode="SameStep", frames_per_step=4)
     env.reset(seed=0)
     for _ in range(5):
         env.step(np.array([3, 0]))
