@@ -11,12 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 
-from ...common.files import beside
+from ...common.files import whole_file
 from ..names import EVENT_COLUMNS, FRAMES_A_SECOND
 from .drawing import Drawing
 
 LAST_PICTURE_SECONDS = 1.5
 """Seconds for which a film rests on its last picture."""
+
+_GIF_COLOURS = 192
 
 Pictures = Iterable[NDArray[np.uint8]]
 
@@ -45,7 +47,7 @@ def write_video(path: str | os.PathLike[str], pictures: Pictures, fps: float = F
     """Write an H.264 film (.mp4, yuv420p, which every browser plays); it appears whole or not at all."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with beside(path) as partial:
+    with whole_file(path) as partial:
         film: Any = imageio.v2.get_writer(
             partial, fps=fps, codec="libx264", pixelformat="yuv420p", macro_block_size=2, quality=7
         )
@@ -55,14 +57,22 @@ def write_video(path: str | os.PathLike[str], pictures: Pictures, fps: float = F
                 film.append_data(picture)
             for _ in range(round(LAST_PICTURE_SECONDS * fps) if picture is not None else 0):
                 film.append_data(picture)
-        partial.replace(path)
     return path
 
 
 def write_gif(path: str | os.PathLike[str], pictures: Pictures, fps: float = 15) -> Path:
-    """Write the pictures as a looping GIF (for 15 pictures a second, give every second one of a game)."""
-    first, *others = [Image.fromarray(picture).quantize(128, dither=Image.Dither.NONE) for picture in pictures]
-    first.save(path, save_all=True, append_images=others, duration=round(1000 / fps), loop=0, optimize=True)
+    """Write the pictures as a looping GIF (of a game, every second picture for 15 a second).
+
+    All pictures share one palette, so that colours do not flicker. A GIF counts in hundredths of a second; single
+    pictures are shown a hundredth longer or shorter so that the whole runs at its true speed.
+    """
+    images = [Image.fromarray(picture) for picture in pictures]
+    sample = np.concatenate([np.asarray(image)[::4, ::2] for image in images[:: max(len(images) // 24, 1)]])
+    palette = Image.fromarray(sample).quantize(_GIF_COLOURS, dither=Image.Dither.NONE)
+    first, *others = [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]
+    ends = np.round(np.arange(len(images) + 1) * (100 / fps))
+    durations = (10 * np.diff(ends)).astype(int).tolist()  # milliseconds
+    first.save(path, save_all=True, append_images=others, duration=durations, loop=0, optimize=True)
     return Path(path)
 
 

@@ -7,7 +7,10 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.checks import show
 from ...common.errors import BadInput
+from ...common.settings import Settings, setting
+from ...common.shared_settings import max_idle_frames
 from ..engine import batch, new_games, workspace
 from ..engine import layout as at
 from ..engine.features import FEATURES, FEATURES_ONLY, FULL, FULL_FEATURES
@@ -30,38 +33,29 @@ OBSERVATIONS = {"features": (FEATURES_ONLY, FEATURES), "full": (FULL, FULL_FEATU
 
 
 @dataclass(frozen=True)
-class QWOPTask:
+class QWOPTask(Settings):
     """The settings of `QWOP-v1`; see `QWOPEnv`."""
 
-    frames_per_step: int = 3
-    reward: str = "speed"
-    observation_lag: int = 0
-    max_idle_frames: int = 0
-    time_limit: float = 120.0
-    observation: str = "features"
-    shaping: float = 0.0
-    delay: float = 0.0
+    frames_per_step: int = setting(3, "Game frames (30 a second) per decision.", at_least=1, at_most=3600)
+    reward: str = setting("speed", "Reward of a decision; see qwop.envs.qwop.rewards.", choices=[*REWARDS])
+    observation_lag: int = setting(
+        0, "Frames by which observations lag the physics; the published recordings have 1.", choices=(0, 1)
+    )
+    max_idle_frames: int = max_idle_frames(0)
+    time_limit: float = setting(120.0, "Seconds of the game clock after which a game is truncated.", above=0)
+    observation: str = setting(
+        "features", "The 71 numbers of the published recordings, or all 94.", choices=[*OBSERVATIONS]
+    )
+    shaping: float = setting(0.0, "Weight of the training wheels in reward=race.", at_least=0)
+    delay: float = setting(0.0, "Probability that the keys of a decision come a frame late.", at_least=0, at_most=1)
 
     def __post_init__(self) -> None:
-        def refuse(name: str, expected: str) -> None:
-            raise BadInput(f"QWOP-v1: {name}={getattr(self, name)!r}, expected {expected}")
-
-        if not _is_whole(self.frames_per_step) or self.frames_per_step < 1:
-            refuse("frames_per_step", "a whole number, at least 1")
-        if self.reward not in REWARDS:
-            refuse("reward", "one of " + ", ".join(REWARDS))
-        if self.observation_lag not in (0, 1):
-            refuse("observation_lag", "0 or 1")
-        if not _is_whole(self.max_idle_frames) or self.max_idle_frames < 0:
-            refuse("max_idle_frames", "a whole number, at least 0")
-        if not self.time_limit > 0:
-            refuse("time_limit", "seconds, more than 0")
-        if self.observation not in OBSERVATIONS:
-            refuse("observation", "one of " + ", ".join(OBSERVATIONS))
-        if not self.shaping >= 0 or (self.shaping and self.reward != "race"):
-            refuse("shaping", "a weight, at least 0, of reward=race alone")
-        if not isinstance(self.delay, int | float) or not 0 <= self.delay <= 1:
-            refuse("delay", "a probability, from 0 to 1")
+        try:
+            super().__post_init__()
+            if self.shaping and self.reward != "race":
+                raise BadInput(f"shaping={show(self.shaping)}: expected 0 with reward={self.reward}; only race has it")
+        except BadInput as error:
+            raise BadInput(f"QWOP-v1: {error}") from None
 
     @property
     def observation_space(self) -> "gymnasium.spaces.Box[np.float32]":
@@ -148,7 +142,3 @@ class Games:
                     f"{list(mine.shape)}; it was saved by another version or with another number of games"
                 )
             mine[...] = given
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
