@@ -230,7 +230,8 @@ def no_such_setting(place: str, known: Sequence[str]) -> BadInput:
     near = near or difflib.get_close_matches(place, elsewhere, 1, FAR)
     if near:
         return BadInput(f"{place}: no such setting; did you mean {near[0]}?")
-    return BadInput(f"{place}: no such setting; the settings {f'of {group} ' if group else ''}are {', '.join(beside or known)}")
+    of = f"of {group} " if group else ""
+    return BadInput(f"{place}: no such setting; the settings {of}are {', '.join(beside or known)}")
 
 
 def join(place: str, name: str) -> str:

@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+FRAMES_A_SECOND = 30
+"""Frames per second of the game's clock."""
+
 KEY_Q, KEY_W, KEY_O, KEY_P = 1, 2, 4, 8
 
 ACTIONS = ("qw", "qo", "qp", "q", "wo", "wp", "w", "op", "o", "p", "none")
@@ -64,7 +67,7 @@ FULL_FEATURES = (
     "finish.distance", "finish.jumped",
     "hidden.head_torque", "hidden.left_hip_out", "hidden.right_hip_out",
 )  # fmt: skip
-"""The 94 columns of a `full` observation: what decides the game's future beside the 71; see `QWOPEnv`."""
+"""The 94 columns of a `full` observation: the 71, and what else decides the game's future; see `QWOPEnv`."""
 
 HIDDEN_COLUMNS = ("head_torque", "left_hip_lower", "right_hip_lower")
-"""What a frame of the game holds beside its bodies and events: N·m, and the hips' lower limits, radians."""
+"""Values of a frame beside its bodies and events: torque, N·m, and the hips' lower limits, radians."""

@@ -11,6 +11,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
 from ..common.errors import BadInput
+from ..common.files import write_whole
 from ..envs.spec import EnvironmentSpec, ObservationSpec
 from .champion import policy_path
 from .networks import ARCHITECTURES
@@ -37,17 +38,7 @@ def save_policy(path: str | os.PathLike[str], policy: Policy) -> Path:
     }
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in policy.network.state_dict().items()}
     data = save(tensors, metadata={METADATA: json.dumps(document, sort_keys=True)})
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with beside.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
-    return path
+    return write_whole(path, data)
 
 
 def load_policy(path: str | os.PathLike[str]) -> Policy:
@@ -78,7 +69,7 @@ def _build(document: dict[str, Any], tensors: dict[str, torch.Tensor]) -> Policy
         raise ValueError(f"architecture {architecture['name']}, expected {' or '.join(ARCHITECTURES)}")
     observation = ObservationSpec.from_json(document)
     made = ARCHITECTURES[architecture["name"]]
-    network = made.from_description(observation.size, int(document["actions"]), architecture)
+    network = made.from_description(observation, int(document["actions"]), architecture)
     expected = network.state_dict()
     for name in sorted(expected.keys() | tensors.keys()):
         wanted = tuple(expected[name].shape) if name in expected else "none"

@@ -15,20 +15,24 @@ from ..envs.names import ACTION_KEYS, outcome_name
 from ..envs.spec import EnvironmentSpec, interface_of
 from ..envs.vector import make_vector, played_values
 from .policy import Policy, choose
+from .state import put_rows, reset_rows, select_rows
 
 
 @dataclass(frozen=True)
 class Game:
     """One whole game of T decisions, as it was played.
 
-    observations float32 [T + 1, *shape]; actions int16 [T]; probabilities float32 [T, A], what the actions were drawn
-    with (one-hot if greedy); rewards float32 [T]; times float64 [T + 1], seconds of the game clock (or of decisions,
-    where an environment has no clock); keys: for every decision the keys of each frame that it lasted, as they were
-    really down, the idle frames of the start in the first (None where an environment tells no frames); info: of the
-    last step; seed: what the environment was reset with; index: its number among the games played.
+    observations: [T + 1, *shape] of the environment's type.
+    actions: int16 [T].
+    probabilities: float32 [T, A], what the actions were drawn with (one-hot if greedy).
+    rewards: float32 [T].
+    times: float64 [T + 1], seconds of the game clock, or decisions in an environment without a clock.
+    keys: for each decision, the keys that were down in each of its frames, uint8 [frames]; the idle frames of the start
+        belong to the first decision. None in an environment without frames.
+    info: of the last step. seed: what the environment was reset with. index: the game's number.
     """
 
-    observations: NDArray[np.float32]
+    observations: NDArray[Any]
     actions: NDArray[np.int16]
     probabilities: NDArray[np.float32]
     rewards: NDArray[np.float32]
@@ -102,7 +106,7 @@ def _require_fit(policy: Policy, vector: gymnasium.vector.VectorEnv[Any, Any, An
 class _Step:
     """What one step of all slots was: observations before it and what came of it, each [n, ...]."""
 
-    observations: NDArray[np.float32]
+    observations: NDArray[Any]
     actions: NDArray[np.int64]
     probabilities: NDArray[np.float32]
     rewards: NDArray[np.float64]
@@ -139,7 +143,8 @@ class _Games:
         self.steps: deque[_Step] = deque()
         self.steps_dropped = 0
         self.next_index, self.end = numbers.start, numbers.stop
-        self.observations = np.empty(0, dtype=np.float32)
+        self.observations = policy.observation.zeros(vector.num_envs)
+        self.initial = self.state = policy.initial_state(vector.num_envs)
         self._start(list(range(vector.num_envs)))
 
     def step(self) -> list[Game]:
@@ -149,12 +154,13 @@ class _Games:
         # A slot without a game left is stepped too (there is no stepping only some), with any action.
         actions = np.zeros(self.vector.num_envs, dtype=np.int64)
         probabilities = np.zeros((self.vector.num_envs, self.policy.actions), dtype=np.float32)
-        rows = self.policy.probabilities(self.observations[slots])
+        rows, state = self.policy.step(self.observations[slots], select_rows(self.state, slots))
+        self.state = put_rows(self.state, slots, state)
         actions[slots], probabilities[slots] = choose(rows, uniforms)
 
         before = self.observations
         after, rewards, terminated, truncated, infos = self.vector.step(actions)
-        self.observations = np.array(after, dtype=np.float32)
+        self.observations = self.policy.observation.array(after)
         clocks, frames, late = (played_values(infos, name) for name in ("clock", "frames", "late"))
         self.steps.append(_Step(before, actions, probabilities, np.array(rewards), clocks, frames, late))
         games = []
@@ -181,7 +187,8 @@ class _Games:
         seeds = [starts[slot][1] if slot in starts else None for slot in range(self.vector.num_envs)]
         # Gymnasium's annotation knows one seed, its environments take one for each slot.
         observations, infos = self.vector.reset(seed=seeds, options={"reset_mask": mask})  # type: ignore[arg-type]
-        self.observations = np.array(observations, dtype=np.float32)
+        self.observations = self.policy.observation.array(observations)
+        self.state = reset_rows(self.state, self.initial, mask)
         for slot, (index, reset_seed, generator) in starts.items():
             self.running[slot] = _Start(
                 index=index,
@@ -207,7 +214,7 @@ class _Games:
         # Without a game clock, a decision is the unit of time.
         clocks = [i if step.clocks is None else step.clocks[slot] for i, step in enumerate(steps, 1)]
         return Game(
-            observations=np.array([*(step.observations[slot] for step in steps), last], dtype=np.float32),
+            observations=self.policy.observation.array([*(step.observations[slot] for step in steps), last]),
             actions=actions,
             probabilities=np.array([step.probabilities[slot] for step in steps], dtype=np.float32),
             rewards=np.array([step.rewards[slot] for step in steps], dtype=np.float32),

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
+from ..common.files import write_whole
 from .games import Games
 from .held_out import HeldOut
 from .measures import Measures
@@ -56,7 +57,7 @@ def write_json(path: Path, dataset: str, splits: Sequence[HeldOut], played: Sequ
         "splits": [asdict(split) for split in splits],
         "games": [asdict(games) for games in played],
     }
-    path.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n")
+    write_whole(path, json.dumps(document, indent=1, allow_nan=False) + "\n")
 
 
 def _means(found: Sequence[Measures]) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""A game that a person played: an episode from the keys that were down in every frame."""
+"""Conversion of a person's game, given as the keys of every frame, to an episode."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +16,13 @@ _ENDED, _CLOCK = EVENT_COLUMNS.index("ended"), EVENT_COLUMNS.index("clock")
 
 
 def person_info(frames_per_step: int, reward: str, observation_lag: int) -> DatasetInfo:
-    """What a dataset of a person's games shares."""
+    """Description of a dataset of games that a person plays."""
     settings = {"frames_per_step": frames_per_step, "reward": reward, "observation_lag": observation_lag}
     return DatasetInfo(EnvironmentSpec("QWOP-v1", settings), ObservationSpec((len(FEATURES),)), len(ACTIONS))
 
 
 def effective_action(keys: int) -> int:
-    """The action that does what these keys do: the game looks at Q before W and at O before P."""
+    """Find the action with the same effect as these keys: in the game Q overrides W, and O overrides P."""
     known = np.flatnonzero(keys == ACTION_KEYS)
     if len(known):
         return int(known[0])
@@ -32,8 +32,8 @@ def effective_action(keys: int) -> int:
 
 
 def decision_action(keys: NDArray[np.uint8]) -> int:
-    """The action of a decision whose frames had these keys: that of most of them; of equals, the latest."""
-    actions = [effective_action(int(pressed)) for pressed in keys]
+    """Find the most frequent action among a decision's frames; the latest one wins a tie."""
+    actions = [effective_action(int(held)) for held in keys]
     return max(reversed(actions), key=actions.count)
 
 
@@ -47,12 +47,13 @@ def episode_of(
     stopped_by_limit: bool = False,
     game: Replay | None = None,
 ) -> Episode:
-    """The episode of a game of `QWOP-v1` from its first frame on; keys uint8 [n ≥ 1], those after its end are ignored.
+    """Make the episode of a game of `QWOP-v1` from the keys of its frames, uint8 [n ≥ 1].
 
-    Decisions are of `frames_per_step` frames, the last may have fewer. A person's keys may change within a decision:
-    they are kept frame by frame, so that the game replays exactly, and the decision's action is that of most of its
-    frames. Behaviour probabilities are `smoothed` with ε. A game that has not ended was stopped: by the time limit
-    (truncated) or by the player. `game` is what these keys came to where it was played; None replays them.
+    A decision lasts `frames_per_step` frames, the last one perhaps fewer. A person may change keys within a decision:
+    the keys are stored frame by frame, so that the game can be replayed exactly, and the action is the most frequent
+    one of the decision's frames. Behaviour probabilities are `smoothed` with ε. A game that has not ended was stopped,
+    by the time limit (truncated) or by the player. `game` is the game as it was played elsewhere; None replays the
+    keys.
     """
     settings = info.environment.settings
     frames = int(settings["frames_per_step"])
@@ -61,10 +62,10 @@ def episode_of(
     decisions = np.split(played, np.arange(frames, len(played), frames))
     bounds = np.cumsum([0, *map(len, decisions)])
     states = game.states[bounds]
-    actions = np.array([decision_action(pressed) for pressed in decisions], dtype=np.int16)
+    actions = np.array([decision_action(held) for held in decisions], dtype=np.int16)
     ended = bool(game.events[-1, _ENDED])
     return Episode(
-        observations=_seen(game, bounds, int(settings["observation_lag"])),
+        observations=_observations(game, bounds, int(settings["observation_lag"])),
         actions=actions,
         behaviour_probabilities=smoothed(actions, info.actions, epsilon),
         rewards=rewards_along(settings["reward"], states[:, 0, 0], states[:, 0, 1], bent_knee(states)).astype(
@@ -82,8 +83,8 @@ def episode_of(
     )
 
 
-def _seen(game: Replay, bounds: NDArray[np.int64], lag: int) -> NDArray[np.float32]:
-    """What a player whose eyes are `lag` frames behind saw at the bounds of the decisions."""
+def _observations(game: Replay, bounds: NDArray[np.int64], lag: int) -> NDArray[np.float32]:
+    """Observations at the bounds of the decisions, `lag` frames late."""
     if lag == 0:
         return observe(game.states[bounds])
     return np.concatenate([observe_start()[None], observe(game.states[bounds[1:] - 1])])

@@ -17,7 +17,7 @@ from ..envs.engine import batch
 from ..envs.engine import layout as at
 from ..envs.names import ACTION_KEYS
 from ..envs.qwop.task import FRAMES_A_SECOND, Games, QWOPTask
-from ..policies.networks import Values
+from ..policies.networks import Values, VectorNetwork
 from ..policies.policy import Policy
 
 ACTIONS = len(ACTION_KEYS)
@@ -57,6 +57,8 @@ class Search:
     def __init__(self, policy: Policy, values: Values, settings: SearchSettings) -> None:
         if not policy.environment.capabilities.saved_games:
             raise BadInput(f"{policy.environment}: only games of QWOP-v1 can be saved and continued")
+        if not isinstance(policy.network, VectorNetwork):
+            raise BadInput(f"a policy of {policy.network.architecture}: only memoryless networks of numbers can search")
         self._network = policy.network
         self._values = values
         self._settings = settings

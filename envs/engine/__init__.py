@@ -11,29 +11,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.errors import BadInput
-from .game import load_page, reset
-from .layout import INTEGERS, REALS
+from . import page
 from .run import play_keys
 from .world import workspace
 
 __all__ = ["new_games", "play_keys", "workspace"]
 
-RESETS = ("a", "b")
-
 
 @cache
-def _game_after_reset(variant: str) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    if variant not in RESETS:
-        raise BadInput(f"reset={variant}: expected one of {', '.join(RESETS)}")
-    reals, integers = np.zeros((1, REALS)), np.zeros((1, INTEGERS), dtype=np.int32)
-    load_page(reals[0], integers[0])
-    for _ in range(RESETS.index(variant) + 1):
-        reset(reals[0], integers[0])
-        play_keys(reals, integers, np.zeros(1, dtype=np.uint8))
-    return reals[0], integers[0]
+def _game_after_reset(variant: str) -> page.Game:
+    if variant not in page.RESETS:
+        raise BadInput(f"reset={variant}: expected one of {', '.join(page.RESETS)}")
+    reals, integers = page.loaded()
+    page.begin(reals, integers, page.RESETS.index(variant) + 1)
+    return reals, integers
 
 
 def new_games(n: int, reset: str = "a") -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    """`n` games just after a reset: the first since the page was loaded (`a`), or the second (`b`)."""
+    """`n` games on a page just loaded, after one reset (`a`) or after two in a row (`b`)."""
     reals, integers = _game_after_reset(reset)
-    return np.tile(reals, (n, 1)), np.tile(integers, (n, 1))
+    return np.repeat(reals, n, axis=0), np.repeat(integers, n, axis=0)

@@ -11,7 +11,7 @@ from .bodies import FRICTION, INVERSE_INERTIA, INVERSE_MASS, MASS, RADIUS
 from .compiled import inlined, internal
 from .contacts import world_normal, world_point
 from .joints import LINEAR_SLOP
-from .trigonometry import sine_and_cosine
+from .libraries import sine_and_cosine
 
 MAX_LINEAR_CORRECTION = 0.2
 MAX_CONDITION_NUMBER = 100
@@ -182,8 +182,9 @@ def solve_contact_velocity(width, memory, lane, reals, integers, mine, contact):
 
 
 @internal
-def solve_contact_position(width, memory, lane, reals, integers, mine, contact):
+def solve_contact_position(lanes, memory, lane, reals, integers, mine, contact):
     """One iteration on the positions; the deepest separation of the contact's points."""
+    width = len(lanes)
     body_a, body_b = integers[at.BODY_A + contact], integers[at.BODY_B + contact]
     inverse_mass_a, inverse_mass_b = MASS[body_a] * INVERSE_MASS[body_a], MASS[body_b] * INVERSE_MASS[body_b]
     inverse_i_a, inverse_i_b = MASS[body_a] * INVERSE_INERTIA[body_a], MASS[body_b] * INVERSE_INERTIA[body_b]
@@ -223,14 +224,15 @@ def solve_contact_position(width, memory, lane, reals, integers, mine, contact):
         yb += inverse_mass_b * py
         angle_b += inverse_i_b * (rbx * py - rby * px)
     if moved and body_a < at.MOVING:
-        _move(width, memory, a, xa, ya, angle_a)
+        _move(lanes, memory, a, xa, ya, angle_a)
     if moved and body_b < at.MOVING:
-        _move(width, memory, b, xb, yb, angle_b)
+        _move(lanes, memory, b, xb, yb, angle_b)
     return deepest
 
 
 @internal
-def _move(width, memory, body, x, y, angle):
+def _move(lanes, memory, body, x, y, angle):
+    width = len(lanes)
     memory[body + width * at.X], memory[body + width * at.Y], memory[body + width * at.ANGLE] = x, y, angle
-    sine, cosine = sine_and_cosine(angle)
+    sine, cosine = sine_and_cosine(lanes, angle)
     memory[body + width * at.COSINE], memory[body + width * at.SINE] = cosine, sine

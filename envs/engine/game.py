@@ -7,8 +7,8 @@ from .bodies import BLOCK_X, BLOCK_Y, CREATION, DESTRUCTION, LOWER_ANGLE, START,
 from .compiled import compiled, inlined, internal, merged
 from .contacts import destroy_contacts_of, find_new_contacts, rounded
 from .island import PLAYING, PLAYING_COUNT, PRESSED
+from .libraries import sine_and_cosine
 from .tree import box_of, create_leaf, destroy_leaf, move_leaf
-from .trigonometry import sine_and_cosine
 from .world import step
 
 CLOCK_TICK = 0.03333333333333333
@@ -58,16 +58,16 @@ def advance(lanes, reals, integers, memory, work):
     count = work[0, PLAYING_COUNT]
     for place in range(count):
         game = work[place, PLAYING]
-        _before_step(reals[game], integers[game], work[place, PRESSED])
+        _before_step(lanes, reals[game], integers[game], work[place, PRESSED])
     step(lanes, reals, integers, memory, work)
     for place in range(count):
         _after_step(reals[work[place, PLAYING]])
 
 
 @internal
-def _before_step(reals, integers, keys):
+def _before_step(lanes, reals, integers, keys):
     reals[at.CLOCK] += CLOCK_TICK
-    _lay_track(reals, integers)
+    _lay_track(lanes, reals, integers)
     if reals[at.FALLEN] == 0.0:
         # The page never clears the torque: it adds up from frame to frame.
         reals[at.HEAD_TORQUE] += HEAD_STIFFNESS * (reals[6 * at.HEAD + at.ANGLE] + HEAD_ANGLE)
@@ -89,19 +89,19 @@ def _after_step(reals):
 
 
 @internal
-def _lay_track(reals, integers):
+def _lay_track(lanes, reals, integers):
     """Keep the three boxes of the track under the camera."""
     for i in range(at.TRACKS):
         x = (math.floor(reals[at.CAMERA] / 640) + i) * 640.0 / 20
         if x != reals[6 * (at.TRACK + i) + at.X]:
-            _place(reals, integers, at.TRACK + i, x, TRACK_Y, 0.0)
+            _place(lanes, reals, integers, at.TRACK + i, x, TRACK_Y, 0.0)
 
 
 @internal
-def _place(reals, integers, body, x, y, angle):
+def _place(lanes, reals, integers, body, x, y, angle):
     """Put a body somewhere, as the page does between steps."""
     reals[6 * body + at.X], reals[6 * body + at.Y], reals[6 * body + at.ANGLE] = x, y, angle
-    reals[at.SIN + body], reals[at.COS + body] = sine_and_cosine(angle)
+    reals[at.SIN + body], reals[at.COS + body] = sine_and_cosine(lanes, angle)
     box_of(body, x, y, reals[at.COS + body], reals[at.SIN + body], reals, at.BOX + 4 * body)
     if move_leaf(reals, integers, body, 0.0, 0.0):
         find_new_contacts(reals, integers, body)
@@ -120,7 +120,7 @@ def _create(reals, integers, body, x, y):
 
 
 @internal
-def _create_runner(reals, integers):
+def _create_runner(lanes, reals, integers):
     """The hurdle, then the runner's bodies: each made at the origin, moved, turned."""
     for place in range(at.MOVING):
         body = CREATION[place]
@@ -137,7 +137,7 @@ def _create_runner(reals, integers):
             find_new_contacts(reals, integers, at.HURDLE_BASE)
             find_new_contacts(reals, integers, at.HURDLE_TOP)
         find_new_contacts(reals, integers, body)
-        _place(reals, integers, body, x, y, angle)
+        _place(lanes, reals, integers, body, x, y, angle)
     reals[at.HEAD_TORQUE] = 0.0
     for joint in range(at.JOINTS):
         own = at.JOINT + at.JOINT_REALS * joint
@@ -148,7 +148,7 @@ def _create_runner(reals, integers):
 
 
 @compiled
-def load_page(reals, integers):
+def load_page(lanes, reals, integers):
     """The world of a page that has just loaded: track, block, hurdle and runner."""
     for place in range(len(reals)):
         reals[place] = 0.0
@@ -158,21 +158,21 @@ def load_page(reals, integers):
     integers[at.FREE] = at.NONE
     for i in range(at.TRACKS):
         _create(reals, integers, at.TRACK + i, 0.0, 0.0)
-        _place(reals, integers, at.TRACK + i, i * TRACK_SPACING, TRACK_Y, 0.0)
+        _place(lanes, reals, integers, at.TRACK + i, i * TRACK_SPACING, TRACK_Y, 0.0)
     _create(reals, integers, at.BLOCK, 0.0, 0.0)
-    _place(reals, integers, at.BLOCK, BLOCK_X, BLOCK_Y, 0.0)
-    _create_runner(reals, integers)
+    _place(lanes, reals, integers, at.BLOCK, BLOCK_X, BLOCK_Y, 0.0)
+    _create_runner(lanes, reals, integers)
     reals[at.CAMERA] = CAMERA_AT_LOAD
-    _lay_track(reals, integers)
+    _lay_track(lanes, reals, integers)
 
 
 @compiled
-def reset(reals, integers):
+def reset(lanes, reals, integers):
     """The page's reset, but for the frame that it plays: everything that moves is destroyed and made anew."""
     for body in DESTRUCTION:
         destroy_contacts_of(reals, integers, body)
         destroy_leaf(reals, integers, body)
-    _create_runner(reals, integers)
+    _create_runner(lanes, reals, integers)
     for event in range(at.EVENTS, at.EVENTS + 6):
         reals[event] = 0.0
     reals[at.CAMERA] = CAMERA_AT_RESET

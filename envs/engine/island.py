@@ -12,8 +12,8 @@ from .contact_solver import solve_contact_position, solve_contact_velocity, star
 from .contacts import fixed_body_of
 from .joints import DT, INVERSE_DT, LINEAR_SLOP, solve_joint_position, solve_joint_velocity, start_joint
 from .lanes import any_of, bits_of, load, select, square_root, store
+from .libraries import sine_and_cosine
 from .tree import leaves_its_box
-from .trigonometry import sine_and_cosine
 
 GRAVITY = 10.0
 VELOCITY_ITERATIONS = 5
@@ -98,7 +98,7 @@ def _solve_positions(lanes, reals, integers, bodies, joints, memory, work):
                 deepest = 0.0
                 for touch in range(work[lane, TOUCHES]):
                     mine, contact = _kept(width, lane, touch), work[lane, TOUCH + touch]
-                    depth = solve_contact_position(width, memory, lane, reals[game], integers[game], mine, contact)
+                    depth = solve_contact_position(lanes, memory, lane, reals[game], integers[game], mine, contact)
                     deepest = min(deepest, depth)
                 if deepest > -1.5 * LINEAR_SLOP:
                     shallow |= 1 << lane
@@ -194,7 +194,7 @@ def _integrate(lanes, memory, body):
     store(memory, own + width * at.Y, y + DT * vy)
     angle = load(memory, own + width * at.ANGLE, lanes) + DT * spin
     store(memory, own + width * at.ANGLE, angle)
-    sine, cosine = sine_and_cosine(angle)
+    sine, cosine = sine_and_cosine(lanes, angle)
     store(memory, own + width * at.COSINE, cosine)
     store(memory, own + width * at.SINE, sine)
 

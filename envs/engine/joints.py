@@ -22,7 +22,7 @@ from .bodies import (
 )
 from .compiled import inlined
 from .lanes import any_of, joined, load, select, split, spread, store
-from .trigonometry import sine_and_cosine
+from .libraries import sine_and_cosine
 
 DT = 0.04
 INVERSE_DT = 1 / DT
@@ -231,7 +231,7 @@ def solve_joint_position(lanes, memory, joint):
     store(memory, a + width * at.ANGLE, angle_a)
     store(memory, b + width * at.ANGLE, angle_b)
 
-    sine, cosine = sine_and_cosine(joined(angle_a, angle_b))
+    sine, cosine = sine_and_cosine(lanes, joined(angle_a, angle_b))
     sine_a, sine_b = split(sine)
     cosine_a, cosine_b = split(cosine)
     store(memory, a + width * at.COSINE, cosine_a)

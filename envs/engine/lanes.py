@@ -257,6 +257,18 @@ def bit(typing_context: Any, value: Any, place: Any) -> Any:
     return _lanes_or_one(types.boolean, _width_of(value))(value, place), lower
 
 
+@_operation(prefer_literal=True)  # type: ignore[untyped-decorator]
+def masked(typing_context: Any, value: Any, bits: Any) -> Any:
+    """A float64 with all other bits of its representation cleared."""
+    kept = bits.literal_value
+
+    def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        whole = _representation(builder, arguments[0])
+        return builder.bitcast(builder.and_(whole, _all(whole.type, kept)), arguments[0].type)
+
+    return value(value, bits), lower
+
+
 @_operation
 def look_up(typing_context: Any, table: Any, place: Any) -> Any:
     """The four numbers of a row of `table`, float64 [128, 4]: the row that the last 7 bits of `place` tell."""

@@ -26,7 +26,7 @@ from .island import (
     WORK,
     solve_island,
 )
-from .lanes import ONE_LANE, WIDTH
+from .lanes import WIDTH
 from .tree import move_leaf
 
 # A body's place in the order in which the runner's are gathered; the hurdle is not the runner's.
@@ -62,13 +62,13 @@ def step(lanes, reals, integers, memory, work):
             together += 1
     work[0, LANES_USED] = together
     if together == 1:
-        solve_island(ONE_LANE, reals, integers, own_memory, work)
+        solve_island(lanes[:1], reals, integers, own_memory, work)
     elif together > 1:
         solve_island(lanes, reals, integers, memory, work)
     for place in range(count):
         game = work[place, PLAYING]
         own_work[0, GAME] = game
-        _solve_islands(reals, integers, own_memory, own_work, _RUNNER * (usual >> place & 1))
+        _solve_islands(lanes, reals, integers, own_memory, own_work, _RUNNER * (usual >> place & 1))
         _move_boxes(reals[game], integers[game])
 
 
@@ -101,7 +101,7 @@ def _gather_usual(reals, integers, work):
 
 
 @internal
-def _solve_islands(reals, integers, memory, work, done):
+def _solve_islands(lanes, reals, integers, memory, work, done):
     """Solve the islands of the game in `work[0, GAME]` alone, but for the bodies in `done`.
 
     Bodies that hang together by touch or joint are gathered depth first, as the original does. The sets of what has
@@ -156,7 +156,7 @@ def _solve_islands(reals, integers, memory, work, done):
                     depth += 1
         work[0, BODY_COUNT], work[0, TOUCHES], work[0, JOINT_COUNT] = body_count, contact_count, joint_count
         work[0, LANES_USED] = 1
-        solve_island(ONE_LANE, reals, integers, memory, work)
+        solve_island(lanes[:1], reals, integers, memory, work)
 
 
 @internal

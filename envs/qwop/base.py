@@ -1,4 +1,4 @@
-"""What `QWOP-v1` and `QWOPOriginal-v1` have in common: settings, decisions and when their keys come, pictures."""
+"""The part that `QWOP-v1` and `QWOPOriginal-v1` share: settings, decisions and the timing of their keys, pictures."""
 
 from collections.abc import Sequence
 from dataclasses import fields
@@ -26,7 +26,7 @@ def require_render_mode(render_mode: str | None, known: Sequence[str]) -> None:
 
 
 class OneGame(gymnasium.Env[NDArray[np.float32], np.int64]):
-    """A game, decision by decision, wherever it is played: `_begin`, `_play`, `_info` and `state` know how.
+    """One game, decision by decision. Subclasses say where it is played: `_begin`, `_play`, `_info`, `state`, `events`.
 
     `task` are settings of `QWOPTask`.
     """
@@ -34,14 +34,14 @@ class OneGame(gymnasium.Env[NDArray[np.float32], np.int64]):
     metadata = {"render_modes": ["human", "rgb_array"], "render_fps": FRAMES_A_SECOND}  # noqa: RUF012  (Gymnasium's form)
 
     original: ClassVar[str | None] = None
-    """The id of this task in the original's page, of a form that is not there."""
+    """Id of the same task in the original's page."""
 
     saved_games: ClassVar[bool] = False
-    """Its vector form saves and restores single games."""
+    """Whether the vector form saves and restores single games."""
 
     @classmethod
     def capabilities(cls, **settings: Any) -> Capabilities:
-        """What shared code may rely on; `settings` are those of `gymnasium.make`."""
+        """Return the abilities of the environment that `gymnasium.make` makes with these settings."""
         known = {field.name for field in fields(QWOPTask)}
         task = QWOPTask(**{name: value for name, value in settings.items() if name in known})
         return Capabilities(
@@ -103,7 +103,7 @@ class OneGame(gymnasium.Env[NDArray[np.float32], np.int64]):
         return played
 
     def advance(self, keys: int) -> Step:
-        """Play one frame with any keys down (Q = 1, W = 2, O = 4, P = 8); returns what `step` does."""
+        """Play one frame with any keys down (Q = 1, W = 2, O = 4, P = 8); return what `step` does."""
         self._keys, self._late = keys, False
         played = self._play(keys, keys, 1)
         if self.render_mode == "human":
@@ -116,12 +116,12 @@ class OneGame(gymnasium.Env[NDArray[np.float32], np.int64]):
 
     @property
     def state(self) -> NDArray[np.float64]:
-        """The bodies now, float64 [14, 6], as `replay` gives them."""
+        """Current bodies, float64 [14, 6], as `replay` gives them."""
         raise NotImplementedError
 
     @property
     def events(self) -> NDArray[np.float64]:
-        """The events now, float64 [6], in the order of `names.EVENT_COLUMNS`."""
+        """Current events, float64 [6], in the order of `names.EVENT_COLUMNS`."""
         raise NotImplementedError
 
     def render(self) -> NDArray[np.uint8] | None:

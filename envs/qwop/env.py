@@ -34,14 +34,14 @@ class QWOPEnv(OneGame):
     |---|---|---|---|
     | 71-82 | angular_velocity of the 12 bodies, in the order of `names.BODIES` | | rad/s |
     | 83 | hurdle.distance: of its top from the torso, ahead is positive; 2.5 if far | −1.5, 2.5 | m |
-    | 84 | hurdle.near: whether it is nearer than those; where 0, so are the next four | 0, 1 | |
+    | 84 | hurdle.near: 1 if it is nearer than those limits; if 0, the next four are 0 too | 0, 1 | |
     | 85 | hurdle.angle: of its top | −4, 4 | rad |
     | 86 | hurdle.height: position_y of its top − 5 | −10, 10 | u |
     | 87 | hurdle.velocity_x: of its top | −10, 10 | m/s |
     | 88 | hurdle.lean: x of its base − x of its top | −10, 10 | u |
     | 89 | finish.distance: of the line from the torso | −1, 4 | m |
-    | 90 | finish.jumped: whether the last jump has begun | 0, 1 | |
-    | 91 | hidden.head_torque: what the game has added up on the head so far, in 100 N·m | −10, 10 | |
+    | 90 | finish.jumped: 1 once the last jump has begun | 0, 1 | |
+    | 91 | hidden.head_torque: torque that the game has accumulated on the head, in 100 N·m | −10, 10 | |
     | 92, 93 | hidden.left_hip_out, hidden.right_hip_out: the limits that O or P set last | 0, 1 | |
 
     Action: Discrete(11), the keys held for the decision.
@@ -60,8 +60,8 @@ class QWOPEnv(OneGame):
       1; their first observation is the start position. Rewards and infos never lag.
     - `max_idle_frames` (0): a game begins with so many frames without a key, drawn uniformly from 0 to this.
     - `time_limit` (120.0): seconds of the game clock.
-    - `delay` (0.0): the probability, for each decision on its own, that its keys come a frame late: its first frame has
-      the keys of the decision before (none before the first). Drawn from the seed, in a stream of its own.
+    - `delay` (0.0): the probability that a decision's keys come a frame late: its first frame has the keys of the
+      decision before (none before the first). Drawn from the seed, in a stream of its own.
 
     Ends: `terminated` when the game ends (the runner fell or the jump landed), `truncated` at the time limit.
 
@@ -73,7 +73,7 @@ class QWOPEnv(OneGame):
     | time | s | from the first key down to now; 0 before |
     | frames | frames | played in this step (at a reset: the idle ones) |
     | idle_frames | frames | without a key at the start of this game |
-    | late | | whether this decision's keys came a frame late |
+    | late | | True if this decision's keys came a frame late |
     | outcome | | running, finished (landed with a score of at least 100), fell, stopped (time limit) |
 
     Version history: v1, first.
@@ -111,7 +111,7 @@ class QWOPEnv(OneGame):
         return self._games.events.reshape(6)
 
     def get_state(self) -> dict[str, Any]:
-        """Everything, for `set_state`: the game goes on as if it had never stopped, idle frames to come included."""
+        """Return everything that decides the game's future, for `set_state`: future idle frames and delays included."""
         return {
             **self._games.saved(),
             "keys": self._keys,
@@ -120,7 +120,7 @@ class QWOPEnv(OneGame):
         }
 
     def set_state(self, state: dict[str, Any]) -> NDArray[np.float32]:
-        """Put back what `get_state` gave (in any environment of the same settings); returns the observation there."""
+        """Restore what `get_state` of any environment with the same settings gave; return the observation there."""
         self._games.restore(state)
         self._keys = state["keys"]
         self.np_random.bit_generator.state = state["generator"]

@@ -216,7 +216,7 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.i
 
     @property
     def states(self) -> NDArray[np.float64]:
-        """The bodies now, float64 [n, 14, 6]."""
+        """Current bodies, float64 [n, 14, 6]."""
         return self._games.states
 
     def render(self) -> tuple[NDArray[np.uint8], ...] | None:
@@ -278,7 +278,7 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.i
 
 
 def _masked(infos: Infos, mask: NDArray[np.bool_]) -> Infos:
-    """The infos with Gymnasium's mask for each."""
+    """Return the infos with Gymnasium's mask for each."""
     return {**infos, **{f"_{name}": mask for name in infos}}
 
 

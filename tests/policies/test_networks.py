@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from qwop.policies.networks import SCALED_MOST, Actor, ActorCritic, DuelingQ, dueling
+from qwop.policies.networks import SCALED_LIMIT, Actor, ActorCritic, DuelingQ, dueling
 from qwop.policies.scaling import ObservationScaler, RunningStatistics
 
 
@@ -78,7 +78,7 @@ def test_an_actor_starts_near_uniform_and_does_not_see_beyond_eight_deviations()
     rows = torch.randn(20, 94, generator=torch.Generator().manual_seed(1))
     probabilities = torch.softmax(network.logits(rows), -1)
     assert (probabilities - 1 / 11).abs().max() < 0.02
-    assert torch.equal(network.logits(torch.full((1, 94), 1e9)), network.logits(torch.full((1, 94), SCALED_MOST)))
+    assert torch.equal(network.logits(torch.full((1, 94), 1e9)), network.logits(torch.full((1, 94), SCALED_LIMIT)))
 
 
 def test_scaling_is_saved_with_the_weights_but_not_learned() -> None:

@@ -8,7 +8,7 @@ from qwop.common.errors import BadInput
 from qwop.datasets import DatasetWriter, Episode, open_dataset
 from qwop.envs import replay
 from qwop.envs.qwop.observations import observe
-from qwop.envs.spec import EnvironmentSpec
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.files import load_policy, save_policy
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
@@ -22,7 +22,7 @@ QWOP = EnvironmentSpec("QWOP-v1", {"frames_per_step": 3, "reward": "shaped"})
 def saved_policy(path: Path, environment: EnvironmentSpec, shape: tuple[int, ...], actions: int) -> str:
     network = ActorCritic(shape[0], actions, generator=torch.Generator().manual_seed(0))
     torch.nn.init.normal_(network.policy_head.weight, std=0.5, generator=torch.Generator().manual_seed(1))
-    return str(save_policy(path, Policy(network, environment, shape)))
+    return str(save_policy(path, Policy(network, environment, ObservationSpec(shape))))
 
 
 @pytest.fixture(scope="module")
@@ -105,6 +105,7 @@ def test_a_game_of_qwop_replays_exactly_from_its_keys(tmp_path: Path, runner: st
         ({"episodes": 0}, "episodes=0: expected a whole number, at least 1"),
         ({"num_envs": 0}, "num_envs=0: expected a whole number from 1"),
         ({"seed": -1}, "seed=-1: expected a whole number from 0"),
+        ({"max_idle_frames": 5}, r"source\.max_idle_frames=5: CartPole-v1 has no idle frames"),
     ],
 )
 def test_bad_settings_are_refused(tmp_path: Path, cartpole: str, change: dict[str, Any], message: str) -> None:

@@ -1,4 +1,4 @@
-"""Why a keyboard cannot be heard, said plainly."""
+"""Listening to the keyboard, and the reasons given when that is impossible."""
 
 import os
 import subprocess
@@ -7,57 +7,59 @@ import time
 
 import pytest
 from qwop.common.errors import BadInput
-from qwop.recorder.keyboard.hearing import advice, hearing
+from qwop.recorder.keyboard.listener import advice, listening
 
-LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="displays are Linux's")
+LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux has displays")
 
 
-def heard() -> None:
-    with hearing():
+def listen() -> None:
+    with listening():
         pass
 
 
 @LINUX
-def test_without_a_display_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_display_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("DISPLAY", "WAYLAND_DISPLAY", "XDG_SESSION_TYPE"):
         monkeypatch.delenv(name, raising=False)
-    with pytest.raises(BadInput, match=r"there is no display \(DISPLAY is not set\); run it on a desktop, or play at"):
-        heard()
+    with pytest.raises(
+        BadInput, match=r"there is no display \(DISPLAY is not set\); run this on a desktop, or play on"
+    ):
+        listen()
 
 
 @LINUX
-def test_wayland_without_x_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wayland_without_x_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DISPLAY", raising=False)
     monkeypatch.setenv("WAYLAND_DISPLAY", "wayland-0")
-    with pytest.raises(BadInput, match="Wayland keeps the keyboard from programs: log in to a session with Xorg"):
-        heard()
+    with pytest.raises(BadInput, match="Wayland hides the keyboard from programs: log in to an Xorg"):
+        listen()
 
 
 @LINUX
-def test_a_display_that_is_not_there_is_said(pynput: None) -> None:
+def test_a_display_that_does_not_exist_is_named(pynput: None) -> None:
     """In a process of its own: pynput looks at the display when it is imported."""
-    code = "from qwop.recorder.keyboard.hearing import hearing\nwith hearing(): pass"
+    code = "from qwop.recorder.keyboard.listener import listening\nwith listening(): pass"
     done = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, "DISPLAY": ":987"}, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert "BadInput: the keyboard cannot be heard (" in done.stderr
+    assert "BadInput: cannot listen to the keyboard (" in done.stderr
 
 
-def test_without_pynput_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pynput_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DISPLAY", ":0")
     monkeypatch.setitem(sys.modules, "pynput", None)
     with pytest.raises(BadInput, match=r"pip install 'qwop\[keyboard\]'"):
-        heard()
+        listen()
 
 
 @pytest.mark.parametrize(
     ("platform", "environment", "said"),
     [
         ("darwin", {}, "Input Monitoring and Accessibility"),
-        ("linux", {"XDG_SESSION_TYPE": "wayland", "DISPLAY": ":0"}, "log in to a session with Xorg"),
-        ("linux", {"DISPLAY": ":0"}, "click the window and press again"),
-        ("win32", {}, "click the window and press again"),
+        ("linux", {"XDG_SESSION_TYPE": "wayland", "DISPLAY": ":0"}, "log in to an Xorg"),
+        ("linux", {"DISPLAY": ":0"}, "click the window and press a key again"),
+        ("win32", {}, "click the window and press a key again"),
     ],
 )
 def test_the_advice_is_that_of_the_system(platform: str, environment: dict[str, str], said: str) -> None:
@@ -68,15 +70,15 @@ def test_the_advice_is_that_of_the_system(platform: str, environment: dict[str, 
 def test_real_presses_releases_and_chords_are_heard_without_repeats(pynput: None, display: str) -> None:
     code = """
 import time
-from qwop.recorder.keyboard.hearing import hearing
-with hearing() as held:
+from qwop.recorder.keyboard.listener import listening
+with listening() as held:
     print("ready", flush=True)
     before, end = 0, time.monotonic() + 20
     while time.monotonic() < end:
-        keys = held.frame()
+        keys = held.next_frame()
         if keys != before: print(keys, flush=True)
         before = keys
-        if "esc" in held.others(): break
+        if "esc" in held.other_presses(): break
         time.sleep(0.01)
     print("presses", held.presses)
 """

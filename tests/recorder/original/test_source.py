@@ -1,4 +1,4 @@
-"""`source=browser`: games in the page of the original; here on the toy page that has its names."""
+"""`source=browser`: games on the page of the original; here on a toy page with the same names."""
 
 import subprocess
 import sysconfig
@@ -19,7 +19,7 @@ from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.files import save_policy
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
-from qwop.recorder.by_browser import open_browser_source
+from qwop.recorder.original.source import open_browser_source
 from qwop.recorder.settings import BrowserSettings
 
 COMMAND = str(Path(sysconfig.get_path("scripts")) / "qwop-record")
@@ -94,7 +94,7 @@ def test_a_person_plays_in_the_window_until_it_is_closed(
         recording.kill()
     (episode,) = open_dataset(folder)
     assert (episode.player, episode.outcome, episode.probabilities_from) == ("somebody", "fell", "smoothed(0.05)")
-    assert episode.source == "original page fake, whose game is not the simulator's"
+    assert episode.source == "original page fake, which differs from the simulator's game"
     assert episode.keys is not None
     keys = np.concatenate(episode.keys)
     order = [int(key) for key, before in zip(keys, [0, *keys], strict=False) if key and key != before]

@@ -7,7 +7,7 @@ import pytest
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetWriter, open_dataset
 from qwop.envs.spec import EnvironmentSpec
-from qwop.recorder.imported import open_import
+from qwop.recorder.published.source import open_import
 from qwop.recorder.settings import ImportSettings
 from qwop.recorder.source import Source
 
@@ -58,9 +58,9 @@ def test_every_game_of_every_file_is_an_episode(files: Path, tmp_path: Path) -> 
 def test_notes_say_what_was_found_and_done(files: Path, tmp_path: Path) -> None:
     notes = "\n".join(open_import(settings(files, "relative.npz", "absolute.npz"), tmp_path).notes)
     for expected in (
-        "relative.npz: x relative to the torso's and shaped reward: both kept",
-        "absolute.npz: absolute x: made relative to the torso's",
-        "recomputed as the shaped reward",
+        "relative.npz: x relative to the torso and shaped reward: both kept",
+        "absolute.npz: absolute x: made relative to the torso",
+        "replaced by the shaped reward",
         "a decision lasts 3.34 game frames on average (3: 66%, 4: 34%)",
         "2 games, 320 decisions (fell 1, finished 1)",
         "smoothed(0.05)",
@@ -100,7 +100,7 @@ def test_a_recording_is_imported_once(files: Path, tmp_path: Path) -> None:
     written(open_import(settings(files, "relative.npz"), dataset), dataset)
     (files / "renamed.npz").write_bytes((files / "relative.npz").read_bytes())
     for name in ("relative.npz", "renamed.npz"):
-        with pytest.raises(BadInput, match=f"{name}: .*dataset has it already; leave it out"):
+        with pytest.raises(BadInput, match=f"{name}: .*dataset already contains it; remove it"):
             open_import(settings(files, name), dataset)
     with pytest.raises(BadInput, match=r"renamed\.npz: the same as .*relative\.npz"):
         open_import(settings(files, "relative.npz", "renamed.npz"), tmp_path / "new")

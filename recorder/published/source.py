@@ -1,27 +1,27 @@
-"""`source=import`: published recordings become episodes."""
+"""`source=import`: published recordings as episodes."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..common.errors import BadInput
-from ..datasets.behaviour_probabilities import smoothed, smoothed_name
-from ..datasets.schema import DatasetInfo, Episode
-from ..envs.names import ACTIONS, FEATURES
-from ..envs.spec import EnvironmentSpec, ObservationSpec
+from ...common.errors import BadInput
+from ...datasets.behaviour_probabilities import smoothed, smoothed_name
+from ...datasets.schema import DatasetInfo, Episode
+from ...envs.names import ACTIONS, FEATURES
+from ...envs.spec import EnvironmentSpec, ObservationSpec
+from ..settings import ImportSettings
+from ..source import Source, recorded_sources
 from .conversion import Converted, convert
-from .published import Recording, find_files, read_recording
-from .settings import ImportSettings
-from .source import Source, recorded_sources
+from .expert_file import Recording, find_files, read_recording
 
 OBSERVATION_LAG = 1
-"""Frames by which the numbers of the published recordings lag the physics."""
+"""Frames by which the observations of the published recordings lag the physics."""
 
 
 def open_import(settings: ImportSettings, folder: Path) -> Source:
-    """The games of all files, every one of which is read, checked and converted before the first is given.
+    """Open the games of all files, which are all read, validated and converted before the first game is yielded.
 
-    BadInput for a file that is no published recording, one whose decisions are of another length than the others', and
-    one that `folder` already has.
+    Raises BadInput for a file that is not a published recording, whose decisions differ in length from the other
+    files', or that `folder` already contains.
     """
     paths = find_files(settings.files)
     recordings = [read_recording(path) for path in paths]
@@ -51,22 +51,22 @@ def _require_new(paths: list[Path], recordings: list[Recording], folder: Path) -
     seen: dict[str, str] = {}
     for source in recorded_sources(folder):
         _, _, digest = source.partition("sha256:")
-        seen[digest.split(" ")[0]] = f"{folder} has it already"
+        seen[digest.split(" ")[0]] = f"{folder} already contains it"
     for path, recording in zip(paths, recordings, strict=True):
         if recording.digest in seen:
-            raise BadInput(f"{path}: {seen[recording.digest]}; leave it out of source.files")
+            raise BadInput(f"{path}: {seen[recording.digest]}; remove it from source.files")
         seen[recording.digest] = f"the same as {path}"
 
 
 def _common_frames(paths: list[Path], converted: list[Converted]) -> int:
-    """The whole number of frames nearest to the mean decision of every file; BadInput where files differ in it."""
-    lengths = {path: max(1, round(file.frames_a_decision)) for path, file in zip(paths, converted, strict=True)}
+    """Round the mean length of a decision to whole frames; BadInput if files differ in it."""
+    lengths = {path: max(1, round(file.frames_per_decision)) for path, file in zip(paths, converted, strict=True)}
     first, *others = lengths
     for other in others:
         if lengths[other] != lengths[first]:
             raise BadInput(
                 f"{other}: its decisions last {lengths[other]} game frames, those of {first.name} {lengths[first]}; "
-                "import them into different datasets, or set source.frames_per_step"
+                "import them into separate datasets, or set source.frames_per_step"
             )
     return lengths[first]
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from qwop.common.errors import BadInput
-from qwop.recorder.published import find_files, read_recording
+from qwop.recorder.published.expert_file import find_files, read_recording
 
 
 def test_a_recording_is_read_game_by_game(tmp_path: Path, make_demo: Callable[..., Any]) -> None:
@@ -44,7 +44,7 @@ def poked(row: Any, value: Any) -> Callable[[Any], Any]:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda arrays: {name: arrays[name] for name in ("obs", "actions")}, "has actions, obs, no rewards"),
+        (lambda arrays: {name: arrays[name] for name in ("obs", "actions")}, "has actions, obs, but no rewards"),
         (changed("obs", lambda a: a[:, :70]), r"obs are float64 \[31, 70\], expected numbers \[n, 71\]"),
         (changed("obs", lambda a: a[:0]), r"obs are float64 \[0, 71\]"),
         (changed("obs", lambda a: a.astype(str)), "obs are <U"),
@@ -58,7 +58,7 @@ def poked(row: Any, value: Any) -> Callable[[Any], Any]:
         (changed("rewards", poked(4, np.inf)), "rewards hold NaN or infinity in row 4"),
         (changed("rewards", poked(4, 50.0)), "but its rewards sum to"),
         (changed("episode_starts", lambda a: a.astype(float)), "episode_starts are float64"),
-        (changed("episode_starts", poked(0, False)), "does not begin with the start of a game"),
+        (changed("episode_starts", poked(0, False)), "does not begin with a start"),
         (changed("episode_starts", poked(9, True)), r"episode_returns are float64 \[1\], expected numbers \[2\]"),
     ],
 )

@@ -1,4 +1,4 @@
-// The list of recorded games, and their moments.
+// The list of recorded games, and the frames of each.
 
 const cell = (text) => {
   const td = document.createElement("td");
@@ -14,11 +14,11 @@ const button = (text, title, action) => {
   return made;
 };
 
-export class Games {
+export class GameList {
   // actions: watch(game), race(game), discard(game)
   constructor(body, nothing, actions) {
     Object.assign(this, { body, nothing, actions, games: [], best: null, chosen: null });
-    this.moments = new Map();
+    this.loaded = new Map(); // path -> rows
   }
 
   async refresh() {
@@ -27,26 +27,26 @@ export class Games {
     this.show();
   }
 
-  find(shelf, name) {
-    return this.games.find((game) => game.shelf === shelf && game.name === name) ?? null;
+  find(collection, name) {
+    return this.games.find((game) => game.collection === collection && game.name === name) ?? null;
   }
 
-  // The best of a shelf: finished and fast, else far.
-  bestOf(shelf) {
+  // The best game of a collection: the fastest that finished, else the farthest.
+  bestOf(collection) {
     const rank = (game) => (game.outcome === "finished" ? 1e6 - game.seconds : game.metres);
-    const games = this.games.filter((game) => game.shelf === shelf);
+    const games = this.games.filter((game) => game.collection === collection);
     return games.length ? games.reduce((one, two) => (rank(two) > rank(one) ? two : one)) : null;
   }
 
-  // All moments of a game, a flat Float32Array of rows.
+  // All frames of a game, a flat Float32Array of rows.
   async rows(game) {
-    const path = `games/${game.shelf}/${game.name}.bin`;
-    if (!this.moments.has(path)) {
+    const path = `games/${game.collection}/${game.name}.bin`;
+    if (!this.loaded.has(path)) {
       const answer = await fetch(path);
-      if (!answer.ok) throw new Error(`no ${path}`);
-      this.moments.set(path, new Float32Array(await answer.arrayBuffer()));
+      if (!answer.ok) throw new Error(`cannot load ${path}`);
+      this.loaded.set(path, new Float32Array(await answer.arrayBuffer()));
     }
-    return this.moments.get(path);
+    return this.loaded.get(path);
   }
 
   choose(game) {
@@ -59,13 +59,13 @@ export class Games {
     this.body.replaceChildren(...this.games.map((game) => {
       const tr = document.createElement("tr");
       tr.dataset.name = game.name;
-      tr.dataset.shelf = game.shelf;
-      const own = game.shelf === "own";
+      tr.dataset.collection = game.collection;
+      const own = game.collection === "own";
       tr.classList.toggle("best", own && this.best?.name === game.name);
-      tr.classList.toggle("chosen", this.chosen?.shelf === game.shelf && this.chosen?.name === game.name);
+      tr.classList.toggle("chosen", this.chosen?.collection === game.collection && this.chosen?.name === game.name);
       const number = Number(game.name.split("-").pop());
       tr.append(
-        cell(own ? `${number}` : `${game.shelf} ${number}`),
+        cell(own ? `${number}` : `${game.collection} ${number}`),
         cell(game.player),
         cell(game.metres.toFixed(1)),
         cell(game.seconds.toFixed(2)),
@@ -73,10 +73,10 @@ export class Games {
       );
       const actions = document.createElement("td");
       actions.append(
-        button("watch", "Show this game again", () => this.actions.watch(game)),
+        button("watch", "Play this game back", () => this.actions.watch(game)),
         button("race", "Race against this game", () => this.actions.race(game)),
       );
-      if (own) actions.append(button("discard", "Take it out of the dataset", () => this.actions.discard(game)));
+      if (own) actions.append(button("discard", "Remove this game from the dataset", () => this.actions.discard(game)));
       tr.append(actions);
       return tr;
     }));

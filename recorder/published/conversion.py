@@ -1,7 +1,7 @@
-"""A published recording in one convention: x relative to the torso's, the shaped reward, whole game frames.
+"""Conversion of published recordings to one convention: x relative to the torso, shaped reward, whole game frames.
 
-The published files come in two: absolute x with the change of the score as reward, and x relative to the torso's with
-the shaped reward. What is measured here is measured from the numbers alone; nothing is taken from a file's name.
+The published files follow one of two conventions: absolute x with the change of the score as the reward, or x relative
+to the torso with the shaped reward. The numbers alone tell which; the file's name is not used.
 """
 
 from dataclasses import dataclass
@@ -9,39 +9,39 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..common.errors import BadInput
-from ..envs.names import FEATURES
-from ..envs.qwop.rewards import rewards_along
-from .published import EXPECTED, Recording
+from ...common.errors import BadInput
+from ...envs.names import FEATURES
+from ...envs.qwop.rewards import rewards_along
+from .expert_file import EXPECTED, Recording
 
 FRAME_SECONDS = 0.04
-"""What a frame advances the physics by."""
+"""Time step of the physics in one frame."""
 
 CLOCK_SECONDS = 1 / 30
-"""What a frame advances the game clock by."""
+"""Time step of the game's clock in one frame."""
 
 START_X = 2.5
-"""Where the torso starts, in units: what relative x cannot tell."""
+"""Position of the torso at the start, in units; recordings with relative x do not contain it."""
 
 JUMP_LINE = 989.0
-"""Units. A left foot that touches the track past it has jumped; on one's feet, a game ends there by landing only."""
+"""Position of the jump, in units. Beyond it a runner who is still upright can only end the game by landing."""
 
 LOW = 3.5
-"""Units below the origin: with the head or an arm lower than this in the last row, the runner hits the track within the
-decision that is missing. In the published files every fall has 4.5 or more and every landing 2.5 or less."""
+"""Units below the origin. A head or an arm lower than this in the last recorded row hits the track within the decision
+that is missing. In the published files every fall has at least 4.5, every landing at most 2.5."""
 
 TIME_LIMIT = 119.0
-"""Seconds: the recordings were cut at 120 s of the game clock, which the frames tell to about 1 %."""
+"""Seconds. The recordings were cut at 120 s of the game's clock, which the estimated frames give to about 1 %."""
 
 AGREEMENT = 0.2
-"""How far Δx may be from Δx by the velocities, on average, as a share of the latter. The published files have 0.04 to
-0.05; a reward of 2·Δx taken for the shaped one would have about 1."""
+"""Largest mean difference between the recorded Δx and Δx by the velocities, as a fraction of the latter. The published
+files have 0.04 to 0.05; a reward of 2·Δx mistaken for the shaped one would have about 1."""
 
 SLOW = 0.5
-"""Units a decision. The Δx of a runner who hardly moves counts as this: contacts alone shake the body by hundredths."""
+"""Units per decision. Smallest denominator of that fraction: contacts alone shake a standing body by hundredths."""
 
 STILL = 1e-4
-"""Units. Δx below it may be rounding: of float32 in a file, in the sum of the penalties."""
+"""Units. A smaller Δx may be rounding error, of float32 in a file or in the sum of the penalties."""
 
 _COLUMN = {name: column for column, name in enumerate(FEATURES)}
 _X = np.array([column for name, column in _COLUMN.items() if name.endswith(".position_x")])
@@ -53,10 +53,10 @@ _FALLS = [_COLUMN[f"{body}.position_y"] for body in ("head", "leftArm", "rightAr
 
 @dataclass(frozen=True)
 class ConvertedGame:
-    """A game of T decisions in the one convention.
+    """A converted game of T decisions.
 
-    observations float32 [T + 1, 71]; actions int16 [T]; rewards float32 [T], shaped; frames int64 [T], how many game
-    frames each decision lasted; metres: where the torso was in the last row; outcome: 'finished', 'fell', 'stopped'.
+    observations: float32 [T + 1, 71]. actions: int16 [T]. rewards: float32 [T], shaped. frames: int64 [T], game frames
+    per decision. metres: position of the torso in the last row. outcome: 'finished', 'fell' or 'stopped'.
     """
 
     observations: NDArray[np.float32]
@@ -68,38 +68,42 @@ class ConvertedGame:
 
     @property
     def times(self) -> NDArray[np.float64]:
-        """float64 [T + 1], seconds of the game clock from the first row on."""
+        """Seconds on the game's clock since the first row, float64 [T + 1]."""
         return np.concatenate([[0.0], np.cumsum(self.frames) * CLOCK_SECONDS])
 
 
 @dataclass(frozen=True)
 class Converted:
-    """A converted recording: its games, and in words what was found and done."""
+    """A converted recording.
+
+    relative_x: convention of the file. frames_per_decision: mean over the decisions in which something moves. notes:
+    findings and changes, one sentence each.
+    """
 
     games: tuple[ConvertedGame, ...]
     relative_x: bool
-    frames_a_decision: float
+    frames_per_decision: float
     notes: tuple[str, ...]
 
 
 def convert(recording: Recording) -> Converted:
-    """The games of a recording; BadInput where its numbers are not those of the game.
+    """Convert the games of a recording; BadInput if its numbers cannot come from QWOP.
 
-    The observation after a game's last action was not recorded. So the last row becomes the final observation and the
-    action taken there is left out with its reward: one of some hundred, and the ending is put one decision early.
-    Games of a single row hold no decision then, and are left out.
+    The observation after a game's last action was not recorded. The last row therefore becomes the final observation,
+    and its action and reward are dropped: one decision of hundreds, so that the game ends one decision early. A game
+    of a single row has no decision left and is dropped.
     """
     relative = not recording.observations[:, _TORSO_X].any()
     rows = [game for game in recording.games if game.stop - game.start > 1]
     if not rows:
-        raise BadInput(f"no game of two rows or more; {EXPECTED}")
-    progress = _progress(recording, rows, relative)
+        raise BadInput(f"no game has two or more rows; {EXPECTED}")
+    progress = _torso_steps(recording, rows, relative)
     games = tuple(_game(recording, game, moved, relative) for game, moved in zip(rows, progress, strict=True))
     frames = np.concatenate([game.frames for game in games])
     moving = frames[frames > 0]
     if len(moving) == 0:
-        raise BadInput(f"nothing moves in it; {EXPECTED}")
-    left_out = len(recording.games) - len(rows)
+        raise BadInput(f"nothing moves in any game; {EXPECTED}")
+    dropped = len(recording.games) - len(rows)
     shares = np.bincount(frames) / len(frames)
     lengths = ", ".join(f"{count}: {share:.0%}" for count, share in enumerate(shares) if share >= 0.005)
     outcomes = [game.outcome for game in games]
@@ -108,18 +112,18 @@ def convert(recording: Recording) -> Converted:
         _convention(recording, rows, progress, relative),
         f"a decision lasts {moving.mean():.2f} game frames on average ({lengths})",
         f"{len(games)} games, {len(frames)} decisions ({counts}); the last row of each became its final observation"
-        + (f"; {left_out} of a single row left out" if left_out else ""),
+        + (f"; {dropped} of a single row dropped" if dropped else ""),
     )
     return Converted(games, relative, float(moving.mean()), notes)
 
 
 def frames_between(observations: NDArray[np.float64], moved: NDArray[np.float64] | None = None) -> NDArray[np.int64]:
-    """How many frames lie between rows, int64 [n − 1] of observations [n, 71]; 0 where nothing moved.
+    """Estimate the number of frames between rows, int64 [n − 1], of observations [n, 71]; 0 if nothing moved.
 
-    In a frame velocities change first and then move the bodies, so over N frames of even acceleration
-    Δp = 0.04·(N·(v + v′)/2 + (v′ − v)/2). N is the least-squares solution over the positions of all bodies. x counts
-    relative to the torso's, or, where the torso's Δx is known (`moved` float64 [n − 1], NaN where not), absolutely,
-    which is far more exact.
+    In each frame the velocities change first and then move the bodies, so over N frames of constant acceleration
+    Δp = 0.04·(N·(v + v′)/2 + (v′ − v)/2). N is the least-squares solution over the positions of all bodies. Where the
+    torso's Δx is known (`moved` float64 [n − 1], else NaN), x is absolute, which is far more accurate; elsewhere it is
+    relative to the torso.
     """
     known = np.zeros(len(observations) - 1, dtype=bool) if moved is None else np.isfinite(moved)
     torso_dx = np.zeros(len(known)) if moved is None else np.where(known, moved, 0.0)
@@ -159,7 +163,7 @@ def _game(recording: Recording, rows: slice, moved: NDArray[np.float64], relativ
 
 
 def _outcome(end: float, lowest: float, seconds: float) -> str:
-    """How a game ended whose last row is one decision before it: torso at `end`, head or arms down to `lowest`."""
+    """Infer the outcome from the last row, one decision before the end: torso at `end`, head or arms at `lowest`."""
     if lowest > LOW:
         return "fell"
     return "finished" if end >= JUMP_LINE and seconds < TIME_LIMIT else "stopped"
@@ -170,17 +174,17 @@ def _shaped(seen: NDArray[np.float64], x: NDArray[np.float64]) -> NDArray[np.flo
 
 
 def _by_velocity(seen: NDArray[np.float64], frames: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Δx as the torso's velocities before and after `frames` frames have it; see `frames_between`."""
+    """Δx over `frames` frames, from the torso's velocities before and after them; see `frames_between`."""
     before, after = seen[:-1, _TORSO_VX], seen[1:, _TORSO_VX]
     return FRAME_SECONDS * (frames * (before + after) / 2 + (after - before) / 2)
 
 
-def _progress(recording: Recording, games: list[slice], relative: bool) -> list[NDArray[np.float64]]:
-    """The torso's Δx of every decision of each game, NaN where nobody knows.
+def _torso_steps(recording: Recording, games: list[slice], relative: bool) -> list[NDArray[np.float64]]:
+    """Determine the torso's Δx in each decision of each game, NaN if unknown.
 
-    With relative x it comes from the shaped reward: max(Δx, 0) = r − penalties, and the penalties follow from the
-    observations. Where that is 0 the torso went back, and nobody knows how far. BadInput where r − penalties is
-    negative, or Δx is not how far the velocities take the torso: then it is something else than a published recording.
+    With relative x it follows from the shaped reward: max(Δx, 0) = r − penalties, and the penalties follow from the
+    observations. A value of 0 means that the torso moved back by an unknown distance. Raises BadInput if r − penalties
+    is negative or Δx disagrees with the velocities, since the file is then no published recording.
     """
     progress, expected = [], []
     for game in games:
@@ -195,10 +199,10 @@ def _progress(recording: Recording, games: list[slice], relative: bool) -> list[
     error = np.abs(every - by_velocity).mean()
     least = max(np.abs(by_velocity).mean(), SLOW)
     if error > AGREEMENT * least or (relative and every.min() < -STILL):
-        whence = "its rewards, taken for the shaped reward," if relative else "its positions"
+        whence = "its rewards, read as the shaped reward," if relative else "its positions"
         raise BadInput(
-            f"x is {'relative' if relative else 'absolute'}, but Δx by {whence} is {error:.2f} units a decision away "
-            f"from Δx by its velocities; {EXPECTED}"
+            f"x is {'relative' if relative else 'absolute'}, but Δx by {whence} differs from Δx by its velocities by "
+            f"{error:.2f} units per decision; {EXPECTED}"
         )
     return [np.where(moved > STILL, moved, np.nan) for moved in progress] if relative else progress
 
@@ -207,18 +211,18 @@ def _convention(recording: Recording, games: list[slice], progress: list[NDArray
     if relative:
         share = np.isfinite(np.concatenate(progress)).mean()
         return (
-            "x relative to the torso's and shaped reward: both kept; Δx recovered from the reward "
-            f"in {share:.1%} of the decisions and in accord with the velocities"
+            "x relative to the torso and shaped reward: both kept; Δx recovered from the reward in "
+            f"{share:.1%} of the decisions, in agreement with the velocities"
         )
     changes = [_score_changes(recording.observations[game, _TORSO_X]) for game in games]
     recorded = np.concatenate([recording.rewards[game][:-1] for game in games])
     agree = (np.abs(np.concatenate(changes) - recorded) < 1e-6).mean()
     return (
-        f"absolute x: made relative to the torso's; reward, which is the change of the score in {agree:.1%} of the "
-        "decisions: recomputed as the shaped reward"
+        f"absolute x: made relative to the torso; reward (the change of the score in {agree:.1%} of the decisions): "
+        "replaced by the shaped reward"
     )
 
 
 def _score_changes(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Of the score, in metres: round(x)/10, halves up."""
+    """Change of the score, in metres, in each decision: the score is round(x)/10, halves rounded up."""
     return np.diff(np.floor(x + 0.5)) / 10

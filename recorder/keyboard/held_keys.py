@@ -1,4 +1,4 @@
-"""Which keys are down, from presses and releases as a keyboard tells them."""
+"""The keys that are held, tracked from a keyboard's press and release events."""
 
 import threading
 from collections import deque
@@ -9,12 +9,12 @@ GAME_KEYS = {"q": KEY_Q, "w": KEY_W, "o": KEY_O, "p": KEY_P}
 
 
 class HeldKeys:
-    """The keys of the game that are down, and the others that were pressed. Any thread may tell it.
+    """The game's keys that are held, and presses of any other keys. Safe to call from any thread.
 
-    A key that is held repeats; only its first press counts. A key that is pressed and let go between two frames is
-    down in the next one all the same.
+    A held key sends repeated press events, of which only the first counts. A key pressed and released between two
+    frames still counts as held in the next frame.
 
-    presses: how many there were, of any key, repeats not counted.
+    presses: number of presses of any key, without repeats.
     """
 
     def __init__(self) -> None:
@@ -25,6 +25,7 @@ class HeldKeys:
         self._lock = threading.Lock()
 
     def press(self, name: str) -> None:
+        """Handle a press event, which may be a repeat."""
         with self._lock:
             if name in self._down:
                 return
@@ -36,11 +37,12 @@ class HeldKeys:
                 self._others.append(name)
 
     def release(self, name: str) -> None:
+        """Handle a release event."""
         with self._lock:
             self._down.discard(name)
 
-    def frame(self) -> int:
-        """The keys of the next frame: those that are down, and those pressed since the last frame."""
+    def next_frame(self) -> int:
+        """Take the keys of the next frame: those held, and those pressed since the last call."""
         with self._lock:
             keys = self._tapped
             for name in self._down:
@@ -48,15 +50,15 @@ class HeldKeys:
             self._tapped = 0
         return keys
 
-    def others(self) -> list[str]:
-        """The other keys that were pressed since the last call, in order."""
+    def other_presses(self) -> list[str]:
+        """Take the other keys that were pressed since the last call, in order."""
         with self._lock:
             pressed = list(self._others)
             self._others.clear()
         return pressed
 
     def forget(self) -> None:
-        """Nothing is down, and nothing was pressed: nobody knows what happened while the window was not looked at."""
+        """Assume that nothing is held or was pressed, since events while the window lacks focus are not ours."""
         with self._lock:
             self._down.clear()
             self._others.clear()

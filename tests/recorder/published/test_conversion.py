@@ -12,10 +12,10 @@ from qwop.envs import replay
 from qwop.envs.names import ACTION_KEYS, EVENT_COLUMNS, FEATURES
 from qwop.envs.qwop.observations import observe
 from qwop.envs.qwop.rewards import rewards_along
-from qwop.recorder.conversion import Converted, convert
-from qwop.recorder.published import Recording, read_recording
+from qwop.recorder.published.conversion import Converted, convert
+from qwop.recorder.published.expert_file import Recording, read_recording
 
-DEMOS = Path(__file__).parents[2].parent / "shared" / "demos"
+DEMOS = Path(__file__).parents[3].parent / "shared" / "demos"
 
 TORSO_X = FEATURES.index("torso.position_x")
 
@@ -73,7 +73,7 @@ def test_a_start_that_repeats_plays_no_frames(make_demo: Callable[..., Any]) -> 
     still["episode_starts"][1:4] = False
     (game,) = convert(recording(still)).games
     assert game.frames[:3].tolist() == [0, 0, 0]
-    assert convert(recording(still)).frames_a_decision == pytest.approx(3, abs=0.2)
+    assert convert(recording(still)).frames_per_decision == pytest.approx(3, abs=0.2)
 
 
 @pytest.mark.parametrize("absolute", [False, True])
@@ -97,8 +97,8 @@ def test_the_outcome_follows_from_the_last_row(
 def test_a_game_of_one_row_is_left_out(make_demo: Callable[..., Any]) -> None:
     converted = convert(recording(make_demo([((3,) * 9, 10, 6.0), ((), 10, 6.0), ((3,) * 5, 10, 6.0)])))
     assert [len(game.actions) for game in converted.games] == [9, 5]
-    assert "1 of a single row left out" in converted.notes[-1]
-    with pytest.raises(BadInput, match="no game of two rows"):
+    assert "1 of a single row dropped" in converted.notes[-1]
+    with pytest.raises(BadInput, match="no game has two or more rows"):
         convert(recording(make_demo([((), 10, 6.0)])))
 
 
@@ -119,7 +119,7 @@ def test_numbers_that_are_not_the_game_s_are_refused(
 ) -> None:
     arrays = make_demo([((3, 4) * 20, 10, 6.0)], absolute=absolute)
     convert(recording(arrays))
-    with pytest.raises(BadInput, match="units a decision away from Δx by its velocities"):
+    with pytest.raises(BadInput, match="differs from Δx by its velocities"):
         convert(recording(spoil(arrays)))
 
 
@@ -150,7 +150,7 @@ def test_a_game_of_the_simulator_converts_to_what_was_played(absolute: bool, see
     assert game.observations == pytest.approx(observe(states), abs=1e-4)
     assert game.metres == pytest.approx(x[-1] / 10, abs=0.1)
     assert (game.frames == 3).mean() > 0.8
-    assert convert(file).frames_a_decision == pytest.approx(3, abs=0.2)
+    assert convert(file).frames_per_decision == pytest.approx(3, abs=0.2)
 
 
 def kuro_files() -> list[Path]:
@@ -165,7 +165,7 @@ def test_the_published_files_are_told_apart(name: str, relative: bool, frames: i
         pytest.skip(f"{path.name} is not shared here")
     converted: Converted = convert(read_recording(path))
     assert converted.relative_x == relative
-    assert round(converted.frames_a_decision) == frames
+    assert round(converted.frames_per_decision) == frames
     assert len(converted.games) == 10
     whole = np.concatenate([game.frames for game in converted.games])
     assert np.isin(whole, [frames, frames + 1]).mean() > 0.85

@@ -1,8 +1,8 @@
-"""The published recordings: expert files of stable-baselines, read and checked.
+"""Reading and validation of the published recordings, which are expert files of stable-baselines.
 
-Such a file is an .npz with a row for every decision of one game after the other: `obs` [n, 71], `actions` [n] or
-[n, 1], `rewards` [n], `episode_starts` bool [n], and `episode_returns`, one for each game. The observation after a
-game's last action is not in it.
+Such a file is an .npz with one row per decision, game after game: `obs` [n, 71], `actions` [n] or [n, 1], `rewards`
+[n], `episode_starts` bool [n], and `episode_returns`, one per game. The observation after a game's last action is
+missing.
 """
 
 import hashlib
@@ -17,22 +17,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..common.errors import BadInput
-from ..envs.names import ACTIONS, FEATURES
+from ...common.errors import BadInput
+from ...envs.names import ACTIONS, FEATURES
 
 ARRAYS = ("obs", "actions", "rewards", "episode_starts", "episode_returns")
 
 EXPECTED = "expected a published recording (.npz of a stable-baselines expert)"
 
 RETURN_TOLERANCE = 1e-3
-"""How far a game's rewards may sum from its return, which was added up in another order and precision."""
+"""Largest difference between the sum of a game's rewards and its return, summed in another order and precision."""
 
 
 @dataclass(frozen=True)
 class Recording:
-    """A published file of n decisions: observations float64 [n, 71], actions int16 [n], rewards float64 [n].
+    """A published file of n decisions.
 
-    games: the rows of each game. name, digest: of the file, and of what is in it.
+    name: of the file. digest: of its arrays. observations: float64 [n, 71]. actions: int16 [n]. rewards: float64 [n].
+    games: rows of each game.
     """
 
     name: str
@@ -44,7 +45,7 @@ class Recording:
 
 
 def find_files(patterns: Sequence[str]) -> list[Path]:
-    """The files that paths and patterns ('demos/kuro_try*.npz') name, each once; BadInput where one names none."""
+    """Find the files that paths and patterns ('demos/kuro_try*.npz') name, each once; BadInput if one names none."""
     if not patterns:
         raise BadInput("source.files is empty: name the recordings, such as 'source.files=[demos/kuro_try1.npz]'")
     found: dict[Path, Path] = {}
@@ -59,7 +60,7 @@ def find_files(patterns: Sequence[str]) -> list[Path]:
 
 
 def read_recording(path: Path) -> Recording:
-    """The recording in one file; BadInput says what is wrong with it. Never unpickles anything."""
+    """Read the recording in one file; BadInput says what is wrong with it. Never unpickles anything."""
     try:
         return _recording(path)
     except BadInput as error:
@@ -83,7 +84,7 @@ def _recording(path: Path) -> Recording:
     if starts.shape != (rows,) or starts.dtype != np.bool_:
         raise BadInput(f"episode_starts are {starts.dtype} {list(starts.shape)}, expected bool [{rows}]")
     if not starts[0]:
-        raise BadInput("episode_starts does not begin with the start of a game")
+        raise BadInput("episode_starts does not begin with a start")
     bounds = [*np.flatnonzero(starts).tolist(), rows]
     games = tuple(slice(start, end) for start, end in pairwise(bounds))
     returns = _floats("episode_returns", arrays["episode_returns"], (len(games),))
@@ -99,7 +100,7 @@ def _recording(path: Path) -> Recording:
 
 
 def _arrays(path: Path) -> dict[str, NDArray[Any]]:
-    """The five arrays of the file, of any dtype but object."""
+    """Load the five arrays of the file, of any dtype but object."""
     if not path.is_file():
         raise BadInput(f"{'a folder' if path.is_dir() else 'no such file'}; {EXPECTED}")
     if not zipfile.is_zipfile(path):
@@ -108,14 +109,14 @@ def _arrays(path: Path) -> dict[str, NDArray[Any]]:
         with np.load(path, allow_pickle=False) as file:
             missing = [name for name in ARRAYS if name not in file.files]
             if missing:
-                raise BadInput(f"has {', '.join(sorted(file.files)) or 'nothing'}, no {missing[0]}; {EXPECTED}")
+                raise BadInput(f"has {', '.join(sorted(file.files)) or 'nothing'}, but no {missing[0]}; {EXPECTED}")
             arrays = {name: file[name] for name in ARRAYS}
             if not all(isinstance(array, np.ndarray) for array in arrays.values()):
-                raise BadInput(f"holds something else than arrays; {EXPECTED}")
+                raise BadInput(f"holds something other than arrays; {EXPECTED}")
             return arrays
     except BadInput:
         raise
-    # What NumPy raises for a torn archive, a member that is no array, or one of pickled objects (never loaded).
+    # NumPy raises these for a damaged archive, a member that is no array, or pickled objects (which are never loaded).
     except (OSError, ValueError, EOFError, KeyError, NotImplementedError, zipfile.BadZipFile, zlib.error) as error:
         raise BadInput(f"cannot be read ({str(error).splitlines()[0]}); {EXPECTED}") from None
 

@@ -1,0 +1,34 @@
+"""Sine and cosine by the mathematical library of the browser that is simulated.
+
+Chromium has computed them by the C library's algorithm since 2023 (`trigonometry`), and by fdlibm's before. The two
+differ in the last bit of some arguments, so a game recorded in an older browser replays exactly only with the latter.
+
+Kernels are told which by the type of their `lanes`, a tuple of zeros (see `lanes`): whole zeros stand for today's
+library, zeros of floating point for fdlibm. It is a choice of the compiler's, so neither pays for the other.
+"""
+
+from numba.core import types
+from numba.extending import overload
+
+from . import fdlibm, trigonometry
+from .lanes import WIDTH
+
+TRIGONOMETRIES = ("current", "fdlibm")
+"""By name: what the browsers of today compute, and what Chrome did until 2023."""
+
+
+def lanes_of(trigonometry: str, width: int = WIDTH) -> tuple[int | float, ...]:
+    """The `lanes` of kernels that calculate by a library of `TRIGONOMETRIES`."""
+    return (0,) * width if trigonometry == "current" else (0.0,) * width
+
+
+def sine_and_cosine(lanes, x):
+    """Compute sin x and cos x, of a number or of lanes of them (in kernels alone)."""
+    raise NotImplementedError("sine_and_cosine is for kernels; math.sin and math.cos are for Python")
+
+
+@overload(sine_and_cosine, jit_options={"nogil": True, "error_model": "numpy", "_nrt": False, "forceinline": True})
+def _sine_and_cosine(lanes, x):
+    library = fdlibm if isinstance(lanes.dtype, types.Float) else trigonometry
+    chosen = library.sine_and_cosine
+    return lambda lanes, x: chosen(x)

@@ -1,0 +1,56 @@
+"""A page's first world, and the beginning of a game on it."""
+
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import layout as at
+from .bodies import START
+from .game import HEAD_ANGLE, HEAD_STIFFNESS, load_page, reset
+from .layout import INTEGERS, REALS
+from .libraries import lanes_of
+from .run import play_keys
+
+RESETS = ("a", "b")
+"""Names of a page's first games, by the resets before them: one, or two in a row."""
+
+Game = tuple[NDArray[np.float64], NDArray[np.int32]]
+
+
+@cache
+def _loaded(trigonometry: str) -> Game:
+    reals, integers = np.zeros((1, REALS)), np.zeros((1, INTEGERS), dtype=np.int32)
+    load_page(lanes_of(trigonometry, 1), reals[0], integers[0])
+    return reals, integers
+
+
+def loaded(trigonometry: str = "current") -> Game:
+    """The world of a page that has just been loaded: rows [1, REALS] and [1, INTEGERS]."""
+    reals, integers = _loaded(trigonometry)
+    return reals.copy(), integers.copy()
+
+
+def begin(
+    reals: NDArray[np.float64],
+    integers: NDArray[np.int32],
+    resets: int = 1,
+    held: int = 0,
+    waiting: int = 0,
+    *,
+    trigonometry: str = "current",
+) -> None:
+    """Reset a page's game `resets` times, each with the frame that a reset plays; see `session.Opening`."""
+    lanes = lanes_of(trigonometry, 1)
+    for number in range(resets):
+        reset(lanes, reals[0], integers[0])
+        last = number == resets - 1
+        if last:
+            wait(reals, waiting)
+        play_keys(reals, integers, np.array([held if last else 0], dtype=np.uint8), lanes)
+
+
+def wait(reals: NDArray[np.float64], frames: int) -> None:
+    """Let frames pass before the first click, in which only the torque on the head grows; reals [1, REALS]."""
+    for _ in range(frames):
+        reals[0, at.HEAD_TORQUE] += HEAD_STIFFNESS * (START[at.HEAD, at.ANGLE] + HEAD_ANGLE)

@@ -1,0 +1,218 @@
+"""A page of the game, on which games are played one after the other.
+
+A reset makes the runner and the hurdle anew but leaves the track and the broad phase's tree as the games before left
+them. That decides the order of some contacts, and so the last bits of a game: from the hurdle on, now and then earlier.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...common.errors import BadInput
+from ..engine import layout as at
+from ..engine import page, play_keys
+from ..engine.features import HIDDEN
+from ..engine.libraries import TRIGONOMETRIES, lanes_of
+
+LONGEST_WAIT = 100_000
+"""Frames of waiting in a file, at most: an hour."""
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A game frame by frame; frame 0 is the state after the reset.
+
+    `states`: float64 [n + 1, 14, 6], x, y, angle, vx, vy, angular velocity of `names.BODIES`, in the game's units.
+    `events`: float64 [n + 1, 6], `names.EVENT_COLUMNS`. `hidden`: float64 [n + 1, 3], `names.HIDDEN_COLUMNS`; None
+    if the source does not tell.
+    """
+
+    states: NDArray[np.float64]
+    events: NDArray[np.float64]
+    hidden: NDArray[np.float64] | None = None
+
+
+@dataclass(frozen=True)
+class Opening:
+    """How a game began, from the end of the one before.
+
+    resets: how many in a row, each with its frame (some ways of asking for a reset make two). held: the keys down in
+    the frame that the last reset plays. waiting: frames between the reset and the first click on a page that nobody has
+    clicked yet; the world stands still in them, but the game keeps adding to the torque on the head.
+    """
+
+    resets: int = 1
+    held: int = 0
+    waiting: int = 0
+
+    def __post_init__(self) -> None:
+        for name, most in (("resets", 100), ("held", 15), ("waiting", LONGEST_WAIT)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or not (name == "resets") <= value <= most:
+                raise BadInput(f"{name}={value!r}: expected a whole number from {int(name == 'resets')} to {most:,}")
+
+
+@dataclass(frozen=True)
+class PlayedGame:
+    """A game of a page: its opening, and the keys of every frame after the reset's, uint8 [n]."""
+
+    keys: NDArray[np.uint8]
+    opening: Opening = Opening()
+
+
+@dataclass(frozen=True)
+class GameStart:
+    """All that a game's start depends on: with it and the keys, a game replays to the bit.
+
+    before: the games that the page played earlier, in order. opening: how this one began. trigonometry: the browser's
+    sine and cosine, one of `TRIGONOMETRIES`.
+    """
+
+    before: tuple[PlayedGame, ...] = ()
+    opening: Opening = Opening()
+    trigonometry: str = "current"
+
+    def __post_init__(self) -> None:
+        if self.trigonometry not in TRIGONOMETRIES:
+            raise BadInput(f"trigonometry={self.trigonometry}: expected one of {', '.join(TRIGONOMETRIES)}")
+
+    def session(self) -> "Session":
+        """A page at frame 0 of the game."""
+        session = Session(self.trigonometry)
+        for game in self.before:
+            session.begin(game.opening)
+            session.play(game.keys)
+        session.begin(self.opening)
+        return session
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; keys as stretches [frames, keys]."""
+        return {
+            "trigonometry": self.trigonometry,
+            "before": [{**_opening_to_json(game.opening), "keys": _stretches(game.keys)} for game in self.before],
+            **_opening_to_json(self.opening),
+        }
+
+    @classmethod
+    def from_json(cls, data: Any) -> "GameStart":
+        """The inverse of `to_json`; BadInput for anything else."""
+        try:
+            before = tuple(PlayedGame(_frames(game["keys"]), _opening_from_json(game)) for game in data["before"])
+            return cls(before, _opening_from_json(data), data["trigonometry"])
+        except BadInput:
+            raise
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise BadInput(f"not the start of a game ({type(error).__name__}: {error})") from None
+
+
+class Session:
+    """A page that has just been loaded with the game, to be reset and stepped.
+
+    trigonometry: the browser's, one of `TRIGONOMETRIES`. The world is carried over from game to game, as the page does.
+    """
+
+    def __init__(self, trigonometry: str = "current") -> None:
+        if trigonometry not in TRIGONOMETRIES:
+            raise BadInput(f"trigonometry={trigonometry}: expected one of {', '.join(TRIGONOMETRIES)}")
+        self.trigonometry = trigonometry
+        self._lanes = lanes_of(trigonometry, 1)
+        self._reals, self._integers = page.loaded(trigonometry)
+
+    def begin(self, opening: Opening = Opening()) -> None:
+        """Begin a game: the resets, then the frame that the last one plays. The game is at its frame 0 then."""
+        page.begin(
+            self._reals, self._integers, opening.resets, opening.held, opening.waiting, trigonometry=self.trigonometry
+        )
+
+    def reset(self) -> None:
+        """Begin a game as a player does who holds no key."""
+        self.begin()
+
+    def step(self, keys: int) -> bool:
+        """Play a frame with these keys down (Q = 1, W = 2, O = 4, P = 8); True if the game has ended.
+
+        Nothing happens once it has: what the page plays then cannot be told from its pictures.
+        """
+        self.play([keys])
+        return self.ended
+
+    def play(self, keys: ArrayLike) -> Replay:
+        """Play frames with these keys, uint8 [n], up to the game's end; all states from the present one on."""
+        frames = play_keys(self._reals, self._integers, checked_keys(keys), self._lanes)
+        states, events, hidden = np.split(frames, (at.EVENTS, at.EVENTS + 6), axis=1)
+        return Replay(states.reshape(-1, at.MOVING, 6).copy(), events.copy(), hidden.copy())
+
+    @property
+    def ended(self) -> bool:
+        return bool(self._reals[0, at.ENDED])
+
+    @property
+    def state(self) -> NDArray[np.float64]:
+        """The bodies now, float64 [14, 6]."""
+        return self._reals[0, : at.EVENTS].reshape(at.MOVING, 6).copy()
+
+    @property
+    def events(self) -> NDArray[np.float64]:
+        """The events now, float64 [6], in the order of `names.EVENT_COLUMNS`."""
+        return self._reals[0, at.EVENTS : at.EVENTS + 6].copy()
+
+    @property
+    def hidden(self) -> NDArray[np.float64]:
+        """What bodies and events do not show, float64 [3], in the order of `names.HIDDEN_COLUMNS`."""
+        return play_keys(self._reals, self._integers, np.empty(0, np.uint8), self._lanes)[0, -HIDDEN:]
+
+    def get_state(self) -> dict[str, NDArray[Any]]:
+        """The whole page, for `set_state`: float64 `reals` [REALS] and int32 `integers` [INTEGERS] of the engine."""
+        return {"reals": self._reals[0].copy(), "integers": self._integers[0].copy()}
+
+    def set_state(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Go on from what `get_state` gave, in any session; BadInput for anything else."""
+        for name, mine in (("reals", self._reals[0]), ("integers", self._integers[0])):
+            given = np.asarray(state.get(name))
+            if given.shape != mine.shape or given.dtype != mine.dtype:
+                raise BadInput(
+                    f"a page's state: {name} is {given.dtype} {list(given.shape)}, expected {mine.dtype} "
+                    f"{list(mine.shape)}, as get_state of this version gives it"
+                )
+            mine[:] = given
+
+
+def checked_keys(keys: ArrayLike) -> NDArray[np.uint8]:
+    """The keys of frames as uint8 [n]; BadInput where they are not."""
+    pressed = np.asarray(keys)
+    wrong = pressed.size and (pressed.dtype.kind not in "iu" or pressed.min() < 0 or pressed.max() > 15)
+    if pressed.ndim != 1 or wrong:
+        raise BadInput(
+            f"keys: expected one row of numbers from 0 to 15, found {pressed.dtype} of shape {pressed.shape}"
+        )
+    return pressed.astype(np.uint8)
+
+
+def _opening_to_json(opening: Opening) -> dict[str, int]:
+    return {"resets": opening.resets, "held": opening.held, "waiting": opening.waiting}
+
+
+def _opening_from_json(data: Mapping[str, Any]) -> Opening:
+    return Opening(data["resets"], data["held"], data["waiting"])
+
+
+def _stretches(keys: NDArray[np.uint8]) -> list[list[int]]:
+    """Run lengths: [frames, keys] for each stretch of the same keys."""
+    if not len(keys):
+        return []
+    starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
+    return np.stack([np.diff([*starts, len(keys)]), keys[starts]], axis=1).tolist()
+
+
+def _frames(stretches: Any) -> NDArray[np.uint8]:
+    if not stretches:
+        return np.empty(0, np.uint8)
+    table = np.array(stretches)
+    if table.ndim != 2 or table.shape[1] != 2 or table.dtype.kind not in "iu" or table[:, 0].min() < 1:
+        raise BadInput("not the keys of a game: expected stretches [frames, keys]")
+    if table[:, 0].sum() > 1_000_000:
+        raise BadInput("a game of more than 1,000,000 frames")
+    return checked_keys(np.repeat(table[:, 1], table[:, 0]))
