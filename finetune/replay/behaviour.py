@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.errors import BadInput
-from ...datasets.behaviour_probabilities import floored, require_epsilon, smoothed
+from ...common.settings import Settings, setting
+from ...datasets.behaviour_probabilities import floored, smoothed
 from ..experience.sequences import DEMONSTRATIONS, Sequences
 from .demonstrations import Demonstrations
 
@@ -33,19 +34,18 @@ MODES = ("recorded", "current", "current_at_sampling", "smoothed", "cloned")
 
 
 @dataclass(frozen=True)
-class BehaviourSettings:
-    """mode: one of MODES; epsilon: of `smoothed`; floor: the least probability of any action in `cloned`."""
+class BehaviourSettings(Settings):
+    """The choice of μ for demonstrations."""
 
-    mode: str = "current"
-    epsilon: float = 0.1
-    floor: float = 1e-3
-
-    def __post_init__(self) -> None:
-        if self.mode not in MODES:
-            raise BadInput(f"behaviour.mode={self.mode}: no such mode; the modes are {', '.join(MODES)}")
-        require_epsilon(self.epsilon, "behaviour.epsilon")
-        if not 0 < self.floor < 0.05:
-            raise BadInput(f"behaviour.floor={self.floor}: expected more than 0, less than 0.05")
+    mode: str = setting(
+        "current",
+        "Choice of μ. recorded: as the recorder stored it. current: the learner's policy when the demonstration enters memory, as "
+        "published. current_at_sampling: the learner's whenever it is sampled. smoothed: the action taken, with a "
+        "fraction epsilon spread over all. cloned: a clone of the player.",
+        choices=MODES,
+    )
+    epsilon: float = setting(0.1, "Of smoothed: the fraction spread evenly over all actions.", above=0, at_most=1)
+    floor: float = setting(1e-3, "Of cloned: the least probability of any action.", above=0, below=0.05)
 
 
 class Behaviour:
