@@ -6,8 +6,8 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from numpy.typing import NDArray
-from qwop.envs.vector import SameStepVectorEnv
 from qwop.finetune.experience.collector import Collector
 from qwop.policies.state import ArrayState
 
@@ -44,7 +44,7 @@ class Counting(gymnasium.Env[NDArray[Any], int]):
         return np.array([self.episode, self.count]).reshape(space.shape or ()).astype(space.dtype)
 
 
-class Saving(SameStepVectorEnv):
+class Saving(SyncVectorEnv):
     """Saves its games, which are plain objects."""
 
     def get_state(self) -> dict[str, Any]:
@@ -80,9 +80,13 @@ class Remembering:
         return (0.1 + 0.7 * np.eye(3)[counts[:, 0] % 3]).astype(np.float32), (counts + 1,)
 
 
-def make(kind: type[SameStepVectorEnv] = SameStepVectorEnv, image: bool = False, seed: int = 0) -> Collector:
-    games = [Counting(4, "end", image), Counting(3, "limit", image), Counting(100, "end", image)]
-    return Collector(kind(games), 5, np.random.default_rng(seed))
+def vector(*games: Counting, kind: type[SyncVectorEnv] = SyncVectorEnv) -> SyncVectorEnv:
+    return kind([lambda game=game: game for game in games], autoreset_mode=AutoresetMode.SAME_STEP)  # type: ignore[misc]
+
+
+def make(kind: type[SyncVectorEnv] = SyncVectorEnv, image: bool = False, seed: int = 0) -> Collector:
+    games = Counting(4, "end", image), Counting(3, "limit", image), Counting(100, "end", image)
+    return Collector(vector(*games, kind=kind), 5, np.random.default_rng(seed))
 
 
 POLICY = Memoryless()
@@ -204,7 +208,7 @@ def test_a_restart_begins_new_games_and_forgets_the_policys_state() -> None:
 def test_another_environment_starts_new_games_in_it() -> None:
     collector = make()
     collector.collect(POLICY)
-    collector.enter(SameStepVectorEnv([Counting(2, "end") for _ in range(3)]))
+    collector.enter(vector(*(Counting(2, "end") for _ in range(3))))
     sequences, ends = collector.collect(POLICY)
     assert sequences.observations[:, :-1, 1].tolist() == [[0, 1, 0, 1, 0]] * 3
     assert {end.decisions for end in ends} == {2}
