@@ -1,17 +1,18 @@
 """The log of a run counts on where a resumed run goes on."""
 
 import json
+from pathlib import Path
 
 import pytest
 from qwop.finetune.experience.collector import EpisodeEnd
 from qwop.finetune.reports.run_log import METRICS, RunLog, read_metrics
 
 
-def end(seconds, frames, finished=True):
+def end(seconds: float | None, frames: int, finished: bool = True) -> EpisodeEnd:
     return EpisodeEnd(total_reward=1.0, decisions=9, metres=100.0, seconds=seconds, frames=frames, finished=finished)
 
 
-def test_seconds_and_frames_count_from_the_beginning_over_every_resumption(tmp_path):
+def test_seconds_and_frames_count_from_the_beginning_over_every_resumption(tmp_path: Path) -> None:
     first = RunLog(tmp_path)
     first.open()
     first.episodes([end(60.0, 1800), end(50.0, 1510), end(3.0, 90, finished=False)])
@@ -36,7 +37,7 @@ def test_seconds_and_frames_count_from_the_beginning_over_every_resumption(tmp_p
     assert [row["decisions"] for row in read_metrics(tmp_path)] == [100, 200, 300]
 
 
-def test_an_environment_without_frames_has_no_count_of_them(tmp_path):
+def test_an_environment_without_frames_has_no_count_of_them(tmp_path: Path) -> None:
     log = RunLog(tmp_path)
     log.open()
     log.episodes([EpisodeEnd(1.0, 9, None, None, None, None)])
