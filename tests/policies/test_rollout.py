@@ -146,10 +146,10 @@ def test_keys_have_every_frame_and_the_idle_ones_come_with_the_first_decision(fr
     assert game.info["distance"] == 1.5
 
 
-def test_progress_hears_of_every_finished_game() -> None:
-    heard: list[int] = []
-    games(progress=heard.append, num_envs=4)
-    assert heard == list(range(1, 14))
+def test_progress_counts_the_finished_games() -> None:
+    counts: list[int] = []
+    games(progress=counts.append, num_envs=4)
+    assert counts == list(range(1, 14))
 
 
 @pytest.mark.parametrize("setting", ["episodes", "num_envs"])
