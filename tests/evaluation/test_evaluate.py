@@ -1,11 +1,14 @@
 """Evaluation: which games are played, and the figures of them."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 import torch
 from qwop.common.errors import BadInput
+from qwop.envs import replay
+from qwop.envs.names import EVENT_COLUMNS
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.evaluation.evaluate import (
     Evaluation,
@@ -134,3 +137,14 @@ def test_a_game_that_landed_past_100_metres_is_a_finish() -> None:
     result = result_of(landed)
     assert result.finished
     assert (result.metres, result.seconds, result.idle_frames) == (101.2, 47.3, 4)
+
+
+def test_a_policy_with_a_state_is_evaluated_and_its_best_game_replays(
+    alternating: Callable[[EnvironmentSpec], Policy],
+) -> None:
+    policy = alternating(QWOP)
+    many, one = (evaluate(policy, EvaluationSettings(episodes=5, greedy=False, num_envs=n)) for n in (5, 1))
+    assert many.results == one.results
+    assert many.best.keys is not None
+    shown = replay(np.concatenate(many.best.keys))
+    assert shown.events[-1, EVENT_COLUMNS.index("score")] == many.best.info["score"]
