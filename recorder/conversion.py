@@ -74,9 +74,10 @@ class ConvertedGame:
 
 @dataclass(frozen=True)
 class Converted:
-    """A converted recording: its games, and in words what was found and done."""
+    """A converted recording: its games, the recording's rows of each, and in words what was found and done."""
 
     games: tuple[ConvertedGame, ...]
+    rows: tuple[slice, ...]
     relative_x: bool
     frames_a_decision: float
     notes: tuple[str, ...]
@@ -110,7 +111,7 @@ def convert(recording: Recording) -> Converted:
         f"{len(games)} games, {len(frames)} decisions ({counts}); the last row of each became its final observation"
         + (f"; {left_out} of a single row left out" if left_out else ""),
     )
-    return Converted(games, relative, float(moving.mean()), notes)
+    return Converted(games, tuple(rows), relative, float(moving.mean()), notes)
 
 
 def frames_between(observations: NDArray[np.float64], moved: NDArray[np.float64] | None = None) -> NDArray[np.int64]:

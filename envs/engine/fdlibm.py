@@ -4,7 +4,7 @@ The published recordings were made in such a browser. |x| ≤ π/4 is for two sh
 reduced by a multiple of π/2 first, in as many parts as the cancellation calls for.
 """
 
-from .compiled import inlined
+from .compiled import inlined, internal
 from .lanes import any_of, bit, masked, select, with_sign_of
 
 _HIGH_WORD = 0xFFFFFFFF00000000
@@ -30,7 +30,7 @@ _C4, _C5, _C6 = -2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.1359
 
 @inlined
 def _reduced(x):
-    """x less the nearest multiple n of π/2 as a sum of two numbers, and a number whose last two bits are n's; |n| < 2²⁰."""
+    """x less the nearest multiple n of π/2 as a sum of two numbers, and a number with the last two bits of n."""
     size = abs(x)
     # n = ⌊size · 2/π + 1/2⌋; where size < 3π/4 it is 1.
     quotient = size * _TWO_OVER_PI + 0.5
@@ -86,7 +86,7 @@ def _kernel_cosine(x, y):
     return select(size < _SHORT_OF_0_3, 1.0 - (0.5 * z - (z * r - x * y)), large)
 
 
-@inlined
+@internal  # inlined, it would take minutes to compile
 def sine_and_cosine(x):
     """sin x and cos x, of a number or of lanes of them; |x| < 8 · 10⁵."""
     near = abs(x) < _QUARTER_PI
