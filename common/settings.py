@@ -104,6 +104,11 @@ class Settings:
         for name, rule in rules(type(self)).items():
             value = checked(hint_of(type(self), name), rule, getattr(self, name), name)
             object.__setattr__(self, name, value)
+            if rule.follows:
+                leader = getattr(self, rule.follows)
+                made = rule.options[option_of(rules(type(self))[rule.follows], leader)]
+                if type(value) is not made:
+                    raise BadInput(f"{name}: expected {made.__name__} beside {type(leader).__name__}")
 
 
 S = TypeVar("S", bound=Settings)

@@ -1,6 +1,6 @@
 """Games that start from saved states of earlier games, for more practice far from the start."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +8,9 @@ import numpy as np
 from gymnasium.vector import VectorWrapper
 from numpy.typing import NDArray
 
+from ...common.checks import show
 from ...common.errors import BadInput
+from ...common.settings import Settings, setting
 from ...envs.qwop.vector import QWOPVectorEnv
 from ...envs.vector import Infos
 
@@ -20,29 +22,23 @@ KEEP_SHARE = 0.25
 
 
 @dataclass(frozen=True)
-class RestartSettings:
-    """share: fraction of new games that start from a saved state. metres: the stretch where states are saved."""
+class RestartSettings(Settings):
+    """Starts of games from states that earlier games went through."""
 
-    share: float
-    metres: tuple[float, float]
+    share: float = setting(help="Fraction of new games that start from a saved state.", above=0, below=1, example="0.5")
+    metres: tuple[float, ...] = setting(
+        help="Stretch of track that the saved states come from, in metres.",
+        expected="the ends of the stretch in metres, the nearer first",
+        example="[38,50]",
+    )
 
     def __post_init__(self) -> None:
-        if not 0 < self.share < 1:
-            raise BadInput(f"restarts.share={self.share}: expected a share between 0 and 1")
-        if not self.metres[0] < self.metres[1]:
-            raise BadInput(f"restarts.metres={list(self.metres)}: expected the nearer end, then the farther")
-
-
-def parse_restarts(node: Any) -> RestartSettings:
-    """Read {share: …, metres: [from, to]} from a configuration."""
-    expected = "expected {share: 0.5, metres: [38, 50]}"
-    if not isinstance(node, Mapping) or set(node) != {"share", "metres"}:
-        raise BadInput(f"restarts={node}: {expected}")
-    metres = node["metres"]
-    numbers = [node["share"], *(metres if isinstance(metres, Sequence) and not isinstance(metres, str) else [])]
-    if len(numbers) != 3 or any(isinstance(one, bool) or not isinstance(one, int | float) for one in numbers):
-        raise BadInput(f"restarts={node}: {expected}")
-    return RestartSettings(float(numbers[0]), (float(numbers[1]), float(numbers[2])))
+        super().__post_init__()
+        if len(self.metres) != 2 or not self.metres[0] < self.metres[1]:
+            raise BadInput(
+                f"metres={show(self.metres)}: expected the ends of the stretch in metres, the nearer first, such as "
+                "[38,50]"
+            )
 
 
 class Restarts(VectorWrapper):

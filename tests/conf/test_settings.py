@@ -15,6 +15,7 @@ from qwop.common.errors import BadInput
 from qwop.common.help import print_help
 from qwop.common.settings import Settings, hint_of, is_settings, join, read, rules, to_plain
 from qwop.evaluation.main import main as evaluate
+from qwop.finetune.main import main as finetune
 from qwop.pretrain.main import main as pretrain
 from qwop.pretrain.reestimate_main import main as reestimate
 from qwop.recorder.main import main as record
@@ -29,6 +30,11 @@ LINES: list[tuple[Command[Any], list[str]]] = [
     (pretrain, []),
     (reestimate, ["dataset=data/a", "out=data/b"]),
     (evaluate, ["policy=champion"]),
+    (finetune, ["schedule=kurodo"]),
+    (finetune, ["+schedule=speed", "algorithm=ddqn"]),
+    (finetune, ["schedule=champion", "algorithm=ppo"]),
+    (finetune, ["schedule=alone", "algorithm=acer-small"]),
+    (finetune, ["schedule=dqfd-like", "algorithm=ppo-small"]),
 ]
 """Command lines that are right: every command, with every option of its groups."""
 
@@ -214,6 +220,68 @@ BY_HAND = [
     ("evaluate", "policy=champion environment.shaping=x", "shaping=x: expected a number, at least 0"),
     ("evaluate", "policy=champion environment.delya=1", "delya"),
     ("evaluate", "policy=champion world=moon", "world=moon: expected simulator or original"),
+    ("finetune", "", "no schedule: choose one, such as schedule=kurodo (there are alone, anneal, champion,"),
+    ("finetune", "schedule=null", "no schedule: choose one"),
+    ("finetune", "schedule=kurodo schedule=null", "no schedule: choose one"),
+    ("finetune", "~schedule", "no schedule: choose one"),
+    ("finetune", "schedule=kurdo", "schedule=kurdo: no such option; choose one of alone, anneal"),
+    ("finetune", "schedule.scale=2", "schedule.scale=2: no schedule is chosen that it could change"),
+    ("finetune", "schedule=kurodo ~loop", "loop is missing, and its settings are needed: leave ~loop out"),
+    ("finetune", "schedule=kurodo loop=null", "loop=null: expected settings"),
+    ("finetune", "schedule=kurodo ~algorithm", "algorithm is not set: choose one of acer, acer-small, ddqn"),
+    ("finetune", "schedule=kurodo algorithm=null", "algorithm is not set: choose one of acer, acer-small, ddqn"),
+    ("finetune", "schedule=kurodo algorithm=sarsa", "algorithm=sarsa: no such option; choose one of acer, acer-small"),
+    ("finetune", "schedule=kurodo algorithm.name=sarsa", "algorithm.name=sarsa: expected acer, ppo or ddqn"),
+    ("finetune", "schedule=kurodo +sead=1", "sead: no such setting; did you mean seed?"),
+    ("finetune", "schedule=kurodo gamma=0.9", "gamma: no such setting; did you mean algorithm.gamma?"),
+    ("finetune", "schedule=kurodo threads=0", "threads=0: expected a whole number from 1 to 1,024 (default: 1)"),
+    ("finetune", "schedule=kurodo device=abacus", "device=abacus: expected auto, cpu or cuda (default: auto)"),
+    ("finetune", "schedule=kurodo loop.steps=0", "loop.steps=0: expected a whole number from 1 to 100,000"),
+    ("finetune", "schedule=kurodo loop.log_every=0", "loop.log_every=0: expected a whole number, at least 1"),
+    ("finetune", "schedule=kurodo loop.replay_ratio=-1", "loop.replay_ratio=-1: expected a number from 0 to 1,000"),
+    ("finetune", "schedule=kurodo algorithm.gamma=2", "algorithm.gamma=2: expected a number from 0 to 1"),
+    ("finetune", "schedule=kurodo algorithm.gamma=nan", "algorithm.gamma=nan: expected a number from 0 to 1"),
+    ("finetune", "schedule=kurodo schedule.scale=1e9", "schedule.scale=1000000000.0: expected a number, more than 0"),
+    ("finetune", "schedule=kurodo schedule.scale=true", "schedule.scale=true: expected a number, more than 0"),
+    ("finetune", "schedule=kurodo schedule.phases=null", "schedule.phases=null: expected one phase or more"),
+    ("finetune", "schedule=kurodo ++schedule.phases=3", "schedule.phases=3: expected one phase or more"),
+    (
+        "finetune",
+        "schedule=kurodo schedule.phases.mixde.hours=1",
+        "schedule.phases.mixde.hours: no such setting; did you",
+    ),
+    ("finetune", "schedule=kurodo schedule.phases.mixed.hours=1e300", "schedule.phases.mixed.hours=1e+300: expected a"),
+    (
+        "finetune",
+        "schedule=kurodo schedule.phases.mixed.hours=few",
+        "schedule.phases.mixed.hours=few: expected a",
+    ),
+    ("finetune", "schedule=kurodo schedule.phases.mixed=3", "schedule.phases.mixed=3: expected settings"),
+    ("finetune", "schedule=kurodo ~schedule.phases.mixed.hours", "schedule.phases.mixed.hours is not set: expected a"),
+    (
+        "finetune",
+        "schedule=kurodo +schedule.phases.mixed.huors=1",
+        "mixed.huors: no such setting; did you mean",
+    ),
+    ("finetune", "schedule=kurodo schedule.phases.mixed.live=false", "+schedule.phases.mixed.live=false"),
+    ("finetune", "schedule=kurodo +schedule.phases.alone.live=false", "phases.alone.live=false: neither live play nor"),
+    (
+        "finetune",
+        "schedule=kurodo +schedule.phases.alone.entropy=-1",
+        "alone.entropy=-1: expected a number or [",
+    ),
+    (
+        "finetune",
+        "schedule=kurodo +schedule.phases.alone.entropy=[1,nan]",
+        "alone.entropy=[1, nan]: expected a",
+    ),
+    (
+        "finetune",
+        "schedule=kurodo +schedule.phases.alone.restarts={share:2}",
+        "restarts.share=2: expected a number",
+    ),
+    ("finetune", "schedule=kurodo behaviour.mode=guessed", "behaviour.mode=guessed: expected recorded, current,"),
+    ("finetune", "schedule=kurodo resume=true", "no checkpoint to resume from"),
     ("reestimate", "dataset=a", "out is not set: expected a text, such as out=data/kurodo-cloned"),
     ("reestimate", "dataset=a out=b cloning.epohcs=3", "cloning.epohcs: no such setting; did you mean cloning.epochs?"),
 ]
@@ -233,6 +301,7 @@ def test_a_wrong_command_line_is_one_line_and_writes_nothing(
         ("pretrain", "out={}"),
         ("reestimate", "dataset=a out={}"),
         ("evaluate", "policy=champion out={}"),
+        ("finetune", "schedule=kurodo out={}"),
         ("record", "source=policy source.policy=champion dataset={}"),
     ],
 )

@@ -6,7 +6,7 @@ from qwop.common.errors import BadInput
 from qwop.envs.qwop.vector import QWOPVectorEnv
 from qwop.finetune.experience.collector import Collector
 from qwop.finetune.schedules.phase import parse_phases
-from qwop.finetune.schedules.restarts import Restarts, RestartSettings, parse_restarts
+from qwop.finetune.schedules.restarts import Restarts, RestartSettings
 
 GAMES = 8
 STRETCH = RestartSettings(0.5, (-1.0, 0.4))
@@ -84,8 +84,8 @@ def test_games_that_did_not_begin_at_the_start_are_not_reported():
     ],
 )
 def test_settings_that_mean_nothing_are_refused(wrong):
-    with pytest.raises(BadInput, match="restarts"):
-        parse_restarts(wrong)
+    with pytest.raises(BadInput, match=r"phases\.late\.restarts"):
+        parse_phases({"late": {"hours": 1, "restarts": wrong}})
 
 
 def test_a_phase_names_them():
