@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 from qwop.common.errors import BadInput
+from qwop.finetune import checkpoint
 from qwop.finetune.checkpoint import checkpoints, load_checkpoint, save_checkpoint
 
 
@@ -44,3 +45,22 @@ def test_a_torn_checkpoint_is_refused_with_its_name(tmp_path: Path) -> None:
 
 def test_no_folder_is_no_checkpoints(tmp_path: Path) -> None:
     assert checkpoints(tmp_path / "nowhere") == []
+
+
+@pytest.mark.parametrize("version", [1, 99])
+def test_a_checkpoint_of_another_version_is_refused_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: int
+) -> None:
+    monkeypatch.setattr(checkpoint, "VERSION", version)
+    path = save_checkpoint(tmp_path, 1, {"decisions": 1})
+    monkeypatch.undo()
+    with pytest.raises(BadInput, match=r"decisions-000000000001\.pt: written by another version") as refused:
+        load_checkpoint(path)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_checkpoint_from_before_versions_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "decisions-000000000001.pt"
+    torch.save({"decisions": 1}, path)
+    with pytest.raises(BadInput, match="another version"):
+        load_checkpoint(path)

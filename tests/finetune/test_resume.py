@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from typing import Any
+
 import pytest
 from qwop.common.command import write_configuration
 from qwop.common.errors import BadInput

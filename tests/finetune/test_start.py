@@ -36,7 +36,14 @@ def find(
     needs_demonstrations: bool = True,
     seed: int = 0,
 ) -> Start:
-    return find_start(policy, demonstrations, environment, needs_demonstrations, seed)
+    return find_start(
+        policy,
+        demonstrations,
+        environment,
+        needs_demonstrations,
+        seed,
+        new_network=lambda size, actions, generator: ActorCritic(size, actions, generator=generator),
+    )
 
 
 def save(path: Path) -> str:
@@ -51,7 +58,7 @@ def test_with_nothing_named_the_embedded_demonstrations_are_cloned_and_used(demo
     assert start.demonstrations is not None
     assert start.policy.environment == CARTPOLE
     assert [note.split(":")[0] for note in start.notes] == ["demonstrations", "policy"]
-    assert "made now" in start.notes[1]
+    assert start.notes[1] == f"policy: a new clone of {demos}"
 
 
 def test_the_pretrained_policy_serves_where_there_is_one(demos: str) -> None:
@@ -79,7 +86,7 @@ def test_a_new_policy_takes_environment_and_scale_from_the_demonstrations(demos:
 
 
 def test_a_new_policy_of_an_environment_needs_discrete_actions(demos: str) -> None:
-    with pytest.raises(BadInput, match="discrete actions"):
+    with pytest.raises(BadInput, match=r"expected Discrete\(n\)"):
         find(policy="scratch", environment="Pendulum-v1", needs_demonstrations=False)
     with pytest.raises(BadInput, match="name its environment"):
         find(policy="scratch", needs_demonstrations=False)

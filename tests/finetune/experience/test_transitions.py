@@ -1,6 +1,6 @@
 """Transitions of n steps against a definition that looks along one episode at a time."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -154,6 +154,19 @@ def test_demonstrations_are_spread_among_live_transitions() -> None:
 def test_another_number_of_streams_is_refused() -> None:
     with pytest.raises(ValueError, match="2 sequences for 1 streams"):
         NStep(1, 3, 0.9).push(chunk([[0, 1]] * 2, [[1]] * 2, [[False]] * 2, [[False]] * 2, {}))
+
+
+def test_images_stay_bytes_also_those_that_wait_and_those_that_limits_stopped_at() -> None:
+    def images(sequences: Sequences) -> Sequences:
+        finals = sequences.finals._replace(observations=sequences.finals.observations.astype(np.uint8))
+        return replace(sequences, observations=sequences.observations.astype(np.uint8), finals=finals)
+
+    one = NStep(1, 3, 0.9)
+    one.push(images(chunk([[0, 1, 2]], [[1, 2]], [[False] * 2], [[False] * 2], {})))
+    made = one.push(images(chunk([[2, 3, 50]], [[3, 4]], [[False] * 2], [[False, True]], {(0, 1): 7.0})))
+    assert made.observations.dtype == made.next_observations.dtype == np.uint8
+    assert made.observations.ravel().tolist() == [0, 1, 2, 3]
+    assert made.next_observations.ravel().tolist() == [3, 7, 7, 7]
 
 
 def test_a_choice_keeps_all_columns_together() -> None:

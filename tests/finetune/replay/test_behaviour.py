@@ -38,10 +38,21 @@ def test_recorded_probabilities_are_served_as_they_are(make_episode: Callable[..
     assert np.array_equal(sequences.behaviour_probabilities.reshape(-1, 3), probabilities[:8])
 
 
-def test_certain_recordings_are_refused_as_recorded(make_episode: Callable[..., Episode]) -> None:
-    one_hot = np.eye(3, dtype=np.float32)[np.arange(20) % 3]
-    with pytest.raises(BadInput, match="one-hot"):
-        served("recorded", make_episode(20, probabilities=one_hot))
+@pytest.mark.parametrize("share", [0.05, 0.45, 1.0])
+def test_one_hot_recordings_are_refused_also_where_they_are_a_part(
+    make_episode: Callable[..., Episode], share: float
+) -> None:
+    probabilities = np.random.default_rng(0).dirichlet(np.ones(3), size=20).astype(np.float32)
+    greedy = slice(0, round(20 * share))
+    probabilities[greedy] = np.eye(3, dtype=np.float32)[np.arange(20) % 3][greedy]
+    with pytest.raises(BadInput, match=rf"{share:.0%} of the decisions in demos were recorded as certain \(one-hot\)"):
+        served("recorded", make_episode(20, probabilities=probabilities))
+
+
+def test_a_stochastic_agent_may_be_all_but_certain(make_episode: Callable[..., Episode]) -> None:
+    sure = np.tile(np.array([1.0, 1e-9, 1e-12], dtype=np.float32), (20, 1))
+    _, sequences = served("recorded", make_episode(20, probabilities=sure))
+    assert np.array_equal(sequences.behaviour_probabilities.reshape(-1, 3), sure[:8])
 
 
 def test_current_is_the_policy_at_insertion_and_stays_so(make_episode: Callable[..., Episode]) -> None:
@@ -78,6 +89,26 @@ def test_cloned_is_the_clone_above_its_floor(make_episode: Callable[..., Episode
     _, sequences = served("cloned", make_episode(20), clone=policy, floor=0.01)
     expected = floored(policy(sequences.observations[:, :-1].reshape(-1, 2)), 0.01).reshape(2, 4, 3)
     assert np.array_equal(sequences.behaviour_probabilities, expected)
+
+
+def test_a_floor_that_so_many_actions_cannot_have_is_refused(make_episode: Callable[..., Episode]) -> None:
+    episode = make_episode(20, actions=30)
+
+    def clone(observations: NDArray[Any]) -> NDArray[np.float32]:
+        return np.random.default_rng(0).dirichlet(np.ones(30), size=len(observations)).astype(np.float32)
+
+    with pytest.raises(BadInput, match=r"behaviour\.floor=0\.04: 30 actions cannot all .* less than 0\.0333"):
+        served("cloned", episode, clone=clone, floor=0.04)
+    _, sequences = served("cloned", episode, clone=clone, floor=0.03)
+    assert sequences.behaviour_probabilities.min() >= 0.03 - 1e-7
+
+
+def test_an_untrained_policy_is_no_clone(make_episode: Callable[..., Episode]) -> None:
+    def untrained(observations: NDArray[Any]) -> NDArray[np.float32]:
+        return np.tile(np.array([0.34, 0.33, 0.33], dtype=np.float32), (len(observations), 1))
+
+    with pytest.raises(BadInput, match=r"behaviour\.mode=cloned: the initial policy is untrained"):
+        served("cloned", make_episode(20), clone=untrained)
 
 
 def test_a_floor_keeps_a_distribution() -> None:

@@ -71,5 +71,5 @@ def test_the_cursors_are_its_state(make_episode: Callable[..., Episode]) -> None
 
 
 def test_no_demonstrations_are_refused() -> None:
-    with pytest.raises(ValueError, match="no decision"):
+    with pytest.raises(ValueError, match="without an episode"):
         Demonstrations([], streams=1, steps=4)

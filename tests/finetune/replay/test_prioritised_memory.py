@@ -1,5 +1,6 @@
 """Prioritised replay: what is drawn how often, with which weight, and what leaves."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -145,5 +146,20 @@ def test_clearing_forgets_priorities_too(generator: np.random.Generator) -> None
 def test_nothing_comes_of_nothing_and_too_much_does_not_fit(generator: np.random.Generator) -> None:
     with pytest.raises(ValueError, match="empty"):
         memory().sample(1, 1.0, generator)
-    with pytest.raises(ValueError, match="9 transitions at once"):
+    with pytest.raises(ValueError, match="9 items at once"):
         memory().push(make(9))
+
+
+def test_images_stay_bytes(generator: np.random.Generator) -> None:
+    def fresh() -> PrioritisedMemory:
+        return PrioritisedMemory(8, ObservationSpec((2, 1, 1), "uint8"), PrioritySettings())
+
+    images = generator.integers(256, size=(2, 5, 2, 1, 1)).astype(np.uint8)
+    one, other = fresh(), fresh()
+    one.push(replace(make(5), observations=images[0], next_observations=images[1]))
+    other.set_state(one.get_state())
+    for each in (one, other):
+        assert np.array_equal(each.contents().observations, images[0])
+        drawn = each.sample(20, 1.0, np.random.default_rng(0)).transitions
+        assert drawn.observations.dtype == drawn.next_observations.dtype == np.uint8
+        assert np.array_equal(drawn.next_observations, images[1][drawn.actions])

@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -150,3 +151,26 @@ def test_a_restored_memory_samples_and_evicts_the_same(
         assert np.array_equal(one.finals.observations, other.finals.observations)
         for each in (memory, restored):
             each.push(make_sequences(3, first=900))
+
+
+def as_images(sequences: Sequences) -> Sequences:
+    """The same with observations of bytes."""
+    finals = sequences.finals._replace(observations=sequences.finals.observations.astype(np.uint8))
+    return replace(sequences, observations=sequences.observations.astype(np.uint8), finals=finals)
+
+
+def test_images_stay_bytes(make_sequences: Callable[..., Sequences]) -> None:
+    def fresh() -> SequenceMemory:
+        return SequenceMemory(capacity=8, steps=4, observation=ObservationSpec((2, 3, 1), "uint8"), actions=3)
+
+    one, other = fresh(), fresh()
+    stored = as_images(make_sequences(5, shape=(2, 3, 1), truncated_every=2))
+    one.push(stored)
+    other.set_state(one.get_state())
+    for memory in (one, other):
+        memory.check_valid()
+        for found in (memory.contents(), memory.sample(5, np.random.default_rng(0))):
+            assert found.observations.dtype == found.finals.observations.dtype == np.uint8
+        assert np.array_equal(memory.contents().observations, stored.observations)
+        assert np.array_equal(memory.contents().finals.observations, stored.finals.observations)
+    assert one.sample(3, np.random.default_rng(0)).finals.observations.shape[1:] == (2, 3, 1)

@@ -15,11 +15,11 @@ def end(seconds: float | None, frames: int, finished: bool = True) -> EpisodeEnd
 def test_seconds_and_frames_count_from_the_beginning_over_every_resumption(tmp_path: Path) -> None:
     first = RunLog(tmp_path)
     first.open()
-    first.episodes([end(60.0, 1800), end(50.0, 1510), end(3.0, 90, finished=False)])
+    first.metrics.episodes([end(60.0, 1800), end(50.0, 1510), end(3.0, 90, finished=False)])
     row = first.write(100, 100, "alone", {})
     assert (row["live/frames"], row["live/best_seconds"], row["live/seconds_of_finishers"]) == (3400, 50.0, 55.0)
     first.write(200, 100, "alone", {})
-    first.episodes([end(None, 7)])
+    first.metrics.episodes([end(None, 7)])
     lost = first.write(300, 100, "alone", {})  # after the checkpoint that is resumed from
     assert lost["live/frames"] == 3407
     first.close()
@@ -29,7 +29,7 @@ def test_seconds_and_frames_count_from_the_beginning_over_every_resumption(tmp_p
     (tmp_path / METRICS).write_text("".join(json.dumps(row) + "\n" for row in rows))
     second = RunLog(tmp_path)
     second.open(resume_at=200)
-    second.episodes([end(49.0, 600)])
+    second.metrics.episodes([end(49.0, 600)])
     row = second.write(300, 100, "alone", {})
     second.close()
     assert row["live/frames"] == 4000
@@ -40,7 +40,7 @@ def test_seconds_and_frames_count_from_the_beginning_over_every_resumption(tmp_p
 def test_an_environment_without_frames_has_no_count_of_them(tmp_path: Path) -> None:
     log = RunLog(tmp_path)
     log.open()
-    log.episodes([EpisodeEnd(1.0, 9, None, None, None, None)])
+    log.metrics.episodes([EpisodeEnd(1.0, 9, None, None, None, None)])
     row = log.write(100, 100, "alone", {})
     log.close()
     assert "live/frames" not in row

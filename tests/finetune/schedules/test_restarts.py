@@ -10,6 +10,7 @@ from qwop.envs.qwop.vector import QWOPVectorEnv
 from qwop.finetune.experience.collector import Collector
 from qwop.finetune.schedules.phase import parse_phases
 from qwop.finetune.schedules.restarts import Restarts, RestartSettings
+from qwop.policies.state import ArrayState
 
 GAMES = 8
 STRETCH = RestartSettings(0.5, (-1.0, 0.4))
@@ -65,21 +66,27 @@ def test_it_goes_on_from_its_state_to_the_bit() -> None:
             np.testing.assert_array_equal(mine, others)
 
 
+class Uniform:
+    """A policy that presses keys at random."""
+
+    def initial_state(self, n: int) -> ArrayState:
+        return ()
+
+    def step(self, observations: NDArray[Any], state: ArrayState) -> tuple[NDArray[np.float32], ArrayState]:
+        return np.full((len(observations), 11), 1 / 11, dtype=np.float32), state
+
+
 def test_games_that_did_not_begin_at_the_start_are_not_reported() -> None:
-    def collector(env: Restarts) -> Collector:
-        return Collector(env, 300, np.random.default_rng(0))
-
-    def uniform(observations: NDArray[Any]) -> NDArray[np.float32]:
-        return np.full((len(observations), 11), 1 / 11, dtype=np.float32)
-
-    sequences, ends = collector(vector(RestartSettings(0.9, (-1.0, 0.4)))).collect(uniform)
+    collector = Collector(vector(RestartSettings(0.9, (-1.0, 0.4))), 300, np.random.default_rng(0))
+    sequences, ends = collector.collect(Uniform())
     assert 0 < len(ends) < (sequences.terminated | sequences.truncated).sum()
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"share": 0.5},
+        {"metres": [1, 2]},
+        {"share": 0.5, "order": "sideways"},
         {"share": 1.5, "metres": [1, 2]},
         {"share": 0.5, "metres": [2, 1]},
         {"share": 0.5, "metres": 3},

@@ -34,6 +34,7 @@ SMALL = (
     "loop.checkpoint_every=400",
     "algorithm.hidden=[16,8]",
     "evaluation.episodes=4",
+    "video=false",
 )
 
 

@@ -49,10 +49,24 @@ def test_the_policy_that_played_is_at_no_distance_before_the_first_step(
 ) -> None:
     network = Actor(2, 3, (16,), torch.Generator().manual_seed(0))
     network.scaler.mean.fill_(1.0)  # statistics of its own, so that the update leaves them
-    one = learner(network, replace(SMALL, epochs=1, minibatch=1000, learning_rate=0.0))
-    diagnosis = one.update(played(make_sequences, network), np.random.default_rng(0))
+    one = learner(network, replace(SMALL, epochs=1, minibatch=1000))
+    diagnosis = one.update(played(make_sequences, network), np.random.default_rng(0), learning_rate=0.0)
     assert diagnosis.scalars["kl"] == pytest.approx(0.0, abs=1e-6)
     assert diagnosis.scalars["clipped_share"] == 0.0
+
+
+def test_running_statistics_leave_the_ratios_of_the_first_step_alone(
+    make_sequences: Callable[..., Sequences],
+) -> None:
+    one = learner(settings=replace(SMALL, epochs=1, minibatch=1000))
+    with torch.no_grad():
+        one.network.policy_head.weight.mul_(100)
+    one.update(played(make_sequences, one.network), np.random.default_rng(0), learning_rate=0.0)
+    further = played(make_sequences, one.network, first=30)
+    mean = one.network.scaler.mean.clone()
+    diagnosis = one.update(further, np.random.default_rng(0), learning_rate=0.0)
+    assert diagnosis.scalars["kl"] == pytest.approx(0.0, abs=1e-6)
+    assert not torch.equal(mean, one.network.scaler.mean)  # they move, but afterwards
 
 
 def test_an_update_ends_early_far_from_the_policy_that_played(make_sequences: Callable[..., Sequences]) -> None:
