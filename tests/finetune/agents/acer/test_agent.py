@@ -127,8 +127,7 @@ def test_without_live_play_the_memory_holds_demonstrations_alone(tmp_path: Path,
     assert [share for name, share in run.shares if name == "shown"][:-1] == [1.0] * 9
 
 
-@pytest.mark.parametrize("overlap", [True, False])
-@pytest.mark.parametrize("mode", ["current", "current_at_sampling"])
+@pytest.mark.parametrize(("overlap", "mode"), [(True, "current_at_sampling"), (False, "current")])
 def test_a_run_that_is_killed_and_resumed_equals_one_that_is_not(
     tmp_path: Path, demonstrations: Dataset, overlap: bool, mode: str
 ) -> None:

@@ -175,8 +175,8 @@ def test_epsilon_follows_the_decisions_and_play_is_exactly_epsilon_greedy(
     played = []
     collect = Collector.collect
 
-    def collected(self: Collector, policy: Any) -> tuple[Sequences, list[EpisodeEnd]]:
-        sequences, ends = collect(self, policy)
+    def collected(self: Collector, *arguments: Any) -> tuple[Sequences, list[EpisodeEnd]]:
+        sequences, ends = collect(self, *arguments)
         played.append(sequences)
         return sequences, ends
 
@@ -230,7 +230,7 @@ def test_demonstrations_of_another_environment_than_the_phase_are_refused(
     [
         (Phase("values", 1.0, critic_only=True), {}, "critic_only"),
         (Phase("x", 1.0), {"capacity": 30, "start": 10}, "loop.capacity=30"),
-        (Phase("x", 1.0), {"batch_size": 0}, "loop.batch_size=0"),
+        (Phase("x", 1.0), {"batch_size": 0}, "batch_size=0: expected"),
     ],
 )
 def test_what_means_nothing_here_is_refused(tmp_path: Path, phase: Phase, loop: dict[str, Any], message: str) -> None:
