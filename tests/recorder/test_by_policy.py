@@ -186,3 +186,15 @@ def test_games_can_be_recorded_with_another_reward(tmp_path: Path, runner: str) 
 def test_a_setting_that_the_environment_does_not_have_is_refused(tmp_path: Path, runner: str) -> None:
     with pytest.raises(BadInput, match="no setting rewards"):
         record(tmp_path, policy=runner, environment={"rewards": "speed"})
+
+
+def test_a_policy_with_a_state_records_the_probabilities_of_its_own_history(
+    tmp_path: Path, alternating: Callable[[EnvironmentSpec], Policy]
+) -> None:
+    policy = alternating(CARTPOLE)
+    path = save_policy(tmp_path / "p.safetensors", policy)
+    for episode in record(tmp_path / "data", policy=str(path), num_envs=4):
+        state = policy.initial_state(1)
+        for seen, recorded in zip(episode.observations[:-1], episode.behaviour_probabilities, strict=True):
+            expected, state = policy.step(seen[None], state)
+            assert np.array_equal(expected[0], recorded)
