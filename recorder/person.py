@@ -1,9 +1,12 @@
 """Conversion of a person's game, given as the keys of every frame, to an episode."""
 
+from pathlib import Path
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ..datasets.behaviour_probabilities import smoothed, smoothed_name
+from ..datasets.folder import DESCRIPTION, read_info, require_same
 from ..datasets.schema import DatasetInfo, Episode
 from ..envs.names import ACTION_KEYS, ACTIONS, EVENT_COLUMNS, FEATURES, KEY_O, KEY_P, KEY_Q, KEY_W
 from ..envs.qwop.observations import bent_knee, observe, observe_start
@@ -11,6 +14,7 @@ from ..envs.qwop.replay import Replay, replay
 from ..envs.qwop.rewards import rewards_along
 from ..envs.qwop.task import outcome_of
 from ..envs.spec import EnvironmentSpec, ObservationSpec
+from .settings import PersonSettings
 
 _ENDED, _CLOCK = EVENT_COLUMNS.index("ended"), EVENT_COLUMNS.index("clock")
 
@@ -19,6 +23,18 @@ def person_info(frames_per_step: int, reward: str, observation_lag: int) -> Data
     """Description of a dataset of games that a person plays."""
     settings = {"frames_per_step": frames_per_step, "reward": reward, "observation_lag": observation_lag}
     return DatasetInfo(EnvironmentSpec("QWOP-v1", settings), ObservationSpec((len(FEATURES),)), len(ACTIONS))
+
+
+def info_for(settings: PersonSettings, folder: Path) -> DatasetInfo:
+    """Describe the dataset of a person's games before any is played.
+
+    Raises BadInput for invalid settings, and if `folder` already holds a dataset with other settings.
+    """
+    info = person_info(settings.frames_per_step, settings.reward, settings.observation_lag)
+    info.environment.make().close()
+    if (folder / DESCRIPTION).exists():
+        require_same(read_info(folder), info, folder)
+    return info
 
 
 def effective_action(keys: int) -> int:
