@@ -24,7 +24,7 @@ DEMOS = Path(__file__).parents[2].parent / "shared" / "demos"
 
 
 def record(*overrides: str) -> None:
-    """`qwop-record` without a process of its own."""
+    """Run `qwop-record` in this process."""
     run(main.read(overrides))
 
 
@@ -84,7 +84,7 @@ def test_bad_settings_write_nothing(demo: Path, tmp_path: Path, overrides: list[
     assert not (tmp_path / "dataset").exists()
 
 
-def test_a_dataset_of_other_settings_is_left_as_it_was(demo: Path, cartpole: Path, tmp_path: Path) -> None:
+def test_a_dataset_with_other_settings_is_left_unchanged(demo: Path, cartpole: Path, tmp_path: Path) -> None:
     folder = tmp_path / "dataset"
     record("source=import", f"source.files=[{demo}]", f"dataset={folder}")
     before = sorted(path.name for path in folder.rglob("*"))
@@ -107,7 +107,7 @@ def test_from_the_command_line_a_bad_file_is_one_line_and_exit_code_2(demo: Path
 
 
 def started(cartpole: Path, folder: Path) -> "subprocess.Popen[str]":
-    """A recording of many games, once it has written some."""
+    """Start a recording of many games and wait until it has written some."""
     overrides = [
         "source=policy",
         f"source.policy={cartpole}",
@@ -125,7 +125,9 @@ def started(cartpole: Path, folder: Path) -> "subprocess.Popen[str]":
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
-@pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 130), pytest.param(signal.SIGKILL, -9, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("how", "code"), [(signal.SIGINT, 130), pytest.param(signal.SIGKILL, -9, marks=pytest.mark.slow)]
+)
 def test_an_interrupted_recording_keeps_every_finished_game_and_can_go_on(
     cartpole: Path, tmp_path: Path, how: signal.Signals, code: int
 ) -> None:

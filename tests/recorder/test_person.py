@@ -23,7 +23,7 @@ def frames_of(held: list[tuple[int, int]]) -> Any:
 
 @given(held=HELD, frames=st.integers(1, 5), lag=st.integers(0, 1), reward=st.sampled_from(["speed", "shaped"]))
 @settings(max_examples=30, deadline=None)
-def test_an_episode_replays_exactly_and_is_what_the_environment_tells(
+def test_an_episode_replays_exactly_and_equals_the_environments_observations(
     held: list[tuple[int, int]], frames: int, lag: int, reward: str
 ) -> None:
     keys = frames_of(held)
@@ -62,8 +62,8 @@ def test_keys_held_for_whole_decisions_are_those_actions_and_rewards(held: list[
     np.testing.assert_array_equal(episode.rewards, np.float32(rewards))
 
 
-def test_every_combination_does_what_its_action_does() -> None:
-    """From anywhere in a game: all 16 combinations of keys, and the action that stands for them."""
+def test_every_combination_of_keys_has_the_effect_of_its_action() -> None:
+    """Tries all 16 combinations of keys in the middle of a game, and the action that stands for each."""
     opening = frames_of([(5, 9), (10, 9), (6, 5)])
     for keys in range(16):
         stands_for = ACTION_KEYS[effective_action(keys)]
@@ -77,7 +77,7 @@ def test_combinations_that_are_actions_keep_their_names() -> None:
         assert ACTIONS[effective_action(keys)] == name
 
 
-def test_a_decision_is_the_action_of_most_of_its_frames_and_of_equals_the_latest() -> None:
+def test_a_decision_is_its_most_frequent_action_the_latest_winning_ties() -> None:
     def name(*keys: int) -> str:
         return ACTIONS[decision_action(np.array(keys, np.uint8))]
 

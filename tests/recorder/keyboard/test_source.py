@@ -141,7 +141,7 @@ main()
         ({"reward": "money"}, "reward=money"),
     ],
 )
-def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], said: str, tmp_path: Path) -> None:
+def test_invalid_settings_are_refused(settings: dict[str, Any], said: str, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=said):
         open_keyboard(KeyboardSettings(**settings), tmp_path / "games")
 

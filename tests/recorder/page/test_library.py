@@ -24,7 +24,7 @@ def record(folder: Path, *games: list[int], player: str = "me") -> None:
 SHORT, LONG, FALL = [0] * 3 + [1] * 6, [5] * 10 + [10] * 20, [4] * 200
 
 
-def test_lists_own_games_newest_first_and_then_the_others(tmp_path: Path) -> None:
+def test_own_games_are_listed_first_and_newest_first(tmp_path: Path) -> None:
     record(tmp_path / "own", SHORT, FALL)
     record(tmp_path / "expert", LONG, player="expert")
     entries = Library(tmp_path / "own", {"embedded": tmp_path / "expert"}).entries()
@@ -39,7 +39,7 @@ def test_lists_own_games_newest_first_and_then_the_others(tmp_path: Path) -> Non
     assert expert.metres == pytest.approx(replay(LONG).events[-1, 0])
 
 
-def test_the_best_is_the_farthest_own_game_unless_one_finished(tmp_path: Path) -> None:
+def test_the_best_unfinished_game_is_the_farthest(tmp_path: Path) -> None:
     record(tmp_path / "own", SHORT, LONG)
     best = Library(tmp_path / "own", {}).to_json()["best"]
     farthest = max((SHORT, LONG), key=lambda keys: float(replay(keys).events[-1, 0]))
@@ -56,7 +56,7 @@ def test_games_recorded_meanwhile_appear(tmp_path: Path) -> None:
     assert len(library.entries()) == 2
 
 
-def test_gives_the_keys_that_replay_a_game(tmp_path: Path) -> None:
+def test_the_keys_of_a_game_replay_it(tmp_path: Path) -> None:
     record(tmp_path / "own", SHORT, FALL)
     keys = Library(tmp_path / "own", {}).keys("own", "episode-000001")
     assert keys.tolist() == FALL[: len(keys)]
@@ -77,7 +77,7 @@ def test_a_discarded_game_is_out_of_the_dataset_but_not_deleted(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("name", ["episode-000009", "../own/episode-000000", "dataset", ""])
-def test_names_that_are_no_game_are_refused(tmp_path: Path, name: str) -> None:
+def test_unknown_names_are_refused(tmp_path: Path, name: str) -> None:
     record(tmp_path / "own", SHORT)
     library = Library(tmp_path / "own", {})
     with pytest.raises(KeyError):
