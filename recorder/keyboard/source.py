@@ -6,11 +6,12 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from ...common.errors import BadInput
+from ...datasets.from_keys import episode_from_keys
 from ...datasets.schema import DatasetInfo, Episode
 from ...envs.pictures.drawing import Drawing
 from ...envs.qwop.task import FRAMES_A_SECOND
 from ..live_game import LiveGame
-from ..person import episode_of, info_for
+from ..person import info_for
 from ..settings import KeyboardSettings
 from ..source import Source
 from .held_keys import HeldKeys
@@ -78,13 +79,13 @@ def _episodes(
             game = player.next_game()
             if game.played:
                 recorded += 1
-                yield episode_of(
+                yield episode_from_keys(
                     game.keys,
                     info,
                     player=settings.player,
                     source="keyboard",
                     epsilon=settings.epsilon,
-                    stopped_by_limit=game.stopped_by_limit,
+                    cut=game.stopped_by_limit,
                 )
             if player.done:
                 return

@@ -6,6 +6,7 @@ extra must exist. Every `python` block is executed, the blocks of a page one aft
 block changes that:
 
     <!-- test: run; qwop-pretrain epochs=1 games=2 -->   also runs the block, with these settings added
+    <!-- test: needs stable_baselines3 -->   executes a python block by itself, where that package is installed
     <!-- test: skip: needs a copy of the original game -->   does not execute a python block, and says why
 """
 
@@ -53,12 +54,13 @@ OTHERS = (
     "jupyter",
 )
 FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\w*)[^\n]*\n(?P<code>.*?)^(?P=indent)```$", re.M | re.S)
-MARKER = re.compile(r"<!-- test: (?P<kind>run|skip)(?P<rest>[^\n]*) -->\s*\Z")
+MARKER = re.compile(r"<!-- test: (?P<kind>run|needs|skip)(?P<rest>[^\n]*) -->\s*\Z")
 
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block. added: for a block that is run, the settings added to each command; skip: why it is not."""
+    """A fenced block. added: for a block that is run, the settings added to each command; needs: a package; skip: why
+    the block is not executed."""
 
     page: Path
     line: int
@@ -66,6 +68,7 @@ class Block:
     code: str
     run: bool = False
     added: tuple[tuple[str, ...], ...] = ()
+    needs: str = ""
     skip: str = ""
 
     def __str__(self) -> str:
@@ -89,6 +92,8 @@ def blocks_of(page: Path, text: str) -> Iterator[Block]:
         elif marker["kind"] == "run":
             added = tuple(tuple(shlex.split(part)) for part in marker["rest"].split(";") if part.strip())
             yield Block(page, line, found["language"], code, run=True, added=added)
+        elif marker["kind"] == "needs":
+            yield Block(page, line, found["language"], code, needs=marker["rest"].strip())
         else:
             reason = marker["rest"].removeprefix(":").strip()
             if not reason:
@@ -261,8 +266,15 @@ def test_python_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "__main__"}
     for block in of_language("python"):
-        if block.page == page and not block.skip:
+        if block.page == page and not block.skip and not block.needs:
             exec(compile("\n" * block.line + block.code, str(page), "exec"), names)
+
+
+@pytest.mark.parametrize("block", [block for block in of_language("python") if block.needs], ids=str)
+def test_python_with_extras_runs(block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip(block.needs, reason=f"{block.needs} is not installed")
+    monkeypatch.chdir(tmp_path)
+    exec(compile("\n" * block.line + block.code, str(block.page), "exec"), {"__name__": "__main__"})
 
 
 @pytest.mark.parametrize("block", [block for block in BLOCKS if block.skip], ids=str)

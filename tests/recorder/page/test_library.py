@@ -4,20 +4,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from qwop.datasets.from_keys import episode_from_keys, qwop_info
 from qwop.datasets.schema import DatasetInfo
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs import EnvironmentSpec, replay
 from qwop.envs.spec import ObservationSpec
 from qwop.recorder.page.library import Library
-from qwop.recorder.person import episode_of, person_info
 
-INFO = person_info(3, "shaped", 0)
+INFO = qwop_info(frames_per_step=3, reward="shaped", observation_lag=0)
 
 
 def record(folder: Path, *games: list[int], player: str = "me") -> None:
     writer = DatasetWriter(folder, INFO)
     for keys in games:
-        episode = episode_of(np.array(keys, np.uint8), INFO, player=player, source="page", epsilon=0.05)
+        episode = episode_from_keys(np.array(keys, np.uint8), INFO, player=player, source="page", epsilon=0.05)
         writer.write(episode)
 
 
@@ -91,7 +91,7 @@ def test_unknown_names_are_refused(tmp_path: Path, name: str) -> None:
 def test_games_without_keys_or_of_another_environment_are_left_out(tmp_path: Path) -> None:
     folder = tmp_path / "poles"
     info = DatasetInfo(EnvironmentSpec("CartPole-v1"), ObservationSpec((71,)), 11)
-    episode = episode_of(np.array(SHORT, np.uint8), INFO, player="me", source="page", epsilon=0.05)
+    episode = episode_from_keys(np.array(SHORT, np.uint8), INFO, player="me", source="page", epsilon=0.05)
     DatasetWriter(folder, info).write(episode)
     assert Library(folder, {}).entries() == []
     assert Library(tmp_path / "own", {"other": folder}).entries() == []

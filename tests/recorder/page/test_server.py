@@ -14,16 +14,16 @@ import numpy as np
 import pytest
 from qwop.common.errors import BadInput
 from qwop.datasets import open_dataset
+from qwop.datasets.from_keys import qwop_info
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs import replay
 from qwop.recorder.page.library import Library
 from qwop.recorder.page.rows import ROW, rows_of_game
 from qwop.recorder.page.server import PageServer
-from qwop.recorder.person import person_info
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-INFO = person_info(3, "shaped", 0)
+INFO = qwop_info(frames_per_step=3, reward="shaped", observation_lag=0)
 FALL = [4] * 60
 
 

@@ -6,16 +6,16 @@ from typing import Any
 import numpy as np
 import pytest
 from qwop.common.errors import BadInput
+from qwop.datasets.from_keys import episode_from_keys, qwop_info
 from qwop.datasets.writer import DatasetWriter
 from qwop.recorder.page.source import open_page
-from qwop.recorder.person import episode_of, person_info
 from qwop.recorder.settings import RecorderPageSettings
 
 
 def record(folder: Path, frames_per_step: int = 3) -> None:
-    info = person_info(frames_per_step, "shaped", 0)
+    info = qwop_info(frames_per_step=frames_per_step, reward="shaped", observation_lag=0)
     keys = np.full(12, 1, np.uint8)
-    DatasetWriter(folder, info).write(episode_of(keys, info, player="me", source="page", epsilon=0.05))
+    DatasetWriter(folder, info).write(episode_from_keys(keys, info, player="me", source="page", epsilon=0.05))
 
 
 @pytest.mark.parametrize(
