@@ -66,17 +66,21 @@ def test_games_that_did_not_begin_at_the_start_are_not_reported():
     def collector(env):
         return Collector(env, 300, np.random.default_rng(0))
 
-    def uniform(observations):
-        return np.full((len(observations), 11), 1 / 11, dtype=np.float32)
+    class Uniform:
+        def initial_state(self, n):
+            return ()
 
-    sequences, ends = collector(vector(RestartSettings(0.9, (-1.0, 0.4)))).collect(uniform)
+        def step(self, observations, state):
+            return np.full((len(observations), 11), 1 / 11, dtype=np.float32), state
+
+    sequences, ends = collector(vector(RestartSettings(0.9, (-1.0, 0.4)))).collect(Uniform())
     assert 0 < len(ends) < (sequences.terminated | sequences.truncated).sum()
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"share": 0.5},
+        {"metres": [1, 2]},
         {"share": 1.5, "metres": [1, 2]},
         {"share": 0.5, "metres": [2, 1]},
         {"share": 0.5, "metres": 3},
