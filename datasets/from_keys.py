@@ -76,7 +76,7 @@ def episode_from_keys(
     decisions = np.split(played, bounds[1:-1])
     actions = np.array([decision_action(held) for held in decisions], dtype=np.int16)
     states = game.states[bounds]
-    ended = bool(game.events[-1, _ENDED]) and bounds[-1] == len(game.states) - 1
+    ended = bool(game.events[-1, _ENDED] and bounds[-1] == len(game.states) - 1)
     outcome = outcome_of(game.events[-1]) if ended else "stopped"
     rewards = rewards_along(
         settings.reward, states[:, 0, 0], states[:, 0, 1], bent_knee(states), shaping=settings.shaping, outcome=outcome
