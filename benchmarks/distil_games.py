@@ -18,6 +18,7 @@ from qwop.common.progress import progress_bar
 from qwop.datasets.reader import open_dataset
 from qwop.policies.files import load_policy, save_policy
 from qwop.policies.rollout import play
+from qwop.policies.threads import use_one_thread
 from qwop.search.distil import DistilSettings, distil
 from rich.console import Console
 
@@ -36,7 +37,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, required=True)
     asked = parser.parse_args()
-    torch.set_num_threads(1)
+    use_one_thread()
     policy = load_policy(asked.policy)
     finished = [game for game in open_dataset(asked.dataset) if game.outcome == "finished"]
     found = [game for game in finished if game.times[-1] < asked.under]

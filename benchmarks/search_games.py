@@ -14,7 +14,6 @@ from itertools import count
 from pathlib import Path
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from qwop.common.progress import progress_bar
 from qwop.datasets.behaviour_probabilities import smoothed, smoothed_name
@@ -26,6 +25,7 @@ from qwop.finetune.checkpoint import checkpoints, load_checkpoint
 from qwop.policies.files import load_policy
 from qwop.policies.networks import Values
 from qwop.policies.policy import Policy
+from qwop.policies.threads import use_one_thread
 from qwop.search.beam import Search, SearchSettings
 from rich.console import Console
 
@@ -46,7 +46,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="keys file to write the best game to")
     parser.add_argument("--dataset", type=Path, help="dataset to write all games to")
     asked = parser.parse_args()
-    torch.set_num_threads(1)
+    use_one_thread()
     policy, values = newest(asked.run)
     search = Search(policy, values, SearchSettings(asked.width, asked.lookahead))
     info = DatasetInfo(policy.environment, policy.observation, policy.actions)

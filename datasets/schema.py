@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..common.errors import BadInput
+from ..envs.qwop.session import GameStart
 from ..envs.spec import EnvironmentSpec, ObservationSpec
 
 SCHEMA_VERSION = 1
@@ -91,6 +92,7 @@ class Episode:
     probabilities_from: origin of μ: 'recorded', 'smoothed(0.05)', 'cloned(5 folds)', …
     seed: the seed of the environment's reset; None if unknown.
     metres: distance covered, in environments that measure one.
+    start: how the game began that the keys replay; None for the first game of a page in a browser of today.
     """
 
     observations: NDArray[np.float32] | NDArray[np.uint8]
@@ -107,6 +109,7 @@ class Episode:
     probabilities_from: str
     seed: int | None = None
     metres: float | None = None
+    start: GameStart | None = None
 
     def __post_init__(self) -> None:
         steps = len(self.actions)

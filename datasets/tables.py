@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..common.errors import BadInput
+from ..envs.qwop.session import GameStart
 from .schema import DatasetInfo, Episode, arrow_schema
 
 DECISION_COLUMNS = ("action", "behaviour_probabilities", "reward")
@@ -26,8 +27,8 @@ METADATA_NAMES = (
 )  # fmt: skip
 """Metadata that every episode's file has."""
 
-LATER_METADATA_NAMES = ("observation_dtype",)
-"""Metadata that older files lack; `DatasetInfo.from_json` knows their defaults."""
+LATER_METADATA_NAMES = ("observation_dtype", "start")
+"""Metadata that older files lack; `DatasetInfo.from_json` and `from_table` know their defaults."""
 
 
 def to_table(episode: Episode, info: DatasetInfo) -> pa.Table:
@@ -56,6 +57,8 @@ def to_table(episode: Episode, info: DatasetInfo) -> pa.Table:
         "software_version": version("qwop"),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
     }
+    if episode.start is not None:
+        metadata["start"] = episode.start.to_json()
     encoded = {name: json.dumps(value, ensure_ascii=False) for name, value in metadata.items()}
     return pa.table(columns, schema=schema.with_metadata(encoded))
 
@@ -106,6 +109,7 @@ def from_table(table: pa.Table, info: DatasetInfo) -> Episode:
             times=_numbers(table, "time"),
             keys=_keys(decisions),
             **{name: metadata[name] for name in EPISODE_FIELDS},
+            start=GameStart.from_json(metadata["start"]) if "start" in metadata else None,
         )
     except ValueError as error:
         raise BadInput(str(error)) from None

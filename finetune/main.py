@@ -44,7 +44,7 @@ def run(settings: FinetuneSettings) -> None:
         policy=str(out / START) if state else settings.policy or (SCRATCH if algorithm.starts_from_scratch else None),
         demonstrations=settings.demonstrations,
         environment=None if state else settings.environment,
-        needs_demonstrations=any(phase.uses_demonstrations for phase in run_settings.phases),
+        needs_demonstrations=any(phase.needs_demonstrations for phase in run_settings.phases),
         seed=run_settings.seed,
         new_network=algorithm.new_network(run_settings.algorithm),
         settings=run_settings.phases[0].environment,

@@ -34,6 +34,7 @@ def _command(module: str) -> Callable[[], None]:
     return script
 
 
+dataset = _command("qwop.datasets.main")
 record = _command("qwop.recorder.main")
 pretrain = _command("qwop.pretrain.main")
 reestimate = _command("qwop.pretrain.reestimate_main")

@@ -19,13 +19,13 @@ from .policy import Policy
 
 FORMAT = 1
 METADATA = "policy"
-"""The one metadata entry: a JSON document (a second entry would come out in an arbitrary order)."""
+"""The only metadata entry, a JSON document (several entries would be written in an arbitrary order)."""
 
 MAKE_ONE = "make one with qwop-pretrain or qwop-finetune"
 
 
 def save_policy(path: str | os.PathLike[str], policy: Policy) -> Path:
-    """Write the policy; the file appears whole under its name or not at all. Equal policies give equal bytes."""
+    """Write a policy, whole or not at all. Equal policies give equal bytes."""
     path = Path(path)
     document = {
         "format": FORMAT,
@@ -42,7 +42,7 @@ def save_policy(path: str | os.PathLike[str], policy: Policy) -> Path:
 
 
 def load_policy(path: str | os.PathLike[str]) -> Policy:
-    """The policy of a file that `save_policy` wrote, or the `champion`; BadInput for anything else."""
+    """Load a policy that `save_policy` wrote, or the `champion`. Raises BadInput for any other file."""
     path = policy_path(path)
     if not path.is_file():
         found = "a folder" if path.is_dir() else "no such file"
@@ -54,7 +54,7 @@ def load_policy(path: str | os.PathLike[str]) -> Policy:
     except (SafetensorError, OSError) as error:
         raise BadInput(f"{path}: not a safetensors file ({str(error).splitlines()[0]}); {MAKE_ONE}") from None
     if METADATA not in metadata:
-        raise BadInput(f"{path}: a safetensors file without a policy's description; {MAKE_ONE}")
+        raise BadInput(f"{path}: a safetensors file without the description of a policy; {MAKE_ONE}")
     try:
         return _build(json.loads(metadata[METADATA]), tensors)
     except (KeyError, TypeError, ValueError) as error:

@@ -62,12 +62,13 @@ def play(
     first: int = 0,
     ordered: bool = True,
 ) -> Iterator[Game]:
-    """`episodes` games of `seed` from number `first` on; up to `num_envs` of them are played at a time.
+    """Play `episodes` games of `seed`, numbered from `first`, up to `num_envs` of them at a time.
 
     They come in order or, unless `ordered`, each as soon as it has ended. Game k depends on (seed, k) alone, whatever
-    `num_envs`: it has its own reset seed and its own generator. All games that were started are played to their end, so
-    short ones are not favoured. `environment` is the policy's own unless another of the same shapes is given.
-    `progress` hears the number of games finished.
+    `num_envs`: it has its own reset seed, its own generator and its own row of the policy's state. Every game is played
+    to its end, so that short ones are not favoured. `environment` is the policy's own unless another of the same
+    shapes is given. `progress` is called with the number of games finished. Raises BadInput for counts below 1 and for
+    an environment of other shapes.
     """
     for name, value in (("episodes", episodes), ("num_envs", num_envs)):
         if value < 1:
@@ -77,7 +78,7 @@ def play(
     vector = make_vector(spec, min(num_envs, episodes), **more)
     try:
         _require_fit(policy, vector, spec)
-        games = _Games(policy, vector, range(first, first + episodes), seed, greedy)
+        games = _Games(policy, vector, range(first, first + episodes), seed, greedy, spec.capabilities.keys)
         waiting: dict[int, Game] = {}
         ended, due = 0, first
         while ended < episodes:
@@ -104,7 +105,7 @@ def _require_fit(policy: Policy, vector: gymnasium.vector.VectorEnv[Any, Any, An
 
 @dataclass(frozen=True)
 class _Step:
-    """What one step of all slots was: observations before it and what came of it, each [n, ...]."""
+    """One step of all slots: the observations before it and its results, each [n, ...]."""
 
     observations: NDArray[Any]
     actions: NDArray[np.int64]
@@ -117,7 +118,7 @@ class _Step:
 
 @dataclass(frozen=True)
 class _Start:
-    """A game under way in one slot; `step` is the number of its first step."""
+    """The start of a game that is being played in one slot; `step` is the number of its first step."""
 
     index: int
     seed: int
@@ -128,7 +129,7 @@ class _Start:
 
 
 class _Games:
-    """The slots of a vector environment, each refilled with the next game when one ends, while there are any."""
+    """Slots of a vector environment; a slot whose game has ended gets the next game, as long as there is one."""
 
     def __init__(
         self,
@@ -137,8 +138,10 @@ class _Games:
         numbers: range,
         seed: int,
         greedy: bool,
+        has_keys: bool,
     ) -> None:
         self.policy, self.vector, self.seed, self.greedy = policy, vector, seed, greedy
+        self.has_keys = has_keys
         self.running: dict[int, _Start] = {}
         self.steps: deque[_Step] = deque()
         self.steps_dropped = 0
@@ -148,10 +151,10 @@ class _Games:
         self._start(list(range(vector.num_envs)))
 
     def step(self) -> list[Game]:
-        """One decision in every running game; the games that it ended."""
+        """Make one decision in every running game. Returns the games that ended."""
         slots = np.array(list(self.running))
         uniforms = None if self.greedy else np.array([game.generator.random() for game in self.running.values()])
-        # A slot without a game left is stepped too (there is no stepping only some), with any action.
+        # A vector environment steps all slots; those that have no game left take any action.
         actions = np.zeros(self.vector.num_envs, dtype=np.int64)
         probabilities = np.zeros((self.vector.num_envs, self.policy.actions), dtype=np.float32)
         rows, state = self.policy.step(self.observations[slots], select_rows(self.state, slots))
@@ -221,10 +224,12 @@ class _Games:
             times=np.array([start.clock, *clocks], dtype=np.float64),
             keys=_keys(
                 actions,
-                [0 if step.frames is None else int(step.frames[slot]) for step in steps],
+                [int(step.frames[slot]) for step in steps if step.frames is not None],
                 [step.late is not None and bool(step.late[slot]) for step in steps],
                 start.idle_frames,
-            ),
+            )
+            if self.has_keys
+            else None,
             terminated=terminated,
             truncated=truncated,
             outcome=outcome,
@@ -234,12 +239,8 @@ class _Games:
         )
 
 
-def _keys(
-    actions: NDArray[np.int16], frames: list[int], late: list[bool], idle: int
-) -> tuple[NDArray[np.uint8], ...] | None:
-    """The keys of every frame of each decision; None in an environment that has no frames."""
-    if not any(frames):
-        return None
+def _keys(actions: NDArray[np.int16], frames: list[int], late: list[bool], idle: int) -> tuple[NDArray[np.uint8], ...]:
+    """The keys of every frame of each decision. A late decision leaves its first frame to the keys before."""
     chosen = ACTION_KEYS[actions].astype(np.uint8)
     played = [np.full(count, keys, dtype=np.uint8) for count, keys in zip(frames, chosen, strict=True)]
     for decision in np.flatnonzero(late):

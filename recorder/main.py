@@ -60,11 +60,10 @@ def open_source(settings: SourceSettings, folder: Path) -> Source:
 
             return open_keyboard(settings, folder)
         case PolicySettings():
-            import torch
-
+            from ..policies.threads import use_one_thread
             from .by_policy import open_policy
 
-            torch.set_num_threads(1)  # for a network this small, threads wait for each other longer than they compute
+            use_one_thread()
             return open_policy(settings, folder)
         case ImportSettings():
             from .published.source import open_import

@@ -4,7 +4,7 @@ The published recordings were made in such a browser. |x| ≤ π/4 is for two sh
 reduced by a multiple of π/2 first, in as many parts as the cancellation calls for.
 """
 
-from .compiled import inlined
+from .compiled import inlined, internal
 from .lanes import any_of, bit, masked, select, with_sign_of
 
 _HIGH_WORD = 0xFFFFFFFF00000000
@@ -86,7 +86,7 @@ def _kernel_cosine(x, y):
     return select(size < _SHORT_OF_0_3, 1.0 - (0.5 * z - (z * r - x * y)), large)
 
 
-@inlined
+@internal  # inlined, it would take minutes to compile
 def sine_and_cosine(x):
     """sin x and cos x, of a number or of lanes of them; |x| < 8 · 10⁵."""
     near = abs(x) < _QUARTER_PI

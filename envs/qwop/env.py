@@ -127,6 +127,10 @@ class QWOPEnv(OneGame):
         self._delays.bit_generator.state = state["delays"]
         return self._observation.copy()
 
+    def save_game(self) -> dict[str, Any]:
+        """Return the game as it is now, for `QWOPVectorEnv.put_game`."""
+        return {name: rows[0] for name, rows in self._games.saved().items()} | {"keys": self._keys}
+
     def _begin(self, idle: int) -> NDArray[np.float32]:
         self._games.reset(np.ones(1, dtype=np.bool_), np.array([idle], dtype=np.int64))
         return self._observation.copy()

@@ -39,9 +39,9 @@ class BehaviourSettings(Settings):
 
     mode: str = setting(
         "current",
-        "Choice of μ. recorded: as the recorder stored it. current: the learner's policy when the demonstration enters memory, as "
-        "published. current_at_sampling: the learner's whenever it is sampled. smoothed: the action taken, with a "
-        "fraction epsilon spread over all. cloned: a clone of the player.",
+        "Choice of μ. recorded: as the recorder stored it. current: the learner's policy when the demonstration enters "
+        "memory, as published. current_at_sampling: the learner's whenever it is sampled. smoothed: the action taken, "
+        "with a fraction epsilon spread over all. cloned: a clone of the player.",
         choices=MODES,
     )
     epsilon: float = setting(0.1, "Of smoothed: the fraction spread evenly over all actions.", above=0, at_most=1)

@@ -94,8 +94,8 @@ class Phase(Settings):
     )
     restarts: RestartSettings | None = setting(
         None,
-        "Fraction of the phase's games that start from a saved state, and the stretch of track that these states come "
-        "from: {share: 0.5, metres: [38, 50]}.",
+        "Games that start from saved states, of earlier games or of demonstrations: {share: 0.5, metres: [38, 50]}, "
+        "{share: 0.5, source: demonstrations, order: backwards}.",
     )
 
     def __post_init__(self) -> None:
@@ -105,7 +105,13 @@ class Phase(Settings):
 
     @property
     def uses_demonstrations(self) -> bool:
+        """True if demonstrations enter the memory."""
         return self.demonstrations.largest > 0
+
+    @property
+    def needs_demonstrations(self) -> bool:
+        """True if demonstrations enter the memory or give states to start from."""
+        return self.uses_demonstrations or (self.restarts is not None and self.restarts.source == "demonstrations")
 
     def at(self, progress: float) -> PhaseValues:
         """The values in force when this share of the phase is over."""

@@ -34,11 +34,10 @@ def open_browser_source(settings: BrowserSettings, folder: Path) -> Source:
 
 def _by_policy(settings: BrowserSettings, page: PageSettings, folder: Path) -> Source:
     # Imported only here, because a person's recording starts sooner without them.
-    import torch
-
+    from ...policies.threads import use_one_thread
     from ..by_policy import open_policy
 
-    torch.set_num_threads(1)  # for a network this small, threads wait for each other longer than they compute
+    use_one_thread()
     asked = PolicySettings(
         policy=settings.policy or "",
         player=settings.player,

@@ -10,6 +10,7 @@ from ...datasets.embedded import embedded_dataset
 from ...datasets.schema import Episode
 from ...datasets.writer import DESCRIPTION, read_info, require_same
 from ...envs.names import ACTIONS
+from ..live_game import LiveGame
 from ..person import person_info
 from ..settings import RecorderPageSettings
 from ..source import Source
@@ -25,6 +26,7 @@ def open_page(settings: RecorderPageSettings, folder: Path) -> Source:
     if (folder / DESCRIPTION).exists():
         require_same(read_info(folder), info, folder)
     ghost, others = _ghosts(settings.ghost)
+    LiveGame().advance(0)  # compiles the engine now if necessary, rather than during the first game
     server = PageServer(Library(folder, others), info, settings.player, settings.epsilon, ghost, settings.port)
     return Source(
         info=info,

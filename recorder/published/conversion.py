@@ -76,11 +76,12 @@ class ConvertedGame:
 class Converted:
     """A converted recording.
 
-    relative_x: convention of the file. frames_per_decision: mean over the decisions in which something moves. notes:
-    findings and changes, one sentence each.
+    rows: the recording's rows of each game. relative_x: convention of the file. frames_per_decision: mean over the
+    decisions in which something moves. notes: findings and changes, one sentence each.
     """
 
     games: tuple[ConvertedGame, ...]
+    rows: tuple[slice, ...]
     relative_x: bool
     frames_per_decision: float
     notes: tuple[str, ...]
@@ -114,7 +115,7 @@ def convert(recording: Recording) -> Converted:
         f"{len(games)} games, {len(frames)} decisions ({counts}); the last row of each became its final observation"
         + (f"; {dropped} of a single row dropped" if dropped else ""),
     )
-    return Converted(games, relative, float(moving.mean()), notes)
+    return Converted(games, tuple(rows), relative, float(moving.mean()), notes)
 
 
 def frames_between(observations: NDArray[np.float64], moved: NDArray[np.float64] | None = None) -> NDArray[np.int64]:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from ...common.errors import BadInput
 from ...datasets.behaviour_probabilities import smoothed, smoothed_name
+from ...datasets.reconstruction.samples import write_samples
 from ...datasets.schema import DatasetInfo, Episode
 from ...envs.names import ACTIONS, FEATURES
 from ...envs.spec import EnvironmentSpec, ObservationSpec
@@ -34,7 +35,7 @@ def open_import(settings: ImportSettings, folder: Path) -> Source:
     notes = [f"{path.name}: {note}" for path, file in zip(paths, converted, strict=True) for note in file.notes]
     return Source(
         info=DatasetInfo(spec, ObservationSpec((len(FEATURES),)), len(ACTIONS)),
-        episodes=_episodes(recordings, converted, settings),
+        episodes=_episodes(recordings, converted, settings, folder),
         total=sum(len(file.games) for file in converted),
         notes=[*notes, f"behaviour probabilities: {smoothed_name(settings.epsilon)}; recorded as {spec}"],
     )
@@ -71,8 +72,12 @@ def _common_frames(paths: list[Path], converted: list[Converted]) -> int:
     return lengths[first]
 
 
-def _episodes(recordings: list[Recording], converted: list[Converted], settings: ImportSettings) -> Iterator[Episode]:
+def _episodes(
+    recordings: list[Recording], converted: list[Converted], settings: ImportSettings, folder: Path
+) -> Iterator[Episode]:
     for recording, file in zip(recordings, converted, strict=True):
+        # The episodes' float32 would not do for `qwop-dataset reconstruct`.
+        write_samples(folder, recording.digest, [recording.observations[rows] for rows in file.rows])
         for number, game in enumerate(file.games):
             stopped = game.outcome == "stopped"
             yield Episode(

@@ -94,6 +94,11 @@ def test_a_network_of_another_size_is_not_a_policy_for_these_observations() -> N
         Policy(ActorCritic(71, 11), EnvironmentSpec(), ObservationSpec((4,)))
 
 
+def test_a_network_for_numbers_is_not_a_policy_for_images() -> None:
+    with pytest.raises(BadInput, match=r"float32 \[12\] cannot take uint8 \[2, 2, 3\]"):
+        Policy(ActorCritic(12, 2), EnvironmentSpec(), ObservationSpec((2, 2, 3), "uint8"))
+
+
 def test_a_policy_of_another_shape_is_refused_in_one_line() -> None:
     with pytest.raises(BadInput, match=r"p.safetensors.*\[71\].*11 actions.*CartPole.*\[4\].*2 actions") as caught:
         make_policy().require_fit(ObservationSpec((4,)), 2, "p.safetensors", "CartPole-v1()")

@@ -25,7 +25,7 @@ class DdqnSettings(Discounted):
     )
     margin: float = setting(
         0.8,
-        "Margin m of DQfD's loss on demonstrations, in units of scaled reward; the loss is weighted by the phase's imitation.",
+        "Margin m of DQfD's loss on demonstrations, in units of scaled reward; its weight is the phase's imitation.",
         at_least=0,
     )
     quantiles: int = setting(

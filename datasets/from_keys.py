@@ -1,0 +1,150 @@
+"""Episodes of QWOP from the keys of every frame, at any decision rate, and the way back: games played again.
+
+A person may change keys within a decision. The keys are stored frame by frame, so that the game can be replayed
+exactly, and the decision's action is the most frequent one of its frames; of equally frequent ones, the latest.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..common.errors import BadInput
+from ..envs.names import ACTION_KEYS, ACTIONS, EVENT_COLUMNS, KEY_O, KEY_P, KEY_Q, KEY_W
+from ..envs.qwop.observations import bent_knee, observe, observe_full, observe_start
+from ..envs.qwop.replay import Replay
+from ..envs.qwop.rewards import rewards_along
+from ..envs.qwop.session import GameStart
+from ..envs.qwop.task import OBSERVATIONS, QWOPTask, outcome_of
+from ..envs.spec import EnvironmentSpec, ObservationSpec
+from .behaviour_probabilities import smoothed, smoothed_name
+from .schema import DatasetInfo, Episode
+
+_ENDED, _CLOCK = EVENT_COLUMNS.index("ended"), EVENT_COLUMNS.index("clock")
+
+
+def qwop_info(**task: Any) -> DatasetInfo:
+    """Description of a dataset of games of `QWOP-v1` with these settings of the task."""
+    _, size = OBSERVATIONS[QWOPTask(**task).observation]
+    return DatasetInfo(EnvironmentSpec("QWOP-v1", task), ObservationSpec((size,)), len(ACTIONS))
+
+
+def effective_action(keys: int) -> int:
+    """Find the action with the same effect as these keys: in the game Q overrides W, and O overrides P."""
+    known = np.flatnonzero(keys == ACTION_KEYS)
+    if len(known):
+        return int(known[0])
+    thighs = KEY_Q if keys & KEY_Q else keys & KEY_W
+    calves = KEY_O if keys & KEY_O else keys & KEY_P
+    return int(np.flatnonzero(thighs | calves == ACTION_KEYS)[0])
+
+
+def decision_action(keys: NDArray[np.uint8]) -> int:
+    """Find the most frequent action among a decision's frames; the latest one wins a tie."""
+    actions = [effective_action(int(held)) for held in keys]
+    return max(reversed(actions), key=actions.count)
+
+
+def episode_from_keys(
+    keys: ArrayLike,
+    info: DatasetInfo,
+    *,
+    player: str,
+    source: str,
+    epsilon: float,
+    start: GameStart | None = None,
+    game: Replay | None = None,
+    bounds: Sequence[int] | NDArray[np.int64] | None = None,
+    cut: bool = False,
+) -> Episode:
+    """Make the episode of a game from the keys of its frames, uint8 [n ≥ 1], those after its end ignored.
+
+    info: a dataset of `QWOP-v1`, whose settings say what a decision is, what is observed and what is earned. start: how
+    the game began. game: what these keys came to where it was played; None replays them. bounds: int [T + 1], the
+    frames at which decisions begin and the last one ends, from 0 on, if they do not last `frames_per_step` each. cut:
+    the game went on, so that an episode that has not ended is truncated; else the player gave it up. Behaviour
+    probabilities are `smoothed` with ε, whatever the keys did within a decision.
+    """
+    settings = QWOPTask(**info.environment.settings)
+    if game is None:
+        game = (start or GameStart()).session().play(keys)
+    played = np.asarray(keys, dtype=np.uint8)[: len(game.states) - 1]
+    if bounds is None:
+        bounds = [*range(0, len(played), settings.frames_per_step), len(played)]
+    bounds = np.unique(np.minimum(bounds, len(played)))
+    decisions = np.split(played, bounds[1:-1])
+    actions = np.array([decision_action(held) for held in decisions], dtype=np.int16)
+    states = game.states[bounds]
+    ended = bool(game.events[-1, _ENDED]) and bounds[-1] == len(game.states) - 1
+    outcome = outcome_of(game.events[-1]) if ended else "stopped"
+    rewards = rewards_along(
+        settings.reward, states[:, 0, 0], states[:, 0, 1], bent_knee(states), shaping=settings.shaping, outcome=outcome
+    )
+    return Episode(
+        observations=_observations(game, bounds, settings),
+        actions=actions,
+        behaviour_probabilities=smoothed(actions, info.actions, epsilon),
+        rewards=rewards.astype(np.float32),
+        times=game.events[bounds, _CLOCK],
+        keys=tuple(decisions),
+        terminated=ended,
+        truncated=cut and not ended,
+        outcome=outcome,
+        player=player,
+        source=source,
+        probabilities_from=smoothed_name(epsilon),
+        metres=float(states[-1, 0, 0] / 10),
+        start=start,
+    )
+
+
+def replay_episode(episode: Episode) -> Replay:
+    """Play an episode again from its keys; BadInput where they are unknown."""
+    return (episode.start or GameStart()).session().play(_keys(episode))
+
+
+def states_along(episode: Episode, frames: Sequence[int] | NDArray[np.int64] | None = None) -> list[Mapping[str, Any]]:
+    """The states that an episode goes through, from which a game can go on: as `Session.get_state` gives them.
+
+    frames: which, counted from the episode's first observation and increasing; None: those at its decisions. BadInput
+    where its keys are unknown.
+    """
+    keys = _keys(episode)
+    wanted = np.cumsum([0, *map(len, episode.keys or ())]) if frames is None else np.asarray(frames, dtype=np.int64)
+    if len(wanted) and (wanted[0] < 0 or wanted[-1] > len(keys) or (np.diff(wanted) < 1).any()):
+        raise ValueError(f"frames {list(wanted)}, expected increasing ones from 0 to {len(keys)}")
+    session = (episode.start or GameStart()).session()
+    states, now = [], 0
+    for frame in wanted.tolist():
+        session.play(keys[now:frame])
+        states.append(session.get_state())
+        now = frame
+    return states
+
+
+def relabelled(episode: Episode, info: DatasetInfo, epsilon: float) -> Episode:
+    """The same game at another decision rate, with other observations and rewards, by playing it again."""
+    return episode_from_keys(
+        _keys(episode), info, player=episode.player, source=episode.source, epsilon=epsilon, start=episode.start,
+        cut=episode.truncated,
+    )  # fmt: skip
+
+
+def _keys(episode: Episode) -> NDArray[np.uint8]:
+    if episode.keys is None:
+        raise BadInput(f"{episode.source}: an episode without keys cannot be played again")
+    return np.concatenate(episode.keys)
+
+
+def _observations(game: Replay, bounds: NDArray[np.int64], settings: QWOPTask) -> NDArray[np.float32]:
+    """Observations at the bounds of the decisions, late by the settings' lag."""
+    late = settings.observation_lag
+    seen = bounds[late:] - late
+    if settings.observation == "full":
+        if game.hidden is None:
+            raise BadInput("observation=full: this game was recorded without its hidden numbers")
+        numbers = observe_full(game.states[seen], game.events[seen], game.hidden[seen])
+    else:
+        numbers = observe(game.states[seen])
+    return np.concatenate([observe_start(settings.observation)[None], numbers]) if late else numbers

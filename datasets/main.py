@@ -1,0 +1,41 @@
+"""`qwop-dataset VERB DIR setting=value …`: what can be done with a dataset besides recording and training."""
+
+import sys
+from importlib import import_module
+
+from ..common.command import EXIT_BAD_INPUT
+
+VERBS = {"reconstruct": ("qwop.datasets.reconstruction.command", "find the keys of every frame of imported recordings")}
+"""The module of each verb, which has a `command`, and what it does."""
+
+HELP = ("-h", "--help")
+
+
+def main() -> None:
+    """Run the verb that the command line begins with; DIR may be given without `dataset=`."""
+    verb, arguments = (sys.argv[1] if len(sys.argv) > 1 else ""), sys.argv[2:]
+    if verb in HELP:
+        print(_usage())
+        return
+    if verb not in VERBS:
+        found = f"no verb {verb}" if verb else "no verb"
+        print(f"qwop-dataset: {found}; expected one of {', '.join(VERBS)}, as --help shows them", file=sys.stderr)
+        sys.exit(EXIT_BAD_INPUT)
+    if arguments and "=" not in arguments[0] and not arguments[0].startswith("-"):
+        arguments = [f"dataset={_quoted(arguments[0])}", *arguments[1:]]
+    sys.argv = [sys.argv[0], *arguments]
+    module, _ = VERBS[verb]
+    import_module(module).command()
+
+
+def _usage() -> str:
+    verbs = "\n".join(f"  {verb:12} {about}" for verb, (_, about) in VERBS.items())
+    return (
+        f"qwop-dataset VERB DIR setting=value …\n\nVerbs:\n{verbs}\n\nqwop-dataset VERB --help shows a verb's settings."
+    )
+
+
+def _quoted(text: str) -> str:
+    """A text as Hydra takes it, whatever characters it has."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"

@@ -1,0 +1,272 @@
+"""`qwop-dataset reconstruct`: a dataset of imported recordings, frame by frame."""
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+
+from ...common.command import Command
+from ...common.errors import BadInput
+from ...common.files import write_whole
+from ...common.progress import progress_bar
+from ...envs.names import FEATURES
+from ..from_keys import episode_from_keys, qwop_info
+from ..reader import Dataset, open_dataset
+from ..schema import DatasetInfo, Episode
+from ..writer import DatasetWriter, next_number
+from .recording import ReconstructedGame, RecordingSearch
+from .samples import SOURCE, read_samples
+from .settings import ReconstructSettings
+
+REPORT = "reconstruction.json"
+"""Beside the new dataset's other records of how it was made: a row for every game that was tried."""
+
+PREFIX = "reconstructed: "
+"""Of the source of a reconstructed episode; the source of the imported one follows."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """The result for one game. frames: those that the samples prove, after the reset's; error, unexplained: how near
+    the first sample that the keys do not reproduce could be come, and its number, counted from 0.
+    """
+
+    source: str
+    samples: int
+    explained: int
+    frames: int
+    error: float
+    unexplained: int | None
+    outcome: str
+    seconds: float | None
+    earlier_games: int
+    resets: int
+    waiting: int
+    trigonometry: str
+    took: float
+
+
+def run(settings: ReconstructSettings) -> None:
+    """Reconstruct game by game; each is a whole file as soon as it is found. Prints what was found."""
+    console = Console()
+    dataset, out = open_dataset(settings.dataset), Path(settings.out)
+    _require_recordings(dataset)
+    if out.resolve() == Path(settings.dataset).resolve():
+        raise BadInput(f"out={out}: is the dataset itself, which stays as it is; give out= another folder")
+    recordings = _recordings(dataset)
+    samples = {digest: read_samples(dataset.folder, digest) for digest in recordings}
+    for digest, games in recordings.items():
+        if missing := [game for game in games if game >= len(samples[digest])]:
+            raise BadInput(
+                f"{settings.dataset}: has game {missing[0]} of a recording with {len(samples[digest])} games"
+            )
+    writer = DatasetWriter(out, new_info(dataset.info, settings))
+    report = Report(out)
+    try:
+        with progress_bar("games", console) as progress:
+            task = progress.add_task("reconstructing", total=len(dataset))
+            for digest, games in recordings.items():
+                for _ in _reconstruct(dataset, samples[digest], games, settings, writer, report):
+                    progress.advance(task)
+    except KeyboardInterrupt:
+        console.print(
+            f"stopped; the games found so far are in {out}, and the same command continues", soft_wrap=True,
+            highlight=False,
+        )  # fmt: skip
+        raise
+    console.print(report.table())
+    if next_number(out):
+        console.print(open_dataset(out).summary().table(f"{out}"))
+    else:
+        console.print(f"nothing could be reconstructed of {settings.dataset}", soft_wrap=True, highlight=False)
+
+
+def new_info(info: DatasetInfo, settings: ReconstructSettings) -> DatasetInfo:
+    """Description of the new dataset."""
+    frames = settings.frames_per_step or int(info.environment.settings["frames_per_step"])
+    return qwop_info(
+        frames_per_step=frames,
+        reward=settings.reward,
+        observation=settings.observation,
+        observation_lag=settings.observation_lag,
+    )
+
+
+class Report:
+    """The rows of the games tried so far, kept in the new dataset's folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "recordings" / REPORT
+        self.rows: dict[str, Row] = {}
+        try:
+            rows = [Row(**row) for row in json.loads(self.path.read_text(encoding="utf-8"))]
+        except FileNotFoundError:
+            rows = []
+        except (OSError, ValueError, TypeError) as error:
+            raise BadInput(f"{self.path}: cannot be read ({error}); give out= a new folder") from None
+        self.rows = {row.source: row for row in rows}
+
+    def add(self, row: Row) -> None:
+        self.rows[row.source] = row
+        write_whole(self.path, json.dumps([asdict(one) for one in self.rows.values()], indent=1) + "\n")
+
+    def table(self) -> Table:
+        """A line for every game."""
+        table = Table(title="reconstructed to the last bit", title_justify="left")
+        for name in ("recording", "game", "samples", "frames", "outcome", "time", "next sample"):
+            table.add_column(name, justify="left" if name in ("recording", "outcome") else "right")
+        for row in self.rows.values():
+            named = _parsed(row.source)
+            table.add_row(
+                named["recording"],
+                named["game"],
+                f"{row.explained} of {row.samples}",
+                f"{row.frames:,}",
+                row.outcome,
+                f"{row.seconds:.2f} s" if row.seconds is not None else "",
+                "" if row.unexplained is None else f"off by {row.error:.1g}",
+            )
+        whole = sum(row.explained == row.samples for row in self.rows.values())
+        samples, explained = (
+            sum(getattr(row, name) for row in self.rows.values()) for name in ("samples", "explained")
+        )
+        table.caption = f"{whole} of {len(self.rows)} games whole; {explained:,} of {samples:,} samples"
+        return table
+
+
+def _require_recordings(dataset: Dataset) -> None:
+    info = dataset.info
+    if info.environment.id.rpartition("/")[2] != "QWOP-v1" or info.observation.shape != (len(FEATURES),):
+        raise BadInput(
+            f"{dataset.folder}: a dataset of {info.environment}; expected imported recordings of QWOP-v1 with "
+            f"{len(FEATURES)} numbers (qwop-record source=import)"
+        )
+
+
+def _recordings(dataset: Dataset) -> dict[str, dict[int, int]]:
+    """For each recording, by its digest, the place in the dataset of each of its games, by its number."""
+    found: dict[str, dict[int, int]] = {}
+    for place in range(len(dataset)):
+        source = str(dataset.metadata(place)["source"])
+        named = SOURCE.fullmatch(source)
+        if named is None:
+            raise BadInput(
+                f"{dataset.files[place]}: its source is {source[:60]!r}; expected an episode of an imported recording "
+                "(qwop-record source=import)"
+            )
+        found.setdefault(named["digest"], {})[int(named["game"])] = place
+    return found
+
+
+def _parsed(source: str) -> dict[str, str]:
+    named = SOURCE.fullmatch(source)
+    return named.groupdict() if named else {"recording": source, "game": ""}
+
+
+def _reconstruct(
+    dataset: Dataset,
+    samples: list[NDArray[np.float64]],
+    games: dict[int, int],
+    settings: ReconstructSettings,
+    writer: DatasetWriter,
+    report: Report,
+) -> Iterator[Row]:
+    """Reconstruct the games of one recording in their order; yields a row for each of the dataset's."""
+    search = RecordingSearch(int(dataset.info.environment.settings["frames_per_step"]))
+    written = _written(writer.folder)
+    for number in range(max(games) + 1):
+        place = games.get(number)
+        imported = dataset[place] if place is not None else None
+        source = imported.source if imported else ""
+        if source in report.rows and (source in written or report.rows[source].frames < 1):
+            earlier = written.get(source)
+            if earlier is None or earlier.start is None or earlier.keys is None:
+                search.lose_page()
+            else:
+                whole = report.rows[source].explained == report.rows[source].samples
+                search.continue_after(earlier.start, np.concatenate(earlier.keys), whole=whole)
+            yield report.rows[source]
+            continue
+        began = time.monotonic()
+        game = search.reconstruct(samples[number], ended=imported.terminated if imported else True)
+        if imported is None:
+            continue
+        episode = _episode(game, imported, writer.info, settings)
+        if episode is not None and source not in written:
+            writer.write(episode)
+        row = _row(game, imported, episode, time.monotonic() - began)
+        report.add(row)
+        yield row
+
+
+def _written(folder: Path) -> dict[str, Episode]:
+    """The episodes reconstructed so far, by the source of the imported ones."""
+    if next_number(folder) == 0:
+        return {}
+    return {episode.source.removeprefix(PREFIX): episode for episode in open_dataset(folder)}
+
+
+def _episode(
+    game: ReconstructedGame, imported: Episode, info: DatasetInfo, settings: ReconstructSettings
+) -> Episode | None:
+    """The episode of a game; None where no frame of it is known."""
+    if not len(game.keys):
+        return None
+    own = [*game.frames[game.frames > 0].tolist(), len(game.keys)]
+    return episode_from_keys(
+        game.keys,
+        info,
+        player=imported.player,
+        source=PREFIX + imported.source,
+        epsilon=settings.epsilon,
+        start=game.start,
+        bounds=None if settings.frames_per_step else [0, *own],
+        cut=True,
+    )
+
+
+def _row(game: ReconstructedGame, imported: Episode, episode: Episode | None, took: float) -> Row:
+    return Row(
+        source=imported.source,
+        samples=game.samples,
+        explained=game.explained,
+        frames=game.certain,
+        error=game.error,
+        unexplained=None if game.whole else game.explained,
+        outcome=episode.outcome if episode else "unknown",
+        seconds=None if episode is None else float(episode.times[-1]),
+        earlier_games=len(game.start.before),
+        resets=game.start.opening.resets,
+        waiting=game.start.opening.waiting,
+        trigonometry=game.start.trigonometry,
+        took=round(took, 2),
+    )
+
+
+class Reconstruct(Command[ReconstructSettings]):
+    """The verb as a command."""
+
+    @property
+    def program(self) -> str:
+        return "qwop-dataset reconstruct"
+
+
+command = Reconstruct(
+    "dataset-reconstruct",
+    ReconstructSettings,
+    run,
+    about="Find the keys of every frame of imported recordings, and write them as a dataset that replays exactly.",
+    examples=[
+        ("qwop-dataset reconstruct data/kurodo out=data/kurodo-frames", ""),
+        (
+            "qwop-dataset reconstruct data/kurodo out=data/kurodo-30 frames_per_step=1 observation=full",
+            "30 decisions a second, 94 numbers",
+        ),
+    ],
+)

@@ -1,0 +1,202 @@
+"""The games of one recording, reconstructed one after the other, as the page played them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...envs.engine import layout as at
+from ...envs.engine import page
+from ...envs.engine.game import reset
+from ...envs.engine.libraries import lanes_of
+from ...envs.qwop.session import GameStart, Opening, PlayedGame, Session
+from .search import Explained, Game, Search
+
+RESETS = (1, 2, 3)
+"""Resets before a game that are tried: the recorder asked for one by two keys, which could make two."""
+
+LONGEST_WAIT = 3000
+"""Frames before the first click that are tried: the first game of a page may have been reset before it."""
+
+ENDING = 8
+"""Frames after the last sample within which a game that the recording says has ended must end."""
+
+ENOUGH_TO_CHOOSE = 40
+"""Samples that decide between the mathematical libraries: their roundings show after a few."""
+
+
+@dataclass(frozen=True)
+class ReconstructedGame:
+    """A game of a recording, frame by frame.
+
+    samples: of the recording. explained: how many of them, from the first on, the keys reproduce to the last bit.
+    frames: int64 [explained], the frame of the game that each shows, in a recording that lags by one; frame 0 is the
+    state after the reset, and −1 the one before its frame. error: how near the first sample that is not explained could
+    be come; 0 if there is none. start, keys: what `replay` needs, keys uint8 [n] of the frames after the reset's.
+    certain: how many of them the samples prove; those after are the keys of the last sample, held until the game ends.
+    """
+
+    samples: int
+    explained: int
+    frames: NDArray[np.int64]
+    error: float
+    start: GameStart
+    keys: NDArray[np.uint8]
+    certain: int
+
+    @property
+    def whole(self) -> bool:
+        return self.explained == self.samples
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """A search from one opening on one page."""
+
+    found: Explained
+    before: tuple[PlayedGame, ...]
+    resets: int
+    waiting: int
+
+
+class RecordingSearch:
+    """Reconstructs the games of a recording in their order; each continues the page that played those before it.
+
+    frames: that usually pass between samples. Games that are known already are taken with `continue_after`.
+    """
+
+    def __init__(self, frames: int) -> None:
+        self._frames = frames
+        self._search: Search | None = None
+        self._trigonometry = "fdlibm"
+        self._before: tuple[PlayedGame, ...] | None = ()
+        self._resets = 1
+
+    def continue_after(self, start: GameStart, keys: NDArray[np.uint8], *, whole: bool) -> None:
+        """Go on after a game that was reconstructed earlier."""
+        self._choose(start.trigonometry)
+        self._carry_on(start, keys, whole)
+
+    def lose_page(self) -> None:
+        """Go on after a game of which nothing is known."""
+        self._before = None
+
+    def reconstruct(self, samples: NDArray[np.float64], *, ended: bool) -> ReconstructedGame:
+        """The recording's next game: its samples, float64 [n, 71], x relative; `ended`: whether it ended after them."""
+        if self._search is None:
+            self._choose(self._better_trigonometry(samples))
+        attempt = self._best(samples)
+        game = self._complete(samples, attempt, ended)
+        self._carry_on(game.start, game.keys, game.whole)
+        return game
+
+    @property
+    def _known_search(self) -> Search:
+        assert self._search is not None
+        return self._search
+
+    def _choose(self, trigonometry: str) -> None:
+        self._trigonometry = trigonometry
+        self._search = Search(trigonometry, self._frames)
+
+    def _carry_on(self, start: GameStart, keys: NDArray[np.uint8], whole: bool) -> None:
+        # After a game that is known in part nobody knows the page.
+        self._before = (*start.before, PlayedGame(keys, start.opening)) if whole else None
+        self._resets = start.opening.resets
+
+    def _better_trigonometry(self, samples: NDArray[np.float64]) -> str:
+        """The library by which more of the first samples are explained; fdlibm where all are."""
+        reached = {}
+        for name in ("fdlibm", "current"):
+            self._choose(name)
+            reached[name] = self._best(samples[:ENOUGH_TO_CHOOSE]).found.samples
+            if reached[name] == len(samples[:ENOUGH_TO_CHOOSE]):
+                break
+        return max(reached, key=lambda name: reached[name])
+
+    def _best(self, samples: NDArray[np.float64]) -> _Attempt:
+        """The attempt that explains most: on the page as it is known, else on a page just loaded."""
+        pages = [self._before, ()] if self._before else [()]
+        attempts: list[_Attempt] = []
+        for before in pages:
+            waiting: int | None = None
+            for resets in (self._resets, *(number for number in RESETS if number != self._resets)):
+                attempt = self._attempt(samples, before, resets, waiting or 0)
+                if not before and waiting is None and _stuck_at_start(attempt.found, samples):
+                    waiting = self._waiting(samples, attempt.found.samples)
+                    attempt = self._attempt(samples, before, resets, waiting)
+                if attempt.found.samples == len(samples):
+                    return attempt
+                attempts.append(attempt)
+        return max(attempts, key=lambda one: one.found.samples)
+
+    def _attempt(
+        self, samples: NDArray[np.float64], before: tuple[PlayedGame, ...], resets: int, waiting: int = 0
+    ) -> _Attempt:
+        start = self._before_first_frame(before, resets)
+        page.wait(start[0], waiting)
+        return _Attempt(self._known_search.explain(samples, start), before, resets, waiting)
+
+    def _waiting(self, samples: NDArray[np.float64], place: int) -> int:
+        """The frames of waiting that make the first sample which moves, at `place`; 0 if none do."""
+        reals, integers = (np.repeat(rows, LONGEST_WAIT, axis=0) for rows in self._before_first_frame((), self._resets))
+        for row in range(1, LONGEST_WAIT):
+            reals[row, at.HEAD_TORQUE] = reals[row - 1, at.HEAD_TORQUE]
+            page.wait(reals[row : row + 1], 1)
+        for _ in range(2 * self._frames + 2):
+            self._known_search.play((reals, integers), np.zeros(LONGEST_WAIT, dtype=np.uint8))
+            away = self._known_search.distances(reals, samples[place])
+            if away.min() == 0:
+                return int(away.argmin())
+        return 0
+
+    def _before_first_frame(self, before: Sequence[PlayedGame], resets: int) -> Game:
+        """The page after the last reset, which has not played its frame yet."""
+        session = Session(self._trigonometry)
+        for game in before:
+            session.begin(game.opening)
+            session.play(game.keys)
+        if resets > 1:
+            session.begin(Opening(resets - 1))
+        state = session.get_state()
+        reals, integers = state["reals"][None], state["integers"][None]
+        reset(lanes_of(self._trigonometry, 1), reals[0], integers[0])
+        return reals, integers
+
+    def _complete(self, samples: NDArray[np.float64], attempt: _Attempt, ended: bool) -> ReconstructedGame:
+        """The game of an attempt, its keys held after the last sample until it ends, if it ended."""
+        found = attempt.found
+        pressed = found.keys()
+        held, keys = (int(pressed[0]), pressed[1:]) if len(pressed) else (0, pressed)
+        certain = len(keys)
+        if ended and found.samples == len(samples) and len(pressed):
+            game = found.last
+            for extra in range(1, ENDING + 1):
+                self._known_search.play(game, [pressed[-1]])
+                if game[0][0, at.ENDED]:
+                    keys = np.concatenate([keys, np.full(extra, pressed[-1], dtype=np.uint8)])
+                    break
+        return ReconstructedGame(
+            samples=len(samples),
+            explained=found.samples,
+            frames=found.frames - 1,
+            error=found.error,
+            start=GameStart(attempt.before, Opening(attempt.resets, held, attempt.waiting), self._trigonometry),
+            keys=keys,
+            certain=certain,
+        )
+
+
+def _stuck_at_start(found: Explained, samples: NDArray[np.float64]) -> bool:
+    """Whether samples that show the start are all that is explained, and there are more."""
+    return len(found.candidates) == 1 and 0 < found.samples < len(samples)
+
+
+def reconstruct_recording(
+    games: Sequence[NDArray[np.float64]], ended: Sequence[bool], frames: int
+) -> Iterator[ReconstructedGame]:
+    """Reconstruct all games of a recording, given the samples of each and whether it ended; see `RecordingSearch`."""
+    search = RecordingSearch(frames)
+    for samples, over in zip(games, ended, strict=True):
+        yield search.reconstruct(samples, ended=over)

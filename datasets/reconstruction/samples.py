@@ -1,0 +1,61 @@
+"""The numbers of an imported recording as they were published: doubles, where a dataset keeps float32.
+
+The full precision is what makes a reconstruction certain. An import keeps it beside its own settings, in the dataset's
+folder `recordings`, in a file for each recording.
+"""
+
+import re
+import zipfile
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...common.errors import BadInput
+from ...common.files import write_whole
+from ...envs.names import FEATURES
+
+SOURCE = re.compile(r"(?P<recording>.+) sha256:(?P<digest>[0-9a-f]{12}) game (?P<game>\d+)")
+"""The source of an imported episode."""
+
+_X = np.array([column for column, name in enumerate(FEATURES) if name.endswith(".position_x")])
+_TORSO_X = FEATURES.index("torso.position_x")
+
+
+def samples_path(folder: Path, digest: str) -> Path:
+    """The file that keeps the numbers of one recording of a dataset."""
+    return folder / "recordings" / f"samples-{digest}.npz"
+
+
+def write_samples(folder: Path, digest: str, games: Sequence[NDArray[np.float64]]) -> Path:
+    """Keep the samples of a recording's games, float64 [n, 71] each, as published."""
+    lengths = np.array([len(game) for game in games])
+    return write_whole(
+        samples_path(folder, digest),
+        lambda file: np.savez_compressed(file, observations=np.concatenate(games), lengths=lengths),
+    )
+
+
+def read_samples(folder: Path, digest: str) -> list[NDArray[np.float64]]:
+    """The samples of a recording's games, float64 [n, 71] each, x relative to the torso's; BadInput where they lack."""
+    path = samples_path(folder, digest)
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            observations, lengths = file["observations"], file["lengths"]
+    except FileNotFoundError:
+        raise BadInput(
+            f"{path}: no such file; reconstruction needs the recording's full numbers, which an import keeps: import "
+            "it again into a new dataset (qwop-record source=import)"
+        ) from None
+    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
+        raise BadInput(f"{path}: cannot be read ({str(error).splitlines()[0]}); import the recording again") from None
+    fits = observations.ndim == 2 and observations.shape[1] == len(FEATURES) and observations.dtype == np.float64
+    if not fits or lengths.ndim != 1 or lengths.dtype.kind != "i" or lengths.min(initial=1) < 1:
+        raise BadInput(f"{path}: not the samples of a recording; import it again")
+    if lengths.sum() != len(observations) or not np.isfinite(observations).all():
+        raise BadInput(f"{path}: damaged ({len(observations)} samples, expected {lengths.sum()}); import it again")
+    relative = observations.copy()
+    relative[:, _X] -= observations[:, [_TORSO_X]]
+    return np.split(relative, np.cumsum(lengths)[:-1])

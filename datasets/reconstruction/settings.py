@@ -1,0 +1,38 @@
+"""The settings of `qwop-dataset reconstruct`."""
+
+from dataclasses import dataclass
+
+from ...common.settings import Settings, setting
+from ...envs.qwop.rewards import REWARDS
+from ...envs.qwop.task import OBSERVATIONS
+
+
+@dataclass(frozen=True)
+class ReconstructSettings(Settings):
+    """What is reconstructed, and how the new dataset shows it."""
+
+    dataset: str = setting(help="Folder of a dataset of imported recordings.", example="data/kurodo")
+    out: str = setting(
+        help="Folder of the new dataset. One that was interrupted is continued.", example="data/kurodo-frames",
+        written=True,
+    )  # fmt: skip
+    frames_per_step: int | None = setting(
+        3,
+        "Game frames per decision: 1, 2 and 3 make 30, 15 and 10 decisions a second. null: the recording's own "
+        "decisions, about 9 a second and of unequal length.",
+        at_least=1,
+        at_most=3600,
+    )
+    reward: str = setting("shaped", "Reward of the new dataset.", choices=[*REWARDS])
+    observation: str = setting(
+        "features", "Observations of the new dataset: 71 numbers, or 94 (full).", choices=[*OBSERVATIONS]
+    )
+    observation_lag: int = setting(
+        0, "Frames by which its observations lag the game; recordings have 1.", choices=(0, 1)
+    )
+    epsilon: float = setting(
+        0.05,
+        "Smoothing of the behaviour probabilities: this fraction is spread evenly over all actions.",
+        above=0,
+        at_most=1,
+    )
