@@ -29,11 +29,13 @@ from typing import Any
 import pytest
 from omegaconf import OmegaConf
 from qwop.common.errors import BadInput
+from qwop.datasets.main import VERBS
 from qwop.finetune.schedules.phase import parse_phases
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 LANGUAGES = {"sh", "python", "yaml", "text"}
+DATASET = "qwop-dataset"  # has verbs, each with settings of its own
 MAINS = ("recorder.main", "pretrain.main", "pretrain.reestimate_main", "finetune.main", "evaluation.main")
 COMMANDS = {main.program: main for main in (import_module(f"qwop.{module}").main for module in MAINS)}
 EXTRAS = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"])
@@ -114,7 +116,7 @@ def calls_of(code: str, folder: Path) -> list[list[str]]:
     programs.mkdir(parents=True)
     log = folder / "calls"
     log.touch()
-    for name in (*COMMANDS, *OTHERS):
+    for name in (*COMMANDS, DATASET, *OTHERS):
         script = programs / name
         script.write_text(f"#!/bin/bash\n{{ printf '%s\\0' {name} \"$@\"; printf '\\0'; }} >> '{log}'\n")
         script.chmod(0o755)
@@ -142,6 +144,10 @@ def check(call: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     program, *arguments = call
     if program in COMMANDS:
         COMMANDS[program].read(arguments)
+    elif program == DATASET:
+        verb, folder, *settings = arguments
+        assert verb in VERBS, f"no such verb: {verb}"
+        import_module(VERBS[verb][0]).command.read([f"dataset={folder}", *settings])
     elif program == "pip":
         for extras in re.findall(r"\[(.*?)\]", " ".join(arguments)):
             unknown = set(extras.split(",")) - EXTRAS
@@ -217,6 +223,8 @@ def test_commands_run(page: Path, tmp_path: Path) -> None:
         ("qwop-finetune schedule=curodo", "curodo"),
         ("qwop-finetune schedule=kurodo schedule.phases.mixed.ours=5", "ours"),
         ("qwop-evaluate policy=champion wurld=original", "wurld"),
+        ("qwop-dataset reconstruct data/kurodo out=data/exact frames=1", "frames"),
+        ("qwop-dataset reconstrukt data/kurodo", "reconstrukt"),
         ("pip install '.[brouser]'", "brouser"),
         ("python benchmarks/nothing.py", "nothing.py"),
         ("pytest tests/nothing", "tests/nothing"),
@@ -230,7 +238,7 @@ def test_a_wrong_command_is_found(code: str, complaint: str, tmp_path: Path, mon
 
 def test_every_command_can_be_checked() -> None:
     scripts = importlib.metadata.entry_points(group="console_scripts")
-    assert set(COMMANDS) == {script.name for script in scripts if script.dist and script.dist.name == "qwop"}
+    assert {*COMMANDS, DATASET} == {script.name for script in scripts if script.dist and script.dist.name == "qwop"}
 
 
 def test_a_flag_that_a_script_does_not_have_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
