@@ -1,7 +1,7 @@
-"""The runner and the track as a scene of Box2D through its Python binding: what the engine is measured against.
+"""The runner and the track as a Box2D scene through its Python binding, for comparison with the engine.
 
-Same bodies, joints, motors, time step and iterations, and the same 71 numbers read after each decision. It is not the
-original game: this Box2D is another version, in single precision, with other contacts.
+Bodies, joints, motors, time step and iterations are the same, and the same 71 numbers are read after each decision. It
+is not the original game: this is another version of Box2D, in single precision, with other contacts.
 """
 
 import Box2D
@@ -31,7 +31,7 @@ class Box2DScene:
         self.joints = {name: self._joint(number) for number, name in enumerate(JOINT_NAMES)}
 
     def step(self, keys: int, frames: int) -> NDArray[np.float32]:
-        """A decision of so many frames; the 71 numbers after it."""
+        """Play a decision of `frames` frames; return the 71 observed numbers, float32 [71]."""
         thighs = 1.0 if keys & KEY_Q else (-1.0 if keys & KEY_W else 0.0)
         calves = 1.0 if keys & KEY_O else (-1.0 if keys & KEY_P else 0.0)
         joints, head = self.joints, self.bodies["head"]

@@ -1,16 +1,17 @@
-"""What demonstrations in replay are worth: none, never removed, removed on schedule; and the five μ modes.
+"""Ablation of demonstrations in replay: none, never removed, removed on schedule, and the five modes of μ.
 
     qwop-reestimate dataset=data/kurodo out=data/kurodo-cloned
     python benchmarks/demonstrations_in_replay.py --policy runs/clone/policy.safetensors --demonstrations data/kurodo \\
         --reestimated data/kurodo-cloned --scale 0.25 --seeds 5 --out runs/demonstrations_in_replay
 
-Every run is a plain `qwop-finetune` (printed, so that one can be repeated alone) with the phases of `kurodo`; all that
-differs is which phases use demonstrations, and their μ. A run that is over is not repeated, so the command can be
-stopped and started. Ends with a table: games of 100 that finish before and after the last phase, and how fast; means
-over the seeds with the 95 % interval of Student's t.
+Every run is a plain `qwop-finetune` command with the phases of `kurodo`, printed so that it can be repeated alone. Runs
+differ only in the phases that use demonstrations and in their μ. Finished runs are not repeated, so the script can be
+stopped and started again. It ends with a table of how many of 100 games finish before and after the last phase, and how
+fast: means over the seeds with 95 % intervals of Student's t.
 
-What a person's probabilities were is not recorded. `recorded` therefore takes the same games from another dataset, in
-which each has those of a clone that never saw it; `cloned` those of the policy that the run starts from, which did.
+A person's action probabilities are not recorded. `recorded` therefore uses a second dataset with the same games, in
+which each game has the probabilities of a clone that did not see it. `cloned` uses those of the initial policy, which
+did.
 """
 
 import argparse
@@ -47,12 +48,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--policy", required=True)
     parser.add_argument("--demonstrations", required=True)
-    parser.add_argument("--reestimated", help="the demonstrations as qwop-reestimate leaves them")
+    parser.add_argument("--reestimated", help="the same games with probabilities from qwop-reestimate")
     parser.add_argument("--scale", type=float, default=1.0)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--only", nargs="*", choices=list(VARIANTS), default=list(VARIANTS))
     parser.add_argument("--out", type=Path, default=Path("runs/demonstrations_in_replay"))
-    parser.add_argument("more", nargs="*", help="settings of qwop-finetune for all runs")
+    parser.add_argument("more", nargs="*", help="further settings of qwop-finetune, for all runs")
     asked = parser.parse_args()
     if RECORDED in asked.only and not asked.reestimated:
         parser.error(f"{RECORDED}: a person's games need --reestimated; or name the other variants with --only")
@@ -68,7 +69,7 @@ def main() -> None:
 
 
 def train(folder: Path, settings: list[str]) -> None:
-    """One run, unless it has been done; its wall time goes into `seconds.txt`."""
+    """Run once, unless it has been done; write its wall time to `seconds.txt`."""
     if (folder / "seconds.txt").exists():
         return
     command = ["qwop-finetune", *settings, f"out={folder}", *(["resume=true"] if has_checkpoint(folder) else [])]
@@ -88,7 +89,7 @@ def folder_of(out: Path, variant: str, seed: int) -> Path:
 
 
 def markdown(out: Path, variants: list[str], seeds: int) -> str:
-    """The table of all runs that have been done."""
+    """Table of all finished runs."""
     lines = [
         "| | finished before the last phase | finished | " + " | ".join(FIGURES.values()) + " |",
         "|---|---|---|---|---|---|",
@@ -110,13 +111,13 @@ def evaluations(runs: list[Path], phase: str) -> list[dict[str, Any]]:
 
 
 def every(found: list[dict[str, Any]]) -> str:
-    """Games that finished: the interval, and every seed."""
+    """Finished games: mean and interval, and every seed."""
     finishes = [one["finishes"] for one in found]
     return f"{interval(finishes)} ({', '.join(map(str, finishes))})"
 
 
 def interval(values: list[float]) -> str:
-    """Mean ± half the 95 % interval."""
+    """Mean ± half the width of its 95 % interval."""
     if not values:
         return "–"
     if len(values) not in T_975:

@@ -1,11 +1,11 @@
-"""Searched games into the policy that they were searched from, so that it plays them itself.
+"""Train a policy to play searched games by itself.
 
     python benchmarks/search_games.py runs/champion --games 31 --width 32 --lookahead 15 --dataset data/found
     python benchmarks/distil_games.py champion data/found --out distilled.safetensors
 
-The game has no chance in it: after the same idle frames, a policy that takes a searched game's actions plays that very
-game. The loss is the cross-entropy of the searched actions, and beside it, on games that the policy plays with its
-exploration, KL[before‖now], so that it runs as before wherever it is not on a searched game's way.
+The game has no randomness: after the same idle frames, a policy that takes the actions of a searched game plays exactly
+that game. The loss is the cross-entropy of the searched actions. On games that the policy plays with exploration,
+KL[before‖now] is added, so that it runs as before wherever no searched game leads.
 """
 
 import argparse
@@ -18,25 +18,26 @@ from qwop.common.progress import progress_bar
 from qwop.datasets.reader import open_dataset
 from qwop.policies.files import load_policy, save_policy
 from qwop.policies.rollout import play
+from qwop.policies.threads import use_one_thread
 from qwop.search.distil import DistilSettings, distil
 from rich.console import Console
 
 IDLE = 30
-"""Games of its own begin after 0 to so many idle frames, as the searched ones do."""
+"""Most idle frames of the policy's own games; the same as for searched games."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("policy")
     parser.add_argument("dataset", type=Path)
-    parser.add_argument("--under", type=float, default=47.0, help="only games over at this many seconds of the clock")
+    parser.add_argument("--under", type=float, default=47.0, help="use only games shorter than this, in seconds")
     parser.add_argument("--steps", type=int, default=12000)
-    parser.add_argument("--own", type=float, default=0.5, help="weight of what the policy did before")
-    parser.add_argument("--games", type=int, default=128, help="games of its own")
+    parser.add_argument("--own", type=float, default=0.5, help="weight of the KL term")
+    parser.add_argument("--games", type=int, default=128, help="games that the policy plays for the KL term")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, required=True)
     asked = parser.parse_args()
-    torch.set_num_threads(1)
+    use_one_thread()
     policy = load_policy(asked.policy)
     finished = [game for game in open_dataset(asked.dataset) if game.outcome == "finished"]
     found = [game for game in finished if game.times[-1] < asked.under]

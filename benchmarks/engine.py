@@ -1,13 +1,13 @@
-"""Frames a second of the engine, of `QWOP-v1` and of its batches, beside Box2D through Python in the same run.
+"""Frames per second of the engine, of `QWOP-v1` and of its batches, beside Box2D through Python in the same run.
 
     pip install 'qwop[box2d]'
     python benchmarks/engine.py
 
-Everything plays random keys, held for a few decisions, four frames a decision. The engine's games end with a fall and
-begin anew, which is counted; the Box2D scene has no rules, is made anew every 25 decisions, and that is not counted.
-Each line is the best of several rounds, and the rounds go through all lines in turn, so that a disturbed second falls
-on all alike. Compare the ratios, not the numbers. On a machine with other work, `--processor-time` counts the seconds
-of this process alone; it plays with one thread only.
+Everything plays random keys, held for a few decisions, with four frames per decision. The engine's games end with a
+fall and start again, and that time counts. The Box2D scene has no rules; it is rebuilt every 25 decisions, and that
+time does not count. Each line is the best of several rounds, and every round goes through all lines, so that a
+disturbance affects all of them. Compare the ratios rather than the numbers. On a busy machine, `--processor-time`
+counts the time of this process only; it uses a single thread.
 """
 
 import argparse
@@ -31,7 +31,7 @@ BATCHES = (1, 4, 16, 64, 256, 1024, 4096)
 clock = time.perf_counter
 
 Round = Callable[[], tuple[int, float]]
-"""Plays for a while; frames played and seconds taken."""
+"""Plays for a while and returns the frames played and the seconds taken."""
 
 
 def random_actions(decisions: int, games: int) -> NDArray[np.int64]:
@@ -82,7 +82,7 @@ def one_by_one() -> Round:
 
 
 def batch(games: int, threads: int) -> Round:
-    environment = QWOPVectorEnv(games, frames_per_step=FRAMES_PER_STEP, num_threads=threads)
+    environment = QWOPVectorEnv(games, autoreset_mode="SameStep", frames_per_step=FRAMES_PER_STEP, num_threads=threads)
     actions = random_actions(max(20, 8000 // games), games)
 
     def play() -> tuple[int, float]:

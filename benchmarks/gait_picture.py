@@ -1,11 +1,11 @@
-"""A picture of two gaits: the champion's, and beside it that of recorded games, Kurodo's for example.
+"""Draw two gaits: the champion's and, below it, that of recorded games, for example Kurodo's.
 
     qwop-record source=import 'source.files=[demos/kuro_try*.npz]' source.player=kurodo dataset=data/kurodo
     python benchmarks/gait_picture.py --keys champion --demonstrations data/kurodo --name Kurodo --out docs/gait.png
 
-Both are shown where they run most regularly between 60 and 95 m, from the moment when the right foot passes the left
-one; of the recorded games, in the fastest that finished. Everything shares one axis of time, so what stands above each
-other is as late in both. Recordings tell bodies some nine times a second; in between they are drawn on straight lines.
+Both are shown where they run most regularly between 60 and 95 m, from the moment when the right foot passes the left;
+of the recorded games, the fastest finished one is used. All parts share one time axis. Recordings contain positions
+about nine times a second; between them the bodies are interpolated linearly.
 """
 
 import argparse
@@ -35,7 +35,7 @@ from qwop.envs.qwop.replay import replay
 from qwop.policies.champion import keys_path
 
 STRETCH = (600.0, 950.0)
-"""Units of the track, behind the hurdle and before the finish."""
+"""Stretch of the track, in units: after the hurdle and before the finish."""
 
 STRIDES = 1.5
 FIGURES = 10
@@ -44,22 +44,22 @@ INK, SOFT, LINE, PAPER, TRACK = (36, 44, 60), (110, 118, 134), (224, 228, 235), 
 COLOURS = ((31, 95, 168), (199, 82, 42))
 
 SCALE = 2
-"""Pixels of the picture a pixel of this layout, whose numbers are as they look on a page."""
+"""Pixels of the picture for each pixel of the layout; the layout is at the size shown on a page."""
 
 SUPERSAMPLING = 2
 WIDTH, LEFT, RIGHT = 1000, 86, 66
 UNIT = 8.2
-"""Pixels of a figure a unit of the game."""
+"""Pixels of the layout for each unit of the game."""
 
 ROW, GROUND = 196, 166
-"""Height of a row of figures, and where in it the track is."""
+"""Height of a row of figures, and the height of the track in it."""
 
 FEET, CHART, GAP = 66, 92, 30
 
 
 @dataclass(frozen=True)
 class Gait:
-    """name and colour of a runner; states float64 [n, 14, 6] from the start of its stride on; the stride; its time."""
+    """Name and colour of a runner; states float64 [n, 14, 6] from the start of its stride; the stride; its time."""
 
     name: str
     colour: tuple[int, int, int]
@@ -69,7 +69,7 @@ class Gait:
 
 
 class Sheet:
-    """A paper to draw on, in pixels of the layout; texts are drawn when it is finished, so that they stay sharp."""
+    """A canvas in pixels of the layout. Text is drawn last, at full resolution, to stay sharp."""
 
     def __init__(self, height: float) -> None:
         self.scale = SCALE * SUPERSAMPLING
@@ -105,7 +105,7 @@ def gait_of_keys(name: str, keys: NDArray[np.uint8], colour: tuple[int, int, int
 
 
 def gait_of_recordings(name: str, folder: Path, colour: tuple[int, int, int]) -> Gait:
-    """Of the fastest finished game of a dataset."""
+    """Gait of the fastest finished game of a dataset."""
     finished = [episode for episode in open_dataset(folder) if episode.outcome == "finished"]
     if not finished:
         raise SystemExit(f"{folder}: no finished game")
@@ -117,7 +117,7 @@ def gait_of_recordings(name: str, folder: Path, colour: tuple[int, int, int]) ->
 
 
 def picture(gaits: Sequence[Gait]) -> Image.Image:
-    """The gaits' figures, a row each; below them feet on the ground, the torso's lean and the distance of the feet."""
+    """Draw a row of figures for each gait; below, ground contact, lean of the torso and distance of the feet."""
     step = round(STRIDES * max(gait.stride.length for gait in gaits) / (FIGURES - 1))
     frames = step * (FIGURES - 1)
     seconds = frames / FRAMES_A_SECOND
@@ -162,7 +162,7 @@ def _figures(sheet: Sheet, gait: Gait, frames: int, top: float, across: Callable
 
 
 def _feet(sheet: Sheet, gaits: Sequence[Gait], frames: int, top: float, across: Callable[[float], float]) -> None:
-    """Bars while a foot is on the ground; the nearer, right one above the left one."""
+    """Draw bars while a foot is on the ground, the right foot above the left."""
     sheet.text(16, top + 2, "feet on the ground", 11.5, INK)
     feet = (("right", at.RIGHT_FOOT), ("left", at.LEFT_FOOT))
     for row, (gait, (side, foot)) in enumerate((gait, one) for gait in gaits for one in feet):
@@ -202,9 +202,9 @@ def _chart(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--keys", default="champion", help="a file of keys (best_keys.txt), or champion")
+    parser.add_argument("--keys", default="champion", help="a keys file (best_keys.txt), or champion")
     parser.add_argument("--demonstrations", type=Path, required=True, help="a dataset of QWOP")
-    parser.add_argument("--name", default="Kurodo", help="who played it")
+    parser.add_argument("--name", default="Kurodo", help="the player's name")
     parser.add_argument("--out", type=Path, default=Path("docs/gait.png"))
     given = parser.parse_args()
     runner = "The champion" if given.keys == "champion" else Path(given.keys).stem

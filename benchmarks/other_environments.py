@@ -1,11 +1,12 @@
-"""Other environments from demonstrations: record, pretrain, fine-tune, evaluate, for CartPole-v1 and LunarLander-v3.
+"""Other environments from demonstrations: record, clone, fine-tune, evaluate, for CartPole-v1 and LunarLander-v3.
 
     python benchmarks/other_environments.py --seeds 5 --out runs/other_environments
 
-Needs Box2D (`pip install '.[box2d]'`). The demonstrator is a player that has been trained from nothing, and not to the
-end. Then, for every seed: twenty games of it, drawn from its probabilities; their clone; the clone continued along
-`kurodo` with these games in replay; a hundred greedy games of clone and runner. All commands are printed. A step whose
-folder is there is not repeated, so this can be stopped and started. Ends with a table.
+Needs Box2D (`pip install '.[box2d]'`). The demonstrator is trained from nothing and stopped early. Then, for every
+seed: record twenty of its games with actions drawn from its probabilities, clone them, fine-tune the clone along
+`kurodo` with these games in replay, and play a hundred greedy games with the clone and with the result. All commands
+are printed. A step whose folder exists is not repeated, so the script can be stopped and started again. It ends with a
+table.
 """
 
 import argparse
@@ -22,7 +23,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Task:
-    """wanted: the mean return that counts as solved. training: of the demonstrator, as a share of 65 hours."""
+    """wanted: mean return that counts as solved. training: length of the demonstrator's, as a fraction of 65 hours."""
 
     environment: str
     wanted: float
@@ -35,7 +36,7 @@ TASKS = (Task("CartPole-v1", 475.0, 0.004), Task("LunarLander-v3", 200.0, 0.06))
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--scale", type=float, default=0.1, help="of the schedule")
+    parser.add_argument("--scale", type=float, default=0.1, help="scale of the schedule")
     parser.add_argument("--out", type=Path, default=Path("runs/other_environments"))
     asked = parser.parse_args()
     lines = ["| | goal | demonstrator | its clones | fine-tuned | |", "|---|---|---|---|---|---|"]
@@ -57,7 +58,7 @@ def train_demonstrator(task: Task, folder: Path) -> None:
 
 
 def learn(folder: Path, seed: int, scale: float) -> None:
-    """The four commands, of one seed."""
+    """The four commands of one seed."""
     demonstrator = folder / "demonstrator" / "policy.safetensors"
     games, clone, tuned = (folder / f"{name}-{seed}" for name in ("games", "clone", "fine-tuned"))
     twenty = ("source.player=demonstrator", "source.episodes=20", f"source.seed={seed}")
@@ -72,7 +73,7 @@ def learn(folder: Path, seed: int, scale: float) -> None:
 
 
 def step(command: str, folder: Path, *settings: str, into: str = "out") -> None:
-    """Run a command that makes this folder, unless it is there; it has the name of an unfinished one until then."""
+    """Run a command that makes `folder`, unless it exists; until it is complete it has a temporary name."""
     if folder.exists():
         return
     unfinished = folder.with_name(f"{folder.name}.unfinished")
@@ -86,7 +87,7 @@ def step(command: str, folder: Path, *settings: str, into: str = "out") -> None:
 
 
 def row(task: Task, folder: Path, seeds: Sequence[int]) -> str:
-    """Mean returns of a hundred games, of every seed."""
+    """Mean return of a hundred games, for every seed."""
     demonstrator = mean_return(folder / "demonstrator-evaluation")
     clones, tuned = (
         [mean_return(folder / f"{name}-{seed}-evaluation") for seed in seeds] for name in ("clone", "fine-tuned")

@@ -1,12 +1,12 @@
-"""Where the time of a frame goes: the kernels of `QWOP-v1`, a clock around each.
+"""Where the time of a frame goes: the kernels of `QWOP-v1` with a clock around each.
 
     python benchmarks/profile_engine.py
 
-Compiles the batch's kernel anew with its parts wrapped in readings of the processor's cycle counter (half a minute; the
-cache is left alone), and plays the same stretch of games with random keys again and again, four frames a decision. The
-clocks' own time is measured and taken off. A round does the same work as every other, decision by decision; of each
-decision the fastest tenth of the rounds counts, so that a disturbed one does not. The last line is the same without
-clocks, in a process of its own: about what the sum above it should be.
+Compiles the batch's kernel again with readings of the processor's cycle counter around its parts (half a minute; the
+cache is not touched), and plays the same stretch of games with random keys repeatedly, four frames per decision. The
+cost of the clocks is measured and subtracted. Every round does the same work; for each decision the fastest tenth of
+the rounds counts, which removes disturbances. The last line is measured without clocks in a process of its own, and
+should be about the sum above it.
 """
 
 import argparse
@@ -36,8 +36,8 @@ DECISIONS = 40
 GAMES = {"one game": 1, f"batch of {8 * WIDTH}": 8 * WIDTH}
 KERNEL, OUTSIDE = "rest of a decision", "the call, in Python"
 
-# What is timed: where a kernel is called, its name there, the stage that it counts for, and the kernel whose time it is
-# part of, which pays for the clock.
+# Timed kernels: the module that calls the kernel, its name there, the stage that it counts for, and the kernel that
+# contains it, from which the cost of the clock is subtracted.
 PARTS: tuple[tuple[Any, str, str, str | None], ...] = (
     (batch, "observe_game", "observation", "play_games"),
     (batch, "play_games", KERNEL, None),
@@ -62,19 +62,19 @@ PARTS: tuple[tuple[Any, str, str, str | None], ...] = (
     (island, "_renew_boxes", "boxes, sleep", "solve_island"),
 )
 
-# What kernels call has no types but those that numba infers.
+# Numba infers the types of functions that kernels call.
 _operation: Callable[..., Any] = intrinsic
 
 TICKS, CALLS = range(2)
 _counted = np.zeros((len(PARTS) + 1, 2), dtype=np.int64)
-"""Cycles and calls of every part, its own parts' not included; the last row is for the clock's own measure."""
+"""Cycles and calls of every part, excluding its own parts; the last row measures the clock itself."""
 _inner = np.zeros(1, dtype=np.int64)
-"""Cycles of the parts within the part that is being timed."""
+"""Cycles of the parts inside the one that is being timed."""
 
 
 @_operation
 def _now(context: Any) -> Any:
-    """The processor's cycle counter, once it has done what comes before."""
+    """Read the processor's cycle counter after all earlier instructions are complete."""
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = ir.FunctionType(ir.IntType(64), [])
@@ -101,14 +101,14 @@ def _write(context: Any, address: Any, value: Any) -> Any:
 
 
 def uncached(kernel: Any) -> Any:
-    """Compiled, and kept nowhere."""
+    """Compile without caching."""
     dispatcher: Any = compiled(kernel)
     dispatcher._cache = caching.NullCache()
     return dispatcher
 
 
 def timed(kernel: Any, row: int) -> Any:
-    """The kernel, counting its cycles and calls in a row of `_counted`."""
+    """Wrap a kernel so that it counts its cycles and calls in a row of `_counted`."""
     inner = _inner.ctypes.data
     ticks, calls = (_counted.ctypes.data + _counted.itemsize * (2 * row + column) for column in (TICKS, CALLS))
 
@@ -128,7 +128,7 @@ def timed(kernel: Any, row: int) -> Any:
 
 
 def clock_cost() -> tuple[float, float]:
-    """Cycles that a clock adds to what it times, and to what that is part of."""
+    """Measure the cycles that a clock adds to the part that it times, and to the enclosing part."""
 
     @inlined
     def nothing(place):  # type: ignore[no-untyped-def]
@@ -166,7 +166,7 @@ def one_game() -> tuple[Callable[[Any], int], Any, Any]:
 
 
 def many_games(games: int) -> tuple[Callable[[Any], int], Any, Any]:
-    environment = QWOPVectorEnv(games, frames_per_step=FRAMES_PER_STEP, num_threads=1)
+    environment = QWOPVectorEnv(games, autoreset_mode="SameStep", frames_per_step=FRAMES_PER_STEP, num_threads=1)
     environment.reset(seed=0)
 
     def decide(actions: NDArray[np.int64]) -> int:
@@ -176,7 +176,7 @@ def many_games(games: int) -> tuple[Callable[[Any], int], Any, Any]:
 
 
 def measure(games: int, rounds: int) -> tuple[float, NDArray[np.float64]]:
-    """Microseconds of a frame, and what is in `_counted` for it: of every decision the fastest tenth of the rounds."""
+    """Microseconds per frame, and `_counted` for it: for every decision, the fastest tenth of the rounds."""
     decide, environment, actions = one_game() if games == 1 else many_games(games)
     for chosen in actions[:DECISIONS]:
         decide(chosen)
@@ -210,7 +210,7 @@ def cycles_a_microsecond() -> float:
 
 
 def put_in_clocks() -> None:
-    """Before anything is compiled: kernels find the clocked parts where they call them."""
+    """Replace the timed kernels where they are called; must run before anything is compiled."""
     for row, (module, name, _, _) in enumerate(PARTS):
         kernel = getattr(module, name)
         if name != "play_games":
@@ -226,7 +226,7 @@ def put_in_clocks() -> None:
 
 
 def stages(whole: float, counted: NDArray[np.float64], speed: float, cost: tuple[float, float]) -> dict[str, float]:
-    """Microseconds of every stage; `cost` in cycles, see `clock_cost`, and `speed` in cycles a microsecond."""
+    """Microseconds of every stage; `cost` in cycles (see `clock_cost`), `speed` in cycles per microsecond."""
     names = [name for _, name, _, _ in PARTS]
     own = counted[: len(PARTS), TICKS] - counted[: len(PARTS), CALLS] * cost[0]
     outside = whole - counted[: len(PARTS), TICKS].sum() / speed

@@ -1,12 +1,12 @@
-"""Games better than the policy plays, by search over saved states.
+"""Find better games than a policy plays, by searching over saved states.
 
     python benchmarks/search_games.py runs/champion --width 48 --lookahead 30 --out found_keys.txt
     python benchmarks/search_games.py runs/champion --games 31 --width 32 --lookahead 15 --dataset data/found
 
-Takes the policy and the values of the newest checkpoint of a run of `qwop-finetune algorithm=ppo`. The keys of the best
-game found replay with `qwop-evaluate keys=found_keys.txt`, in the original too; a dataset of them can be put into the
-policy (`distil_games.py`). Game k begins after k idle frames, and 31 as game 0 again. A game of the first line takes a
-minute or two of a free core, one of the second 22 seconds.
+Uses the policy and the values of the newest checkpoint of a `qwop-finetune algorithm=ppo` run. The keys of the best
+game replay with `qwop-evaluate keys=found_keys.txt`, in the original game, too; a dataset of games can be taught to the
+policy (`distil_games.py`). Game k begins after k idle frames; game 31 begins like game 0. A game of the first command
+takes a minute or two on a free core, one of the second 22 seconds.
 """
 
 import argparse
@@ -14,7 +14,6 @@ from itertools import count
 from pathlib import Path
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from qwop.common.progress import progress_bar
 from qwop.datasets.behaviour_probabilities import smoothed, smoothed_name
@@ -26,14 +25,15 @@ from qwop.finetune.checkpoint import checkpoints, load_checkpoint
 from qwop.policies.files import load_policy
 from qwop.policies.networks import Values
 from qwop.policies.policy import Policy
+from qwop.policies.threads import use_one_thread
 from qwop.search.beam import Search, SearchSettings
 from rich.console import Console
 
 EPSILON = 0.05
-"""Of the smoothed behaviour probabilities: a search has none of its own."""
+"""ε of the smoothed behaviour probabilities; a search has none of its own."""
 
 IDLE = 30
-"""A game begins with 0 to so many idle frames."""
+"""Most idle frames at the start of a game."""
 
 
 def main() -> None:
@@ -43,10 +43,10 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="number of the first game")
     parser.add_argument("--width", type=int, default=16)
     parser.add_argument("--lookahead", type=int, default=20)
-    parser.add_argument("--out", type=Path, help="where the best game's keys go")
-    parser.add_argument("--dataset", type=Path, help="where all games go")
+    parser.add_argument("--out", type=Path, help="keys file to write the best game to")
+    parser.add_argument("--dataset", type=Path, help="dataset to write all games to")
     asked = parser.parse_args()
-    torch.set_num_threads(1)
+    use_one_thread()
     policy, values = newest(asked.run)
     search = Search(policy, values, SearchSettings(asked.width, asked.lookahead))
     info = DatasetInfo(policy.environment, policy.observation, policy.actions)
@@ -121,7 +121,7 @@ def found_game(policy: Policy, search: Search, number: int, source: str, show) -
 
 
 def seconds_of(episode: Episode) -> float:
-    """From the first key on."""
+    """Seconds from the first key to the end."""
     keys: NDArray[np.uint8] = np.concatenate(episode.keys or ())
     return (len(keys) - int(np.flatnonzero(keys)[0])) / 30
 

@@ -1,9 +1,9 @@
-"""How soon a run of qwop-finetune got how far: its milestones as a table, and its progress as a picture.
+"""Milestones of a `qwop-finetune` run as a table, and its progress as a picture.
 
     python benchmarks/way_there.py runs/champion docs/way.svg
 
-Reads `metrics.jsonl`, so it is live play with its exploration; a runner played greedily is faster. Hours are of
-computing, evaluations included, whatever the run was resumed from.
+Reads `metrics.jsonl`, which describes live play with exploration; a policy played greedily is faster. Hours are hours
+of computing, evaluations included, counted over all resumed runs.
 """
 
 import argparse
@@ -13,7 +13,7 @@ from typing import Any
 
 from qwop.finetune.reports.charts import HEIGHT, WIDTH, Band, line_chart
 from qwop.finetune.reports.milestones import seconds_of
-from qwop.finetune.reports.report import WAY_COLUMNS, milestone_rows
+from qwop.finetune.reports.report import MILESTONE_COLUMNS, milestone_rows
 from qwop.finetune.reports.run_log import read_metrics
 
 STYLE = """
@@ -30,7 +30,7 @@ CHARTS = (
 
 
 def picture(rows: list[dict[str, Any]]) -> str:
-    """An SVG of the charts side by side, over hours of computing, phases shaded and named."""
+    """Draw the charts side by side over hours of computing, with shaded, named phases; return SVG."""
     hours = [seconds / 3600 for seconds in seconds_of(rows)]
     bands, start = [], 0.0
     for phase, group in groupby(zip(rows, hours, strict=True), key=lambda pair: str(pair[0]["phase"])):
@@ -58,11 +58,11 @@ def picture(rows: list[dict[str, Any]]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("run", type=Path, help="the folder of a run of qwop-finetune")
-    parser.add_argument("picture", type=Path, nargs="?", help="where to write an .svg; none: the table alone")
+    parser.add_argument("run", type=Path, help="folder of a qwop-finetune run")
+    parser.add_argument("picture", type=Path, nargs="?", help="SVG file to write; without it only the table is printed")
     given = parser.parse_args()
     rows = read_metrics(given.run)
-    print("| " + " | ".join(WAY_COLUMNS) + " |\n" + "|---" * len(WAY_COLUMNS) + "|")
+    print("| " + " | ".join(MILESTONE_COLUMNS) + " |\n" + "|---" * len(MILESTONE_COLUMNS) + "|")
     for cells in milestone_rows(rows):
         print("| " + " | ".join(cells) + " |")
     if given.picture:

@@ -6,6 +6,7 @@ import operator
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
+from numbers import Real
 from os import PathLike
 from typing import Any, Union, get_args, get_origin
 
@@ -148,14 +149,14 @@ def _scalar(kind: Any, rule: Rule, value: Any) -> Any:
 
 
 def _number_as(kind: type[int] | type[float], value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, Real):
         return None
     try:
         if not math.isfinite(value):
             return None
     except OverflowError:  # a whole number that is too large for a float
         return None
-    return kind(value) if kind is float or value == int(value) else None
+    return kind(value) if kind is float or value == int(value) else None  # type: ignore[call-overload]
 
 
 def _text(value: Any) -> str | None:

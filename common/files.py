@@ -24,10 +24,24 @@ def write_whole(path: Path, content: Content) -> Path:
         with beside(path) as partial:
             write_synced(partial, content)
             partial.replace(path)
-            sync_folder(path.parent)
+        sync_folder(path.parent)
     except OSError as error:
         raise cannot_be_written(path, error) from None
     return path
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """As `write_whole`, for libraries that write by name: a name to write to, which becomes `path` at the end."""
+    try:
+        with beside(path) as partial:
+            yield partial
+            with partial.open("rb+") as file:
+                os.fsync(file.fileno())
+            partial.replace(path)
+        sync_folder(path.parent)
+    except OSError as error:
+        raise cannot_be_written(path, error) from None
 
 
 @contextmanager

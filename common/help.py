@@ -19,8 +19,13 @@ if TYPE_CHECKING:
 WIDEST = 120
 """Columns; lines longer than this are tiring to read."""
 
+NARROW = 42
+"""Columns; where less is left beside name and value, the sentence stands below them."""
+
 WIDEST_VALUE = 14
 """Columns; longer values wrap."""
+
+REQUIRED = "required"
 
 LONGEST_VALUE = 400
 """Characters; the rest is cut off."""
@@ -50,11 +55,11 @@ def print_help(command: "Command[Any]", overrides: Sequence[str], console: Conso
     """Print the command's help for the groups that the overrides choose."""
     console = console or Console()
     console.width = min(console.width, WIDEST)
-    console.print(help_page(command, overrides), highlight=False)
+    console.print(help_page(command, overrides, console.width), highlight=False)
 
 
-def help_page(command: "Command[Any]", overrides: Sequence[str] = ()) -> RenderableType:
-    """All that `--help` prints. BadInput for overrides that cannot be composed."""
+def help_page(command: "Command[Any]", overrides: Sequence[str], width: int) -> RenderableType:
+    """All that `--help` prints in so many columns. BadInput for overrides that cannot be composed."""
     node: Any = OmegaConf.to_container(command.compose(overrides), resolve=False)
     parts: list[RenderableType] = [Text(command.about), Text()]
     parts += [_heading("Examples"), *_examples(command), Text()]
@@ -62,9 +67,12 @@ def help_page(command: "Command[Any]", overrides: Sequence[str] = ()) -> Rendera
         parts += [_heading("Groups", "chosen by group=option"), *groups, Text()]
     shown = list(sections(command.settings, node))
     entries = [entry for section in shown for entry in section.entries]
-    widths = max(len(one.place) for one in entries), min(max(len(one.value) for one in entries), WIDEST_VALUE)
+    names, values = max(len(one.place) for one in entries), max(len(one.value) for one in entries)
+    values = min(values, WIDEST_VALUE)
     for section in shown:
-        parts += [_heading(section.title, section.about), _table(section, *widths), Text()]
+        beside = width - names - values - 6 >= NARROW
+        settings = _table(section, names, values) if beside else _stack(section, names)
+        parts += [_heading(section.title, section.about), settings, Text()]
     end = "Any setting can be changed: name=value, as in seed=3 or hidden=[256,128]. "
     parts.append(Text(end + f"{command.program} --cfg job prints the configuration, --hydra-help Hydra's own options."))
     return Group(*parts)
@@ -97,6 +105,8 @@ def _walk(cls: type[Settings], node: Mapping[str, Any], place: str) -> tuple[lis
             value = node.get(name, NOT_SET)
             own.append(Entry(here, _value(value, rule), rule.help, _permitted(hint, rule)))
             if rule.entries is not None:
+                given = value.items() if isinstance(value, Mapping) else ()
+                own += [Entry(join(here, key), "", show(one, LONGEST_VALUE), "") for key, one in given]
                 inner.append(_entries(rule.entries, f"{here}.<name>"))
     return own, inner
 
@@ -149,18 +159,41 @@ def _examples(command: "Command[Any]") -> Iterator[RenderableType]:
 
 
 def _table(section: Section, names: int, values: int) -> RenderableType:
+    """A row for each setting: name, value, sentence."""
     table = Table.grid(padding=(0, 2))
     table.add_column(min_width=names, no_wrap=True)
     table.add_column(overflow="fold", min_width=values, max_width=values)
-    table.add_column(ratio=1)
+    table.add_column(ratio=1, overflow="fold")
     for entry in section.entries:
-        prefix, _, name = entry.place.rpartition(".")
-        shown = Text.assemble((f"{prefix}." if prefix else "", "cyan"), (name, "bold cyan"))
         sentence = Text(entry.help)
         if entry.permitted:
             sentence.append(f" [{entry.permitted}]", style="dim")
-        table.add_row(shown, Text(entry.value, style="yellow" if entry.value == "required" else "green"), sentence)
+        table.add_row(_name(entry.place), _colored(entry.value), sentence)
     return Padding(table, (0, 0, 0, 2))
+
+
+def _stack(section: Section, names: int) -> RenderableType:
+    """Two lines or more for each setting: name, value and permitted values, then the sentence."""
+    lines: list[RenderableType] = []
+    for entry in section.entries:
+        table = Table.grid(padding=(0, 2))
+        table.add_column(min_width=names, no_wrap=True)
+        table.add_column(ratio=1, overflow="fold")
+        value = _colored(entry.value)
+        if entry.permitted:
+            value.append(f"  [{entry.permitted}]", style="dim")
+        table.add_row(_name(entry.place), value)
+        lines += [Padding(table, (0, 0, 0, 2)), Padding(Text(entry.help), (0, 0, 0, 6))]
+    return Group(*lines)
+
+
+def _name(place: str) -> Text:
+    prefix, _, name = place.rpartition(".")
+    return Text.assemble((f"{prefix}." if prefix else "", "cyan"), (name, "bold cyan"))
+
+
+def _colored(value: str) -> Text:
+    return Text(value, style="yellow" if value == REQUIRED else "green")
 
 
 def _heading(title: str, about: str = "") -> Text:
@@ -169,7 +202,7 @@ def _heading(title: str, about: str = "") -> Text:
 
 def _value(value: Any, rule: Rule) -> str:
     if isinstance(value, str) and value == NOT_SET:
-        return "required"
+        return REQUIRED
     if rule.entries is not None and isinstance(value, Mapping):
         return ", ".join(map(str, value))
     return show(value, LONGEST_VALUE)

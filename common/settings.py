@@ -104,6 +104,11 @@ class Settings:
         for name, rule in rules(type(self)).items():
             value = checked(hint_of(type(self), name), rule, getattr(self, name), name)
             object.__setattr__(self, name, value)
+            if rule.follows:
+                leader = getattr(self, rule.follows)
+                made = rule.options[option_of(rules(type(self))[rule.follows], leader)]
+                if type(value) is not made:
+                    raise BadInput(f"{name}: expected {made.__name__} beside {type(leader).__name__}")
 
 
 S = TypeVar("S", bound=Settings)
@@ -230,7 +235,8 @@ def no_such_setting(place: str, known: Sequence[str]) -> BadInput:
     near = near or difflib.get_close_matches(place, elsewhere, 1, FAR)
     if near:
         return BadInput(f"{place}: no such setting; did you mean {near[0]}?")
-    return BadInput(f"{place}: no such setting; the settings {f'of {group} ' if group else ''}are {', '.join(beside or known)}")
+    of = f"of {group} " if group else ""
+    return BadInput(f"{place}: no such setting; the settings {of}are {', '.join(beside or known)}")
 
 
 def join(place: str, name: str) -> str:

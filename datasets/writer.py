@@ -5,11 +5,11 @@ import json
 import os
 import re
 from pathlib import Path
-from uuid import uuid4
 
 import pyarrow.parquet as pq
 
 from ..common.errors import BadInput
+from ..common.files import beside, sync_folder, write_synced
 from .schema import DatasetInfo, Episode
 from .tables import to_table
 
@@ -48,37 +48,23 @@ class DatasetWriter:
         """Add one episode; its path. Returns when the file is on the disk. ValueError where it does not fit `info`."""
         episode.require_fit(self.info)
         table = to_table(episode, self.info)
-        beside = self._beside()
-        try:
-            with beside.open("xb") as file:
-                pq.write_table(table, file, compression="zstd", write_page_checksum=True)
-                file.flush()
-                os.fsync(file.fileno())
-            while not _give_name(beside, path := self.folder / f"episode-{self._next:06d}.parquet"):
+        with beside(self.folder / "episode") as partial:
+            write_synced(
+                partial, lambda file: pq.write_table(table, file, compression="zstd", write_page_checksum=True)
+            )
+            while not _give_name(partial, path := self.folder / f"episode-{self._next:06d}.parquet"):
                 self._next += 1
-        finally:
-            beside.unlink(missing_ok=True)
-        _sync_folder(self.folder)
+        sync_folder(self.folder)
         self._next += 1
         return path
 
     def _describe(self) -> None:
         if next_number(self.folder) > 0:
             raise BadInput(f"{self.folder}: has episodes but no {DESCRIPTION}; give dataset= another folder")
-        beside = self._beside()
-        try:
-            with beside.open("x", encoding="utf-8") as file:
-                json.dump(self.info.to_json(), file, indent=2)
-                file.write("\n")
-                file.flush()
-                os.fsync(file.fileno())
-            _give_name(beside, self.folder / DESCRIPTION)  # another writer may have been faster
-        finally:
-            beside.unlink(missing_ok=True)
-        _sync_folder(self.folder)
-
-    def _beside(self) -> Path:
-        return self.folder / f".{uuid4().hex}.partial"
+        with beside(self.folder / DESCRIPTION) as partial:
+            write_synced(partial, json.dumps(self.info.to_json(), indent=2) + "\n")
+            _give_name(partial, self.folder / DESCRIPTION)  # another writer may have been faster
+        sync_folder(self.folder)
 
 
 def read_info(folder: Path) -> DatasetInfo:
@@ -109,20 +95,20 @@ def next_number(folder: Path) -> int:
     return max((int(match[1]) + 1 for match in matches if match), default=0)
 
 
-def _give_name(beside: Path, path: Path) -> bool:
-    """Make the file `beside` appear as `path`; False where there is one of that name already."""
+def _give_name(partial: Path, path: Path) -> bool:
+    """Make the file `partial` appear as `path`; False where there is one of that name already."""
     try:
-        os.link(beside, path)
+        os.link(partial, path)
     except FileExistsError:
         return False
     except OSError as error:
         if error.errno not in NO_HARD_LINKS:
             raise
-        return _give_name_without_links(beside, path)
+        return _give_name_without_links(partial, path)
     return True
 
 
-def _give_name_without_links(beside: Path, path: Path) -> bool:
+def _give_name_without_links(partial: Path, path: Path) -> bool:
     """As `_give_name`, for file systems without hard links (exFAT, some network drives).
 
     Who creates the claim may rename. A claim that a killed writer left behind costs a number, nothing else.
@@ -135,18 +121,6 @@ def _give_name_without_links(beside: Path, path: Path) -> bool:
     if path.exists():
         claim.unlink()
         return False
-    beside.rename(path)
+    partial.rename(path)
     claim.unlink()
     return True
-
-
-def _sync_folder(folder: Path) -> None:
-    if os.name == "nt":  # a folder cannot be opened there
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    except OSError:  # some network file systems cannot; the file itself is synced
-        pass
-    finally:
-        os.close(descriptor)

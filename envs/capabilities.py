@@ -6,7 +6,7 @@ from typing import Any, Protocol, runtime_checkable
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What shared code may rely on; an environment that declares nothing can do nothing of it.
+    """Abilities that shared code may rely on. An environment that declares none has none.
 
     decisions_per_second: of the game's clock, where it has one (`info["clock"]`, seconds).
     idle_start: games may begin with up to `max_idle_frames` frames without a key.
@@ -32,7 +32,7 @@ NONE = Capabilities()
 
 @runtime_checkable
 class Capable(Protocol):
-    """An environment's class that says what it can do with the settings that it is made with."""
+    """An environment's class that declares its abilities for the settings it is made with."""
 
     @classmethod
     def capabilities(cls, **settings: Any) -> Capabilities: ...

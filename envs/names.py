@@ -3,7 +3,12 @@
 The actions' numbering and the observations' order are those of the published recordings.
 """
 
+from typing import Any
+
 import numpy as np
+
+FRAMES_A_SECOND = 30
+"""Frames per second of the game's clock."""
 
 KEY_Q, KEY_W, KEY_O, KEY_P = 1, 2, 4, 8
 
@@ -21,6 +26,18 @@ BODIES = (
     "rightForearm", "rightArm", "rightCalf", "rightFoot", "rightThigh", "hurdleBase", "hurdleTop",
 )  # fmt: skip
 """The bodies in the order of a state's rows."""
+
+OUTCOMES = ("running", "finished", "fell", "stopped")
+"""How a game stands: landed with a score of at least 100 m, fell, or stopped by the time limit.
+
+The info of a single game has the word; those of a vector, which hold numbers only, its place here.
+"""
+
+
+def outcome_name(outcome: Any) -> str:
+    """Return the word for an outcome that an info gives as a word or as its place in `OUTCOMES`."""
+    return outcome if isinstance(outcome, str) else OUTCOMES[int(outcome)]
+
 
 EVENT_COLUMNS = ("score", "fallen", "jumped", "landed", "ended", "clock")
 
@@ -50,7 +67,7 @@ FULL_FEATURES = (
     "finish.distance", "finish.jumped",
     "hidden.head_torque", "hidden.left_hip_out", "hidden.right_hip_out",
 )  # fmt: skip
-"""The 94 columns of a `full` observation: what decides the game's future beside the 71; see `QWOPEnv`."""
+"""The 94 columns of a `full` observation: the 71, and what else decides the game's future; see `QWOPEnv`."""
 
 HIDDEN_COLUMNS = ("head_torque", "left_hip_lower", "right_hip_lower")
-"""What a frame of the game holds beside its bodies and events: N·m, and the hips' lower limits, radians."""
+"""Values of a frame beside its bodies and events: torque, N·m, and the hips' lower limits, radians."""

@@ -41,16 +41,16 @@ class ObservationSpec:
         return math.prod(self.shape)
 
     def zeros(self, *leading: int) -> NDArray[Any]:
-        """An array [*leading, *shape] for observations."""
+        """Return an array of zeros [*leading, *shape]."""
         return np.zeros((*leading, *self.shape), dtype=self.dtype)
 
     def array(self, observations: Any) -> NDArray[Any]:
-        """A copy of observations [..., *shape] in this type."""
+        """Copy observations [..., *shape] in this type."""
         return np.array(observations, dtype=self.dtype)
 
     @classmethod
     def of(cls, space: gymnasium.Space[Any], name: str) -> "ObservationSpec":
-        """The observations of a space; BadInput, calling the environment `name`, for a space that is not a Box."""
+        """Return the observations of a space; BadInput about environment `name` for a space that is not a Box."""
         if not isinstance(space, gymnasium.spaces.Box):
             raise BadInput(f"{name}: its observations are {space}, expected a Box of numbers or an image")
         return cls(tuple(space.shape), "uint8" if space.dtype == np.uint8 else "float32")
@@ -71,7 +71,7 @@ class ObservationSpec:
 def interface_of(
     observations: gymnasium.Space[Any], actions: gymnasium.Space[Any], name: str
 ) -> tuple[ObservationSpec, int]:
-    """The observations and the number of actions of an environment called `name`; BadInput for other spaces."""
+    """Return the observations and the number of actions of environment `name`; BadInput for other spaces."""
     if not isinstance(actions, gymnasium.spaces.Discrete) or actions.start != 0:
         raise BadInput(f"{name}: its actions are {actions}, expected Discrete(n) from 0")
     return ObservationSpec.of(observations, name), int(actions.n)
@@ -101,7 +101,7 @@ class EnvironmentSpec:
         return FlattenObservation(env) if isinstance(env.observation_space, _ONE_HOT) else env
 
     def interface(self) -> tuple[ObservationSpec, int]:
-        """The observations and the number of actions; BadInput unless these are a Box and Discrete(n) from 0."""
+        """Return the observations and the number of actions; BadInput unless they are a Box and Discrete(n) from 0."""
         env = self.make()
         try:
             return interface_of(env.observation_space, env.action_space, str(self))
@@ -110,7 +110,7 @@ class EnvironmentSpec:
 
     @property
     def capabilities(self) -> Capabilities:
-        """The abilities that the environment declares for these settings; BadInput for wrong settings."""
+        """Abilities that the environment declares for these settings; BadInput for wrong settings."""
         registered = gymnasium.envs.registration.registry.get(registered_id(self.id))
         entry_point: Any = None if registered is None else registered.entry_point
         if isinstance(entry_point, str):
@@ -126,7 +126,7 @@ class EnvironmentSpec:
 
     @contextmanager
     def refusing(self) -> Iterator[None]:
-        """Within it, what Gymnasium or the environment says of a wrong name or setting is `BadInput`."""
+        """Context manager: turn errors of Gymnasium and the environment about a name or setting into BadInput."""
         try:
             yield
         except gymnasium.error.Error as error:

@@ -1,1 +1,1 @@
-"""Policies examined: many games, their figures, the best of them, and the same in the original."""
+"""Evaluation: many games of a policy, their figures and film, and the same games in the original page."""

@@ -1,4 +1,4 @@
-"""Whether a game that was played in the original is the same in the simulator, by its keys."""
+"""Comparison of a game played in the original with the simulator's game of the same keys."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -17,8 +17,10 @@ _SCORE = EVENT_COLUMNS.index("score")
 
 @dataclass(frozen=True)
 class Agreement:
-    """A game in the original and its keys in the simulator: frames played, how it ended (stopped: not within these
-    frames), the score, and by how much the last observations differ at most (units, radians).
+    """A game in the original beside the simulator's game of its keys.
+
+    frames: played. outcome: finished, fell, or stopped if the game did not end within these frames. metres: the score.
+    largest_difference: of any number between the last observations (units, radians).
     """
 
     index: int
@@ -32,7 +34,7 @@ class Agreement:
 
     @property
     def agrees(self) -> bool:
-        """The same number of frames, the same ending and score, and the runner in the same place to the last bit."""
+        """True for the same frames, outcome and score, and the runner in the same place to the last bit."""
         return (self.frames, self.outcome, self.metres, 0.0) == (
             self.simulator_frames,
             self.simulator_outcome,
@@ -42,7 +44,7 @@ class Agreement:
 
 
 def compare(game: Game, task: Mapping[str, Any]) -> Agreement:
-    """Play the keys of a game of `QWOPOriginal-v1`, whose settings `task` are, in the simulator; see `Agreement`."""
+    """Play the keys of a game of the original in the simulator. `task`: the settings of the game's environment."""
     assert game.keys is not None
     keys = np.concatenate(game.keys)
     played = replay(keys)
@@ -66,5 +68,5 @@ def compare(game: Game, task: Mapping[str, Any]) -> Agreement:
 
 
 def agreement_json(games: Sequence[Agreement]) -> dict[str, Any]:
-    """For evaluation.json: how many agree, and each."""
+    """The entry of evaluation.json: the number of games that agree, and each game."""
     return {"agreeing": sum(game.agrees for game in games), "games": [asdict(game) for game in games]}

@@ -1,4 +1,4 @@
-"""How good a policy is: many games, what they come to, and the best of them."""
+"""Evaluation of a policy: play many games, summarise them and keep the best."""
 
 import math
 from collections.abc import Callable
@@ -31,8 +31,11 @@ class EvaluationSettings(Settings):
 
 @dataclass(frozen=True)
 class GameResult:
-    """One game of an evaluation. `seconds` (first key to the end, 30 frames a second) and `metres` (the game's score)
-    are of QWOP alone, as are `idle_frames`; elsewhere None."""
+    """One game of an evaluation.
+
+    metres: the game's score. seconds: from the first key to the end, at 30 frames a second. These and `idle_frames` are
+    None in an environment whose games are no runs.
+    """
 
     index: int
     seed: int
@@ -45,13 +48,13 @@ class GameResult:
 
     @property
     def finished(self) -> bool:
-        """The jump landed with a score of at least 100."""
+        """True if the jump landed with a score of at least 100."""
         return self.outcome == "finished"
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The games of one policy, in order, and the best of them (fastest to finish, else farthest, else most reward)."""
+    """The games of one policy, in order, and the best one: the fastest finish, else the farthest, else most reward."""
 
     environment: EnvironmentSpec
     settings: EvaluationSettings
@@ -60,16 +63,16 @@ class Evaluation:
 
     @property
     def has_metres(self) -> bool:
-        """Whether the games are runs, with a distance and a time."""
+        """True if the games are runs, with a distance and a time."""
         return all(result.metres is not None for result in self.results)
 
     @property
     def seconds(self) -> NDArray[np.float64]:
-        """Of the finished games, float64 [finishes]."""
+        """Times of the finished games, float64 [finishes]."""
         return np.array([r.seconds for r in self.results if r.finished and r.seconds is not None], dtype=np.float64)
 
     def summary(self) -> dict[str, Any]:
-        """The figures; a mean comes with its 95 % bootstrap interval [low, high]. What no game tells is None."""
+        """The figures; each mean comes with its 95 % bootstrap interval [low, high]. Those of no game are None."""
         rewards = np.array([result.reward for result in self.results])
         figures: dict[str, Any] = {"episodes": len(self.results)}
         if self.has_metres:
@@ -101,11 +104,12 @@ def evaluate(
     settings: EvaluationSettings,
     environment: EnvironmentSpec | None = None,
     progress: Callable[[int], None] | None = None,
-    heard: Callable[[Game], None] | None = None,
+    on_game: Callable[[Game], None] = lambda game: None,
 ) -> Evaluation:
-    """Play the games of `settings` in the policy's environment (or another of the same shapes).
+    """Play the games of `settings` in the policy's environment, or in another of the same shapes.
 
-    `progress` hears the number of games finished, `heard` each game, in order. BadInput for settings that cannot be.
+    `progress` is called with the number of games finished, `on_game` with each game, in order. Raises BadInput for an
+    environment of other shapes.
     """
     spec = environment or policy.environment
     games = play(
@@ -123,8 +127,7 @@ def evaluate(
     for game in games:
         result = result_of(game)
         results.append(result)
-        if heard is not None:
-            heard(game)
+        on_game(game)
         rank = _rank(result)
         if best is None or rank > best[0]:
             best = rank, game
@@ -133,9 +136,9 @@ def evaluate(
 
 
 def result_of(game: Game) -> GameResult:
-    """What an evaluation keeps of a game."""
+    """Summarise a game."""
 
-    def told(name: str) -> float | None:
+    def number(name: str) -> float | None:
         return float(game.info[name]) if name in game.info else None
 
     return GameResult(
@@ -144,17 +147,17 @@ def result_of(game: Game) -> GameResult:
         outcome=game.outcome,
         decisions=len(game),
         reward=float(game.rewards.sum(dtype=np.float64)),
-        metres=told("score"),
-        seconds=told("time"),
+        metres=number("score"),
+        seconds=number("time"),
         idle_frames=int(game.info["idle_frames"]) if "idle_frames" in game.info else None,
     )
 
 
 def bootstrap_interval(values: ArrayLike, seed: int = 0) -> tuple[float, float]:
-    """Bounds that hold the mean with 95 % confidence: percentiles of the means of 10,000 resamples."""
+    """95 % confidence interval of the mean: percentiles of the means of 10,000 resamples."""
     sample = np.asarray(values, dtype=np.float64)
     generator = np.random.default_rng(seed)
-    # A share of equal size at a time bounds the memory for many games.
+    # In blocks, so that many games do not take much memory.
     blocks = math.ceil(RESAMPLES * len(sample) / 10_000_000) or 1
     means = np.concatenate(
         [
@@ -177,6 +180,6 @@ def _or_none(statistic: Callable[[NDArray[np.float64]], Any], values: NDArray[np
 
 
 def _rank(result: GameResult) -> tuple[float, ...]:
-    """Greater is better; of equals, the first stands."""
+    """A sort key, greater for better games; of equals, the first game stands."""
     seconds = result.seconds or 0.0
     return (result.finished, -seconds if result.finished else 0.0, result.metres or 0.0, result.reward)

@@ -1,4 +1,4 @@
-"""The best game of an evaluation, for people: a film, and keys that play it again."""
+"""Films and files of keys: the best game of an evaluation, to look at and to play again."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,14 +16,17 @@ from ..policies.rollout import Game
 
 
 def save_keys(path: Path, game: Game) -> Path:
-    """The keys of every frame of a game of QWOP, as text: `replay(read_keys(path))`, or `qwop-evaluate keys=…`."""
+    """Write the keys of every frame of a game of QWOP, for `replay(read_keys(path))` or `qwop-evaluate keys=…`."""
     assert game.keys is not None
     title = f"QWOP: {game.info['score']:.1f} m in {game.info['time']:.2f} s, {game.outcome}"
     return write_keys(path, np.concatenate(game.keys), title)
 
 
 def film(path: Path, game: Game, spec: EnvironmentSpec, progress: Callable[[int, int], None]) -> str | None:
-    """Write a film of the game; why not, where its environment cannot show itself. `progress` hears (done, of)."""
+    """Write a film of the game. Returns None, or the reason why there is no film: an environment that cannot render.
+
+    `progress` is called with the pictures done and their total.
+    """
     if game.keys is not None:
         film_keys(path, np.concatenate(game.keys), progress)
         return None
@@ -39,19 +42,19 @@ def film(path: Path, game: Game, spec: EnvironmentSpec, progress: Callable[[int,
     except (gymnasium.error.Error, ImportError) as error:
         return str(error).splitlines()[0]
     finally:
-        env.close()  # type: ignore[no-untyped-call]
+        env.close()
     return None
 
 
 def film_keys(path: Path, keys: NDArray[np.uint8], progress: Callable[[int, int], None]) -> None:
-    """Write a film of the game of QWOP that these keys, uint8 [n], give."""
+    """Write a film of the game of QWOP that these keys, uint8 [n], play."""
     played = replay(keys)
     pictures = game_pictures(played.states, played.events, keys)
     write_video(path, _counted(pictures, len(played.states), progress))
 
 
 def _played_again(env: gymnasium.Env[Any, Any], game: Game) -> Iterator[NDArray[np.uint8]]:
-    """Pictures of a game from its seed and actions, in an environment that these decide."""
+    """Pictures of a game played again from its seed and actions, by which its environment is determined."""
     env.reset(seed=game.seed)
     yield np.asarray(env.render(), dtype=np.uint8)
     for action in game.actions.tolist():

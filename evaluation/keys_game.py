@@ -1,4 +1,4 @@
-"""A file of keys played: in the simulator and, where asked for, in the original beside it."""
+"""A game of given keys, in the simulator or in the original page."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +17,7 @@ _SCORE = EVENT_COLUMNS.index("score")
 
 @dataclass(frozen=True)
 class KeysGame:
-    """A game of given keys: `keys` uint8 [n] of the n frames that were played, and what came of them."""
+    """A game of given keys: `keys` uint8 [n] of the n frames that were played, and the replay of these."""
 
     keys: NDArray[np.uint8]
     played: Replay
@@ -28,9 +28,9 @@ class KeysGame:
 
     @property
     def outcome(self) -> str:
-        """finished, fell, or stopped: the keys ended before the game did."""
-        said = outcome_of(self.played.events[-1])
-        return "stopped" if said == "running" else said
+        """finished, fell, or stopped if the keys ended before the game did."""
+        outcome = outcome_of(self.played.events[-1])
+        return "stopped" if outcome == "running" else outcome
 
     @property
     def metres(self) -> float:
@@ -39,25 +39,25 @@ class KeysGame:
 
     @property
     def seconds(self) -> float:
-        """From the first key to the end."""
+        """Time from the first key to the end."""
         return float(seconds_from_first_key(self.keys)[-1])
 
     def to_json(self) -> dict[str, Any]:
         return {"outcome": self.outcome, "metres": self.metres, "seconds": self.seconds, "frames": self.frames}
 
     def same_as(self, other: "KeysGame") -> bool:
-        """Whether every body was in the same place, to the last bit, in every frame."""
+        """True if every body was in the same place, to the last bit, in every frame."""
         mine, theirs = self.played, other.played
         return np.array_equal(mine.states, theirs.states) and np.array_equal(mine.events, theirs.events)
 
 
 def in_simulator(keys: NDArray[np.uint8]) -> KeysGame:
-    """The game of these keys, up to its end or theirs."""
+    """Play the keys, up to their end or the game's."""
     return _game(keys, replay(keys))
 
 
 def in_original(keys: NDArray[np.uint8], page: PageSettings) -> KeysGame:
-    """The same in the original's page; BadInput where there is none."""
+    """Play the keys in the original page. Raises BadInput if the page cannot be opened."""
     with OriginalPage(page) as opened:
         start, rest = opened.new_game(), opened.play(keys)
     states, events = (np.concatenate([getattr(start, name), getattr(rest, name)]) for name in ("states", "events"))

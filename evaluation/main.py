@@ -1,4 +1,4 @@
-"""`qwop-evaluate`: plays a policy's games, or those of a file of keys, and reports."""
+"""`qwop-evaluate`: play a policy's games, or a file of keys, and report."""
 
 import json
 from collections.abc import Mapping
@@ -7,7 +7,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import torch
 from rich.console import Console
 from rich.table import Table
 
@@ -22,6 +21,7 @@ from ..envs.spec import EnvironmentSpec
 from ..policies.champion import keys_path
 from ..policies.files import load_policy
 from ..policies.rollout import Game
+from ..policies.threads import use_one_thread
 from .agreement import Agreement, agreement_json, compare
 from .evaluate import Evaluation, EvaluationSettings, evaluate
 from .film import film, film_keys, save_keys
@@ -81,21 +81,21 @@ def run(settings: EvaluateSettings) -> None:
         _run_keys(settings.keys, settings)
         return
     assert settings.policy is not None
-    torch.set_num_threads(1)  # for a network this small, threads wait for each other longer than they compute
+    use_one_thread()
     policy = load_policy(settings.policy)
     spec = _environment(policy.environment, settings)
     in_original = settings.world == ORIGINAL
     games = replace(settings.games, num_envs=1) if in_original else settings.games  # one browser
     agreements: list[Agreement] = []
 
-    def heard(game: Game) -> None:
+    def compare_if_original(game: Game) -> None:
         if in_original:
             agreements.append(compare(game, spec.settings))
 
     console = Console()
     with progress_bar("games", console) as bar:
         task = bar.add_task("playing", total=games.episodes)
-        evaluation = evaluate(policy, games, spec, lambda done: bar.update(task, completed=done), heard)
+        evaluation = evaluate(policy, games, spec, lambda done: bar.update(task, completed=done), compare_if_original)
     out = write_configuration(settings, Path(settings.folder))
     more = {"simulator": agreement_json(agreements)} if in_original else {}
     document = {"policy": settings.policy, "world": settings.world, **evaluation.to_json(), **more}
@@ -110,13 +110,13 @@ def run(settings: EvaluateSettings) -> None:
 
 
 def write_report(path: Path, document: dict[str, Any]) -> None:
-    """evaluation.json, whole or not at all."""
+    """Write evaluation.json, whole or not at all."""
     document = {**document, "software": f"qwop {version('qwop')}"}
     write_whole(path, json.dumps(document, indent=1, allow_nan=False) + "\n")
 
 
 def table(evaluation: Evaluation, title: str) -> Table:
-    """The figures for a person."""
+    """The figures, as a table to print."""
     figures = evaluation.summary()
     asked = evaluation.settings
     shown = Table(title=title, title_justify="left", show_header=False)
@@ -124,17 +124,17 @@ def table(evaluation: Evaluation, title: str) -> Table:
     shown.add_row("games", f"{figures['episodes']}, {'greedy' if asked.greedy else 'sampled'}, seed {asked.seed}")
     if evaluation.has_metres:
         shown.add_row("finished", f"{figures['finishes']} of {figures['episodes']}")
-        shown.add_row("best time", _told(figures, "best_seconds", "s"))
-        shown.add_row("median time", _told(figures, "median_seconds", "s"))
-        shown.add_row("mean time", _told(figures, "mean_seconds", "s"))
-        shown.add_row("mean distance", _told(figures, "mean_metres", "m"))
-        shown.add_row("best distance", _told(figures, "best_metres", "m"))
-    shown.add_row("mean return", _told(figures, "mean_return", ""))
-    shown.add_row("best return", _told(figures, "best_return", ""))
+        shown.add_row("best time", _figure(figures, "best_seconds", "s"))
+        shown.add_row("median time", _figure(figures, "median_seconds", "s"))
+        shown.add_row("mean time", _figure(figures, "mean_seconds", "s"))
+        shown.add_row("mean distance", _figure(figures, "mean_metres", "m"))
+        shown.add_row("best distance", _figure(figures, "best_metres", "m"))
+    shown.add_row("mean return", _figure(figures, "mean_return", ""))
+    shown.add_row("best return", _figure(figures, "best_return", ""))
     return shown
 
 
-def _told(figures: dict[str, Any], name: str, unit: str) -> str:
+def _figure(figures: dict[str, Any], name: str, unit: str) -> str:
     if figures[name] is None:
         return "none finished"
     interval = figures.get(f"{name}_interval")
@@ -143,7 +143,7 @@ def _told(figures: dict[str, Any], name: str, unit: str) -> str:
 
 
 def _environment(own: EnvironmentSpec, chosen: EvaluateSettings) -> EnvironmentSpec:
-    """The policy's environment with the settings asked for, in the world asked for."""
+    """The policy's environment with the chosen settings, in the chosen world."""
     task = {**own.settings, **chosen.environment}
     if chosen.world != ORIGINAL:
         return EnvironmentSpec(own.id, task)

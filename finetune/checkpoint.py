@@ -1,6 +1,5 @@
 """Checkpoints: the complete state of a run in one file, written completely or not at all."""
 
-import os
 import re
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ import numpy as np
 import torch
 
 from ..common.errors import BadInput
+from ..common.files import write_whole
 
 NAME = re.compile(r"decisions-(\d+)\.pt")
 
@@ -21,17 +21,8 @@ def save_checkpoint(folder: Path, decisions: int, state: dict[str, Any], keep: i
 
     `state` consists of nested dicts and lists of numbers, strings, tensors and arrays.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"decisions-{decisions:012d}.pt"
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with beside.open("wb") as file:
-            torch.save(_packed({**state, "version": VERSION}), file)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
+    write_whole(path, lambda file: torch.save(_packed({**state, "version": VERSION}), file))
     for old in checkpoints(folder)[:-keep]:
         old.unlink()
     return path

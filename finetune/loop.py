@@ -175,13 +175,13 @@ class Loop:
         with self._log.metrics.stopwatch.on("waiting for live play"):
             if self._pending is None:
                 self._actor.take(self.agent.network)
-                played, ends = self._collector.collect(self._actor)
+                played, ends = self._collector.collect(self._actor, self._schedule.progress)
             else:
                 pending, self._pending = self._pending, None
                 played, ends = pending.result()
         if self._settings.overlap and not self._at_barrier(self._per_iteration):
             self._actor.take(self.agent.network)
-            self._pending = self._pool.submit(self._collector.collect, self._actor)
+            self._pending = self._pool.submit(self._collector.collect, self._actor, self._schedule.progress)
         self._log.metrics.episodes(ends)
         return played, [end.total_reward for end in ends]
 

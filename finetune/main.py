@@ -7,59 +7,53 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 
+from ..common.command import Command, write_configuration
 from ..common.errors import BadInput
 from ..common.progress import progress_bar
-from ..common.yaml_command import command, open_run_folder, settings
-from ..evaluation.evaluate import EvaluationSettings
+from ..common.settings import to_plain
 from ..policies.files import save_policy
 from ..policies.policy import Policy
-from .agents.registry import ALGORITHMS, Algorithm
 from .checkpoint import checkpoints
+from .command_settings import FinetuneSettings
 from .loop import Progress
-from .replay.behaviour import BehaviourSettings
 from .reports.phase_results import PhaseResults
 from .reports.report import write_report
 from .reports.run_log import METRICS, RunLog
 from .resume import MAY_DIFFER, require_resumable
 from .run import RunContext, build_run
 from .schedules.environments import phase_environments
-from .schedules.phase import Phase, parse_phases
-from .schedules.stability import StabilitySettings
-from .settings import RunSettings
+from .schedules.phase import Phase
 from .start import SCRATCH, find_start
 
 START = "start.safetensors"
 """The initial policy of a run, kept with it."""
 
 
-def run(config: DictConfig) -> None:
+def run(settings: FinetuneSettings) -> None:
     """Train along the schedule; leave policy, checkpoints, log, evaluations and report in `out`."""
     console = Console()
-    algorithm, device = choose_algorithm(config), choose_device(str(config.device))
-    run_settings = read_settings(config, algorithm)
-    evaluation = settings(EvaluationSettings, config.evaluation, "evaluation")
-    torch.set_num_threads(int(config.threads))
-    out = Path(str(config.out))
-    state = require_resumable(config, out) if config.resume else None
+    algorithm, device, run_settings = settings.chosen_algorithm, choose_device(settings.device), settings.run
+    torch.set_num_threads(settings.threads)
+    out = Path(settings.out)
+    state = require_resumable(settings, out) if settings.resume else None
     if state is None:
         _require_new(out)
     start = find_start(
-        policy=str(out / START) if state else config.policy or (SCRATCH if algorithm.starts_from_scratch else None),
-        demonstrations=config.demonstrations,
-        environment=None if state else config.environment,
-        needs_demonstrations=any(phase.uses_demonstrations for phase in run_settings.phases),
+        policy=str(out / START) if state else settings.policy or (SCRATCH if algorithm.starts_from_scratch else None),
+        demonstrations=settings.demonstrations,
+        environment=None if state else settings.environment,
+        needs_demonstrations=any(phase.needs_demonstrations for phase in run_settings.phases),
         seed=run_settings.seed,
         new_network=algorithm.new_network(run_settings.algorithm),
         settings=run_settings.phases[0].environment,
     )
     for note in start.notes:
         console.print(note, highlight=False, soft_wrap=True)
-    trained = _copy_for_training(start.policy, config)
+    trained = _copy_for_training(start.policy, settings)
     environments = phase_environments(trained.environment, run_settings.phases)
-    results = PhaseResults(out, evaluation)
+    results = PhaseResults(out, settings.evaluation)
     with progress_bar("decisions", console) as bar, closing(RunLog(out)) as log:
         task = bar.add_task("starting", total=None)
 
@@ -81,7 +75,7 @@ def run(config: DictConfig) -> None:
             save_policy(out / START, start.policy)
         else:
             loop.set_state(state)
-        open_run_folder(config, out)
+        write_configuration(settings, out)
         already_over = loop.finished
         log.open(resume_at=state["decisions"] if state else None)
         try:
@@ -94,7 +88,7 @@ def run(config: DictConfig) -> None:
     if already_over:
         why_not: str | None = "the schedule was over already; add a phase to continue"
     else:
-        why_not = results.film_best() if config.video else "video=false"
+        why_not = results.film_best() if settings.video else "video=false"
     report = write_report(out, f"qwop-finetune: {out}")
     console.print(f"policy: {out / 'policy.safetensors'}\nreport: {report}", highlight=False, soft_wrap=True)
     film = f"no film: {why_not}" if why_not else f"film of its best game: {out / 'best.mp4'}"
@@ -103,49 +97,13 @@ def run(config: DictConfig) -> None:
         console.print(f"in the end: {results.last}", highlight=False, soft_wrap=True)
 
 
-def choose_algorithm(config: DictConfig) -> Algorithm:
-    """The algorithm named by `algorithm.name`."""
-    if config.algorithm.name not in ALGORITHMS:
-        raise BadInput(f"algorithm.name={config.algorithm.name}: expected {' or '.join(ALGORITHMS)}")
-    return ALGORITHMS[config.algorithm.name]
-
-
-def read_settings(config: DictConfig, algorithm: Algorithm) -> RunSettings[Any, Any]:
-    """Read and check all settings of the run."""
-    if "schedule" not in config:
-        raise BadInput("no schedule; add one: +schedule=kurodo (or alone, mix-only, anneal, dqfd-like)")
-    unknown = sorted(set(map(str, config.schedule)) - {"scale", "phases"})
-    if unknown:
-        raise BadInput(f"schedule.{unknown[0]}: no such setting; a schedule has scale and phases")
-    scale = config.schedule.get("scale", 1.0)
-    if not isinstance(scale, int | float) or scale <= 0:
-        raise BadInput(f"schedule.scale={scale}: expected a number above 0")
-    phases: Any = OmegaConf.to_container(config.schedule.phases, resolve=True)
-    return RunSettings(
-        phases=parse_phases(phases),
-        scale=float(scale),
-        algorithm=settings(algorithm.settings, _without_name(config.algorithm), "algorithm"),
-        loop=settings(algorithm.loop, config.loop, "loop"),
-        behaviour=settings(BehaviourSettings, config.behaviour, "behaviour"),
-        stability=settings(StabilitySettings, config.stability, "stability"),
-        max_idle_frames=int(config.max_idle_frames),
-        seed=int(config.seed),
-    )
-
-
 def choose_device(name: str) -> torch.device:
     """The device by name; auto is a GPU where there is one."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    if name not in ("cpu", "cuda"):
-        raise BadInput(f"device={name}: expected auto, cpu or cuda")
     if name == "cuda" and not torch.cuda.is_available():
         raise BadInput("device=cuda: no CUDA device here; device=auto takes what is available")
     return torch.device(name)
-
-
-def _without_name(node: DictConfig) -> DictConfig:
-    return OmegaConf.masked_copy(node, [str(key) for key in node if key != "name"])
 
 
 def _require_new(out: Path) -> None:
@@ -153,12 +111,11 @@ def _require_new(out: Path) -> None:
         raise BadInput(f"{out}: holds a run already; resume=true continues it, out=... starts another")
 
 
-def _copy_for_training(policy: Policy, config: DictConfig) -> Policy:
+def _copy_for_training(policy: Policy, settings: FinetuneSettings) -> Policy:
     """A copy of the policy with its own network, labelled with the settings that train it (not with places)."""
-    given: Any = OmegaConf.to_container(config, resolve=True)
     made: dict[str, Any] = {
         "command": "qwop-finetune",
-        "settings": {name: value for name, value in given.items() if name not in MAY_DIFFER},
+        "settings": {name: value for name, value in to_plain(settings).items() if name not in MAY_DIFFER},
         "from": dict(policy.training),
     }
     return replace(policy, network=copy.deepcopy(policy.network), training=made)
@@ -171,4 +128,17 @@ def _describe(now: Progress) -> str:
     return f"{now.phase}: return {row['live/return']:.1f}" if "live/return" in row else now.phase
 
 
-main = command("finetune", run)
+main = Command(
+    "finetune",
+    FinetuneSettings,
+    run,
+    about="Continue a policy by reinforcement learning, with demonstrations in its replay memory that a schedule mixes "
+    "in and removes.",
+    examples=[
+        ("qwop-finetune schedule=kurodo", "the published schedule; schedule.scale=0.1 makes it ten times shorter"),
+        ("qwop-finetune schedule=kurodo policy=runs/clone/policy.safetensors demonstrations=data/kurodo", ""),
+        ("qwop-finetune schedule=champion policy=scratch environment=QWOP-v1 algorithm=ppo", "from nothing, by PPO"),
+        ("qwop-finetune schedule=kurodo resume=true", "continue the run in runs/finetune"),
+        ("qwop-finetune schedule=champion algorithm=ppo --help", "the settings of another algorithm and schedule"),
+    ],
+)

@@ -4,17 +4,19 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import OmegaConf
 
 from ..common.errors import BadInput
+from ..common.settings import to_plain
 from .checkpoint import checkpoints, load_checkpoint
+from .command_settings import FinetuneSettings
 from .schedules.phase import parse_phases
 
-MAY_DIFFER = ("resume", "out", "device", "threads", "video", "hydra")
+MAY_DIFFER = ("resume", "out", "device", "threads", "video")
 """Settings in which a resumed run may differ from its earlier part."""
 
 
-def require_resumable(config: DictConfig, out: Path) -> dict[str, Any]:
+def require_resumable(settings: FinetuneSettings, out: Path) -> dict[str, Any]:
     """Load the newest checkpoint of the run in `out`.
 
     Raises BadInput if the run was started with other settings. Phases of its schedule that have not started may differ,
@@ -24,7 +26,7 @@ def require_resumable(config: DictConfig, out: Path) -> dict[str, Any]:
     if not found:
         raise BadInput(f"{out}: no checkpoint to resume from; leave out resume to start")
     before: Any = OmegaConf.to_container(OmegaConf.load(out / "config.yaml"))
-    now: Any = OmegaConf.to_container(config, resolve=True)
+    now = to_plain(settings)
     for name in sorted((before.keys() | now.keys()) - {*MAY_DIFFER, "schedule"}):
         _require_same(before.get(name), now.get(name), name, out)
     state = load_checkpoint(found[-1])

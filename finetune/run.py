@@ -54,6 +54,7 @@ def build_run(
         policy.observation,
         policy.actions,
         [phase.restarts for phase in settings.phases],
+        dataset,
     )
     rates = [rate or PUBLISHED_RATE for rate in environments.rates]
     schedule = Schedule(settings.phases, rates, settings.scale, ReturnMonitor(settings.stability))

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from ..common.settings import Settings, setting
+from ..common.shared_settings import num_envs
 from .replay.behaviour import BehaviourSettings
 from .schedules.phase import Phase
 from .schedules.stability import StabilitySettings
@@ -12,18 +14,18 @@ L = TypeVar("L", bound="LiveSettings")
 
 
 @dataclass(frozen=True)
-class LiveSettings:
-    """Settings of live play.
+class LiveSettings(Settings):
+    """Settings of live play."""
 
-    num_envs: episodes played at once. steps: decisions of each in an iteration. log_every, checkpoint_every: decisions.
-    overlap: play the next iteration while learning from this one; μ is recorded, so the delay adds no bias.
-    """
-
-    num_envs: int = 32
-    steps: int = 20
-    log_every: int = 20_000
-    checkpoint_every: int = 200_000
-    overlap: bool = True
+    num_envs: int = num_envs(32, "Episodes played side by side.")
+    steps: int = setting(20, "Decisions of each episode in an iteration.", at_least=1, at_most=100_000)
+    log_every: int = setting(20_000, "Decisions between rows of the log.", at_least=1)
+    checkpoint_every: int = setting(200_000, "Decisions between checkpoints.", at_least=1)
+    overlap: bool = setting(
+        True,
+        "Play the next iteration while learning from this one. Its behaviour probabilities are recorded, so the delay "
+        "adds no bias.",
+    )
 
 
 @dataclass(frozen=True)

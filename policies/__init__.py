@@ -1,1 +1,1 @@
-"""Policies: networks, observation scaling, policy files, and games played by a policy."""
+"""Policies: networks, observation scaling, policy files, and rollouts."""

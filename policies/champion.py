@@ -1,4 +1,4 @@
-"""What ships with the package: the fastest runner of this project, and the keys of its best game."""
+"""The champion, which ships with the package: the fastest policy of this project, and the keys of its best game."""
 
 import os
 from pathlib import Path
@@ -6,16 +6,16 @@ from pathlib import Path
 from ..common.errors import BadInput
 
 CHAMPION = "champion"
-"""The name that stands for it wherever a policy's file, or a file of keys, is asked for."""
+"""Name of the champion, accepted wherever a policy file or a file of keys is."""
 
 
 def policy_path(name: str | os.PathLike[str]) -> Path:
-    """The file that is meant: the one that ships for `champion`, else the path given."""
+    """Path of a policy file: the shipped one for `champion`, else the path given. Raises BadInput if both exist."""
     return _path(name, "champion.safetensors")
 
 
 def keys_path(name: str | os.PathLike[str]) -> Path:
-    """The same for a file of keys."""
+    """Path of a file of keys, likewise."""
     return _path(name, "champion_keys.txt")
 
 
@@ -24,9 +24,10 @@ def _path(name: str | os.PathLike[str], shipped: str) -> Path:
         return Path(name)
     if Path(CHAMPION).is_file():
         raise BadInput(
-            f"{CHAMPION}: what ships with the package, or the file of that name here? say ./{CHAMPION} for it"
+            f"{CHAMPION}: means the one that ships with the package, but there is a file of that name here; "
+            f"write ./{CHAMPION} for the file, or rename it"
         )
     path = Path(__file__).parent / shipped
     if not path.is_file():
-        raise BadInput(f"{path}: is missing; install qwop again")
+        raise BadInput(f"{path}: missing; reinstall qwop")
     return path

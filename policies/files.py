@@ -11,6 +11,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
 from ..common.errors import BadInput
+from ..common.files import write_whole
 from ..envs.spec import EnvironmentSpec, ObservationSpec
 from .champion import policy_path
 from .networks import ARCHITECTURES
@@ -18,13 +19,13 @@ from .policy import Policy
 
 FORMAT = 1
 METADATA = "policy"
-"""The one metadata entry: a JSON document (a second entry would come out in an arbitrary order)."""
+"""The only metadata entry, a JSON document (several entries would be written in an arbitrary order)."""
 
 MAKE_ONE = "make one with qwop-pretrain or qwop-finetune"
 
 
 def save_policy(path: str | os.PathLike[str], policy: Policy) -> Path:
-    """Write the policy; the file appears whole under its name or not at all. Equal policies give equal bytes."""
+    """Write a policy, whole or not at all. Equal policies give equal bytes."""
     path = Path(path)
     document = {
         "format": FORMAT,
@@ -37,21 +38,11 @@ def save_policy(path: str | os.PathLike[str], policy: Policy) -> Path:
     }
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in policy.network.state_dict().items()}
     data = save(tensors, metadata={METADATA: json.dumps(document, sort_keys=True)})
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with beside.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
-    return path
+    return write_whole(path, data)
 
 
 def load_policy(path: str | os.PathLike[str]) -> Policy:
-    """The policy of a file that `save_policy` wrote, or the `champion`; BadInput for anything else."""
+    """Load a policy that `save_policy` wrote, or the `champion`. Raises BadInput for any other file."""
     path = policy_path(path)
     if not path.is_file():
         found = "a folder" if path.is_dir() else "no such file"
@@ -63,7 +54,7 @@ def load_policy(path: str | os.PathLike[str]) -> Policy:
     except (SafetensorError, OSError) as error:
         raise BadInput(f"{path}: not a safetensors file ({str(error).splitlines()[0]}); {MAKE_ONE}") from None
     if METADATA not in metadata:
-        raise BadInput(f"{path}: a safetensors file without a policy's description; {MAKE_ONE}")
+        raise BadInput(f"{path}: a safetensors file without the description of a policy; {MAKE_ONE}")
     try:
         return _build(json.loads(metadata[METADATA]), tensors)
     except (KeyError, TypeError, ValueError) as error:
@@ -78,7 +69,7 @@ def _build(document: dict[str, Any], tensors: dict[str, torch.Tensor]) -> Policy
         raise ValueError(f"architecture {architecture['name']}, expected {' or '.join(ARCHITECTURES)}")
     observation = ObservationSpec.from_json(document)
     made = ARCHITECTURES[architecture["name"]]
-    network = made.from_description(observation.size, int(document["actions"]), architecture)
+    network = made.from_description(observation, int(document["actions"]), architecture)
     expected = network.state_dict()
     for name in sorted(expected.keys() | tensors.keys()):
         wanted = tuple(expected[name].shape) if name in expected else "none"

@@ -11,17 +11,19 @@ from numpy.typing import NDArray
 from ..common.errors import BadInput
 from ..envs.spec import EnvironmentSpec, ObservationSpec
 from .networks import Network
+from .state import ArrayState, concatenate_rows, put_rows, select_rows, to_arrays, to_tensors
 
 ROWS = 64
-"""Observations of one network call. Fewer are padded to it, because a matrix product's last bits depend on its size."""
+"""Rows of one network call. Fewer are padded, because the last bits of a matrix product depend on its size."""
 
 
 @dataclass(frozen=True)
 class Policy:
-    """π(a|s) of a network, with what is needed to play it again.
+    """π(a|s) of a network, with what is needed to play it again. Raises BadInput for observations of another
+    size or type.
 
-    `training` says how the policy was made (command, settings, seed); it travels with the file and is never read back
-    by the program.
+    A policy may have a state (`initial_state`, `step`); that of a memoryless one is empty. `training` says how the
+    policy was made (command, settings, seed); it is kept in the file, and nothing depends on it.
     """
 
     network: Network
@@ -30,10 +32,9 @@ class Policy:
     training: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.observation.size != self.network.observation_size:
-            raise ValueError(
-                f"a network of {self.network.observation_size} inputs cannot see observations {self.observation}"
-            )
+        wanted = self.network.observation
+        if (self.observation.size, self.observation.dtype) != (wanted.size, wanted.dtype):
+            raise BadInput(f"a network for observations {wanted} cannot take {self.observation}")
 
     @property
     def actions(self) -> int:
@@ -41,7 +42,7 @@ class Policy:
         return self.network.actions
 
     def require_fit(self, observation: ObservationSpec, actions: int, name: str, other: str) -> None:
-        """Refuse a policy (called `name`) for an environment or dataset (called `other`) of other shapes."""
+        """Raise BadInput unless the policy, called `name`, fits the environment or dataset called `other`."""
         mine, theirs = (self.observation, self.actions), (observation, actions)
         if mine != theirs:
             raise BadInput(
@@ -49,28 +50,50 @@ class Policy:
                 f"but {other} has {theirs[0]} and {theirs[1]} actions; give a policy made for it"
             )
 
-    def probabilities(self, observations: NDArray[np.float32]) -> NDArray[np.float32]:
-        """π(·|s), float32 [n, A], of observations [n, *shape].
+    def initial_state(self, n: int) -> ArrayState:
+        """The state at the beginning of n episodes, arrays [n, ...]; empty for a memoryless policy."""
+        return to_arrays(self.network.initial_state(n))
+
+    def step(self, observations: NDArray[Any], state: ArrayState) -> tuple[NDArray[np.float32], ArrayState]:
+        """One decision in each of n games: π(·|s), float32 [n, A], and the following state.
+
+        observations [n, *shape]; state as `initial_state` or the step before gave it.
 
         Rows go through the network `ROWS` at a time, the last block padded, so that a row's probabilities are the same
         to the bit whatever its neighbours and however many there are (for layers whose widths are multiples of 16).
         """
+        wanted = self.network.observation
         device = next(self.network.parameters()).device
-        rows = np.ascontiguousarray(observations, dtype=np.float32).reshape(len(observations), -1)
-        result = np.empty((len(rows), self.actions), dtype=np.float32)
+        rows = np.ascontiguousarray(observations, dtype=wanted.dtype).reshape(len(observations), *wanted.shape)
+        probabilities = np.empty((len(rows), self.actions), dtype=np.float32)
+        following = []
         with torch.inference_mode():
             for start in range(0, len(rows), ROWS):
-                block = rows[start : start + ROWS]
-                padded = np.zeros((ROWS, rows.shape[1]), dtype=np.float32)
-                padded[: len(block)] = block
-                logits = self.network.logits(torch.from_numpy(padded).to(device))
-                result[start : start + ROWS] = torch.softmax(logits, dim=-1)[: len(block)].cpu().numpy()
-        return result
+                block = slice(start, start + ROWS)
+                filled = slice(len(rows[block]))
+                padded = wanted.zeros(ROWS)
+                padded[filled] = rows[block]
+                before = put_rows(self.initial_state(ROWS), filled, select_rows(state, block))
+                logits, after = self.network.step(torch.from_numpy(padded).to(device), to_tensors(before, device))
+                probabilities[block] = torch.softmax(logits, dim=-1)[filled].cpu().numpy()
+                following.append(select_rows(to_arrays(after), filled))
+        return probabilities, concatenate_rows(following) if following else state
+
+    def probabilities(self, observations: NDArray[Any]) -> NDArray[np.float32]:
+        """π(·|s), float32 [n, A], of observations [n, *shape]: `step` of a memoryless policy, as exact as it.
+
+        Raises ValueError for a policy with a state, whose probabilities depend on the decisions before.
+        """
+        state = self.initial_state(len(observations))
+        if state:
+            raise ValueError(f"{self.network.architecture}: a policy with a state; call step")
+        return self.step(observations, state)[0]
 
     def act(
-        self, observations: NDArray[np.float32], generator: np.random.Generator, greedy: bool
+        self, observations: NDArray[Any], generator: np.random.Generator, greedy: bool
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Actions int64 [n], and the probabilities float32 [n, A] that they were drawn with (one-hot if greedy)."""
+        """Actions int64 [n] of a memoryless policy, and the probabilities float32 [n, A] that they were drawn with
+        (one-hot if greedy)."""
         return choose(self.probabilities(observations), None if greedy else generator.random(len(observations)))
 
 
@@ -79,14 +102,14 @@ def choose(
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """Actions int64 [n] by inversion of the distribution function, or the most probable ones without `uniforms`.
 
-    Also returns the probabilities that the actions were drawn with: those given, or one-hot rows. An action of
-    probability zero is never drawn.
+    Also returns the probabilities that the actions were drawn with: those given, or one-hot rows. Actions of
+    probability zero are never drawn.
     """
     if uniforms is None:
         actions = probabilities.argmax(axis=1)
         return actions, np.eye(probabilities.shape[1], dtype=np.float32)[actions]
     cumulative = np.cumsum(probabilities, axis=1, dtype=np.float64)
-    # Scaled by the actual total, which is one only to float32's precision, and kept below it where rounding reaches it.
+    # The total is 1 only to float32's precision, and rounding must not reach it.
     total = cumulative[:, -1]
     points = np.minimum(uniforms * total, np.nextafter(total, 0))
     actions = (cumulative <= points[:, None]).sum(axis=1)

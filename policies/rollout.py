@@ -11,24 +11,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..common.errors import BadInput
-from ..envs.names import ACTION_KEYS
+from ..envs.names import ACTION_KEYS, outcome_name
 from ..envs.spec import EnvironmentSpec, interface_of
-from ..envs.vector import make_vector
+from ..envs.vector import make_vector, played_values
 from .policy import Policy, choose
+from .state import put_rows, reset_rows, select_rows
 
 
 @dataclass(frozen=True)
 class Game:
     """One whole game of T decisions, as it was played.
 
-    observations float32 [T + 1, *shape]; actions int16 [T]; probabilities float32 [T, A], what the actions were drawn
-    with (one-hot if greedy); rewards float32 [T]; times float64 [T + 1], seconds of the game clock (or of decisions,
-    where an environment has no clock); keys: for every decision the keys of each frame that it lasted, as they were
-    really down, the idle frames of the start in the first (None where an environment tells no frames); info: of the
-    last step; seed: what the environment was reset with; index: its number among the games played.
+    observations: [T + 1, *shape] of the environment's type.
+    actions: int16 [T].
+    probabilities: float32 [T, A], what the actions were drawn with (one-hot if greedy).
+    rewards: float32 [T].
+    times: float64 [T + 1], seconds of the game clock, or decisions in an environment without a clock.
+    keys: for each decision, the keys that were down in each of its frames, uint8 [frames]; the idle frames of the start
+        belong to the first decision. None in an environment without frames.
+    info: of the last step. seed: what the environment was reset with. index: the game's number.
     """
 
-    observations: NDArray[np.float32]
+    observations: NDArray[Any]
     actions: NDArray[np.int16]
     probabilities: NDArray[np.float32]
     rewards: NDArray[np.float32]
@@ -58,12 +62,13 @@ def play(
     first: int = 0,
     ordered: bool = True,
 ) -> Iterator[Game]:
-    """`episodes` games of `seed` from number `first` on; up to `num_envs` of them are played at a time.
+    """Play `episodes` games of `seed`, numbered from `first`, up to `num_envs` of them at a time.
 
     They come in order or, unless `ordered`, each as soon as it has ended. Game k depends on (seed, k) alone, whatever
-    `num_envs`: it has its own reset seed and its own generator. All games that were started are played to their end, so
-    short ones are not favoured. `environment` is the policy's own unless another of the same shapes is given.
-    `progress` hears the number of games finished.
+    `num_envs`: it has its own reset seed, its own generator and its own row of the policy's state. Every game is played
+    to its end, so that short ones are not favoured. `environment` is the policy's own unless another of the same
+    shapes is given. `progress` is called with the number of games finished. Raises BadInput for counts below 1 and for
+    an environment of other shapes.
     """
     for name, value in (("episodes", episodes), ("num_envs", num_envs)):
         if value < 1:
@@ -73,7 +78,7 @@ def play(
     vector = make_vector(spec, min(num_envs, episodes), **more)
     try:
         _require_fit(policy, vector, spec)
-        games = _Games(policy, vector, range(first, first + episodes), seed, greedy)
+        games = _Games(policy, vector, range(first, first + episodes), seed, greedy, spec.capabilities.keys)
         waiting: dict[int, Game] = {}
         ended, due = 0, first
         while ended < episodes:
@@ -100,9 +105,9 @@ def _require_fit(policy: Policy, vector: gymnasium.vector.VectorEnv[Any, Any, An
 
 @dataclass(frozen=True)
 class _Step:
-    """What one step of all slots was: observations before it and what came of it, each [n, ...]."""
+    """One step of all slots: the observations before it and its results, each [n, ...]."""
 
-    observations: NDArray[np.float32]
+    observations: NDArray[Any]
     actions: NDArray[np.int64]
     probabilities: NDArray[np.float32]
     rewards: NDArray[np.float64]
@@ -113,7 +118,7 @@ class _Step:
 
 @dataclass(frozen=True)
 class _Start:
-    """A game under way in one slot; `step` is the number of its first step."""
+    """The start of a game that is being played in one slot; `step` is the number of its first step."""
 
     index: int
     seed: int
@@ -124,7 +129,7 @@ class _Start:
 
 
 class _Games:
-    """The slots of a vector environment, each refilled with the next game when one ends, while there are any."""
+    """Slots of a vector environment; a slot whose game has ended gets the next game, as long as there is one."""
 
     def __init__(
         self,
@@ -133,40 +138,34 @@ class _Games:
         numbers: range,
         seed: int,
         greedy: bool,
+        has_keys: bool,
     ) -> None:
         self.policy, self.vector, self.seed, self.greedy = policy, vector, seed, greedy
+        self.has_keys = has_keys
         self.running: dict[int, _Start] = {}
         self.steps: deque[_Step] = deque()
         self.steps_dropped = 0
         self.next_index, self.end = numbers.start, numbers.stop
-        self.observations = np.empty(0, dtype=np.float32)
+        self.observations = policy.observation.zeros(vector.num_envs)
+        self.initial = self.state = policy.initial_state(vector.num_envs)
         self._start(list(range(vector.num_envs)))
 
     def step(self) -> list[Game]:
-        """One decision in every running game; the games that it ended."""
+        """Make one decision in every running game. Returns the games that ended."""
         slots = np.array(list(self.running))
         uniforms = None if self.greedy else np.array([game.generator.random() for game in self.running.values()])
-        # A slot without a game left is stepped too (there is no stepping only some), with any action.
+        # A vector environment steps all slots; those that have no game left take any action.
         actions = np.zeros(self.vector.num_envs, dtype=np.int64)
         probabilities = np.zeros((self.vector.num_envs, self.policy.actions), dtype=np.float32)
-        rows = self.policy.probabilities(self.observations[slots])
+        rows, state = self.policy.step(self.observations[slots], select_rows(self.state, slots))
+        self.state = put_rows(self.state, slots, state)
         actions[slots], probabilities[slots] = choose(rows, uniforms)
 
         before = self.observations
         after, rewards, terminated, truncated, infos = self.vector.step(actions)
-        self.observations = np.array(after, dtype=np.float32)
-        clocks, frames, late = infos.get("clock"), infos.get("frames"), infos.get("late")
-        self.steps.append(
-            _Step(
-                before,
-                actions,
-                probabilities,
-                np.array(rewards),
-                None if clocks is None else np.array(clocks),
-                None if frames is None else np.array(frames),
-                None if late is None else np.array(late),
-            )
-        )
+        self.observations = self.policy.observation.array(after)
+        clocks, frames, late = (played_values(infos, name) for name in ("clock", "frames", "late"))
+        self.steps.append(_Step(before, actions, probabilities, np.array(rewards), clocks, frames, late))
         games = []
         for slot in slots[(terminated | truncated)[slots]].tolist():
             games.append(self._finish(slot, bool(terminated[slot]), bool(truncated[slot]), infos))
@@ -191,7 +190,8 @@ class _Games:
         seeds = [starts[slot][1] if slot in starts else None for slot in range(self.vector.num_envs)]
         # Gymnasium's annotation knows one seed, its environments take one for each slot.
         observations, infos = self.vector.reset(seed=seeds, options={"reset_mask": mask})  # type: ignore[arg-type]
-        self.observations = np.array(observations, dtype=np.float32)
+        self.observations = self.policy.observation.array(observations)
+        self.state = reset_rows(self.state, self.initial, mask)
         for slot, (index, reset_seed, generator) in starts.items():
             self.running[slot] = _Start(
                 index=index,
@@ -213,35 +213,34 @@ class _Games:
             for name, values in infos.get("final_info", {}).items()
             if not name.startswith("_") and not isinstance(values, dict)
         }
+        outcome = outcome_name(info["outcome"]) if "outcome" in info else "terminated" if terminated else "truncated"
         # Without a game clock, a decision is the unit of time.
         clocks = [i if step.clocks is None else step.clocks[slot] for i, step in enumerate(steps, 1)]
         return Game(
-            observations=np.array([*(step.observations[slot] for step in steps), last], dtype=np.float32),
+            observations=self.policy.observation.array([*(step.observations[slot] for step in steps), last]),
             actions=actions,
             probabilities=np.array([step.probabilities[slot] for step in steps], dtype=np.float32),
             rewards=np.array([step.rewards[slot] for step in steps], dtype=np.float32),
             times=np.array([start.clock, *clocks], dtype=np.float64),
             keys=_keys(
                 actions,
-                [0 if step.frames is None else int(step.frames[slot]) for step in steps],
+                [int(step.frames[slot]) for step in steps if step.frames is not None],
                 [step.late is not None and bool(step.late[slot]) for step in steps],
                 start.idle_frames,
-            ),
+            )
+            if self.has_keys
+            else None,
             terminated=terminated,
             truncated=truncated,
-            outcome=str(info.get("outcome", "terminated" if terminated else "truncated")),
+            outcome=outcome,
             info=info,
             seed=start.seed,
             index=start.index,
         )
 
 
-def _keys(
-    actions: NDArray[np.int16], frames: list[int], late: list[bool], idle: int
-) -> tuple[NDArray[np.uint8], ...] | None:
-    """The keys of every frame of each decision; None in an environment that has no frames."""
-    if not any(frames):
-        return None
+def _keys(actions: NDArray[np.int16], frames: list[int], late: list[bool], idle: int) -> tuple[NDArray[np.uint8], ...]:
+    """The keys of every frame of each decision. A late decision leaves its first frame to the keys before."""
     chosen = ACTION_KEYS[actions].astype(np.uint8)
     played = [np.full(count, keys, dtype=np.uint8) for count, keys in zip(frames, chosen, strict=True)]
     for decision in np.flatnonzero(late):

@@ -1,4 +1,4 @@
-"""Observations brought to mean 0 and standard deviation 1, with statistics that never move by themselves."""
+"""Scaling of observations to mean 0 and standard deviation 1."""
 
 from typing import Any, Self
 
@@ -8,14 +8,14 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
 CONSTANT = 1e-6
-"""A column whose deviation is below this share of its size (or of 1) is constant: it is centred, not stretched."""
+"""Threshold below which a column's deviation, relative to its mean (or to 1), counts as 0: centred, not stretched."""
 
 
 class ObservationScaler(nn.Module):
     """(x − mean) / std, column by column.
 
-    The statistics are buffers, saved with the weights and frozen for a run: statistics that keep running would change
-    π on replayed sequences, and with it every importance weight. As built, it changes nothing (mean 0, std 1).
+    The statistics are buffers, saved with the weights. They change only by `fit` and `take`: running statistics would
+    change π on replayed sequences, and with it every importance weight. Initially mean 0 and std 1, the identity.
     """
 
     mean: Tensor
@@ -27,12 +27,12 @@ class ObservationScaler(nn.Module):
         self.register_buffer("std", torch.ones(size))
 
     def fit(self, observations: ArrayLike) -> Self:
-        """Take the statistics of `observations` [n, size]; in float64, so that a far offset costs no digits."""
+        """Use the statistics of `observations` [n, size], computed in float64 so that a large mean costs no digits."""
         rows = np.asarray(observations, dtype=np.float64)
         return self.take(rows.mean(axis=0), rows.std(axis=0))
 
     def take(self, mean: NDArray[np.float64], std: NDArray[np.float64]) -> Self:
-        """Take these statistics, [size] each; a constant column is centred, not stretched."""
+        """Use these statistics, [size] each; a constant column is centred, not stretched."""
         stretch = np.where(std <= CONSTANT * np.maximum(1.0, np.abs(mean)), 1.0, std)
         self.mean.copy_(torch.from_numpy(mean))
         self.std.copy_(torch.from_numpy(stretch))
@@ -40,7 +40,7 @@ class ObservationScaler(nn.Module):
 
     @property
     def fitted(self) -> bool:
-        """Whether there are statistics: false as built."""
+        """True once there are statistics."""
         return bool((self.mean != 0.0).any() or (self.std != 1.0).any())
 
     def forward(self, observations: Tensor) -> Tensor:
@@ -56,7 +56,7 @@ class RunningStatistics:
         self._squares = np.zeros(size)
 
     def add(self, observations: ArrayLike) -> None:
-        """Observations [n, size]."""
+        """Add observations [n, size]."""
         rows = np.asarray(observations)
         mean = rows.mean(axis=0, dtype=np.float64)
         squares = rows.var(axis=0, dtype=np.float64) * len(rows)
@@ -67,7 +67,7 @@ class RunningStatistics:
         self._count = total
 
     def put_into(self, scaler: ObservationScaler) -> None:
-        """Give the scaler the statistics as they are now."""
+        """Set the scaler to the current statistics."""
         scaler.take(self._mean, np.sqrt(self._squares / self._count))
 
     def get_state(self) -> dict[str, Any]:

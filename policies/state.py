@@ -15,7 +15,7 @@ State = tuple[Tensor, ...]
 """Tensors [n, ...]; row i is the memory of game i."""
 
 ArrayState = tuple[NDArray[Any], ...]
-"""The same as arrays on the CPU, for whoever carries it from decision to decision: rollouts, collectors, checkpoints."""
+"""The same as arrays on the CPU, for what carries it from decision to decision (rollouts, collectors, checkpoints)."""
 
 Part = TypeVar("Part", Tensor, NDArray[Any])
 
@@ -47,7 +47,7 @@ def to_tensors(state: ArrayState, device: torch.device | None = None) -> State:
 
 def to_arrays(state: State) -> ArrayState:
     """A copy on the CPU, without gradients."""
-    return tuple(np.array(part.detach().cpu()) for part in state)
+    return tuple(part.detach().cpu().numpy().copy() for part in state)
 
 
 def _where(rows: NDArray[np.bool_], chosen: Part, other: Part) -> Part:

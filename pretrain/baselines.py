@@ -1,6 +1,6 @@
-"""What a clone must beat: predictors that do not look at the observation, fitted to the same training rows.
+"""Baselines for a clone: predictors that ignore the observation, fitted to the same training rows.
 
-Laplace's rule (one more of each outcome than was counted) keeps every probability above 0, so that both have a proper
+Laplace's rule of succession (each count plus one) keeps every probability above 0, so that both have a finite
 likelihood.
 """
 
@@ -11,14 +11,14 @@ from .rows import NONE, Rows
 
 
 def majority(train: Rows, rows: Rows, actions: int) -> NDArray[np.float64]:
-    """[N, A]: how often each action occurs in `train`, for every row: (n_a + 1) / (n + A)."""
+    """Probabilities [N, A], for every row the frequency of each action in `train`: (n_a + 1) / (n + A)."""
     return np.tile(_frequencies(train, actions), (len(rows), 1))
 
 
 def repeat_last(train: Rows, rows: Rows, actions: int) -> NDArray[np.float64]:
-    """[N, A]: the action before, with the probability r that one is repeated in `train`, (repeats + 1) / (n + 2).
+    """Probabilities [N, A]: the previous action with the frequency r of repeats in `train`, (repeats + 1) / (n + 2).
 
-    The others share 1 − r as often as they occur. A first decision has nothing to repeat, and gets `majority`.
+    The other actions share 1 − r in proportion to their frequencies. First decisions get `majority`.
     """
     frequencies = _frequencies(train, actions)
     followers = train.previous != NONE

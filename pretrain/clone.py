@@ -1,4 +1,4 @@
-"""From episodes to the policy of their player."""
+"""Cloning a player: from episodes to a policy."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -10,7 +10,7 @@ from ..policies.networks import ActorCritic
 from ..policies.policy import Policy
 from .cloning import cloning_epochs
 from .d3rlpy_backend import d3rlpy_epochs
-from .early_stopping import Epoch, train_until_it_stops_helping
+from .early_stopping import Epoch, train_with_early_stopping
 from .rows import rows_of
 from .settings import CloningSettings
 from .split import hold_out
@@ -18,14 +18,14 @@ from .split import hold_out
 
 @dataclass(frozen=True)
 class Clone:
-    """The policy of the best pass, and all passes."""
+    """A clone: the policy of the best pass, and all passes."""
 
     policy: Policy
     epochs: tuple[Epoch, ...]
 
     @property
     def best(self) -> Epoch:
-        """The pass that the policy is of."""
+        """The best pass, whose weights the policy has."""
         return min(self.epochs, key=lambda epoch: epoch.validation_nats)
 
 
@@ -36,22 +36,23 @@ def clone(
     seed: int = 0,
     on_epoch: Callable[[Epoch, Policy], None] = lambda epoch, policy: None,
 ) -> Clone:
-    """Clone the player of `episodes`, at least two, some of which decide when to stop.
+    """Clone the player of `episodes` (at least two: some are held back for early stopping).
 
-    `seed` decides everything. `on_epoch` hears of every pass and sees the policy as it is then.
+    `seed` decides everything. `on_epoch` is called after each pass, with the policy as it is then. Raises BadInput for
+    episodes of images.
     """
     settings = settings or CloningSettings()
     train, validation = hold_out(len(episodes), settings.validation, seed)
-    rows, checked = rows_of([episodes[i] for i in train]), rows_of([episodes[i] for i in validation])
     generator = torch.Generator().manual_seed(seed)
-    network = ActorCritic(info.observation.size, info.actions, settings.hidden, generator)
+    network = ActorCritic(info.observation, info.actions, settings.hidden, generator)
+    rows, checked = rows_of([episodes[i] for i in train]), rows_of([episodes[i] for i in validation])
     network.scaler.fit(rows.observations)
     training = {"cloned_from": {"episodes": len(episodes), "decisions": len(rows) + len(checked)}}
     policy = Policy(
         network, info.environment, info.observation, {**training, "cloning": asdict(settings), "seed": seed}
     )
     backend = d3rlpy_epochs if settings.backend == "d3rlpy" else cloning_epochs
-    epochs = train_until_it_stops_helping(
+    epochs = train_with_early_stopping(
         policy,
         backend(network, rows, settings, seed),
         checked,

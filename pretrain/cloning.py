@@ -30,7 +30,7 @@ def cloning_loss(
 
 
 def class_weights(actions: Tensor, count: int, class_balance: float) -> Tensor:
-    """w [A], w_a = n_a^−class_balance of an action that occurs n_a times in `actions`; 0 of one that never does."""
+    """w [A]: w_a = n_a^−class_balance for an action that occurs n_a times in `actions`, 0 if it never does."""
     n = torch.bincount(actions, minlength=count).to(torch.float32)
     return torch.where(n > 0, n.clamp(min=1) ** -class_balance, torch.zeros_like(n))
 
@@ -48,10 +48,10 @@ def policy_logits(network: ActorCritic, scaled: Tensor, dropout: float, generato
 
 
 def cloning_epochs(network: ActorCritic, rows: Rows, settings: CloningSettings, seed: int) -> Iterator[float]:
-    """Fit the policy of `network` to `rows`, one pass at a time; each gives the mean loss of its updates.
+    """Fit the policy of `network` to `rows`; each pass yields the mean loss of its updates.
 
-    Only what is upstream of the policy's logits is learned: the Q head keeps its bits. AdamW with the settings' rate on
-    half a cosine; `seed` decides order, dropout and noise.
+    Trains the trunk and the policy head; the Q head stays as it is. The optimiser is AdamW, its learning rate falling
+    along half a cosine; `seed` decides order, dropout and noise.
     """
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""The same cloning by d3rlpy's DiscreteBC, its weights copied into the same network."""
+"""Cloning by d3rlpy's DiscreteBC, whose weights are copied into a network of this package."""
 
 import logging
 import math
@@ -16,7 +16,7 @@ from .settings import CloningSettings
 
 
 def d3rlpy_epochs(network: ActorCritic, rows: Rows, settings: CloningSettings, seed: int) -> Iterator[float]:
-    """Fit DiscreteBC to `rows`, one pass at a time, and copy its weights into `network`; each gives the mean loss.
+    """Fit DiscreteBC to `rows`; each pass yields the mean loss, its weights copied into `network`.
 
     beta is 0: DiscreteBC's penalty on logits would cap a certain action's probability (0.31 at its default of 0.5).
     Dropout, weight decay (here of biases too) and the half cosine of the rate are those of `settings`.
@@ -61,7 +61,7 @@ def d3rlpy_epochs(network: ActorCritic, rows: Rows, settings: CloningSettings, s
 
 
 def _copy_weights(imitator: torch.nn.Module, network: ActorCritic) -> None:
-    """Encoder to trunk, output layer to policy head; the Q head keeps its bits."""
+    """Copy the encoder into the trunk and the output layer into the policy head; the Q head stays as it is."""
     theirs = [module for module in imitator.modules() if isinstance(module, torch.nn.Linear)]
     ours = [*(module for module in network.trunk if isinstance(module, torch.nn.Linear)), network.policy_head]
     with torch.no_grad():
@@ -71,7 +71,7 @@ def _copy_weights(imitator: torch.nn.Module, network: ActorCritic) -> None:
 
 
 def require_d3rlpy(settings: CloningSettings) -> None:
-    """BadInput unless d3rlpy is installed and DiscreteBC can do what the settings say."""
+    """Raise BadInput unless d3rlpy is installed and DiscreteBC has all that the settings ask for."""
     if find_spec("d3rlpy") is None:
         raise BadInput(
             "backend=d3rlpy: d3rlpy is not installed; pip install 'qwop[d3rlpy]', then "
@@ -80,12 +80,12 @@ def require_d3rlpy(settings: CloningSettings) -> None:
     for name in ("label_smoothing", "input_noise", "class_balance"):
         if getattr(settings, name):
             raise BadInput(
-                f"{name}={getattr(settings, name):g}: DiscreteBC has no such thing; {name}=0, or backend=torch"
+                f"{name}={getattr(settings, name):g}: DiscreteBC has no such setting; expected 0, or backend=torch"
             )
 
 
 def _import_quietly() -> ModuleType:
-    """d3rlpy, which would log a line for every pass through the progress bar."""
+    """Import d3rlpy with its log silenced; a line per pass would break the progress bar."""
     import d3rlpy
     import structlog
 

@@ -1,4 +1,4 @@
-"""Training until the validation episodes say that it no longer helps."""
+"""Early stopping: training ends when the likelihood of validation episodes no longer improves."""
 
 import copy
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ from .rows import Rows
 
 @dataclass(frozen=True)
 class Epoch:
-    """One pass: its number from 1, its training loss, and what the policy was worth after it on validation rows."""
+    """One pass: its number from 1, its training loss, and the policy's measures on the validation rows after it."""
 
     number: int
     training_loss: float
@@ -20,13 +20,13 @@ class Epoch:
     is_best: bool
 
 
-def train_until_it_stops_helping(
+def train_with_early_stopping(
     policy: Policy, epochs: Iterator[float], validation: Rows, patience: int, on_epoch: Callable[[Epoch], None]
 ) -> tuple[Epoch, ...]:
-    """Run `epochs`, each of which improves `policy` in place and gives its loss; leave the policy of the best one.
+    """Run `epochs`, each of which trains `policy` in place and yields its loss, and restore the best pass's weights.
 
-    Best is the highest likelihood of the validation rows; `patience` passes without a better one end it. `on_epoch`
-    hears of every pass while the policy is still that pass's.
+    The best pass has the highest likelihood of the validation rows; training ends after `patience` passes without a
+    better one. `on_epoch` is called after each pass, while the policy still has that pass's weights.
     """
     done: list[Epoch] = []
     best, best_weights = float("inf"), policy.network.state_dict()

@@ -1,4 +1,4 @@
-"""What clones are worth on episodes that they never saw, beside what needs no observation at all."""
+"""Measures of clones on held-out episodes, beside baselines that ignore the observation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

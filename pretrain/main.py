@@ -1,12 +1,12 @@
-"""`qwop-pretrain`: clones a dataset's player into a policy, and says what the clone is worth."""
+"""`qwop-pretrain`: clone a dataset's player into a policy, and measure the clone."""
 
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import torch
 from rich.console import Console
+from rich.progress import TaskID
 from torch.utils.tensorboard import SummaryWriter
 
 from ..common.command import Command, write_configuration
@@ -16,26 +16,28 @@ from ..common.settings import to_plain
 from ..datasets.embedded import embedded_dataset
 from ..datasets.reader import Dataset, open_dataset
 from ..datasets.schema import Episode
+from ..evaluation.evaluate import Evaluation, EvaluationSettings, evaluate
 from ..policies.files import save_policy
 from ..policies.policy import Policy
+from ..policies.threads import use_one_thread
 from .clone import clone
 from .d3rlpy_backend import require_d3rlpy
 from .early_stopping import Epoch
-from .games import Games, play_games
 from .held_out import HeldOut, measure_held_out
 from .report import games_table, measures_table, write_json
 from .settings import PretrainSettings
 from .split import hold_out
 
 POLICY = "policy.safetensors"
-"""The clone in a run's folder: of the best pass so far while the run is going, so an interrupted run has one too."""
+"""Name of the clone's file in a run's folder. It is written after each best pass, so that an interrupted run leaves
+one too."""
 
 
 def run(chosen: PretrainSettings) -> None:
     """Clone, measure on held-out episodes and in games; leave the policy and the measures in `out`."""
     cloning = chosen.cloning
     console = Console()
-    torch.set_num_threads(1)  # for a network this small, threads wait for each other longer than they compute
+    use_one_thread()
     dataset = open_dataset(chosen.dataset or embedded_dataset())
     episodes = _enough(list(dataset), dataset)
     _require_new(Path(chosen.out))
@@ -77,7 +79,7 @@ def _clone(
     made: dict[str, Any],
     console: Console,
 ) -> tuple[Policy, list[HeldOut]]:
-    """A clone for each split, measured; the first one's policy, which is also written whenever it gets better."""
+    """Make and measure a clone for each split. Returns the first one's policy, which is saved whenever it improves."""
     cloning = chosen.cloning
     policies, splits = [], []
     with progress_bar("passes", console) as bar, closing(SummaryWriter(str(out / "tensorboard"))) as board:
@@ -85,7 +87,7 @@ def _clone(
         for part in range(chosen.splits):
             train, held_out = hold_out(len(episodes), chosen.held_out, chosen.seed, part)
 
-            def heard(epoch: Epoch, policy: Policy, part: int = part) -> None:
+            def report(epoch: Epoch, policy: Policy, part: int = part) -> None:
                 name = f"split {part + 1}: " if chosen.splits > 1 else ""
                 bar.update(task, advance=1, description=f"{name}{epoch.validation_nats:.3f} nats")
                 for measure in ("training_loss", "validation_nats", "validation_accuracy"):
@@ -93,31 +95,28 @@ def _clone(
                 if part == 0 and epoch.is_best:
                     save_policy(out / POLICY, replace(policy, training={**policy.training, **made}))
 
-            policies.append(clone([episodes[i] for i in train], dataset.info, cloning, chosen.seed, heard).policy)
+            policies.append(clone([episodes[i] for i in train], dataset.info, cloning, chosen.seed, report).policy)
             bar.update(task, completed=(part + 1) * cloning.epochs)
             splits.append(measure_held_out(policies[-1], episodes, train, held_out))
     return policies[0], splits
 
 
-def _play(policy: Policy, chosen: PretrainSettings, console: Console) -> list[Games]:
+def _play(policy: Policy, chosen: PretrainSettings, console: Console) -> list[Evaluation]:
+    """Let the clone play, greedily and with its actions drawn."""
     if chosen.games == 0:
         return []
-    played = []
+    evaluations = []
     with progress_bar("games", console) as bar:
         for greedy in (True, False):
             task = bar.add_task("playing greedily" if greedy else "playing as drawn", total=chosen.games)
-            played.append(
-                play_games(
-                    policy,
-                    count=chosen.games,
-                    greedy=greedy,
-                    seed=chosen.seed,
-                    max_idle_frames=chosen.max_idle_frames,
-                    progress=lambda done, task=task: bar.update(task, completed=done),  # type: ignore[misc]
-                )
-            )
-    console.print(games_table(played))
-    return played
+
+            def show(done: int, task: TaskID = task) -> None:
+                bar.update(task, completed=done)
+
+            games = EvaluationSettings(chosen.games, chosen.seed, chosen.max_idle_frames, greedy)
+            evaluations.append(evaluate(policy, games, progress=show))
+    console.print(games_table(evaluations))
+    return evaluations
 
 
 main = Command(

@@ -1,4 +1,4 @@
-"""How well probabilities foretell decisions: accuracy, likelihood, calibration."""
+"""Quality of predicted probabilities: accuracy, likelihood, calibration."""
 
 from dataclasses import dataclass
 
@@ -6,16 +6,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 BINS = 15
-"""Of equal width, as in Guo et al. 2017."""
+"""Number of bins, of equal width (Guo et al. 2017)."""
 
 LEAST = 1e-30
-"""float32 probabilities can be 0; a decision that got one costs 69 nats, not infinitely many."""
+"""Lower bound of probabilities: float32 ones can be 0, and such a decision costs 69 nats instead of infinitely many."""
 
 
 @dataclass(frozen=True)
 class Bin:
-    """The decisions whose most probable action had a probability in (low, high]: how many, the mean of that
-    probability, and how often that action was taken."""
+    """The decisions whose most probable action had a probability in (low, high].
+
+    count: of decisions. confidence: mean of that probability. accuracy: fraction in which that action was taken.
+    """
 
     low: float
     high: float
@@ -26,8 +28,11 @@ class Bin:
 
 @dataclass(frozen=True)
 class Measures:
-    """rows: decisions. accuracy: share in which the most probable action was taken. nats: mean −ln p of the action
-    taken. calibration_error: expected calibration error. reliability: its bins, empty ones left out."""
+    """Measures of predictions.
+
+    rows: number of decisions. accuracy: fraction in which the most probable action was taken. nats: mean −ln p of the
+    action taken. calibration_error: expected calibration error. reliability: its bins without the empty ones.
+    """
 
     rows: int
     accuracy: float
@@ -37,7 +42,7 @@ class Measures:
 
 
 def measure(probabilities: ArrayLike, actions: ArrayLike) -> Measures:
-    """The measures of `probabilities` [N, A] against the actions taken, int [N]."""
+    """Measure `probabilities` [N, A] against the actions taken, int [N]."""
     p, a = np.asarray(probabilities, dtype=np.float64), np.asarray(actions)
     correct = p.argmax(axis=1) == a
     bins = reliability(p.max(axis=1), correct)
@@ -51,7 +56,7 @@ def measure(probabilities: ArrayLike, actions: ArrayLike) -> Measures:
 
 
 def reliability(confidences: ArrayLike, correct: ArrayLike) -> tuple[Bin, ...]:
-    """The reliability diagram's bins, of confidences [N] and whether the prediction was right [N]."""
+    """Bins of the reliability diagram, from confidences [N] and the correctness of the predictions, bool [N]."""
     confidence, right = np.asarray(confidences, dtype=np.float64), np.asarray(correct, dtype=np.float64)
     edges = np.linspace(0, 1, BINS + 1)
     which = np.clip(np.searchsorted(edges, confidence, side="left") - 1, 0, BINS - 1)

@@ -1,10 +1,9 @@
-"""`qwop-reestimate`: a dataset again, with behaviour probabilities re-estimated by cloning its player."""
+"""`qwop-reestimate`: copy a dataset with behaviour probabilities re-estimated by cloning its player."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import torch
 from rich.console import Console
 
 from ..common.command import Command
@@ -13,6 +12,7 @@ from ..common.progress import progress_bar
 from ..datasets.reader import Dataset, open_dataset
 from ..datasets.schema import Episode
 from ..datasets.writer import DatasetWriter, next_number
+from ..policies.threads import use_one_thread
 from .clone import clone
 from .cross_fitting import ActionProbabilities, cross_fitted
 from .measures import measure
@@ -20,12 +20,12 @@ from .settings import ReestimateSettings
 
 
 def run(chosen: ReestimateSettings) -> None:
-    """Write the dataset `out`: the episodes of `dataset` in their order, their μ from clones that never saw them."""
+    """Write the dataset `out`: the episodes of `dataset` in order, with μ from clones that never saw them."""
     console = Console()
     dataset, out = open_dataset(chosen.dataset), Path(chosen.out)
     if out.exists() and next_number(out) > 0:
         raise BadInput(f"{out}: has episodes already; give out= a new folder")
-    torch.set_num_threads(1)  # for a network this small, threads wait for each other longer than they compute
+    use_one_thread()
     episodes = reestimate(dataset, chosen, console)
     writer = DatasetWriter(out, dataset.info)
     for episode in episodes:
@@ -54,7 +54,7 @@ def reestimate(dataset: Dataset, chosen: ReestimateSettings, console: Console) -
         def fit(others: Sequence[Episode], fold: int) -> ActionProbabilities:
             progress.update(task, description=f"fold {fold + 1} of {chosen.folds}")
             made = clone(others, dataset.info, cloning, chosen.seed + fold, lambda *_: progress.advance(task))
-            # Stopping early, it made fewer passes than it might have.
+            # Early stopping may have left passes out.
             progress.update(task, completed=(fold + 1) * cloning.epochs)
             return made.policy.probabilities
 

@@ -1,4 +1,4 @@
-"""Episodes as rows to learn from: what was seen, and what was done about it."""
+"""Decisions of episodes as rows to learn from."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 from ..datasets.schema import Episode
 
 NONE = -1
-"""`previous` of an episode's first decision."""
+"""Value of `previous` in an episode's first decision."""
 
 
 @dataclass(frozen=True)
 class Rows:
-    """N decisions: observations float32 [N, size] (flattened, unscaled), the actions int64 [N] taken on them, and
-    previous int64 [N], the actions before those in the same episode."""
+    """N decisions: observations float32 [N, size] (flattened, unscaled), actions int64 [N], and previous int64 [N], the
+    action before in the same episode."""
 
     observations: NDArray[np.float32]
     actions: NDArray[np.int64]
@@ -26,7 +26,7 @@ class Rows:
 
 
 def rows_of(episodes: Iterable[Episode]) -> Rows:
-    """All decisions of the episodes, in order; the observation that ended an episode was not decided on."""
+    """All decisions of the episodes, in order; the last observation of an episode has no decision."""
     observations, actions, previous = [], [], []
     for episode in episodes:
         observations.append(episode.observations[:-1].reshape(len(episode), -1))

@@ -1,4 +1,4 @@
-"""Episodes dealt into parts: neighbouring decisions are nearly equal, so a split between them would leak."""
+"""Splits by episode: neighbouring decisions are nearly equal, so a split within an episode would leak."""
 
 import numpy as np
 
@@ -6,10 +6,10 @@ from ..common.errors import BadInput
 
 
 def hold_out(count: int, share: float, seed: int, part: int = 0) -> tuple[list[int], list[int]]:
-    """Numbers of the episodes to learn from and of those held out, out of `count`; both in rising order, neither empty.
+    """Indices of the training and the held-out episodes, out of `count`; both sorted, neither empty.
 
-    The episodes are shuffled by `seed` and laid in a circle; `part` p holds out the p-th stretch of it. So five parts
-    of a fifth hold out every episode once.
+    The episodes are shuffled by `seed` and arranged in a circle, of which `part` p holds out the p-th arc: five parts
+    of a fifth hold out each episode once.
     """
     if not 0 < share < 1:
         raise BadInput(f"a share of {share:g} cannot be set aside; expected between 0 and 1")

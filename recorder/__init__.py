@@ -1,1 +1,1 @@
-"""Recording: who plays, and how the games get into a dataset."""
+"""Recording: sources of games, and the command that writes them to a dataset."""

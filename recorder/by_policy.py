@@ -1,10 +1,11 @@
-"""`source=policy`: games of a policy, with the exact probabilities that its actions were drawn with."""
+"""`source=policy`: games of a policy, with the exact probabilities that its actions are drawn with."""
 
 import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from ..common.errors import BadInput
 from ..datasets.behaviour_probabilities import RECORDED
 from ..datasets.schema import DatasetInfo, Episode
 from ..envs.spec import EnvironmentSpec
@@ -17,42 +18,48 @@ from .source import Source, recorded_sources
 
 
 def open_policy(
-    settings: PolicySettings, folder: Path, world: Callable[[EnvironmentSpec], EnvironmentSpec] | None = None
+    settings: PolicySettings, folder: Path, played_in: Callable[[EnvironmentSpec], EnvironmentSpec] | None = None
 ) -> Source:
-    """The next games of a policy and seed: those after the ones that `folder` has of them already.
+    """Continue the games of a policy and seed after those that `folder` already contains.
 
-    Each is given as soon as it has ended. `world` makes of the policy's environment the one, of the same game, that
-    they are played in. BadInput for a file that is no policy or settings that cannot be.
+    Games are yielded as they end. `played_in` maps the policy's environment to another one of the same game in which
+    to play. Raises BadInput for a file that is not a policy and for invalid settings.
     """
     policy = load_policy(settings.policy)
     own = policy.environment
     policy = replace(policy, environment=EnvironmentSpec(own.id, {**own.settings, **settings.environment}))
+    capabilities = policy.environment.capabilities
+    if settings.max_idle_frames and not capabilities.idle_start:
+        raise BadInput(
+            f"source.max_idle_frames={settings.max_idle_frames}: {policy.environment.id} has no idle frames at the "
+            "start; leave it at 0"
+        )
     more = {"max_idle_frames": settings.max_idle_frames} if settings.max_idle_frames else {}
-    policy.environment.make(**more)  # is refused now rather than when the first game is asked for
-    played_in = policy.environment if world is None else world(policy.environment)
+    policy.environment.make(**more).close()  # raises for invalid settings now, rather than at the first game
+    environment = policy.environment if played_in is None else played_in(policy.environment)
     other = "" if policy.environment == own else f" in {policy.environment}"
-    origin = _origin(settings, other if played_in == policy.environment else f" in {played_in.id}")
+    origin = _origin(settings, other if environment == policy.environment else f" in {environment.id}")
     first = _next_game(recorded_sources(folder), origin)
-    notes = [f"{settings.policy}: playing {played_in}"]
+    notes = [f"{settings.policy}: playing {environment}"]
     if first:
-        notes.append(f"{folder} has games of this policy and seed: going on from game {first}")
-    if settings.greedy and settings.episodes > 1 and not settings.max_idle_frames:
-        notes.append("greedy games differ by their start alone: for QWOP set source.max_idle_frames, 30 for example")
+        notes.append(f"{folder} already has games of this policy and seed: continuing with game {first}")
+    if settings.greedy and settings.episodes > 1 and capabilities.idle_start and not settings.max_idle_frames:
+        notes.append("all greedy games from the same start are the same: set source.max_idle_frames, for example to 30")
     return Source(
         info=DatasetInfo(policy.environment, policy.observation, policy.actions),
-        episodes=_episodes(policy, settings, played_in, origin, first),
+        episodes=_episodes(policy, settings, environment, origin, first),
         total=settings.episodes,
         notes=notes,
     )
 
 
 def _origin(settings: PolicySettings, where: str) -> str:
-    """What all games of one policy file, seed and way of playing have in `Episode.source`, before their number."""
+    """Compose `Episode.source` of all games of one policy file, seed and mode, up to the game number."""
     path = policy_path(settings.policy)
     digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
-    way = "greedy" if settings.greedy else "sampled"
+    mode = "greedy" if settings.greedy else "sampled"
     idle = f" after up to {settings.max_idle_frames} idle frames" if settings.max_idle_frames else ""
-    return f"{path.name} sha256:{digest} {way}{idle} seed {settings.seed}{where} game "
+    return f"{path.name} sha256:{digest} {mode}{idle} seed {settings.seed}{where} game "
 
 
 def _next_game(sources: list[str], origin: str) -> int:
@@ -60,7 +67,7 @@ def _next_game(sources: list[str], origin: str) -> int:
 
 
 def _episodes(
-    policy: Policy, settings: PolicySettings, played_in: EnvironmentSpec, origin: str, first: int
+    policy: Policy, settings: PolicySettings, environment: EnvironmentSpec, origin: str, first: int
 ) -> Iterator[Episode]:
     games = play(
         policy,
@@ -69,15 +76,15 @@ def _episodes(
         greedy=settings.greedy,
         num_envs=settings.num_envs,
         max_idle_frames=settings.max_idle_frames,
-        environment=played_in,
+        environment=environment,
         first=first,
         ordered=False,
     )
-    return (_episode(game, settings.player, f"{origin}{game.index}") for game in games)
+    runs = environment.capabilities.runs
+    return (_episode(game, settings.player, f"{origin}{game.index}", runs) for game in games)
 
 
-def _episode(game: Game, player: str, source: str) -> Episode:
-    metres = game.info.get("distance")
+def _episode(game: Game, player: str, source: str, runs: bool) -> Episode:
     return Episode(
         observations=game.observations,
         actions=game.actions,
@@ -92,5 +99,5 @@ def _episode(game: Game, player: str, source: str) -> Episode:
         source=source,
         probabilities_from=RECORDED,
         seed=game.seed,
-        metres=None if metres is None else float(metres),
+        metres=float(game.info["distance"]) if runs else None,
     )

@@ -52,7 +52,7 @@ def open_source(settings: SourceSettings, folder: Path) -> Source:
 
             return open_page(settings, folder)
         case BrowserSettings():
-            from .by_browser import open_browser_source
+            from .original.source import open_browser_source
 
             return open_browser_source(settings, folder)
         case KeyboardSettings():
@@ -60,14 +60,13 @@ def open_source(settings: SourceSettings, folder: Path) -> Source:
 
             return open_keyboard(settings, folder)
         case PolicySettings():
-            import torch
-
+            from ..policies.threads import use_one_thread
             from .by_policy import open_policy
 
-            torch.set_num_threads(1)  # for a network this small, threads wait for each other longer than they compute
+            use_one_thread()
             return open_policy(settings, folder)
         case ImportSettings():
-            from .imported import open_import
+            from .published.source import open_import
 
             return open_import(settings, folder)
 

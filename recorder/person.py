@@ -1,4 +1,4 @@
-"""A person's game as an episode."""
+"""Conversion of a person's game, given as the keys of every frame, to an episode."""
 
 import numpy as np
 from numpy.typing import NDArray

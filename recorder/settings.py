@@ -48,7 +48,7 @@ class RecorderPageSettings(PersonSettings):
 
 @dataclass(frozen=True)
 class KeyboardSettings(PersonSettings):
-    """You play in a window; pynput hears the keyboard."""
+    """You play in a window; pynput listens to the keyboard."""
 
     episodes: int | None = setting(
         None, "Games to record. null: until you press Esc, close the window or press Ctrl-C.", at_least=1

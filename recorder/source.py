@@ -1,4 +1,4 @@
-"""What a source of games is to the recorder."""
+"""The interface between a source of games and the recorder."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -11,11 +11,12 @@ from ..datasets.writer import next_number
 
 @dataclass(frozen=True)
 class Source:
-    """Games to be recorded, one after the other, each an episode that fits `info`.
+    """A sequence of games to record, as episodes that fit `info`.
 
-    Whatever can be found wrong with the input is found before there is a Source, so that nothing is written then.
-    episodes: each is written before the next is asked for. total: how many there will be, None where nobody knows.
-    notes: what a person should know about them, a line each. written: hears where the last episode was put.
+    All input is validated before a Source is created, so that nothing is written for bad input.
+
+    episodes: each one is written before the next is requested. total: number of episodes, None if unknown. notes:
+    lines to print before recording. written: callback with the file of each episode, once it is written.
     """
 
     info: DatasetInfo
@@ -26,7 +27,7 @@ class Source:
 
 
 def recorded_sources(folder: Path) -> list[str]:
-    """Where each episode of a dataset comes from (`Episode.source`); none where the folder has no episode yet."""
+    """List `Episode.source` of each episode of a dataset; empty if the folder has no episode yet."""
     if not folder.is_dir() or next_number(folder) == 0:
         return []
     dataset = open_dataset(folder)

@@ -1,1 +1,1 @@
-"""Better games than a policy plays, by search over saved states."""
+"""Search for better games than a policy plays, and distillation of the games found."""

@@ -1,8 +1,9 @@
-"""A game better than its policy plays: search over saved states, judged by how far the policy gets from each of them.
+"""Beam search for a better game than the policy plays, over saved states of the engine.
 
-Decision by decision, every game of a small company is continued with every action; what comes of it is played on
-greedily by the policy for a while and judged by its metres and the value of where it stands (a rollout, as in Tesauro
-and Galperin 1996, inside a beam). The game is exact and has no chance in it, so what is found can be played.
+In each decision, every game of the beam is continued with every action. Each of these candidates is then played on
+greedily by the policy for a while (a rollout, as in Tesauro and Galperin 1996) and judged by its distance and the value
+of the state reached; the best candidates are the next beam. The engine is deterministic, so the game found can be
+played again.
 """
 
 from collections.abc import Callable
@@ -17,29 +18,32 @@ from ..envs.engine import batch
 from ..envs.engine import layout as at
 from ..envs.names import ACTION_KEYS
 from ..envs.qwop.task import FRAMES_A_SECOND, Games, QWOPTask
-from ..policies.networks import Values
+from ..policies.networks import Values, VectorNetwork
 from ..policies.policy import Policy
 
 ACTIONS = len(ACTION_KEYS)
 
 FINISH = 10.0
-"""What a finish is worth besides metres, as in reward=race."""
+"""Bonus for a finish, metres, as in reward=race."""
 
 PACE = 3.0
-"""Metres a second that a game is taken to have run on after its finish, so that earlier ones are better."""
+"""Metres per second credited for the time saved by an earlier finish."""
 
 HURDLE = 4.0
-"""Metres that the hurdle costs while it is ahead, standing or kicked: more than the values know, for the policy that
-they were learned with pushes it along in most of its games."""
+"""Penalty, metres, while the hurdle is ahead, standing or kicked. The values underrate it, because the policy they were
+learned with pushes the hurdle along in most of its games."""
 
 FALL = -1000.0
-"""What a fall is worth, beside which metres are nothing."""
+"""Worth of a fall, far below that of any distance."""
 
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """width: games that are followed at once. lookahead: decisions that the policy plays on before a candidate is
-    judged. siblings: successors of one game that are kept at most, so that the company does not become one family."""
+    """Settings of the search.
+
+    width: games in the beam. lookahead: decisions that the policy plays on before a candidate is judged. siblings: how
+    many successors of one game may be kept, which keeps the beam diverse.
+    """
 
     width: int = 16
     lookahead: int = 20
@@ -52,32 +56,43 @@ class SearchSettings:
 
 
 class Search:
-    """One game, found decision by decision. `values` are those that were learned beside the policy."""
+    """Beam search with a policy and the `values` that were learned beside it.
+
+    Games of the engine are rows of arrays (`envs.qwop.task.Games`): the beam, its candidates (every game of the beam
+    with every action) and the rollouts of these. Columns have names: `batch` has those of orders, counters and numbers,
+    `at` those of the bodies. Raises BadInput for an environment whose games cannot be saved, and for a policy that has
+    a state or sees images.
+    """
 
     def __init__(self, policy: Policy, values: Values, settings: SearchSettings) -> None:
         if not policy.environment.capabilities.saved_games:
-            raise BadInput(f"{policy.environment}: only games of QWOP-v1 can be saved and continued")
+            raise BadInput(
+                f"{policy.environment}: its games cannot be saved, as a search needs; search with a policy of QWOP-v1"
+            )
+        if not isinstance(policy.network, VectorNetwork):
+            raise BadInput(f"a policy of {policy.network.architecture}: a search needs a memoryless network of numbers")
         self._network = policy.network
         self._values = values
         self._settings = settings
         task = QWOPTask(**{**policy.environment.settings, "max_idle_frames": 0, "delay": 0.0})
         self._frames = task.frames_per_step
-        self._company = Games(task, settings.width)
+        self._beam = Games(task, settings.width)
         self._candidates = Games(task, settings.width * ACTIONS)
         self._rollouts = Games(task, settings.width * ACTIONS)
 
     def run(
         self, idle_frames: int = 0, progress: Callable[[float, float], None] = lambda metres, seconds: None
     ) -> NDArray[np.int64]:
-        """The actions of the game found, int64 [decisions], after so many idle frames: to its finish, or as far as it
-        got.
+        """Search a game that begins with so many idle frames. Returns its actions, int64 [decisions], up to the finish
+        or as far as it got.
 
-        progress is told the metres of the company's farthest game and the seconds of its clock.
+        `progress` is called after each decision with the distance of the beam's farthest game, metres, and the clock,
+        seconds.
         """
-        for games in (self._company, self._candidates, self._rollouts):
-            everyone = np.ones(len(games.orders), dtype=np.bool_)
-            games.reset(everyone, np.full(len(games.orders), idle_frames))
-        chosen: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []  # parents and actions of the company
+        for games in (self._beam, self._candidates, self._rollouts):
+            all_rows = np.ones(len(games.orders), dtype=np.bool_)
+            games.reset(all_rows, np.full(len(games.orders), idle_frames))
+        chosen: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []  # parents and actions of each beam
         size = 1
         while True:
             outcomes = self._expand(size)
@@ -91,32 +106,32 @@ class Search:
                 break
             distinct = self._distinct(alive)
             kept = self._best(distinct, self._judge(distinct))
-            _copy(self._candidates, kept, self._company)
+            _copy(self._candidates, kept, self._beam)
             chosen.append(np.divmod(kept, ACTIONS))
             size = len(kept)
-            numbers = self._company.numbers[:size]
+            numbers = self._beam.numbers[:size]
             progress(float(numbers[:, batch.DISTANCE].max()), float(numbers[0, batch.CLOCK]))
-        return _followed(chosen)
+        return _trace_back(chosen)
 
     def _expand(self, size: int) -> NDArray[np.int64]:
-        """Continue each game of the company with every action; outcomes [size × actions]."""
-        _copy(self._company, np.repeat(np.arange(size), ACTIONS), self._candidates)
+        """Continue each of the beam's `size` games with every action. Returns the outcomes, [size × actions]."""
+        _copy(self._beam, np.repeat(np.arange(size), ACTIONS), self._candidates)
         count = size * ACTIONS
         _play(self._candidates, count, np.tile(ACTION_KEYS, size))
         outcomes: NDArray[np.int64] = self._candidates.counters[:count, batch.OUTCOME].copy()
         return outcomes
 
     def _distinct(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """One of each state: many actions come to the same where a joint is at its limit."""
+        """The first row of each distinct state: several actions have the same result where a joint is at its limit."""
         bodies = self._candidates.states[rows, :12].reshape(len(rows), -1)
         _, first = np.unique(bodies, axis=0, return_index=True)
         return rows[np.sort(first)]
 
     def _judge(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """What candidates are worth, metres: where the policy stands after the lookahead, and the value of that."""
+        """Worth of candidates, metres: the distance after the policy's lookahead, and the value of the state there."""
         _copy(self._candidates, rows, self._rollouts)
         games, count = self._rollouts, len(rows)
-        before = games.counters[:count, batch.FRAMES].copy()
+        frames_before = games.counters[:count, batch.FRAMES].copy()
         for _ in range(self._settings.lookahead):
             running = games.counters[:count, batch.OUTCOME] == batch.RUNNING
             games.orders[:count, batch.DO] = np.where(running, batch.DECIDE, batch.NOTHING)
@@ -129,7 +144,7 @@ class Search:
             values = self._values(scaled).numpy().astype(np.float64)
         outcomes = games.counters[:count, batch.OUTCOME]
         planned = self._settings.lookahead * self._frames
-        left = (before + planned - games.counters[:count, batch.FRAMES]) / FRAMES_A_SECOND
+        left = (frames_before + planned - games.counters[:count, batch.FRAMES]) / FRAMES_A_SECOND
         worth: NDArray[np.float64] = np.minimum(games.numbers[:count, batch.DISTANCE], batch.FINISH_SCORE) + values
         bodies = games.states[:count, :, at.X]
         worth[bodies[:, at.HURDLE_TOP] > bodies[:, at.TORSO]] -= HURDLE
@@ -139,7 +154,7 @@ class Search:
         return worth
 
     def _best(self, rows: NDArray[np.int64], worth: NDArray[np.float64]) -> NDArray[np.int64]:
-        """The rows to go on with, the best first, not too many of one parent."""
+        """The rows of the next beam, best first, at most `siblings` of one parent."""
         kept: list[int] = []
         of_parent = np.zeros(self._settings.width, dtype=np.int64)
         for row in rows[np.argsort(-worth, kind="stable")]:
@@ -152,8 +167,8 @@ class Search:
         return np.array(kept)
 
 
-def _followed(chosen: list[tuple[NDArray[np.int64], NDArray[np.int64]]]) -> NDArray[np.int64]:
-    """The actions of the first game of the last company, from parents and actions of every company."""
+def _trace_back(chosen: list[tuple[NDArray[np.int64], NDArray[np.int64]]]) -> NDArray[np.int64]:
+    """The actions of the last beam's first game, followed back through the parents and actions of each beam."""
     actions, place = [], 0
     for parents, taken in reversed(chosen):
         actions.append(int(taken[place]))
@@ -162,12 +177,12 @@ def _followed(chosen: list[tuple[NDArray[np.int64], NDArray[np.int64]]]) -> NDAr
 
 
 def _copy(source: Games, rows: NDArray[np.int64], target: Games) -> None:
-    """Put these games of `source` into the first rows of `target`."""
+    """Copy these games of `source` into the first rows of `target`."""
     for name, values in source.arrays().items():
         target.arrays()[name][: len(rows)] = values[rows]
 
 
 def _play(games: Games, count: int, keys: NDArray[np.uint8]) -> None:
-    """A decision of the first `count` games, with these keys down."""
+    """Play one decision of the first `count` games, with these keys down, uint8 [count]."""
     games.orders[:count, batch.KEYS_DOWN] = games.orders[:count, batch.FIRST_KEYS_DOWN] = keys
     games.play(0, count, False, *games.workspace)

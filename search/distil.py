@@ -1,4 +1,4 @@
-"""Searched games into the network that they were searched from, so that its policy plays them itself."""
+"""Distillation of searched games into the policy that they were searched with, so that it plays them itself."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,13 +9,16 @@ from torch import Tensor
 from ..policies.networks import Network
 
 WARM_UP = 100
-"""Steps in which Adam's step grows to its full size."""
+"""Steps in which the learning rate grows to its full size."""
 
 
 @dataclass(frozen=True)
 class DistilSettings:
-    """steps: of Adam; its step falls to nothing along them. own: weight of what the policy did before. batch: searched
-    decisions of a step, and half as many of the policy's own."""
+    """Settings of the distillation.
+
+    steps: of Adam, whose learning rate falls to 0 along them. own: weight of the policy's own play. batch: searched
+    decisions per step, and half as many of the policy's own.
+    """
 
     steps: int = 12000
     own: float = 0.5
@@ -32,12 +35,12 @@ def distil(
     settings: DistilSettings,
     progress: Callable[[float, float], None] = lambda searched, kept: None,
 ) -> float:
-    """Learn in place; the share of the searched actions that the greedy policy takes then.
+    """Train the network in place. Returns the fraction of the searched actions that the greedy policy takes afterwards.
 
-        −log π(a|s) + own·KL[π_before(·|s') ‖ π(·|s')]
+        L = −log π(a|s) + own·KL[π_before(·|s') ‖ π(·|s')]
 
     over searched decisions, states s float32 [n, observation_size] and actions a int64 [n], and states s' of the
-    policy's own play, own float32 [m, observation_size]. progress is told both terms of every step.
+    policy's own play, own float32 [m, observation_size]. `progress` is called with both terms after each step.
     """
     generator = torch.Generator().manual_seed(settings.seed)
     with torch.no_grad():

@@ -2,11 +2,62 @@ import importlib.util
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any, Self
 
 import pytest
+import torch
 from qwop.envs.original.browser import BROWSERS
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.policies.networks import ARCHITECTURES, Network
+from qwop.policies.policy import Policy
+from qwop.policies.state import State
+from torch import Tensor, nn
+
+
+class Alternating(Network):
+    """A network with a state: decision t of an episode is most probably action t modulo the number of actions.
+
+    Its state is t, int64 [n, 1], and the sum of the observations so far, float32 [n, *shape], by whose mean the
+    probabilities vary a little.
+    """
+
+    architecture = "alternating"
+
+    def __init__(self, observation: ObservationSpec, actions: int) -> None:
+        super().__init__(observation, actions)
+        self.weight = nn.Parameter(torch.tensor(4.0))
+
+    def initial_state(self, n: int) -> State:
+        return torch.zeros(n, 1, dtype=torch.int64), torch.zeros(n, *self.observation.shape)
+
+    def step(self, observations: Tensor, state: State) -> tuple[Tensor, State]:
+        decision, total = state
+        following = decision + 1, total + observations
+        turn = nn.functional.one_hot(decision[:, 0] % self.actions, self.actions)
+        return turn * (self.weight + following[1].flatten(1).mean(1, keepdim=True).sin()), following
+
+    def description(self) -> dict[str, Any]:
+        return {"kind": "alternating"}
+
+    @classmethod
+    def from_description(cls, observation: ObservationSpec, actions: int, description: Mapping[str, Any]) -> Self:
+        if description["kind"] != "alternating":
+            raise ValueError(f"kind {description['kind']}")
+        return cls(observation, actions)
+
+
+@pytest.fixture
+def alternating(monkeypatch: pytest.MonkeyPatch) -> Callable[[EnvironmentSpec], Policy]:
+    """Makes a policy with a state for an environment; its files can be loaded."""
+    monkeypatch.setitem(ARCHITECTURES, Alternating.architecture, Alternating)
+
+    def make(environment: EnvironmentSpec) -> Policy:
+        observation, actions = environment.interface()
+        return Policy(Alternating(observation, actions), environment, observation)
+
+    return make
 
 
 @pytest.fixture(scope="session")
@@ -48,7 +99,7 @@ def display(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
             pytest.skip(f"{program} is not installed")
     read, write = os.pipe()
     server = subprocess.Popen(
-        ["Xvfb", "-displayfd", str(write), "-screen", "0", "1024x800x24"],
+        ["Xvfb", "-displayfd", str(write), "-screen", "0", "1024x800x24", "-noreset"],
         pass_fds=[write], stderr=subprocess.DEVNULL,
     )  # fmt: skip
     os.close(write)

@@ -1,7 +1,7 @@
 """Whole decisions for many games at once: frames, observations, rewards, ends and resets in one compiled call.
 
-Each game is a row of every array. Rows do not touch each other, so a range of rows can be played by any thread, in any
-company, and the result is the same. Nothing is allocated.
+Each game is a row of every array. Rows do not touch each other, so a range of rows can be played by any thread, beside
+any others, and the result is the same. Nothing is allocated.
 """
 
 from . import layout as at
@@ -90,7 +90,7 @@ def _begin_decisions(reals, numbers, orders, work):
 
 @internal
 def _end_decisions(reals, counters, numbers, task, work):
-    """What the decisions earned, and whether the games are over."""
+    """Write the decisions' rewards, and the outcomes of the games."""
     for place in range(work[0, CHOSEN_COUNT]):
         game = work[place, CHOSEN]
         counters[game, PLAYED] = work[place, PLAYED_NOW]
@@ -118,7 +118,7 @@ def _end_decisions(reals, counters, numbers, task, work):
 def _begin_games(
     reals, integers, counters, observations, final_observations, orders, fresh_reals, fresh_integers, task, work
 ):
-    """New games in these rows, with idle frames, without a key, to play first."""
+    """Begin new games in these rows, and order their idle frames, in which no key is down."""
     for place in range(work[0, CHOSEN_COUNT]):
         game = work[place, CHOSEN]
         _copy(observations[game], final_observations[game])
@@ -149,10 +149,10 @@ def _end_idling(reals, counters, numbers, orders, work):
 
 @merged
 def _play(reals, integers, counters, observations, task, memory, work):
-    """Play `work[i, TO_PLAY]` frames of each game `work[i, CHOSEN]`, less if it ends.
+    """Play `work[i, TO_PLAY]` frames of each game `work[i, CHOSEN]`, fewer if it ends.
 
-    `work[i, FIRST_KEYS]` are down in the first of them, `work[i, KEYS]` in the others. How many were played is in
-    `work[i, PLAYED_NOW]`; observes as it goes.
+    `work[i, FIRST_KEYS]` are down in the first of them, `work[i, KEYS]` in the others. `work[i, PLAYED_NOW]`
+    receives the number played. Writes the observations, too.
     """
     for place in range(work[0, CHOSEN_COUNT]):
         work[place, PLAYED_NOW] = 0

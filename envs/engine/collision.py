@@ -1,4 +1,4 @@
-"""Box against box: where two bodies touch, as up to two points of one body on a face of the other."""
+"""Collision of two boxes: up to two contact points of one body on a face of the other."""
 
 from . import layout as at
 from .bodies import EDGE_MIDDLE, EDGE_NORMAL, EDGE_TANGENT, RADIUS, VERTICES
@@ -11,7 +11,7 @@ _ABSOLUTE_TOLERANCE = 0.001
 
 @internal
 def _edge_separation(reals, a, b, edge):
-    """How far body b lies outside an edge of body a."""
+    """Return the distance of body b outside an edge of body a."""
     cos_a, sin_a = reals[at.COS + a], reals[at.SIN + a]
     cos_b, sin_b = reals[at.COS + b], reals[at.SIN + b]
     nx, ny = EDGE_NORMAL[edge, 0], EDGE_NORMAL[edge, 1]
@@ -37,7 +37,7 @@ def _edge_separation(reals, a, b, edge):
 
 @inlined
 def _facing_edge(x, y):
-    """The edge whose normal points most in the direction (x, y)."""
+    """Return the edge whose normal points most in the direction (x, y)."""
     edge = 0
     most = -1.7976931348623157e308
     for candidate in range(4):
@@ -50,7 +50,7 @@ def _facing_edge(x, y):
 
 @internal
 def _max_separation(reals, a, b):
-    """The edge of body a that body b lies farthest outside of, and how far; a climb from the edge that faces b."""
+    """Return the edge of body a with the largest separation from body b, and that; climbs from the edge facing b."""
     cos_a, sin_a = reals[at.COS + a], reals[at.SIN + a]
     dx = reals[6 * b + at.X] - reals[6 * a + at.X]
     dy = reals[6 * b + at.Y] - reals[6 * a + at.Y]
@@ -78,7 +78,7 @@ def _max_separation(reals, a, b):
 
 @internal
 def _clip(x1, y1, key1, x2, y2, key2, nx, ny, offset):
-    """The part of a segment behind a line: number of points left (2 if usable), and the two points with their keys."""
+    """Clip a segment to the part behind a line; return the number of points left (2 if usable) and both with keys."""
     distance1 = nx * x1 + ny * y1 - offset
     distance2 = nx * x2 + ny * y2 - offset
     if distance1 <= 0 and distance2 <= 0:
@@ -94,7 +94,7 @@ def _clip(x1, y1, key1, x2, y2, key2, nx, ny, offset):
 
 @internal
 def collide(reals, integers, contact):
-    """Renew a contact's manifold; its impulses are left alone."""
+    """Compute a contact's manifold anew, without touching its impulses."""
     a, b = integers[at.BODY_A + contact], integers[at.BODY_B + contact]
     integers[at.POINTS + contact] = 0
     edge_a, separation_a = _max_separation(reals, a, b)

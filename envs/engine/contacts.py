@@ -14,7 +14,7 @@ from .tree import boxes_overlap, leaves_overlap, next_overlapping, node_after
 
 @inlined
 def wake(reals, integers, body):
-    """Wake a body and let its time at rest begin anew."""
+    """Wake a body and restart its time at rest."""
     integers[at.AWAKE + body] = 1
     reals[at.SLEEP_TIME + body] = 0.0
 
@@ -28,14 +28,14 @@ def rouse(reals, integers, body):
 
 @inlined
 def fixed_body_of(integers, contact):
-    """The body of a contact that never moves, or NONE."""
+    """Return the fixed body of a contact, or NONE."""
     other = max(integers[at.BODY_A + contact], integers[at.BODY_B + contact])
     return other if other >= at.MOVING else at.NONE
 
 
 @inlined
 def moving_body_of(integers, contact):
-    """The body of a contact that moves, the first of two in `layout`."""
+    """Return the moving body of a contact; of two, the first in `layout`."""
     return min(integers[at.BODY_A + contact], integers[at.BODY_B + contact])
 
 
@@ -109,7 +109,7 @@ def destroy_contacts_of(reals, integers, body):
 
 @internal
 def _rightmost_point(reals, integers, contact):
-    """The largest x of the contact's points in the world; with one point the original compares it to 0."""
+    """Return the largest x of the contact's points in the world; with one point, the original compares it with 0."""
     largest = -1e5
     for point in range(2):
         x = 0.0
@@ -121,7 +121,7 @@ def _rightmost_point(reals, integers, contact):
 
 @inlined
 def world_normal(reals, integers, contact):
-    """The contact's normal in the world, from A to B."""
+    """Return the contact's normal in the world, from A to B."""
     manifold = at.CONTACT + at.CONTACT_REALS * contact
     flipped = integers[at.FACE + contact]
     reference = integers[at.BODY_B + contact] if flipped else integers[at.BODY_A + contact]
@@ -133,7 +133,7 @@ def world_normal(reals, integers, contact):
 
 @internal
 def world_point(reals, integers, contact, point):
-    """One point of the contact in the world, midway between the two skins."""
+    """Return a point of the contact in the world, midway between the two skins."""
     manifold = at.CONTACT + at.CONTACT_REALS * contact
     a, b = integers[at.BODY_A + contact], integers[at.BODY_B + contact]
     reference, incident = (b, a) if integers[at.FACE + contact] else (a, b)
@@ -154,7 +154,7 @@ def world_point(reals, integers, contact, point):
 
 @internal
 def _begin(reals, integers, contact):
-    """The rules of the game that hang on a first touch: jump, landing, fall."""
+    """Apply the rules of the game for a first touch: jump, landing, fall."""
     a, b = integers[at.BODY_A + contact], integers[at.BODY_B + contact]
     if not at.TRACK <= a < at.TRACK + at.TRACKS or reals[at.FALLEN] != 0.0:
         return
@@ -175,14 +175,14 @@ def _begin(reals, integers, contact):
 
 @inlined
 def rounded(x):
-    """JavaScript's Math.round: the nearest whole number, halves up."""
+    """Round as JavaScript's Math.round: to the nearest whole number, halves up."""
     below = math.floor(x)
     return below + 1.0 if x - below >= 0.5 else below
 
 
 @internal
 def _renew(reals, integers, contact):
-    """Find the contact's points anew; impulses of points that persist are kept for the warm start."""
+    """Compute a contact's points anew; points that persist keep their impulses for the warm start."""
     a, b = integers[at.BODY_A + contact], integers[at.BODY_B + contact]
     manifold = at.CONTACT + at.CONTACT_REALS * contact
     was_touching = integers[at.TOUCHING + contact]

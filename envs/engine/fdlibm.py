@@ -30,7 +30,7 @@ _C4, _C5, _C6 = -2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.1359
 
 @inlined
 def _reduced(x):
-    """x less the nearest multiple n of π/2 as a sum of two numbers, and a number with the last two bits of n."""
+    """Return x − nπ/2 for the nearest n as a sum of two numbers, and a number with n's last two bits; |n| < 2²⁰."""
     size = abs(x)
     # n = ⌊size · 2/π + 1/2⌋; where size < 3π/4 it is 1.
     quotient = size * _TWO_OVER_PI + 0.5

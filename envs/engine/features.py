@@ -1,4 +1,4 @@
-"""The numbers that a player sees, 71 or 94, from a state table (compiled)."""
+"""Kernels that compute observations, 71 or 94 numbers, from a state table."""
 
 import numpy as np
 
@@ -39,7 +39,7 @@ LINE = 1000.0
 
 @inlined
 def joint_angle(reals, joint):
-    """The angle that a joint (`layout.LEFT_KNEE`, ...) is bent by, radians."""
+    """Return the angle of a joint (`layout.LEFT_KNEE`, ...), radians."""
     angle_a = reals[6 * JOINT_A[joint] + at.ANGLE]
     angle_b = reals[6 * JOINT_B[joint] + at.ANGLE]
     return angle_b - angle_a - REFERENCE_ANGLE[joint]
@@ -70,7 +70,7 @@ def _within(value, low, high):
 
 @internal
 def observe_more(state, jumped, head_torque, left_hip_lower, right_hip_lower, out):
-    """Write the 23 numbers that a full observation has after the 71 into out[71:94]; `names.FULL_FEATURES` says what.
+    """Write the last 23 numbers of a full observation (see `names.FULL_FEATURES`) into out[71:94].
 
     state: float64 [84 or more]; the others are of the same moment.
     """
@@ -103,7 +103,7 @@ def _lower_limit(reals, joint):
 
 @internal
 def hidden_of(reals, out):
-    """The `HIDDEN` numbers of a game, float64 [3]."""
+    """Write the `HIDDEN` numbers of a game, float64 [3]."""
     out[0] = reals[at.HEAD_TORQUE]
     out[1] = _lower_limit(reals, at.LEFT_HIP)
     out[2] = _lower_limit(reals, at.RIGHT_HIP)
@@ -111,7 +111,7 @@ def hidden_of(reals, out):
 
 @internal
 def observe_game(kind, reals, out):
-    """What the player of a game (its row of reals) sees: FEATURES_ONLY or FULL."""
+    """Write the observation of a game (its row of reals): FEATURES_ONLY or FULL."""
     observe(reals, out)
     if kind == FULL:
         left, right = _lower_limit(reals, at.LEFT_HIP), _lower_limit(reals, at.RIGHT_HIP)
@@ -120,7 +120,7 @@ def observe_game(kind, reals, out):
 
 @compiled
 def observe_all_full(states, jumped, hidden, out):
-    """Full observations of every row: states float64 [n, 84], jumped [n], hidden [n, 3] into float32 [n, 94]."""
+    """Write the full observation of every row: states [n, 84], jumped [n], hidden [n, 3] into float32 [n, 94]."""
     for row in range(states.shape[0]):
         observe(states[row], out[row])
         observe_more(states[row], jumped[row], hidden[row, 0], hidden[row, 1], hidden[row, 2], out[row])
@@ -128,21 +128,21 @@ def observe_all_full(states, jumped, hidden, out):
 
 @compiled
 def observe_all(states, out):
-    """`observe` for every row: float64 [n, 84] into float32 [n, 71]."""
+    """Write the observation of every row: float64 [n, 84] into float32 [n, 71]."""
     for row in range(states.shape[0]):
         observe(states[row], out[row])
 
 
 @compiled
 def bent_knees(states, out):
-    """The smaller knee angle of every row: float64 [n, 84] into float64 [n]."""
+    """Write the smaller knee angle of every row: float64 [n, 84] into float64 [n]."""
     for row in range(states.shape[0]):
         out[row] = min(joint_angle(states[row], at.LEFT_KNEE), joint_angle(states[row], at.RIGHT_KNEE))
 
 
 @compiled
 def observe_start(kind, out):
-    """What is seen of the runner where a reset makes him, before the frame that it plays."""
+    """Write the observation of the start position, before the frame that a reset plays."""
     observe(_START_STATE, out)
     if kind == FULL:
         observe_more(_START_STATE, 0.0, 0.0, LOWER_ANGLE[at.LEFT_HIP], LOWER_ANGLE[at.RIGHT_HIP], out)

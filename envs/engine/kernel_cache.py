@@ -7,8 +7,8 @@ compiled them. Checkouts with different sources thus have a folder each; one tha
 removed.
 
 The folder is `qwop` in the user's cache folder ($XDG_CACHE_HOME or ~/.cache on Linux), or in $NUMBA_CACHE_DIR if set.
-Numba writes every file whole, so processes that compile at the same time do not disturb each other. Where nothing can
-be written, each process compiles for itself.
+Every file is written whole, so processes that compile at the same time do not disturb each other. Where nothing can be
+written, each process compiles for itself.
 """
 
 import hashlib
@@ -22,6 +22,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import numba
 from numba.core import caching
@@ -44,7 +45,7 @@ def source_stamp() -> str:
 
 def cache_folder() -> Path:
     """Return the folder of these sources' kernels, which may not exist yet."""
-    configured = numba.config.CACHE_DIR
+    configured = os.environ.get("NUMBA_CACHE_DIR")
     base = Path(configured) / "qwop" if configured else user_cache_path("qwop", appauthor=False)
     return base / f"engine-{source_stamp()[:16]}"
 
@@ -88,10 +89,25 @@ class _KernelCacheImpl(caching.CompileResultCacheImpl):  # type: ignore[misc]
     _locator_classes = [_Locator]  # noqa: RUF012  (numba's own name and form)
 
 
+class _KernelFiles(caching.IndexDataCacheFile):  # type: ignore[misc]
+    """The index of a kernel's signatures and a file for each.
+
+    Numba counts the files. Two processes that compile different signatures at the same time could then give theirs the
+    same number, and one load the other's; with names of their own, the worst is that one signature is compiled again.
+    """
+
+    def _data_name(self, number: int) -> str:
+        return f"{Path(self._index_name).stem}.{uuid4().hex}.nbc"
+
+
 class KernelCache(caching.FunctionCache):  # type: ignore[misc]
     """Numba's cache of one kernel. It never fails: a file that cannot be used is compiled again."""
 
     _impl_class = _KernelCacheImpl
+
+    def __init__(self, kernel: Callable[..., Any]) -> None:
+        super().__init__(kernel)
+        self._cache_file = _KernelFiles(str(cache_folder()), self._impl.filename_base, source_stamp())
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:

@@ -1,4 +1,4 @@
-"""Where each number of a game stands in its two rows.
+"""Offsets of a game's numbers in its two rows.
 
 A game is one row of float64 (`reals`) and one row of int32 (`integers`), and nothing else: copying the two rows saves
 the game. Offsets are plain integers, so that kernels compile them in.

@@ -7,6 +7,8 @@ Kernels are told which by the type of their `lanes`, a tuple of zeros (see `lane
 library, zeros of floating point for fdlibm. It is a choice of the compiler's, so neither pays for the other.
 """
 
+from typing import Any
+
 from numba.core import types
 from numba.extending import overload
 
@@ -27,7 +29,10 @@ def sine_and_cosine(lanes, x):
     raise NotImplementedError("sine_and_cosine is for kernels; math.sin and math.cos are for Python")
 
 
-@overload(sine_and_cosine, jit_options={"nogil": True, "error_model": "numpy", "_nrt": False, "forceinline": True})
+_OPTIONS: Any = {"nogil": True, "error_model": "numpy", "_nrt": False, "forceinline": True}
+
+
+@overload(sine_and_cosine, jit_options=_OPTIONS)
 def _sine_and_cosine(lanes, x):
     library = fdlibm if isinstance(lanes.dtype, types.Float) else trigonometry
     chosen = library.sine_and_cosine

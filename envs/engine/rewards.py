@@ -1,4 +1,4 @@
-"""What a decision earns (compiled)."""
+"""Kernels for the reward of a decision."""
 
 from .compiled import compiled, inlined
 from .features import LINE
@@ -22,7 +22,7 @@ def _penalties(y, next_y, knee):
 
 @inlined
 def decision_reward(kind, shaping, x, y, next_x, next_y, knee, finished, fell):
-    """What one decision earned: torso from (x, y) to (next_x, next_y), the more bent knee's angle after it, its end.
+    """Return a decision's reward: torso from (x, y) to (next_x, next_y), the smaller knee angle after it, its ending.
 
     SPEED:  2·max(Δx, 0)
     SHAPED: max(Δx, 0) − penalties
@@ -44,7 +44,7 @@ def decision_reward(kind, shaping, x, y, next_x, next_y, knee, finished, fell):
 
 @compiled
 def decision_rewards(kind, shaping, x, y, knee, finished, fell, out):
-    """`decision_reward` along a game: x, y, knee float64 [T + 1] into out float64 [T]; the ends are of the last one."""
+    """`decision_reward` along a game: x, y, knee float64 [T + 1] into out float64 [T]; the ending is the last one's."""
     last = out.shape[0] - 1
     for step in range(out.shape[0]):
         out[step] = decision_reward(

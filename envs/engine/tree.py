@@ -33,7 +33,7 @@ def box_of(body, x, y, cosine, sine, out, place):
 
 @inlined
 def boxes_overlap(reals, first, second):
-    """Whether the boxes at two places of `reals` overlap; touching counts."""
+    """Return True if the boxes at two places of `reals` overlap; touching counts."""
     low, high = split(load(reals, first, SIDES))
     return not any_of(load(reals, second, SIDES) + joined(high, low) > 0.0)
 
@@ -170,7 +170,7 @@ def destroy_leaf(reals, integers, body):
 
 @internal
 def move_leaf(reals, integers, body, dx, dy):
-    """Follow a body's box; True if it left the enlarged box in the tree, which is then renewed."""
+    """Follow a body's box; return True if it left its enlarged box in the tree, which is then replaced."""
     if not leaves_its_box(reals, integers, body):
         return False
     leaf = integers[at.LEAF + body]
@@ -187,20 +187,20 @@ def move_leaf(reals, integers, body, dx, dy):
 
 @inlined
 def leaves_its_box(reals, integers, body):
-    """Whether a body's box is no longer within the enlarged one in the tree."""
+    """Return True if a body's box is no longer within the enlarged one in the tree."""
     leaf = integers[at.LEAF + body]
     return any_of(load(reals, _box(leaf), SIDES) > load(reals, at.BOX + 4 * body, SIDES))
 
 
 @inlined
 def leaves_overlap(reals, integers, first, second):
-    """Whether the enlarged boxes of two bodies overlap."""
+    """Return True if the enlarged boxes of two bodies overlap."""
     return boxes_overlap(reals, _box(integers[at.LEAF + first]), _box(integers[at.LEAF + second]))
 
 
 @inlined
 def node_after(integers, node):
-    """The node that comes after one and all below it, in the original's order: second children first."""
+    """Return the node after one and all below it, in the original's order: second children first."""
     parent = integers[at.PARENT + node]
     while parent != at.NONE:
         if integers[at.CHILD_2 + parent] == node:
@@ -212,7 +212,7 @@ def node_after(integers, node):
 
 @internal
 def next_overlapping(reals, integers, node, leaf):
-    """The first leaf from `node` on, in the original's order, whose box overlaps the box of `leaf`; NONE at the end."""
+    """Return the first leaf from `node` on, in the original's order, that overlaps `leaf`; NONE at the end."""
     while node != at.NONE:
         if not boxes_overlap(reals, _box(node), _box(leaf)):
             node = node_after(integers, node)

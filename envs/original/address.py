@@ -1,4 +1,4 @@
-"""Where the original game's page is: an address, or a local copy served on a loopback port."""
+"""The address of the original game's page; a local copy is served on a loopback port."""
 
 import functools
 import http.server
@@ -12,7 +12,7 @@ from ...common.errors import BadInput
 
 
 def require_place(url: str | None, folder: str | None, group: str = "") -> None:
-    """BadInput unless exactly one is given and a folder has a page; `group` is where they came from ('original.')."""
+    """Raise BadInput unless exactly one is given and a folder has a page; `group` prefixes both ('original.')."""
     if bool(url) == bool(folder):
         given = "both" if url else "neither"
         raise BadInput(
@@ -29,7 +29,7 @@ def require_place(url: str | None, folder: str | None, group: str = "") -> None:
 
 @contextmanager
 def address_of(url: str | None, folder: str | None) -> Iterator[str]:
-    """The page's address; a `folder` (or an .html file in it) is served while the context lasts."""
+    """Context manager: yield the page's address; serve a `folder` (or an .html file in it) meanwhile."""
     if url:
         yield url if "://" in url else f"http://{url}"
         return
@@ -45,11 +45,11 @@ def address_of(url: str | None, folder: str | None) -> Iterator[str]:
 
 
 def _pages_in(folder: Path) -> list[Path]:
-    """The .html files of a local copy that can be the game's: those with a known name, if there are any."""
+    """Return the .html files of a local copy that may be the game's: those with a known name, or else all."""
     pages = sorted(path for path in folder.iterdir() if path.suffix.lower() in (".html", ".htm"))
     return [page for page in pages if page.stem.lower() in ("athletics", "index")] or pages
 
 
 class _Handler(http.server.SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: the terminal is for what a person asked for."""
+        """Log nothing; the terminal is for what the user asked for."""

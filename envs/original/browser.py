@@ -57,7 +57,7 @@ def open_browser(headless: bool = True, binary: str | None = None) -> Iterator[A
 
 @contextmanager
 def _not_outliving_us(group: int) -> Iterator[None]:
-    """Within it, the processes of a group are ended should this process die without a word: a shell reads from it."""
+    """Context manager: end a process group if this process dies, which a shell that reads from it notices."""
     if os.name == "nt":
         yield
         return
@@ -72,7 +72,7 @@ def _not_outliving_us(group: int) -> Iterator[None]:
 
 
 def first_line(error: Exception) -> str:
-    """What Selenium says, without its stack and its advice."""
+    """Return the first line of Selenium's message, without its stack trace and advice."""
     text = getattr(error, "msg", None) or str(error)
     return text.strip().splitlines()[0].rstrip(".") if text.strip() else type(error).__name__
 

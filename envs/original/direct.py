@@ -1,4 +1,4 @@
-"""Calls straight into a page, over Chrome's own protocol: a fifth of the time that they take through ChromeDriver."""
+"""Calls into a page over the Chrome DevTools protocol, five times as fast as through ChromeDriver."""
 
 import json
 from typing import Any
@@ -30,7 +30,7 @@ class DirectObject:
         self._id = found["objectId"]
 
     def call(self, method: str, *arguments: Any, seconds: float = 60) -> Any:
-        """What the method returns (or what its promise comes to), as plain data, within so many seconds."""
+        """Call a method; return its result, or that of its promise, as plain data within `seconds`."""
         declared = f"function (...given) {{ return this.{method}(...given); }}"
         asked = {
             "objectId": self._id,

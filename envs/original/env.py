@@ -57,6 +57,7 @@ class QWOPOriginalEnv(OneGame):
         return np.array(self._now.events[-1])
 
     def close(self) -> None:
+        super().close()
         self.page.close()
 
     def _begin(self, idle: int) -> NDArray[np.float32]:
@@ -80,7 +81,7 @@ class QWOPOriginalEnv(OneGame):
         return self._observation(), self._reward(before, self._now, outcome), ended, stopped, self._info()
 
     def _take(self, frames: Frames, keys: NDArray[np.uint8]) -> int:
-        """What the page has played of these keys; how many frames (none once the game has ended)."""
+        """Take over the frames that the page played of these keys; return their number (0 after the game's end)."""
         if len(frames):
             down = np.flatnonzero(keys[: len(frames)])
             if len(down) and not self._first_key:
@@ -91,7 +92,7 @@ class QWOPOriginalEnv(OneGame):
         return len(frames)
 
     def _observed(self, frames: Frames) -> NDArray[np.float32]:
-        """Observations float32 [n, 71 or 94]; the joints' angles are the page's own."""
+        """Return observations float32 [n, 71 or 94], with the page's own joint angles."""
         full = self.task.observation == "full"
         seen = observe_full(frames.states, frames.events, frames.hidden) if full else observe(frames.states)
         seen[:, _JOINTS] = frames.joints

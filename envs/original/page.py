@@ -46,12 +46,12 @@ class PageSettings(Settings):
     timeout: float = setting(60.0, "Seconds that the page, once open, may take to load its game.", above=0)
 
     def given(self) -> dict[str, Any]:
-        """The settings that are not the default, for `EnvironmentSpec.settings`."""
+        """Return the settings that differ from the defaults, for `EnvironmentSpec.settings`."""
         default = PageSettings()
         return {name: value for name, value in asdict(self).items() if value != getattr(default, name)}
 
     def require_possible(self, group: str = "") -> None:
-        """BadInput for settings that cannot be, whatever the page; `group` is where they came from ('original.')."""
+        """Raise BadInput for settings that no page can satisfy; `group` prefixes them ('original.')."""
         require_place(self.url, self.folder, group)
         if self.browser and not shutil.which(self.browser):
             raise BadInput(
@@ -108,7 +108,7 @@ class OriginalPage:
         self._games = 0
 
     def new_game(self) -> Frames:
-        """The game's frame 0, the state after its reset."""
+        """Begin a game; return its frame 0, the state after the reset."""
         if self._games == 0 or self.settings.fresh_page:
             if self._games:
                 self._load()
@@ -120,23 +120,23 @@ class OriginalPage:
         return _frames(self._adapter.call("newGame"))
 
     def play(self, keys: Sequence[int] | NDArray[np.uint8]) -> Frames:
-        """Frames with these keys down (Q = 1, W = 2, O = 4, P = 8), one a frame, up to the game's end."""
+        """Play one frame for each entry of `keys` (Q = 1, W = 2, O = 4, P = 8), up to the game's end; return them."""
         pressed = np.asarray(keys).tolist()
         if not self.settings.live:
             return _frames(self._adapter.call("play", pressed))
         return _frames(self._adapter.call("playPaced", pressed, seconds=_PATIENCE + len(pressed)))
 
     def let_a_person_play(self) -> None:
-        """From the person's first click on, every frame and its keys are kept; see `take`."""
+        """Let a person play: keep every frame and its keys from the first click on, for `take`."""
         self._adapter.call("setMode", "person")
 
     def take(self) -> list[PersonsGame]:
-        """The games that a person has ended, or given up by starting another, since the last call; oldest first."""
+        """Return the games that ended since the last call, or were given up for another one; oldest first."""
         taken = self._adapter.call("take")
         return [PersonsGame(np.array(game["keys"], np.uint8), _frames(game["rows"])) for game in taken]
 
     def close(self) -> None:
-        """Close the browser; nothing happens the second time."""
+        """Close the browser. Closing it again does nothing."""
         self._close()
 
     def __enter__(self) -> "OriginalPage":
@@ -173,7 +173,7 @@ class OriginalPage:
             raise BadInput(f"{self.address}: the game does not start when it is clicked")
 
     def _wait(self, reached: Callable[[], bool], told: Callable[[], Any]) -> Any:
-        """None once `reached`; when the time is over, what `told` says."""
+        """Wait until `reached`, then return None; after the time limit, return what `told` says."""
         end = time.monotonic() + self.settings.timeout
         while not reached():
             if time.monotonic() > end:

@@ -46,7 +46,7 @@ _BELOW_TRACK = UNITS_HIGH * (1 - GROUND_AT) + TRACK_ABOVE
 
 @dataclass(frozen=True)
 class Strip:
-    """A tile that repeats from left to right behind the track, and the share of the camera's motion that it follows."""
+    """A tile repeated from left to right behind the track, and the fraction of the camera's motion that it follows."""
 
     image: Image.Image
     share: float
@@ -74,7 +74,7 @@ class Backdrop:
         self.finish = self._finish()
 
     def _blank(self, wide: float, high: float, mode: str = "RGBA") -> tuple[Image.Image, ImageDraw.ImageDraw, float]:
-        """An enlarged image of so many units, its drawing, and its pixels a unit."""
+        """Return an enlarged image of a size in units, its drawing context and its pixels per unit."""
         size = (round(wide * self.scale) * _SUPERSAMPLING, round(high * self.scale) * _SUPERSAMPLING)
         image = Image.new(mode, size)
         return image, ImageDraw.Draw(image), self.scale * _SUPERSAMPLING

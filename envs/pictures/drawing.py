@@ -1,4 +1,4 @@
-"""A picture of any moment of a game (own drawing, nothing of the original's)."""
+"""Pictures of a game. All artwork is our own; nothing comes from the original."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -28,7 +28,7 @@ _INK, _PAPER, _LIT, _LIT_EDGE = (36, 44, 60), (255, 255, 255), (255, 209, 70), (
 
 
 class Drawing:
-    """Draws states of the game, `width` by `height` pixels. Holds the parts that stand still, so keep it."""
+    """Draws states of the game, `width` by `height` pixels. It caches what stands still, so keep it."""
 
     def __init__(self, width: int = 640, height: int = 400) -> None:
         self.width, self.height = width, height
@@ -36,7 +36,7 @@ class Drawing:
         self._scale = self._scenery.scale
 
     def picture(self, state: NDArray[np.float64], *, metres: float, seconds: float, keys: int = 0) -> NDArray[np.uint8]:
-        """RGB uint8 [height, width, 3] of a state [14, 6], with the distance, the time and the keys that are down."""
+        """Return a state [14, 6] as RGB, uint8 [height, width, 3], with distance, time and the keys that are down."""
         torso_x, torso_y = float(state[at.TORSO, 0]), float(state[at.TORSO, 1])
         left = round(torso_x * self._scale - _RUNNER_AT * self.width)
         lift = round(max(_LIFT_ABOVE - torso_y, 0.0) * self._scale)
@@ -56,7 +56,7 @@ class Drawing:
         origin: tuple[float, float],
         shapes: Sequence[Shape],
     ) -> None:
-        """Draw the bodies of `rows` smoothly: on an enlarged copy of where they are, which is then shrunk back."""
+        """Draw the bodies of `rows` with antialiasing: enlarge their part of the picture, draw, and shrink it again."""
         low = np.floor((rows[:, :2].min(axis=0) - _REACH - origin) * self._scale).astype(int)
         high = np.ceil((rows[:, :2].max(axis=0) + _REACH - origin) * self._scale).astype(int)
         left, top = np.maximum(low, 0).tolist()
@@ -97,7 +97,7 @@ class Drawing:
         return self._keys[name, lit]
 
     def _draw_key(self, name: str, lit: bool) -> Image.Image:
-        """A key's cap; one that is down sits lower and shines."""
+        """Draw a key cap; a pressed one sits lower and is lit."""
         unit = self._scale * 4
         image = Image.new("RGBA", (round(2.7 * unit), round(2.9 * unit)))
         draw = ImageDraw.Draw(image)

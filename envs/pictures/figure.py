@@ -40,7 +40,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Canvas:
-    """An ImageDraw and where the world lies on it: pixel = (world − origin)·scale."""
+    """An ImageDraw and its view of the world: pixel = (world − origin)·scale."""
 
     draw: ImageDraw.ImageDraw
     origin: tuple[float, float]
@@ -48,7 +48,7 @@ class Canvas:
 
 
 def draw_shapes(canvas: Canvas, shapes: Sequence[Shape], state: NDArray[np.float64]) -> None:
-    """The shapes, first to last, where a state [14, 6] has their bodies."""
+    """Draw the shapes, first to last, where a state [14, 6] has their bodies."""
     rotations = [_rotation(angle) for angle in state[:, 2]]
     width = max(round(2 * EDGE * canvas.scale), 1)
     for shape in shapes:
@@ -60,18 +60,18 @@ def draw_shapes(canvas: Canvas, shapes: Sequence[Shape], state: NDArray[np.float
 
 
 def _rotation(angle: float) -> Points:
-    """For row vectors."""
+    """Return a rotation matrix for row vectors."""
     cosine, sine = np.cos(angle), np.sin(angle)
     return np.array([[cosine, sine], [-sine, cosine]])
 
 
 def _place(joint: int, body: int) -> Points:
-    """A joint's pivot in the coordinates of one of its bodies."""
+    """Return a joint's pivot in the coordinates of one of its bodies."""
     return np.array(ANCHOR_A[joint] if JOINT_A[joint] == body else ANCHOR_B[joint])
 
 
 def _limb(start: Points, end: Points, profile: Sequence[tuple[float, float, float]]) -> Points:
-    """A tapered shape along a bone: (place along it, half width before it, behind it), with rounded ends."""
+    """Return a tapered shape with rounded ends along a bone: (place along it, half width in front, behind)."""
     along = end - start
     length = float(np.hypot(*along))
     along = along / length

@@ -36,7 +36,7 @@ class Scenery:
         self._labels: dict[int, Image.Image] = {}
 
     def draw(self, left: int, lift: int) -> Image.Image:
-        """The scene with the world's pixel `left` at the left edge, moved down by `lift` pixels."""
+        """Draw the scene with the world's pixel `left` at the left edge, moved down by `lift` pixels."""
         picture = self._sky.copy()
         for strip in self._tiles.strips:
             # One pixel lower than the grass begins, so that no sky shows between.
@@ -53,13 +53,13 @@ class Scenery:
         return picture
 
     def _repeat(self, picture: Image.Image, tile: Image.Image, left: int, top: int, start: int) -> None:
-        """The tile again and again from pixel `start` to the right edge."""
+        """Repeat the tile from pixel `start` to the right edge."""
         for x in range(start - (left + start) % tile.width, self.width, tile.width):
             shown = tile.crop((start - x, 0, tile.width, tile.height)) if x < start else tile
             picture.paste(shown, (max(x, start), top), shown if tile.mode == "RGBA" else None)
 
     def _numbers(self, picture: Image.Image, left: int, lift: int) -> None:
-        """Every metre's number, under its mark."""
+        """Write the number of every metre under its mark."""
         step = METRE * self.scale
         y = self._track + lift + round(_LABEL_BELOW * self.scale)
         for metre in range(max(int(left // step), 0), min(int((left + self.width) // step) + 1, 100) + 1):

@@ -11,12 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 
-from ..names import EVENT_COLUMNS
+from ...common.files import whole_file
+from ..names import EVENT_COLUMNS, FRAMES_A_SECOND
 from .drawing import Drawing
 
-FRAMES_A_SECOND = 30
 LAST_PICTURE_SECONDS = 1.5
-"""How long a film rests on its last picture."""
+"""Seconds for which a film rests on its last picture."""
+
+_GIF_COLOURS = 192
 
 Pictures = Iterable[NDArray[np.uint8]]
 
@@ -24,7 +26,7 @@ _SCORE = EVENT_COLUMNS.index("score")
 
 
 def seconds_from_first_key(keys: ArrayLike) -> NDArray[np.float64]:
-    """The running time at every state of a game, float64 [n + 1]: 0 until the first key is down."""
+    """Return the running time at every state of a game, float64 [n + 1] seconds; 0 until the first key is down."""
     down = np.asarray(keys) != 0
     first = int(np.argmax(down)) if down.any() else len(down)
     return np.maximum(np.arange(len(down) + 1) - first, 0) / FRAMES_A_SECOND
@@ -33,7 +35,7 @@ def seconds_from_first_key(keys: ArrayLike) -> NDArray[np.float64]:
 def game_pictures(
     states: NDArray[np.float64], events: NDArray[np.float64], keys: ArrayLike, drawing: Drawing | None = None
 ) -> Iterator[NDArray[np.uint8]]:
-    """A picture of every state of a game: states [n + 1, 14, 6], events [n + 1, 6], keys [n or more] of each frame."""
+    """Yield a picture of every state of a game: states [n + 1, 14, 6], events [n + 1, 6], keys of each frame [≥ n]."""
     drawing = drawing or Drawing()
     down = np.concatenate([[0], np.asarray(keys, dtype=np.uint8)])  # the keys that led to a state
     seconds = seconds_from_first_key(keys)
@@ -42,35 +44,40 @@ def game_pictures(
 
 
 def write_video(path: str | os.PathLike[str], pictures: Pictures, fps: float = FRAMES_A_SECOND) -> Path:
-    """An H.264 film (.mp4, yuv420p, which every browser plays); it appears whole under its name or not at all."""
+    """Write an H.264 film (.mp4, yuv420p, which every browser plays); it appears whole or not at all."""
     path = Path(path)
-    beside = path.with_name(f".{os.getpid()}.{path.name}")
     path.parent.mkdir(parents=True, exist_ok=True)
-    film: Any = imageio.v2.get_writer(
-        beside, fps=fps, codec="libx264", pixelformat="yuv420p", macro_block_size=2, quality=7
-    )
-    try:
+    with whole_file(path) as partial:
+        film: Any = imageio.v2.get_writer(
+            partial, fps=fps, codec="libx264", pixelformat="yuv420p", macro_block_size=2, quality=7
+        )
         with closing(film):  # as a context of its own, the writer would leave ffmpeg running on an exception
             picture = None
             for picture in pictures:
                 film.append_data(picture)
             for _ in range(round(LAST_PICTURE_SECONDS * fps) if picture is not None else 0):
                 film.append_data(picture)
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
     return path
 
 
 def write_gif(path: str | os.PathLike[str], pictures: Pictures, fps: float = 15) -> Path:
-    """A looping GIF of the pictures (give every second one of a game for 15 a second)."""
-    first, *others = [Image.fromarray(picture).quantize(128, dither=Image.Dither.NONE) for picture in pictures]
-    first.save(path, save_all=True, append_images=others, duration=round(1000 / fps), loop=0, optimize=True)
+    """Write the pictures as a looping GIF (of a game, every second picture for 15 a second).
+
+    All pictures share one palette, so that colours do not flicker. A GIF counts in hundredths of a second; single
+    pictures are shown a hundredth longer or shorter so that the whole runs at its true speed.
+    """
+    images = [Image.fromarray(picture) for picture in pictures]
+    sample = np.concatenate([np.asarray(image)[::4, ::2] for image in images[:: max(len(images) // 24, 1)]])
+    palette = Image.fromarray(sample).quantize(_GIF_COLOURS, dither=Image.Dither.NONE)
+    first, *others = [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]
+    ends = np.round(np.arange(len(images) + 1) * (100 / fps))
+    durations = (10 * np.diff(ends)).astype(int).tolist()  # milliseconds
+    first.save(path, save_all=True, append_images=others, duration=durations, loop=0, optimize=True)
     return Path(path)
 
 
 def picture_strip(pictures: Pictures, columns: int, gap: int = 4) -> NDArray[np.uint8]:
-    """Pictures of one size side by side, `columns` to a row, on white: uint8 [height, width, 3]."""
+    """Arrange pictures of one size in rows of `columns`, on white: uint8 [height, width, 3]."""
     tiles = list(pictures)
     high, wide = tiles[0].shape[:2]
     rows = -(-len(tiles) // columns)

@@ -1,37 +1,47 @@
-"""What `QWOP-v1` and `QWOPOriginal-v1` have in common: settings, decisions and when their keys come, pictures."""
+"""The part that `QWOP-v1` and `QWOPOriginal-v1` share: settings, decisions and the timing of their keys, pictures."""
 
+from collections.abc import Sequence
 from dataclasses import fields
+from operator import index
 from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.errors import BadInput
 from ..capabilities import Capabilities
 from ..names import ACTION_KEYS, ACTIONS
 from ..pictures.drawing import Drawing
+from ..pictures.window import Window, require_pygame
 from .task import FRAMES_A_SECOND, QWOPTask
 
 Step = tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]
 
 
+def require_render_mode(render_mode: str | None, known: Sequence[str]) -> None:
+    """Raise BadInput for a render mode that is not known."""
+    if render_mode is not None and render_mode not in known:
+        raise BadInput(f"render_mode={render_mode!r}: expected one of {', '.join(known)}, or None")
+
+
 class OneGame(gymnasium.Env[NDArray[np.float32], np.int64]):
-    """A game, decision by decision, wherever it is played: `_begin`, `_play`, `_info` and `state` know how.
+    """One game, decision by decision. Subclasses say where it is played: `_begin`, `_play`, `_info`, `state`, `events`.
 
     `task` are settings of `QWOPTask`.
     """
 
-    metadata = {"render_modes": ["rgb_array"], "render_fps": FRAMES_A_SECOND}  # noqa: RUF012  (Gymnasium's form)
+    metadata = {"render_modes": ["human", "rgb_array"], "render_fps": FRAMES_A_SECOND}  # noqa: RUF012  (Gymnasium's form)
 
     original: ClassVar[str | None] = None
-    """The id of this task in the original's page, of a form that is not there."""
+    """Id of the same task in the original's page."""
 
     saved_games: ClassVar[bool] = False
-    """Its vector form saves and restores single games."""
+    """Whether the vector form saves and restores single games."""
 
     @classmethod
     def capabilities(cls, **settings: Any) -> Capabilities:
-        """What shared code may rely on; `settings` are those of `gymnasium.make`."""
+        """Return the abilities of the environment that `gymnasium.make` makes with these settings."""
         known = {field.name for field in fields(QWOPTask)}
         task = QWOPTask(**{name: value for name, value in settings.items() if name in known})
         return Capabilities(
@@ -47,13 +57,22 @@ class OneGame(gymnasium.Env[NDArray[np.float32], np.int64]):
 
     def __init__(self, render_mode: str | None, task: dict[str, Any]) -> None:
         self.task = QWOPTask(**task)
+        require_render_mode(render_mode, self.metadata["render_modes"])
+        if render_mode == "human":
+            require_pygame()
         self.render_mode = render_mode
+        self.metadata = {**self.metadata, "render_fps": self.task.decisions_per_second}
         self.observation_space = self.task.observation_space
         self.action_space = gymnasium.spaces.Discrete(len(ACTION_KEYS))
         self._keys = 0
         self._late = False
         self._delays = np.random.default_rng()
         self._drawing: Drawing | None = None
+        self._window: Window | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A copy draws for itself.
+        return {**self.__dict__, "_drawing": None, "_window": None}
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -64,45 +83,76 @@ class OneGame(gymnasium.Env[NDArray[np.float32], np.int64]):
         if seed is not None:
             (self._delays,) = self.np_random.spawn(1)
         self._keys, self._late = 0, False
-        return self._begin(idle), self._info()
+        observation = self._begin(idle)
+        if self.render_mode == "human":
+            self._show(self.task.decisions_per_second)
+        return observation, self._info()
 
     def step(self, action: Any) -> Step:
-        if not 0 <= action < len(ACTION_KEYS):
-            raise ValueError(f"action {action!r}, expected 0 ... {len(ACTION_KEYS) - 1}")
-        before, self._keys = self._keys, int(ACTION_KEYS[action])
+        try:
+            chosen = index(action)
+        except TypeError:
+            chosen = -1
+        if not 0 <= chosen < len(ACTION_KEYS):
+            raise ValueError(f"action {action!r}, expected a whole number, 0 ... {len(ACTION_KEYS) - 1}")
+        before, self._keys = self._keys, int(ACTION_KEYS[chosen])
         self._late = self.task.delay > 0 and self._delays.random() < self.task.delay
-        return self._play(before if self._late else self._keys, self._keys, self.task.frames_per_step)
+        played = self._play(before if self._late else self._keys, self._keys, self.task.frames_per_step)
+        if self.render_mode == "human":
+            self._show(self.task.decisions_per_second)
+        return played
 
     def advance(self, keys: int) -> Step:
-        """Play one frame with any keys down (Q = 1, W = 2, O = 4, P = 8); returns what `step` does."""
+        """Play one frame with any keys down (Q = 1, W = 2, O = 4, P = 8); return what `step` does."""
         self._keys, self._late = keys, False
-        return self._play(keys, keys, 1)
+        played = self._play(keys, keys, 1)
+        if self.render_mode == "human":
+            self._show(FRAMES_A_SECOND)
+        return played
+
+    def get_keys_to_action(self) -> dict[tuple[int, ...], int]:
+        """Return the action of each combination of keys, for `gymnasium.utils.play.play(env, noop=10)`."""
+        return {tuple(map(ord, name)): action for action, name in enumerate(ACTIONS) if name != "none"}
 
     @property
     def state(self) -> NDArray[np.float64]:
-        """The bodies now, float64 [14, 6], as `replay` gives them."""
+        """Current bodies, float64 [14, 6], as `replay` gives them."""
         raise NotImplementedError
 
     @property
     def events(self) -> NDArray[np.float64]:
-        """The events now, float64 [6], in the order of `names.EVENT_COLUMNS`."""
+        """Current events, float64 [6], in the order of `names.EVENT_COLUMNS`."""
         raise NotImplementedError
 
-    def render(self) -> NDArray[np.uint8] | None:  # type: ignore[override]
+    def render(self) -> NDArray[np.uint8] | None:
+        """Return a picture, uint8 [400, 640, 3]; None with a window, which `reset` and `step` keep up to date."""
         if self.render_mode is None:
-            gymnasium.logger.warn("nothing to render: make the environment with render_mode='rgb_array'")
-            return None
+            gymnasium.logger.warn("nothing to render: make the environment with render_mode='rgb_array' or 'human'")
+        return self._picture() if self.render_mode == "rgb_array" else None
+
+    def close(self) -> None:
+        if self._window is not None:
+            self._window.close()
+            self._window = None
+
+    def _picture(self) -> NDArray[np.uint8]:
         if self._drawing is None:
             self._drawing = Drawing()
         info = self._info()
         return self._drawing.picture(self.state, metres=info["score"], seconds=info["time"], keys=self._keys)
 
+    def _show(self, fps: float) -> None:
+        picture = self._picture()
+        if self._window is None:
+            self._window = Window(picture.shape[1], picture.shape[0], "QWOP")
+        self._window.show(picture, fps)
+
     def _begin(self, idle: int) -> NDArray[np.float32]:
-        """A new game and so many frames without a key; the observation then."""
+        """Begin a game with `idle` frames without a key; return the observation then."""
         raise NotImplementedError
 
     def _play(self, first: int, keys: int, frames: int) -> Step:
-        """So many frames, with the keys `first` down in the first of them and `keys` in the others."""
+        """Play some frames, with the keys `first` down in the first of them and `keys` in the others."""
         raise NotImplementedError
 
     def _info(self) -> dict[str, Any]:

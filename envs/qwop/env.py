@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engine import batch
+from ..names import OUTCOMES
 from .base import OneGame, Step
-from .task import OUTCOMES, Games
+from .task import Games
 
 
 class QWOPEnv(OneGame):
@@ -33,14 +34,14 @@ class QWOPEnv(OneGame):
     |---|---|---|---|
     | 71-82 | angular_velocity of the 12 bodies, in the order of `names.BODIES` | | rad/s |
     | 83 | hurdle.distance: of its top from the torso, ahead is positive; 2.5 if far | −1.5, 2.5 | m |
-    | 84 | hurdle.near: whether it is nearer than those; where 0, so are the next four | 0, 1 | |
+    | 84 | hurdle.near: 1 if it is nearer than those limits; if 0, the next four are 0 too | 0, 1 | |
     | 85 | hurdle.angle: of its top | −4, 4 | rad |
     | 86 | hurdle.height: position_y of its top − 5 | −10, 10 | u |
     | 87 | hurdle.velocity_x: of its top | −10, 10 | m/s |
     | 88 | hurdle.lean: x of its base − x of its top | −10, 10 | u |
     | 89 | finish.distance: of the line from the torso | −1, 4 | m |
-    | 90 | finish.jumped: whether the last jump has begun | 0, 1 | |
-    | 91 | hidden.head_torque: what the game has added up on the head so far, in 100 N·m | −10, 10 | |
+    | 90 | finish.jumped: 1 once the last jump has begun | 0, 1 | |
+    | 91 | hidden.head_torque: torque that the game has accumulated on the head, in 100 N·m | −10, 10 | |
     | 92, 93 | hidden.left_hip_out, hidden.right_hip_out: the limits that O or P set last | 0, 1 | |
 
     Action: Discrete(11), the keys held for the decision.
@@ -59,8 +60,8 @@ class QWOPEnv(OneGame):
       1; their first observation is the start position. Rewards and infos never lag.
     - `max_idle_frames` (0): a game begins with so many frames without a key, drawn uniformly from 0 to this.
     - `time_limit` (120.0): seconds of the game clock.
-    - `delay` (0.0): the probability, for each decision on its own, that its keys come a frame late: its first frame has
-      the keys of the decision before (none before the first). Drawn from the seed, in a stream of its own.
+    - `delay` (0.0): the probability that a decision's keys come a frame late: its first frame has the keys of the
+      decision before (none before the first). Drawn from the seed, in a stream of its own.
 
     Ends: `terminated` when the game ends (the runner fell or the jump landed), `truncated` at the time limit.
 
@@ -72,7 +73,7 @@ class QWOPEnv(OneGame):
     | time | s | from the first key down to now; 0 before |
     | frames | frames | played in this step (at a reset: the idle ones) |
     | idle_frames | frames | without a key at the start of this game |
-    | late | | whether this decision's keys came a frame late |
+    | late | | True if this decision's keys came a frame late |
     | outcome | | running, finished (landed with a score of at least 100), fell, stopped (time limit) |
 
     Version history: v1, first.
@@ -83,10 +84,23 @@ class QWOPEnv(OneGame):
 
     def __init__(self, render_mode: str | None = None, **task: Any) -> None:
         super().__init__(render_mode, task)
-        self._games = games = Games(self.task, 1)
-        # The one row of each array, taken once: making a view costs more than the bookkeeping of a frame.
+        self._games = Games(self.task, 1)
+        self._take_rows()
+
+    def _take_rows(self) -> None:
+        """Take the one row of each array once: making a view costs more than the bookkeeping of a frame."""
+        games = self._games
         self._counters, self._numbers, self._orders = games.counters[0], games.numbers[0], games.orders[0]
         self._observation: NDArray[np.float32] = games.observations[0]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A copy of a view would be no view of the copied array.
+        views = ("_counters", "_numbers", "_orders", "_observation")
+        return {name: value for name, value in super().__getstate__().items() if name not in views}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._take_rows()
 
     @property
     def state(self) -> NDArray[np.float64]:
@@ -97,7 +111,7 @@ class QWOPEnv(OneGame):
         return self._games.events.reshape(6)
 
     def get_state(self) -> dict[str, Any]:
-        """Everything, for `set_state`: the game goes on as if it had never stopped, idle frames to come included."""
+        """Return everything that decides the game's future, for `set_state`: future idle frames and delays included."""
         return {
             **self._games.saved(),
             "keys": self._keys,
@@ -106,12 +120,16 @@ class QWOPEnv(OneGame):
         }
 
     def set_state(self, state: dict[str, Any]) -> NDArray[np.float32]:
-        """Put back what `get_state` gave (in any environment of the same settings); returns the observation there."""
+        """Restore what `get_state` of any environment with the same settings gave; return the observation there."""
         self._games.restore(state)
         self._keys = state["keys"]
         self.np_random.bit_generator.state = state["generator"]
         self._delays.bit_generator.state = state["delays"]
         return self._observation.copy()
+
+    def save_game(self) -> dict[str, Any]:
+        """Return the game as it is now, for `QWOPVectorEnv.put_game`."""
+        return {name: rows[0] for name, rows in self._games.saved().items()} | {"keys": self._keys}
 
     def _begin(self, idle: int) -> NDArray[np.float32]:
         self._games.reset(np.ones(1, dtype=np.bool_), np.array([idle], dtype=np.int64))

@@ -1,4 +1,4 @@
-"""A game's keys as a text that people can read: how many frames which keys are down, a stretch a line."""
+"""A game's keys as readable text: a line for each stretch of frames with the same keys down."""
 
 import os
 import re
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...common.errors import BadInput
+from ...common.files import write_whole
 from ..names import KEY_O, KEY_P, KEY_Q, KEY_W
 
 LETTERS = {"Q": KEY_Q, "W": KEY_W, "O": KEY_O, "P": KEY_P}
@@ -22,20 +23,16 @@ _LINE = re.compile(r"(\d{1,7})\s+(-|[QWOP]{1,4})")
 
 def write_keys(path: str | os.PathLike[str], keys: ArrayLike, title: str) -> Path:
     """Write the keys of each frame, uint8 [n], under a title of one line; the file appears whole or not at all."""
-    path = Path(path)
     lines = [
         f"# {title}",
         "# Frames (30 a second) and the keys that are down in them; - is none. From the first reset of the page on.",
         *(f"{len(list(group))} {_letters(pressed)}" for pressed, group in groupby(np.asarray(keys).tolist())),
     ]
-    beside = path.with_name(f".{os.getpid()}.{path.name}")
-    beside.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    beside.replace(path)
-    return path
+    return write_whole(Path(path), "\n".join(lines) + "\n")
 
 
 def read_keys(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
-    """The keys of each frame, uint8 [n], for `replay`; BadInput where the file is not one of keys."""
+    """Read the keys of each frame, uint8 [n], for `replay`; BadInput if the file does not hold keys."""
     path = Path(path)
     try:
         lines = path.read_text(encoding="utf-8").splitlines()

@@ -1,4 +1,4 @@
-"""A runner's motion at every game frame, from a replay or from observations, and what is regular in it."""
+"""A runner's motion at every game frame, from a replay or from observations, and its strides."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,21 +9,20 @@ from numpy.typing import ArrayLike, NDArray
 from ...common.errors import BadInput
 from ..engine import layout as at
 from ..engine.bodies import HALF_HEIGHT, HALF_WIDTH
-from ..names import BODIES, FEATURES
+from ..names import BODIES, FEATURES, FRAMES_A_SECOND
 from ..pictures.backdrop import GROUND_Y
 
-FRAMES_A_SECOND = 30
 FRAME_SECONDS = 0.04
-"""What a frame advances the physics by."""
+"""Time step of the physics, seconds of simulation per frame."""
 
 START_X = 2.5
-"""Where the torso starts, units: what relative x cannot tell."""
+"""The torso's x at the start, units; observations hold x relative to the torso."""
 
 SHORTEST, LONGEST = 8, 120
 """Frames that a stride may last."""
 
 NEAR = 0.1
-"""Units. A foot this near the track stands on it."""
+"""A foot within this many units of the track stands on it."""
 
 _COLUMN = {name: column for column, name in enumerate(FEATURES)}
 _RUNNER = BODIES[: at.HURDLE_BASE]
@@ -39,12 +38,12 @@ class Stride:
 
     @property
     def speed(self) -> float:
-        """Metres a second of the game's clock."""
+        """Metres per second of the game's clock."""
         return self.distance / 10 / (self.length / FRAMES_A_SECOND)
 
 
 def states_of_observations(observations: ArrayLike, frames: ArrayLike) -> NDArray[np.float64]:
-    """States at every frame, float64 [sum(frames) + 1, 14, 6], of a runner seen at some: observations [n, 71].
+    """Return the states at every frame, float64 [sum(frames) + 1, 14, 6], from observations [n, 71] at some frames.
 
     `frames`, int64 [n − 1], lie between two rows. Positions and angles in between are on straight lines; the torso's x,
     which observations do not tell, is summed from its velocities (over N frames of even acceleration
@@ -65,19 +64,19 @@ def states_of_observations(observations: ArrayLike, frames: ArrayLike) -> NDArra
 
 
 def feet_apart(states: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How far the right foot is before the left one, float64 [n], units."""
+    """Return the distance by which the right foot leads the left one, float64 [n], units."""
     apart: NDArray[np.float64] = states[:, at.RIGHT_FOOT, at.X] - states[:, at.LEFT_FOOT, at.X]
     return apart
 
 
 def lean(states: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How far the torso leans forward from upright, float64 [n], radians."""
+    """Return the torso's forward lean from upright, float64 [n], radians."""
     leaning: NDArray[np.float64] = states[:, at.TORSO, at.ANGLE] + np.pi / 2
     return leaning
 
 
 def on_the_ground(states: NDArray[np.float64], foot: int) -> NDArray[np.bool_]:
-    """Whether this foot's lowest corner is on the track, bool [n]."""
+    """Return, bool [n], if this foot's lowest corner is on the track."""
     angle = np.abs(states[:, foot, at.ANGLE])
     reach = HALF_WIDTH[foot] * np.abs(np.sin(angle)) + HALF_HEIGHT[foot] * np.abs(np.cos(angle))
     standing: NDArray[np.bool_] = states[:, foot, at.Y] + reach > GROUND_Y - NEAR
@@ -85,11 +84,11 @@ def on_the_ground(states: NDArray[np.float64], foot: int) -> NDArray[np.bool_]:
 
 
 def steady_stride(states: NDArray[np.float64], between: Sequence[float], strides: float = 2.0) -> Stride:
-    """The most regular stride between two places of the track (units): what differs least, in units, between the feet's
-    distance in it and in the next stride, and between how far it goes and how far one goes there on average.
+    """Return the most regular stride between two places of the track (units).
 
-    It begins as the right foot passes the left one, and room for so many `strides` is left behind it. BadInput where
-    nothing repeats itself.
+    It minimises the sum, in units, of two differences: between the feet's distance in it and in the next stride, and
+    between its length and the average one there. It begins as the right foot passes the left one, and at least
+    `strides` more strides follow it. BadInput if nothing repeats itself.
     """
     x = states[:, at.TORSO, at.X]
     first, last = np.searchsorted(x, between).tolist()
@@ -110,7 +109,7 @@ def steady_stride(states: NDArray[np.float64], between: Sequence[float], strides
 
 
 def _period(signal: NDArray[np.float64]) -> int:
-    """Frames after which a signal is most like itself (its first high peak of autocorrelation)."""
+    """Return a signal's period, frames: the first high peak of its autocorrelation."""
     if len(signal) < 2 * SHORTEST or np.ptp(signal) < 1e-6:
         raise BadInput("no steady strides: the game is too short for any")
     lags = range(SHORTEST, min(LONGEST, len(signal) // 2))

@@ -12,7 +12,7 @@ _JUMPED = EVENT_COLUMNS.index("jumped")
 
 
 def observe(states: ArrayLike) -> NDArray[np.float32]:
-    """Observations float32 [..., 71] of states [..., 14, 6] (as `replay` gives them), in the order of `names.FEATURES`.
+    """Return observations float32 [..., 71] of states [..., 14, 6] of a `Replay`, in the order of `names.FEATURES`.
 
     A body is its angle, velocity and position, x relative to the torso's; a joint is `angle_b - angle_a -
     reference_angle`. Radians, and units of the game (10 to a metre, y downwards).
@@ -24,8 +24,10 @@ def observe(states: ArrayLike) -> NDArray[np.float32]:
 
 
 def observe_full(states: ArrayLike, events: ArrayLike, hidden: ArrayLike) -> NDArray[np.float32]:
-    """Full observations float32 [..., 94], in the order of `names.FULL_FEATURES`, of the states [..., 14, 6], events
-    [..., 6] (`names.EVENT_COLUMNS`) and hidden numbers [..., 3] (`names.HIDDEN_COLUMNS`) of a `Replay` or of the page.
+    """Return full observations float32 [..., 94], in the order of `names.FULL_FEATURES`.
+
+    They are made from the states [..., 14, 6], events [..., 6] (`names.EVENT_COLUMNS`) and hidden numbers [..., 3]
+    (`names.HIDDEN_COLUMNS`) of a `Replay` or of the page.
     """
     rows, shape = _rows(states)
     jumped = np.ascontiguousarray(np.asarray(events, dtype=np.float64)[..., _JUMPED].reshape(len(rows)))
@@ -36,7 +38,7 @@ def observe_full(states: ArrayLike, events: ArrayLike, hidden: ArrayLike) -> NDA
 
 
 def observe_start(observation: str = "features") -> NDArray[np.float32]:
-    """The runner where a reset makes him, float32 [71 or 94]: what an observer that lags by a frame sees first."""
+    """Return the start position, float32 [71 or 94]: the first observation of an observer that lags by a frame."""
     kind, size = OBSERVATIONS[observation]
     out = np.empty(size, dtype=np.float32)
     _observe_start(kind, out)
@@ -44,7 +46,7 @@ def observe_start(observation: str = "features") -> NDArray[np.float32]:
 
 
 def bent_knee(states: ArrayLike) -> NDArray[np.float64]:
-    """The smaller of the two knees' angles, float64 [...] of states [..., 14, 6], radians, as rewards take it."""
+    """Return the smaller of the two knee angles, float64 [...] of states [..., 14, 6], radians, as rewards use it."""
     rows, shape = _rows(states)
     out = np.empty(len(rows))
     bent_knees(rows, out)
@@ -52,7 +54,7 @@ def bent_knee(states: ArrayLike) -> NDArray[np.float64]:
 
 
 def _rows(states: ArrayLike) -> tuple[NDArray[np.float64], tuple[int, ...]]:
-    """The states as rows [n, 84], and the shape that they had before their own two dimensions."""
+    """Return the states as rows [n, 84], and their leading dimensions."""
     table = np.asarray(states, dtype=np.float64)
     if table.shape[-2:] != (14, 6):
         raise ValueError(f"states of shape {list(table.shape)}, expected [..., 14, 6]")

@@ -1,4 +1,4 @@
-"""What decisions earn, along a recorded or simulated game.
+"""Rewards along a recorded or simulated game.
 
     speed   r = 2·max(Δx, 0)
     shaped  r = max(Δx, 0) − w,  w = [y > 0]·y/5 + |Δy|/4 − [knee < −0.9]·knee/6
@@ -6,9 +6,9 @@
 
 Δ is over one decision; x and y are the torso's (units; y grows downwards, so y > 0 is low), and knee is the smaller of
 the two knees' angles (radians), both at the decision's end. `speed` and `shaped` are the published ones; `shaped` is
-in the published recordings: it rewards progress and takes off for a low torso, for bobbing and for a knee bent hard.
-`race` is metres up to the line, backwards ones negative, 10 for a finish and −1 for a fall, so that with a discount
-seconds are what is left to gain; `shaping` is the weight of the training wheels w in it.
+in the published recordings: it rewards progress and penalises a low torso, bobbing and a sharply bent knee.
+`race` pays metres up to the line (backwards ones negative), 10 for a finish and −1 for a fall; discounting then makes
+time the only thing left to gain. `shaping` is the weight of the penalties w in it.
 """
 
 import numpy as np
@@ -28,9 +28,9 @@ def rewards_along(
     shaping: float = 0.0,
     outcome: str = "running",
 ) -> NDArray[np.float64]:
-    """float64 [T] from torso_x, torso_y and the smaller knee angle at every decision, [T + 1] each.
+    """Return rewards float64 [T] from torso_x, torso_y and the smaller knee angle at every decision, [T + 1] each.
 
-    shaping and outcome, how the game stands after the last decision, matter to `race` alone.
+    Only `race` uses shaping and outcome, the game's outcome after the last decision.
     """
     columns = [np.ascontiguousarray(column, dtype=np.float64) for column in (torso_x, torso_y, knee)]
     if len({column.shape for column in columns}) != 1 or columns[0].ndim != 1:

@@ -204,7 +204,8 @@ def _stretches(keys: NDArray[np.uint8]) -> list[list[int]]:
     if not len(keys):
         return []
     starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
-    return np.stack([np.diff([*starts, len(keys)]), keys[starts]], axis=1).tolist()
+    stretches: list[list[int]] = np.stack([np.diff([*starts, len(keys)]), keys[starts]], axis=1).tolist()
+    return stretches
 
 
 def _frames(stretches: Any) -> NDArray[np.uint8]:

@@ -1,4 +1,4 @@
-"""What is asked of the runner: the settings of `QWOP-v1`, and what every form of it shares."""
+"""The task of `QWOP-v1`: its settings, and the games that its single and vector forms play."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,21 +7,21 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.checks import show
 from ...common.errors import BadInput
+from ...common.settings import Settings, setting
+from ...common.shared_settings import max_idle_frames
 from ..engine import batch, new_games, workspace
 from ..engine import layout as at
 from ..engine.features import FEATURES, FEATURES_ONLY, FULL, FULL_FEATURES
 from ..names import FEATURES as FEATURE_NAMES
+from ..names import FRAMES_A_SECOND as FRAMES_A_SECOND
 from ..names import FULL_FEATURES as FULL_NAMES
 from .rewards import REWARDS
 
-FRAMES_A_SECOND = 30
-
-OUTCOMES = np.array(["running", "finished", "fell", "stopped"], dtype=object)
-
 
 def outcome_of(events: NDArray[np.float64]) -> str:
-    """How a game stands whose last events, float64 [6], these are; 'running' while it has not ended."""
+    """Return the outcome of a game from its last events, float64 [6]; 'running' if it has not ended."""
     _, _, _, landed, ended, _ = events.tolist()
     if not ended:
         return "running"
@@ -29,45 +29,36 @@ def outcome_of(events: NDArray[np.float64]) -> str:
 
 
 OBSERVATIONS = {"features": (FEATURES_ONLY, FEATURES), "full": (FULL, FULL_FEATURES)}
-"""By name: what the kernels call it, and how many numbers it has."""
+"""By name: the kernels' constant for it, and its size."""
 
 
 @dataclass(frozen=True)
-class QWOPTask:
+class QWOPTask(Settings):
     """The settings of `QWOP-v1`; see `QWOPEnv`."""
 
-    frames_per_step: int = 3
-    reward: str = "speed"
-    observation_lag: int = 0
-    max_idle_frames: int = 0
-    time_limit: float = 120.0
-    observation: str = "features"
-    shaping: float = 0.0
-    delay: float = 0.0
+    frames_per_step: int = setting(3, "Game frames (30 a second) per decision.", at_least=1, at_most=3600)
+    reward: str = setting("speed", "Reward of a decision; see qwop.envs.qwop.rewards.", choices=[*REWARDS])
+    observation_lag: int = setting(
+        0, "Frames by which observations lag the physics; the published recordings have 1.", choices=(0, 1)
+    )
+    max_idle_frames: int = max_idle_frames(0)
+    time_limit: float = setting(120.0, "Seconds of the game clock after which a game is truncated.", above=0)
+    observation: str = setting(
+        "features", "The 71 numbers of the published recordings, or all 94.", choices=[*OBSERVATIONS]
+    )
+    shaping: float = setting(0.0, "Weight of the training wheels in reward=race.", at_least=0)
+    delay: float = setting(0.0, "Probability that the keys of a decision come a frame late.", at_least=0, at_most=1)
 
     def __post_init__(self) -> None:
-        def refuse(name: str, expected: str) -> None:
-            raise BadInput(f"QWOP-v1: {name}={getattr(self, name)!r}, expected {expected}")
-
-        if not _is_whole(self.frames_per_step) or self.frames_per_step < 1:
-            refuse("frames_per_step", "a whole number, at least 1")
-        if self.reward not in REWARDS:
-            refuse("reward", "one of " + ", ".join(REWARDS))
-        if self.observation_lag not in (0, 1):
-            refuse("observation_lag", "0 or 1")
-        if not _is_whole(self.max_idle_frames) or self.max_idle_frames < 0:
-            refuse("max_idle_frames", "a whole number, at least 0")
-        if not self.time_limit > 0:
-            refuse("time_limit", "seconds, more than 0")
-        if self.observation not in OBSERVATIONS:
-            refuse("observation", "one of " + ", ".join(OBSERVATIONS))
-        if not self.shaping >= 0 or (self.shaping and self.reward != "race"):
-            refuse("shaping", "a weight, at least 0, of reward=race alone")
-        if not isinstance(self.delay, int | float) or not 0 <= self.delay <= 1:
-            refuse("delay", "a probability, from 0 to 1")
+        try:
+            super().__post_init__()
+            if self.shaping and self.reward != "race":
+                raise BadInput(f"shaping={show(self.shaping)}: expected 0 with reward={self.reward}; only race has it")
+        except BadInput as error:
+            raise BadInput(f"QWOP-v1: {error}") from None
 
     @property
-    def observation_space(self) -> gymnasium.spaces.Box:
+    def observation_space(self) -> "gymnasium.spaces.Box[np.float32]":
         return gymnasium.spaces.Box(-np.inf, np.inf, (OBSERVATIONS[self.observation][1],), np.float32)
 
     @property
@@ -76,11 +67,11 @@ class QWOPTask:
 
     @property
     def decisions_per_second(self) -> float:
-        """Of the game's clock."""
+        """Decisions per second of the game's clock."""
         return FRAMES_A_SECOND / self.frames_per_step
 
     def numbers(self) -> NDArray[np.float64]:
-        """The settings as the kernels take them."""
+        """Return the settings as the kernels take them."""
         limit = min(self.time_limit * FRAMES_A_SECOND, 2**52)
         kind, _ = OBSERVATIONS[self.observation]
         reward = REWARDS[self.reward]
@@ -88,11 +79,11 @@ class QWOPTask:
 
 
 class Games:
-    """n games of one task, row by row in arrays: the state that both forms of `QWOP-v1` keep.
+    """n games of one task as rows of arrays: the state behind both forms of `QWOP-v1`.
 
-    `reals`, `integers`: the engine's; `counters`, `numbers`: see `engine.batch`; `observations` float32 [n, 71
-    or 94]: what the players see now. Together they are everything, so copying them saves the games. `orders` (see there
-    too) says what to do next; `final_observations` is what the players saw last of games that ended.
+    `reals`, `integers`: the engine's state; `counters`, `numbers`: see `engine.batch`; `observations` float32 [n, 71 or
+    94]: the current ones. Copying these saves the games. `orders` (see `engine.batch` too) holds the next commands;
+    `final_observations` are the last ones of the games that ended.
     """
 
     SAVED = ("reals", "integers", "counters", "numbers", "observations")
@@ -112,14 +103,14 @@ class Games:
         self.workspace = workspace()
 
     def reset(self, mask: NDArray[np.bool_], idle: NDArray[np.int64]) -> None:
-        """New games where `mask`, bool [n], is true, with so many idle frames, int64 [n]."""
+        """Begin new games where `mask`, bool [n], is true, with `idle` frames, int64 [n], without a key."""
         self.orders[:, batch.DO] = np.where(mask, batch.BEGIN, batch.NOTHING)
         self.orders[:, batch.NEXT_IDLE] = idle
         self.play(0, len(self.orders), False, *self.workspace)
         self.orders[:, batch.DO] = batch.DECIDE
 
     def play(self, first: int, last: int, follow: bool, memory: NDArray[np.float64], work: NDArray[np.int64]) -> None:
-        """Carry out the orders for some rows, in a workspace that no other thread uses now; see `batch.play_games`."""
+        """Carry out the orders of rows first … last − 1, in a workspace of this thread; see `batch.play_games`."""
         batch.play_games(
             self.reals, self.integers, self.counters, self.numbers, self.observations, self.final_observations,
             self.orders, self.task, self.fresh_reals, self.fresh_integers, memory, work, first, last, follow,
@@ -127,19 +118,19 @@ class Games:
 
     @property
     def states(self) -> NDArray[np.float64]:
-        """The bodies now, float64 [n, 14, 6]."""
+        """Current bodies, float64 [n, 14, 6]."""
         return self.reals[:, : at.EVENTS].reshape(-1, at.MOVING, 6).copy()
 
     @property
     def events(self) -> NDArray[np.float64]:
-        """The events now, float64 [n, 6]."""
+        """Current events, float64 [n, 6]."""
         return self.reals[:, at.EVENTS : at.EVENTS + 6].copy()
 
     def saved(self) -> dict[str, NDArray[Any]]:
         return {name: rows.copy() for name, rows in self.arrays().items()}
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """What `saved` copies, itself."""
+        """Return the arrays that `saved` copies, not copied."""
         return {name: getattr(self, name) for name in self.SAVED}
 
     def restore(self, saved: dict[str, NDArray[Any]]) -> None:
@@ -151,7 +142,3 @@ class Games:
                     f"{list(mine.shape)}; it was saved by another version or with another number of games"
                 )
             mine[...] = given
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)

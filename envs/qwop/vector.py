@@ -9,6 +9,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium.utils.seeding import np_random
+from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
@@ -17,23 +18,42 @@ from ..engine import batch, workspace
 from ..engine.lanes import WIDTH
 from ..names import ACTION_KEYS
 from ..pictures.drawing import Drawing
-from ..vector import Infos, Step, reset_mask_of, same_step_metadata, seeds_of
-from .env import QWOPEnv
-from .task import OUTCOMES, Games, QWOPTask
+from ..vector import Infos, Step, autoreset_mode_of, reset_mask_of, seeds_of
+from .base import require_render_mode
+from .task import FRAMES_A_SECOND, Games, QWOPTask
 
 ROWS_WORTH_A_THREAD = 8
 """Fewer games than this are stepped faster by one thread than handed to another (measured)."""
 
+RENDER_MODES = ["rgb_array"]
+
 
 class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any]]):
-    """n games of `QWOP-v1`, a decision of all of them in one compiled call; resets in the same step.
+    """n games of `QWOP-v1`, a decision of all of them in one compiled call.
 
     Settings, observations, actions and infos are those of `QWOPEnv`, and so is every bit of them: environment i is a
-    `QWOPEnv` reset with seed + i. Resets and the infos of `step` are as in `SameStepVectorEnv`. `num_threads` (default:
-    as many as help) changes nothing but the time.
+    `QWOPEnv` reset with seed + i. The infos are arrays [n] of numbers, with Gymnasium's masks; `outcome` is a place in
+    `qwop.envs.names.OUTCOMES`.
+
+    `autoreset_mode` says what happens to a game that ended:
+
+    - "NextStep" (Gymnasium's default): the next step ignores its action and begins the next game, with reward 0.
+    - "SameStep": `step` begins the next game at once and returns its first observation. When any game ended, `infos`
+      has `final_obs` ([n, 71 or 94]) and `final_info` (a dict of arrays [n]), valid where `_final_obs` is true. Every
+      other entry is of the step just played, in games that ended too.
+    - "Disabled": nothing; reset the game with `reset(options={"reset_mask": ...})` before the next step.
+
+    `reset(seed=s)` gives environment i the seed s + i, a list gives each its own. `reset(options={"reset_mask": m})`
+    resets the environments where m, bool [n], is true, and leaves the others alone. `num_threads` (default: as many as
+    help) changes nothing but the time.
     """
 
-    metadata = same_step_metadata(QWOPEnv.metadata)
+    metadata = {  # noqa: RUF012  (Gymnasium's form)
+        "render_modes": RENDER_MODES,
+        "render_fps": FRAMES_A_SECOND,
+        "autoreset_mode": AutoresetMode.NEXT_STEP,
+        "same_games_as_single": True,
+    }
     _pool: ThreadPoolExecutor | None = None
 
     def __init__(
@@ -41,40 +61,62 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.i
         num_envs: int,
         render_mode: str | None = None,
         num_threads: int | None = None,
+        autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
         **task: Any,
     ) -> None:
         if num_envs < 1:
             raise BadInput(f"num_envs={num_envs}: expected at least 1")
         if num_threads is not None and num_threads < 1:
             raise BadInput(f"num_threads={num_threads}: expected at least 1")
+        require_render_mode(render_mode, RENDER_MODES)
         self.task = QWOPTask(**task)
         self.num_envs = num_envs
         self.render_mode = render_mode
+        self.autoreset_mode = autoreset_mode_of(autoreset_mode)
+        self.metadata = {
+            **self.metadata,
+            "render_fps": self.task.decisions_per_second,
+            "autoreset_mode": self.autoreset_mode,
+        }
         self.single_observation_space = self.task.observation_space
         self.single_action_space = gymnasium.spaces.Discrete(len(ACTION_KEYS))
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._games = Games(self.task, num_envs)
-        self._first_keys = self._games.orders[:, batch.FIRST_KEYS_DOWN]
-        self._keys = self._games.orders[:, batch.KEYS_DOWN]
-        self._next_idle = self._games.orders[:, batch.NEXT_IDLE]
-        self._all = np.ones(num_envs, dtype=np.bool_)
         # The idle frames of every row's next game are drawn ahead, so that the kernel can begin it; delays are drawn in
         # a stream of their own, which therefore is where that of a single game is.
         drawing = num_envs if self.task.max_idle_frames or self.task.delay else 0
         self._generators = [np_random()[0] for _ in range(drawing)]
         self._delays = [generator.spawn(1)[0] for generator in self._generators] if self.task.delay else []
         self._late = np.zeros(num_envs, dtype=np.bool_)
-        self._draw_next_idle(self._all)
         threads = num_threads or min(_cores(), num_envs // ROWS_WORTH_A_THREAD)
         # Games that share lanes stay in one thread.
         groups = -(-num_envs // WIDTH)
         bounds = np.linspace(0, groups, max(min(threads, groups), 1) + 1).round().astype(int) * WIDTH
         bounds = np.minimum(bounds, num_envs).tolist()
         self._ranges = list(pairwise(bounds))
-        self._pool = ThreadPoolExecutor(len(self._ranges) - 1, "qwop") if len(self._ranges) > 1 else None
         self._workspaces = [workspace() for _ in self._ranges]
         self._drawing: Drawing | None = None
+        self._take_columns()
+        self._draw_next_idle(np.ones(num_envs, dtype=np.bool_))
+
+    def _take_columns(self) -> None:
+        """Take views of the orders that every step writes, and start the threads."""
+        orders = self._games.orders
+        self._do = orders[:, batch.DO]
+        self._first_keys = orders[:, batch.FIRST_KEYS_DOWN]
+        self._keys = orders[:, batch.KEYS_DOWN]
+        self._next_idle = orders[:, batch.NEXT_IDLE]
+        self._pool = ThreadPoolExecutor(len(self._ranges) - 1, "qwop") if len(self._ranges) > 1 else None
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A copy of a view would be no view of the copied array; a copy has threads and pictures of its own.
+        views = ("_do", "_first_keys", "_keys", "_next_idle", "_pool")
+        return {name: value for name, value in self.__dict__.items() if name not in views} | {"_drawing": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._take_columns()
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
@@ -89,35 +131,53 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.i
                     (self._delays[row],) = self._generators[row].spawn(1)
             self._draw_next_idle(seeded)
         self._games.reset(mask, self._next_idle)
-        self._draw_next_idle(mask)
-        self._keys[mask] = 0
+        self._begun(mask)
         self._late[mask] = False
         return self._games.observations.copy(), _masked(self._infos(), mask)
 
     def step(self, actions: Any) -> Step:
         chosen = np.asarray(actions)
-        if chosen.shape != (self.num_envs,) or chosen.min() < 0 or chosen.max() >= len(ACTION_KEYS):
-            raise ValueError(f"actions {chosen!r}, expected [{self.num_envs}] of 0 ... {len(ACTION_KEYS) - 1}")
+        if (
+            chosen.shape != (self.num_envs,)
+            or chosen.dtype.kind not in "iu"
+            or chosen.min() < 0
+            or chosen.max() >= len(ACTION_KEYS)
+        ):
+            raise ValueError(
+                f"actions {chosen!r}, expected [{self.num_envs}] whole numbers, 0 ... {len(ACTION_KEYS) - 1}"
+            )
+        same_step = self.autoreset_mode is AutoresetMode.SAME_STEP
+        waiting = np.zeros(self.num_envs, dtype=np.bool_) if same_step else self._over()
+        if self.autoreset_mode is AutoresetMode.DISABLED and waiting.any():
+            raise gymnasium.error.ResetNeeded(
+                f"environments {np.flatnonzero(waiting).tolist()} have ended; reset them with "
+                "reset(options={'reset_mask': ...}), or choose another autoreset_mode"
+            )
         keys = ACTION_KEYS[chosen]
         if self._delays:
-            self._late = np.array([delays.random() for delays in self._delays]) < self.task.delay
+            drawn = [1.0 if over else delays.random() for delays, over in zip(self._delays, waiting, strict=True)]
+            self._late = np.array(drawn) < self.task.delay
         self._first_keys[:] = np.where(self._late, self._keys, keys)
         self._keys[:] = keys
-        self._step_all()
+        self._do[:] = np.where(waiting, batch.BEGIN, batch.DECIDE)
+        self._play_all(follow=same_step)
+        self._do[:] = batch.DECIDE
         games = self._games
+        if waiting.any():
+            self._begun(waiting)
         terminations = games.counters[:, batch.TERMINATED] != 0
         truncations = games.counters[:, batch.TRUNCATED] != 0
-        done = terminations | truncations
-        self._draw_next_idle(done)
-        self._keys[done] = 0
         base = self._infos()
-        infos = _masked(base, self._all)
-        final = np.where(done[:, None], games.final_observations, games.observations)
-        infos |= {"final_obs": final, "_final_obs": done, "final_info": _masked(base, done), "_final_info": done}
+        infos = _masked(base, np.ones(self.num_envs, dtype=np.bool_))
+        done = terminations | truncations
+        if same_step and done.any():
+            self._begun(done)
+            final = np.where(done[:, None], games.final_observations, games.observations)
+            infos |= {"final_obs": final, "_final_obs": done, "final_info": _masked(base, done), "_final_info": done}
         return games.observations.copy(), games.numbers[:, batch.REWARD].copy(), terminations, truncations, infos
 
     def get_state(self) -> dict[str, Any]:
-        """Everything, for `set_state`: the games go on as if they had never stopped."""
+        """Return everything, for `set_state`: the games go on as if they had never stopped."""
         generators = [generator.bit_generator.state for generator in self._generators]
         return {
             **self._games.saved(),
@@ -128,7 +188,7 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.i
         }
 
     def set_state(self, state: dict[str, Any]) -> NDArray[np.float32]:
-        """Put back what `get_state` gave (with the same settings and number of games); returns the observations."""
+        """Restore what `get_state` gave (with the same settings and number of games); return the observations."""
         self._games.restore(state)
         self._keys[:] = state["keys"]
         self._next_idle[:] = state["next_idle"]
@@ -140,12 +200,14 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.i
         return self._games.observations.copy()
 
     def save_game(self, row: int) -> dict[str, Any]:
-        """One game as it is now, for `put_game`."""
+        """Return one game as it is now, for `put_game`."""
         return {name: rows[row].copy() for name, rows in self._games.arrays().items()} | {"keys": self._keys[row]}
 
     def put_game(self, row: int, saved: dict[str, Any]) -> NDArray[np.float32]:
-        """Go on with a saved game in this row, instead of its own; returns the row's observation. The idle frames and
-        delays to come are still those of the row."""
+        """Continue a saved game in this row, instead of its own; return the row's observation.
+
+        The idle frames and delays to come are still those of the row.
+        """
         for name, rows in self._games.arrays().items():
             rows[row] = saved[name]
         self._keys[row] = saved["keys"]
@@ -154,10 +216,11 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.i
 
     @property
     def states(self) -> NDArray[np.float64]:
-        """The bodies now, float64 [n, 14, 6]."""
+        """Current bodies, float64 [n, 14, 6]."""
         return self._games.states
 
-    def render(self) -> tuple[NDArray[np.uint8], ...] | None:  # type: ignore[override]
+    def render(self) -> tuple[NDArray[np.uint8], ...] | None:
+        """Return a picture, uint8 [400, 640, 3], of every game."""
         if self.render_mode is None:
             return None
         if self._drawing is None:
@@ -172,15 +235,26 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.i
         if self._pool is not None:
             self._pool.shutdown()
 
-    def _step_all(self) -> None:
+    def _over(self) -> NDArray[np.bool_]:
+        """Tell which games' last decision ended them, bool [n]."""
+        counters = self._games.counters
+        over: NDArray[np.bool_] = (counters[:, batch.TERMINATED] != 0) | (counters[:, batch.TRUNCATED] != 0)
+        return over
+
+    def _begun(self, mask: NDArray[np.bool_]) -> None:
+        """Prepare the rows whose games have just begun: no key is down, and the next idle frames are drawn."""
+        self._draw_next_idle(mask)
+        self._keys[mask] = 0
+
+    def _play_all(self, follow: bool) -> None:
         parts = list(zip(self._ranges, self._workspaces, strict=True))
         others = [
-            self._pool.submit(self._games.play, first, last, True, *space)
+            self._pool.submit(self._games.play, first, last, follow, *space)
             for (first, last), space in parts[1:]
             if self._pool is not None
         ]
         (first, last), space = parts[0]
-        self._games.play(first, last, True, *space)
+        self._games.play(first, last, follow, *space)
         for other in others:
             other.result()
 
@@ -199,12 +273,12 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.i
             "frames": counters[:, batch.PLAYED].copy(),
             "idle_frames": counters[:, batch.IDLE_BEFORE].copy(),
             "late": self._late.copy(),
-            "outcome": OUTCOMES[counters[:, batch.OUTCOME]],
+            "outcome": counters[:, batch.OUTCOME].copy(),
         }
 
 
 def _masked(infos: Infos, mask: NDArray[np.bool_]) -> Infos:
-    """The infos with Gymnasium's mask for each."""
+    """Return the infos with Gymnasium's mask for each."""
     return {**infos, **{f"_{name}": mask for name in infos}}
 
 

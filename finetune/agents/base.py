@@ -7,12 +7,12 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
-from ...policies.networks import Network
+from ...policies.networks import Network, VectorNetwork
 from ..experience.sequences import Sequences
 from ..metrics import Metrics
 from ..schedules.phase import Phase, PhaseValues
 
-MakeNetwork = Callable[[int, int, torch.Generator], Network]
+MakeNetwork = Callable[[int, int, torch.Generator], VectorNetwork]
 """Makes an untrained network for an observation size and a number of actions."""
 
 

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, replace
 from typing import Self
 
+from ...common.settings import Settings, setting
+
 
 def time_scaled_discount(gamma: float, reference_rate: float, rate: float) -> float:
     """γ^(reference_rate/rate): the discount at `rate` decisions a second with the horizon, in seconds, that γ has at
@@ -11,11 +13,16 @@ def time_scaled_discount(gamma: float, reference_rate: float, rate: float) -> fl
 
 
 @dataclass(frozen=True)
-class Discounted:
-    """Settings with a discount: gamma applies at gamma_rate decisions a second."""
+class Discounted(Settings):
+    """Settings with a discount."""
 
-    gamma: float = 0.99
-    gamma_rate: float = 9.0
+    gamma: float = setting(
+        0.99,
+        "Discount at gamma_rate decisions a second; at another rate the horizon in seconds stays the same.",
+        at_least=0,
+        at_most=1,
+    )
+    gamma_rate: float = setting(9.0, "Decisions a second that gamma is meant for.", above=0)
 
     def at_rate(self, decisions_per_second: float | None) -> Self:
         """The settings with the same horizon in seconds at this decision rate; unchanged if the rate is unknown."""

@@ -1,12 +1,13 @@
 """Live play: sequences from a vector environment."""
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
+from ...envs.names import outcome_name
 from ...envs.qwop.task import FRAMES_A_SECOND
 from ...envs.spec import ObservationSpec
 from ...policies.policy import choose
@@ -23,6 +24,15 @@ class Actor(Protocol):
 
     def step(self, observations: NDArray[Any], state: ArrayState) -> tuple[NDArray[np.float32], ArrayState]:
         """π(·|s) [n, A] of observations [n, *shape], and the following state."""
+        ...
+
+
+@runtime_checkable
+class FollowsPhase(Protocol):
+    """A vector environment that changes along a phase."""
+
+    def follow(self, progress: float) -> None:
+        """Note the share of the phase that is over."""
         ...
 
 
@@ -58,8 +68,13 @@ class Collector:
         self._lengths: NDArray[np.int64]
         self.restart()
 
-    def collect(self, policy: Actor) -> tuple[Sequences, list[EpisodeEnd]]:
-        """Play the next sequence of every environment; returns them and the episodes that ended in them."""
+    def collect(self, policy: Actor, progress: float = 0.0) -> tuple[Sequences, list[EpisodeEnd]]:
+        """Play the next sequence of every environment; returns them and the episodes that ended in them.
+
+        progress: the share of the phase that is over, for environments that follow it.
+        """
+        if isinstance(self._env, FollowsPhase):
+            self._env.follow(progress)
         n, k = self._n, self._steps
         shape = self._observations.shape[1:]
         observations = np.empty((n, k + 1, *shape), dtype=self._observations.dtype)
@@ -169,7 +184,7 @@ class Collector:
             metres=float(final["distance"][i]) if "distance" in final else None,
             seconds=float(final["time"][i]) if "time" in final else None,
             frames=round(final["clock"][i] * FRAMES_A_SECOND) if "clock" in final else None,
-            finished=str(final["outcome"][i]) == "finished" if "outcome" in final else None,
+            finished=outcome_name(final["outcome"][i]) == "finished" if "outcome" in final else None,
         )
         self._returns[i], self._lengths[i] = 0.0, 0
         return end

@@ -20,8 +20,8 @@ class PolicySnapshot:
     @torch.no_grad()
     def take(self, network: Network) -> None:
         """Copy the weights of the network."""
-        torch._foreach_copy_(list(self._network.parameters()), list(network.parameters()))
-        torch._foreach_copy_(list(self._network.buffers()), list(network.buffers()))
+        mine, theirs = ([*one.parameters(), *one.buffers()] for one in (self._network, network))
+        torch._foreach_copy_(mine, theirs)
 
     def initial_state(self, n: int) -> ArrayState:
         """The policy's state at the start of n episodes."""

@@ -3,7 +3,7 @@
 The modes differ in their effect on ACER where the policy gives a demonstrated action the probability π(a):
 
 - `recorded`: the stored probabilities. Exact for demonstrations of a stochastic agent. Those of a greedy agent or a
-  person are one-hot, which makes ρ meaningless, so they are refused.
+  person are one-hot, which makes ρ meaningless, so they are refused, also where they are only a part.
 - `current`: π of the learner when the demonstration enters the memory, as in the published system. ρ starts at 1, so
   traces are not cut, and the pull towards the action has full strength however small π(a) is. Biased.
 - `current_at_sampling`: π of the learner whenever the demonstration is sampled. ρ is always 1; nothing is truncated.
@@ -19,30 +19,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.errors import BadInput
-from ...datasets.behaviour_probabilities import floored, require_epsilon, smoothed
+from ...common.settings import Settings, setting
+from ...datasets.behaviour_probabilities import floored, smoothed
 from ..experience.sequences import DEMONSTRATIONS, Sequences
 from .demonstrations import Demonstrations
 
 Probabilities = Callable[[NDArray[np.float32]], NDArray[np.float32]]
 """π(·|s), [n, A], of observations [n, *shape]."""
 
+ONE_HOT_SHARE = 0.01
+"""The share of one-hot decisions that `recorded` accepts: a stochastic agent may be certain now and then."""
+
 MODES = ("recorded", "current", "current_at_sampling", "smoothed", "cloned")
 
 
 @dataclass(frozen=True)
-class BehaviourSettings:
-    """mode: one of MODES; epsilon: of `smoothed`; floor: the least probability of any action in `cloned`."""
+class BehaviourSettings(Settings):
+    """The choice of μ for demonstrations."""
 
-    mode: str = "current"
-    epsilon: float = 0.1
-    floor: float = 1e-3
-
-    def __post_init__(self) -> None:
-        if self.mode not in MODES:
-            raise BadInput(f"behaviour.mode={self.mode}: no such mode; the modes are {', '.join(MODES)}")
-        require_epsilon(self.epsilon, "behaviour.epsilon")
-        if not 0 < self.floor < 0.05:
-            raise BadInput(f"behaviour.floor={self.floor}: expected more than 0, less than 0.05")
+    mode: str = setting(
+        "current",
+        "Choice of μ. recorded: as the recorder stored it. current: the learner's policy when the demonstration enters "
+        "memory, as published. current_at_sampling: the learner's whenever it is sampled. smoothed: the action taken, "
+        "with a fraction epsilon spread over all. cloned: a clone of the player.",
+        choices=MODES,
+    )
+    epsilon: float = setting(0.1, "Of smoothed: the fraction spread evenly over all actions.", above=0, at_most=1)
+    floor: float = setting(1e-3, "Of cloned: the least probability of any action.", above=0, below=0.05)
 
 
 class Behaviour:
@@ -54,14 +57,15 @@ class Behaviour:
     def prepare(self, demonstrations: Demonstrations, clone: Probabilities, name: str) -> None:
         """Fix the μ of all demonstrations, in the modes that know it from the start.
 
-        clone: policy for the mode `cloned`. name: of the demonstrations in error messages.
+        clone: policy for the mode `cloned`. name: of the demonstrations in error messages. Raises BadInput for
+        probabilities that no importance weight can use.
         """
         recorded = demonstrations.behaviour_probabilities
         if self._settings.mode == "recorded":
-            certain = float((recorded.max(axis=1) > 1 - 1e-6).mean())
-            if certain > 0.5:
+            one_hot = float(((recorded > 0).sum(axis=1) == 1).mean())
+            if one_hot > ONE_HOT_SHARE:
                 raise BadInput(
-                    f"behaviour.mode=recorded: {certain:.0%} of the decisions in {name} were recorded as certain "
+                    f"behaviour.mode=recorded: {one_hot:.0%} of the decisions in {name} were recorded as certain "
                     "(one-hot), which no importance weight can use; choose current, smoothed or cloned"
                 )
         elif self._settings.mode == "smoothed":
@@ -69,7 +73,7 @@ class Behaviour:
                 smoothed(demonstrations.actions, recorded.shape[1], self._settings.epsilon)
             )
         elif self._settings.mode == "cloned":
-            demonstrations.replace_behaviour(floored(clone(demonstrations.observations), self._settings.floor))
+            demonstrations.replace_behaviour(self._cloned(demonstrations, clone, name))
 
     def at_insertion(self, sequences: Sequences, current: Probabilities) -> Sequences:
         """Set the μ of demonstrations that enter the memory."""
@@ -82,6 +86,26 @@ class Behaviour:
         if self._settings.mode != "current_at_sampling":
             return batch
         return _replaced(batch, np.flatnonzero(batch.source == DEMONSTRATIONS), current)
+
+    def _cloned(self, demonstrations: Demonstrations, clone: Probabilities, name: str) -> NDArray[np.float32]:
+        actions, floor = demonstrations.behaviour_probabilities.shape[1], self._settings.floor
+        if actions * floor >= 1:
+            raise BadInput(
+                f"behaviour.floor={floor:g}: {actions} actions cannot all have this probability; expected less than "
+                f"{1 / actions:.3g}"
+            )
+        probabilities = clone(demonstrations.observations)
+        if is_uniform(probabilities):
+            raise BadInput(
+                f"behaviour.mode=cloned: the initial policy is untrained, so it is no clone of {name}; start from a "
+                "policy of qwop-pretrain, or choose current or smoothed"
+            )
+        return floored(probabilities, floor)
+
+
+def is_uniform(probabilities: NDArray[np.float32]) -> bool:
+    """True for the probabilities [..., A] of an untrained policy: all within a fifth of 1/A."""
+    return bool(np.abs(probabilities * probabilities.shape[-1] - 1).max() < 0.2)
 
 
 def _replaced(sequences: Sequences, which: NDArray[np.int64], current: Probabilities) -> Sequences:

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from ...common.files import write_whole
 from ...evaluation.evaluate import Evaluation, EvaluationSettings, evaluate
 from ...evaluation.film import film
 from ...policies.files import save_policy
@@ -29,7 +30,7 @@ class PhaseResults:
             return f"{phase.name}: {path}"
         self._last = evaluate(policy, self._settings)
         document = {"phase": phase.name, **self._last.to_json()}
-        path.with_suffix(".json").write_text(json.dumps(document, indent=1, allow_nan=False) + "\n")
+        write_whole(path.with_suffix(".json"), json.dumps(document, indent=1, allow_nan=False) + "\n")
         return f"{phase.name}: {_line(self._last)}"
 
     @property

@@ -9,6 +9,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from ...common.files import write_whole
 from ..experience.sequences import SOURCES
 from .charts import Band, line_chart
 from .milestones import milestones
@@ -61,11 +62,7 @@ def write_report(folder: Path, title: str) -> Path:
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>{''.join(parts)}</body></html>\n"
     )
-    path = folder / "report.html"
-    beside = path.with_name(".report.html")
-    beside.write_text(page, encoding="utf-8")
-    beside.replace(path)
-    return path
+    return write_whole(folder / "report.html", page)
 
 
 def phase_bands(rows: list[dict[str, Any]]) -> list[Band]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from torch.utils.tensorboard import SummaryWriter
 
+from ...common.files import write_whole
 from ..metrics import Metrics
 from .milestones import seconds_of
 
@@ -32,7 +33,7 @@ class RunLog:
         path = self._folder / METRICS
         if resume_at is not None and path.exists():
             kept = [row for row in read_metrics(self._folder) if row["decisions"] <= resume_at]
-            path.write_text("".join(json.dumps(row) + "\n" for row in kept))
+            write_whole(path, "".join(json.dumps(row) + "\n" for row in kept))
             if kept:
                 self._seconds, self._frames = seconds_of(kept)[-1], kept[-1].get("live/frames", 0)
         self._board = SummaryWriter(str(self._folder / "tensorboard"), purge_step=resume_at)

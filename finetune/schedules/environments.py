@@ -10,6 +10,7 @@ from ...datasets.reader import Dataset
 from ...envs.qwop.vector import QWOPVectorEnv
 from ...envs.spec import EnvironmentSpec, ObservationSpec
 from ...envs.vector import make_vector
+from .demonstrated_states import demonstrated_states
 from .phase import Phase
 from .restarts import Restarts, RestartSettings
 
@@ -36,6 +37,8 @@ def require_same_environment(phases: Sequence[Phase], first: EnvironmentSpec, da
 class PhaseEnvironments:
     """Makes the vector environment of every phase; `specs` and `restarts` have one entry for each.
 
+    demonstrations: for restarts from their states.
+
     Raises BadInput, before anything is played, for a phase whose observations or actions differ from the policy's.
     """
 
@@ -47,9 +50,11 @@ class PhaseEnvironments:
         observation: ObservationSpec,
         actions: int,
         restarts: Sequence[RestartSettings | None],
+        demonstrations: Dataset | None = None,
     ) -> None:
         self.specs = tuple(specs)
         self._restarts = tuple(restarts)
+        self._demonstrations = demonstrations
         self.rates = tuple(spec.capabilities.decisions_per_second for spec in specs)
         """Decisions a second of each phase; None where an environment has no clock."""
         self._num_envs = num_envs
@@ -69,7 +74,11 @@ class PhaseEnvironments:
         if restarts is None:
             return env
         assert isinstance(env, QWOPVectorEnv)
-        return Restarts(env, restarts)
+        if restarts.source == "live":
+            return Restarts(env, restarts)
+        if self._demonstrations is None:
+            raise BadInput("restarts.source=demonstrations: the run has none; name them (demonstrations=data/kurodo)")
+        return Restarts(env, restarts, demonstrated_states(self._demonstrations, self.specs[phase], restarts.metres))
 
     def same(self, one: int, other: int) -> bool:
         """True if both phases are played in the same environment."""

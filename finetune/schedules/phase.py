@@ -1,11 +1,14 @@
 """Phases of training as data."""
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from ...common.checks import show
 from ...common.errors import BadInput
-from .restarts import RestartSettings, parse_restarts
+from ...common.settings import Settings, defaults, read, setting, to_plain
+from .restarts import RestartSettings
 
 
 @dataclass(frozen=True)
@@ -39,38 +42,76 @@ class PhaseValues(NamedTuple):
     uses_demonstrations: bool = False
 
 
+RAMP = "a number or [start, end], at least 0"
+
+
+def parse_ramp(value: Any, place: str) -> Ramp:
+    """Read a ramp: one number, or two for its start and end."""
+    numbers = list(value) if isinstance(value, Sequence) and not isinstance(value, str) else [value]
+    good = all(isinstance(one, int | float) and not isinstance(one, bool) and 0 <= one < math.inf for one in numbers)
+    if not good or len(numbers) not in (1, 2):
+        raise BadInput(f"{place}={show(value)}: expected {RAMP}")
+    return Ramp(float(numbers[0]), float(numbers[-1]))
+
+
+def _plain_number(value: float) -> float:
+    return int(value) if value.is_integer() else value
+
+
+def _plain_ramp(value: Ramp) -> Any:
+    numbers = [_plain_number(value.start), _plain_number(value.end)]
+    return numbers[0] if numbers[0] == numbers[1] else numbers
+
+
+def ramp(default: Ramp, help: str) -> Any:
+    """Declare a setting that is a ramp."""
+    return setting(default, help, expected=RAMP, parse=parse_ramp, plain=_plain_ramp)
+
+
 @dataclass(frozen=True)
-class Phase:
-    """A stretch of training.
+class Phase(Settings):
+    """A stretch of training."""
 
-    hours: of game time at the decision rate.
-    demonstrations: demonstrations that enter the memory for each live sequence (transition); once a phase has none from
-        start to end, those in memory are removed when it begins.
-    learning_rate, entropy: factors of the algorithm's learning rate and entropy weight.
-    imitation: weight of the imitation loss on demonstrations.
-    live: play the environment. Without it only demonstrations are learned from, and their decisions count.
-    critic_only: learn values and leave the policy as it is.
-    until_unstable: end early once live return destabilises (`stability.ReturnMonitor`).
-    environment: settings of the environment that change from this phase on.
-    restarts: the fraction of this phase's games that start from a saved state, and the stretch of track that these
-        states come from: {share: 0.5, metres: [38, 50]}.
-    """
+    name: str = setting(help="Name of the phase.")
+    hours: float = setting(
+        help="Length in hours of game time at the decision rate.", at_least=0, at_most=100_000, example="10"
+    )
+    demonstrations: Ramp = ramp(
+        NONE,
+        "Demonstrations that enter the memory for each live sequence (transition). Where a phase has none throughout, "
+        "those in memory are removed when it begins.",
+    )
+    learning_rate: Ramp = ramp(FULL, "Factor of the algorithm's learning rate.")
+    imitation: Ramp = ramp(NONE, "Weight of the imitation loss on demonstrations.")
+    entropy: Ramp = ramp(FULL, "Factor of the algorithm's entropy weight.")
+    live: bool = setting(
+        True, "Play the environment. Without it only demonstrations are learned from, and their decisions count."
+    )
+    critic_only: bool = setting(False, "Learn values and leave the policy as it is.")
+    until_unstable: bool = setting(False, "End early once live return destabilises; see stability.")
+    environment: Mapping[str, Any] = setting(
+        {}, "Environment settings that change from this phase on, such as {frames_per_step: 2}."
+    )
+    restarts: RestartSettings | None = setting(
+        None,
+        "Games that start from saved states, of earlier games or of demonstrations: {share: 0.5, metres: [38, 50]}, "
+        "{share: 0.5, source: demonstrations, order: backwards}.",
+    )
 
-    name: str
-    hours: float
-    demonstrations: Ramp = NONE
-    learning_rate: Ramp = FULL
-    imitation: Ramp = NONE
-    entropy: Ramp = FULL
-    live: bool = True
-    critic_only: bool = False
-    until_unstable: bool = False
-    environment: Mapping[str, Any] = field(default_factory=dict)
-    restarts: RestartSettings | None = None
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.live and not self.uses_demonstrations:
+            raise BadInput("live=false: neither live play nor demonstrations; nothing to learn from")
 
     @property
     def uses_demonstrations(self) -> bool:
+        """True if demonstrations enter the memory."""
         return self.demonstrations.largest > 0
+
+    @property
+    def needs_demonstrations(self) -> bool:
+        """True if demonstrations enter the memory or give states to start from."""
+        return self.uses_demonstrations or (self.restarts is not None and self.restarts.source == "demonstrations")
 
     def at(self, progress: float) -> PhaseValues:
         """The values in force when this share of the phase is over."""
@@ -85,44 +126,21 @@ class Phase:
         )
 
 
-def parse_phases(node: Mapping[str, Mapping[str, Any]]) -> tuple[Phase, ...]:
-    """Read phases from a configuration: name → settings; a ramp is one number, or two for its start and end."""
-    phases = tuple(_parse_phase(str(name), settings) for name, settings in node.items())
-    if not phases:
-        raise BadInput("schedule.phases: none; expected at least one, name: {hours: …}")
-    return phases
+def parse_phases(node: Any, place: str = "schedule.phases") -> tuple[Phase, ...]:
+    """Read phases from a configuration: name → settings."""
+    if not isinstance(node, Mapping) or not node:
+        raise BadInput(f"{place}={show(node)}: expected one phase or more, {{name: {{hours: …}}}}")
+    return tuple(read(Phase, phase, f"{place}.{name}", partial=True, name=str(name)) for name, phase in node.items())
 
 
-def _parse_phase(name: str, settings: Mapping[str, Any]) -> Phase:
-    where = f"schedule.phases.{name}"
-    kinds = {one.name: one.type for one in fields(Phase) if one.name != "name"}
-    if not isinstance(settings, Mapping) or "hours" not in settings:
-        raise BadInput(f"{where}: no hours; expected at least {{hours: …}}")
-    values: dict[str, Any] = {}
-    for key, value in settings.items():
-        if key not in kinds:
-            raise BadInput(f"{where}.{key}: no such setting; a phase has {', '.join(kinds)}")
-        if key == "environment":
-            if not isinstance(value, Mapping):
-                raise BadInput(f"{where}.environment={value}: expected settings, {{frames_per_step: 2, …}}")
-            values[key] = {str(name): one for name, one in value.items()}
-            continue
-        if key == "restarts":
-            values[key] = parse_restarts(value)
-            continue
-        if kinds[key] is bool:
-            if not isinstance(value, bool):
-                raise BadInput(f"{where}.{key}={value}: expected true or false")
-            values[key] = value
-            continue
-        numbers = list(value) if isinstance(value, Sequence) and not isinstance(value, str) else [value]
-        allowed = (1, 2) if kinds[key] is Ramp else (1,)
-        good = all(isinstance(one, int | float) and not isinstance(one, bool) and one >= 0 for one in numbers)
-        if not good or len(numbers) not in allowed:
-            wanted = "a number of at least 0" + (", or two: at the start and the end" if kinds[key] is Ramp else "")
-            raise BadInput(f"{where}.{key}={value}: expected {wanted}")
-        values[key] = Ramp(float(numbers[0]), float(numbers[-1])) if kinds[key] is Ramp else float(numbers[0])
-    phase = Phase(name=name, **values)
-    if not phase.live and not phase.uses_demonstrations:
-        raise BadInput(f"{where}: neither live play nor demonstrations; nothing to learn from")
-    return phase
+def plain_phases(phases: Sequence[Phase]) -> dict[str, Any]:
+    """Phases as plain data, as a schedule's file has them: of each only what is not the default."""
+    given = defaults(Phase)
+    return {
+        phase.name: {
+            name: _plain_number(value) if name == "hours" else value
+            for name, value in to_plain(phase).items()
+            if name != "name" and value != given[name]
+        }
+        for phase in phases
+    }

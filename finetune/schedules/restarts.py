@@ -1,6 +1,6 @@
-"""Games that start from saved states of earlier games, for more practice far from the start."""
+"""Games that start from saved states, of earlier games or of demonstrations, for more practice far from the start."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,65 +8,98 @@ import numpy as np
 from gymnasium.vector import VectorWrapper
 from numpy.typing import NDArray
 
+from ...common.checks import show
 from ...common.errors import BadInput
+from ...common.settings import Settings, setting
 from ...envs.qwop.vector import QWOPVectorEnv
 from ...envs.vector import Infos
+from .demonstrated_states import SavedState
 
 KEPT = 256
-"""Capacity for saved states."""
+"""Capacity for saved states of earlier games."""
 
 KEEP_SHARE = 0.25
 """Probability, for each step in which some game is in the stretch, of saving one of these games."""
 
+FIRST_STRETCH = 0.1
+"""Share of the stretch that order=backwards opens at once, at its far end."""
+
 
 @dataclass(frozen=True)
-class RestartSettings:
-    """share: fraction of new games that start from a saved state. metres: the stretch where states are saved."""
+class RestartSettings(Settings):
+    """Starts of games from states that other games went through."""
 
-    share: float
-    metres: tuple[float, float]
+    share: float = setting(help="Fraction of new games that start from a saved state.", above=0, below=1, example="0.5")
+    metres: tuple[float, ...] = setting(
+        (0.0, 100.0),
+        help="Stretch of track that the saved states come from, in metres.",
+        expected="the ends of the stretch in metres, the nearer first",
+        example="[38,50]",
+    )
+    source: str = setting(
+        "live",
+        "Origin of the states: live, earlier games of the run, or demonstrations, which must have their keys.",
+        choices=("live", "demonstrations"),
+    )
+    order: str = setting(
+        "uniform",
+        "Choice of a state: uniform over the stretch, or backwards, first from its far end and from ever more of it "
+        "until the phase ends (Salimans and Chen 2018).",
+        choices=("uniform", "backwards"),
+    )
 
     def __post_init__(self) -> None:
-        if not 0 < self.share < 1:
-            raise BadInput(f"restarts.share={self.share}: expected a share between 0 and 1")
-        if not self.metres[0] < self.metres[1]:
-            raise BadInput(f"restarts.metres={list(self.metres)}: expected the nearer end, then the farther")
+        super().__post_init__()
+        if len(self.metres) != 2 or not self.metres[0] < self.metres[1]:
+            raise BadInput(
+                f"metres={show(self.metres)}: expected the ends of the stretch in metres, the nearer first, such as "
+                "[38,50]"
+            )
 
-
-def parse_restarts(node: Any) -> RestartSettings:
-    """Read {share: …, metres: [from, to]} from a configuration."""
-    expected = "expected {share: 0.5, metres: [38, 50]}"
-    if not isinstance(node, Mapping) or set(node) != {"share", "metres"}:
-        raise BadInput(f"restarts={node}: {expected}")
-    metres = node["metres"]
-    numbers = [node["share"], *(metres if isinstance(metres, Sequence) and not isinstance(metres, str) else [])]
-    if len(numbers) != 3 or any(isinstance(one, bool) or not isinstance(one, int | float) for one in numbers):
-        raise BadInput(f"restarts={node}: {expected}")
-    return RestartSettings(float(numbers[0]), (float(numbers[1]), float(numbers[2])))
+    def stretch(self, progress: float) -> tuple[float, float]:
+        """The stretch that is open when this share of the phase is over, metres."""
+        low, high = self.metres
+        if self.order == "uniform":
+            return low, high
+        return high - max(progress, FIRST_STRETCH) * (high - low), high
 
 
 class Restarts(VectorWrapper):
-    """Games of QWOP, some of which start from a state that an earlier game of the same vector went through.
+    """Games of QWOP, some of which start from a saved state.
 
-    Only states of games from the real start are saved, and newer ones replace older ones, so they follow the current
-    policy. `infos["restarted"]`, bool [n], is true for steps of games that started from a saved state, whose time and
-    metres are partly those of an earlier game.
+    With `demonstrated` these are its states, all of them from the beginning. Without, they are states of earlier
+    games of the same vector: only of games from the real start, and newer ones replace older ones, so they follow the
+    current policy. `infos["restarted"]`, bool [n], is true for steps of games that started from a saved state; their
+    time and metres are partly those of another game.
     """
 
-    def __init__(self, env: QWOPVectorEnv, settings: RestartSettings, seed: int = 0) -> None:
+    def __init__(
+        self,
+        env: QWOPVectorEnv,
+        settings: RestartSettings,
+        demonstrated: Sequence[SavedState] | None = None,
+        seed: int = 0,
+    ) -> None:
         super().__init__(env)
         self._qwop = env
         self._settings = settings
         self._generator = np.random.default_rng(seed)
-        self._games: list[dict[str, Any]] = []
+        self._fixed = demonstrated is not None
+        self._saved: list[SavedState] = list(demonstrated or ())
+        self._progress = 0.0
         self._restarted = np.zeros(env.num_envs, dtype=np.bool_)
+
+    def follow(self, progress: float) -> None:
+        """Note the share of the phase that is over, for order=backwards."""
+        self._progress = progress
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, Infos]:
         if isinstance(seed, int):
             self._generator = np.random.default_rng(seed)
-        self._games = []
+        if not self._fixed:
+            self._saved = []
         self._restarted[:] = False
         return self._qwop.reset(seed=seed, options=options)
 
@@ -74,37 +107,47 @@ class Restarts(VectorWrapper):
         observations, rewards, terminated, truncated, infos = self._qwop.step(actions)
         done = terminated | truncated
         infos["restarted"] = self._restarted.copy()
-        self._remember(infos["distance"], ~done & ~self._restarted)
+        if not self._fixed:
+            self._save_some(infos["distance"], ~done & ~self._restarted)
         for row in np.flatnonzero(done):
-            self._restarted[row] = bool(self._games) and self._generator.random() < self._settings.share
+            candidates = self._candidates()
+            self._restarted[row] = bool(candidates) and self._generator.random() < self._settings.share
             if self._restarted[row]:
-                chosen = self._games[int(self._generator.integers(len(self._games)))]
-                observations[row] = self._qwop.put_game(int(row), chosen)
+                chosen = candidates[int(self._generator.integers(len(candidates)))]
+                observations[row] = self._qwop.put_game(int(row), chosen.game)
         return observations, rewards, terminated, truncated, infos
 
     def get_state(self) -> dict[str, Any]:
-        """Everything, for `set_state`."""
+        """Everything, for `set_state`; states of demonstrations come with the wrapper."""
         return {
             "env": self._qwop.get_state(),
-            "games": list(self._games),
+            "saved": [] if self._fixed else [{"metres": one.metres, "game": one.game} for one in self._saved],
             "restarted": self._restarted.copy(),
             "generator": self._generator.bit_generator.state,
         }
 
     def set_state(self, state: dict[str, Any]) -> NDArray[np.float32]:
-        self._games = list(state["games"])
+        if not self._fixed:
+            self._saved = [SavedState(**one) for one in state["saved"]]
         self._restarted[:] = state["restarted"]
         self._generator.bit_generator.state = state["generator"]
         return self._qwop.set_state(state["env"])
 
-    def _remember(self, metres: NDArray[np.float64], may: NDArray[np.bool_]) -> None:
+    def _candidates(self) -> list[SavedState]:
+        if self._settings.order == "uniform":
+            return self._saved
+        low, high = self._settings.stretch(self._progress)
+        return [one for one in self._saved if low <= one.metres < high]
+
+    def _save_some(self, metres: NDArray[np.float64], may: NDArray[np.bool_]) -> None:
         """Save a random game in the stretch now and then, in place of a random one once the store is full."""
         low, high = self._settings.metres
         rows = np.flatnonzero(may & (low <= metres) & (metres < high))
         if not len(rows) or self._generator.random() >= KEEP_SHARE:
             return
-        game = self._qwop.save_game(int(self._generator.choice(rows)))
-        if len(self._games) < KEPT:
-            self._games.append(game)
+        row = int(self._generator.choice(rows))
+        state = SavedState(float(metres[row]), self._qwop.save_game(row))
+        if len(self._saved) < KEPT:
+            self._saved.append(state)
         else:
-            self._games[int(self._generator.integers(KEPT))] = game
+            self._saved[int(self._generator.integers(KEPT))] = state

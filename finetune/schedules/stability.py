@@ -6,18 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from ...common.settings import Settings, setting
+
 
 @dataclass(frozen=True)
-class StabilitySettings:
-    """Thresholds of `ReturnMonitor`; the published account gives none, so these are a choice.
+class StabilitySettings(Settings):
+    """Thresholds of `ReturnMonitor`; the published account gives none, so these are a choice."""
 
-    window: episodes in the mean. drop: fraction of the best mean that may be lost. errors: standard errors of the mean
-    that the loss must exceed.
-    """
-
-    window: int = 200
-    drop: float = 0.25
-    errors: float = 4.0
+    window: int = setting(200, "Episodes in the mean return.", at_least=2, at_most=1_000_000)
+    drop: float = setting(0.25, "Fraction of the phase's best mean return that may be lost.", at_least=0)
+    errors: float = setting(4.0, "Standard errors of the mean that the loss must exceed.", at_least=0)
 
 
 class ReturnMonitor:

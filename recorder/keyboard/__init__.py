@@ -1,1 +1,1 @@
-"""A person at the keyboard, heard by pynput, while the game shows in a window."""
+"""Games played in a window by a person at the keyboard, which pynput listens to."""

@@ -1,4 +1,4 @@
-"""`source=keyboard`: a person plays the game in a window, in real time."""
+"""`source=keyboard`: a person plays in a window, in real time."""
 
 import time
 from collections.abc import Iterator
@@ -10,36 +10,36 @@ from ...datasets.schema import DatasetInfo, Episode
 from ...datasets.writer import DESCRIPTION, read_info, require_same
 from ...envs.pictures.drawing import Drawing
 from ...envs.qwop.task import FRAMES_A_SECOND
-from ..page.live import LiveGame
+from ..live_game import LiveGame
 from ..person import episode_of, person_info
 from ..settings import KeyboardSettings
 from ..source import Source
-from .hearing import advice, hearing
-from .held import HeldKeys
+from .held_keys import HeldKeys
+from .listener import advice, listening
 from .window import Window
 
 _FRAME = 1 / FRAMES_A_SECOND
 
-_DEAF_AFTER = 1.0
-"""Seconds after which a key that the window was given and pynput did not hear means that pynput hears nothing."""
+_UNHEARD_AFTER = 1.0
+"""Seconds after which a key that reached the window but not pynput means that pynput does not get the keyboard."""
 
-_LATE = 0.25
-"""Seconds that the game makes up for when the machine was busy; beyond, it goes on later instead."""
+_MAX_LAG = 0.25
+"""Seconds of delay that the game catches up with after the machine was busy; the rest of a longer delay is skipped."""
 
 
 def open_keyboard(settings: KeyboardSettings, folder: Path) -> Source:
-    """The games played in the window that this opens, each given as soon as it has ended.
+    """Open a window; the games played in it are yielded as they end.
 
-    Returns when the first key was heard. BadInput, saying why and what to do, where none can be, and for settings that
-    cannot be.
+    Returns once a first key was heard. Raises BadInput if no key can be heard, saying why and what to do, and for
+    invalid settings.
     """
     info = person_info(settings.frames_per_step, settings.reward, settings.observation_lag)
-    info.environment.make()  # is refused now rather than when the first game has ended
+    info.environment.make()  # raises for invalid settings now, rather than after the first game
     if (folder / DESCRIPTION).exists():
         require_same(read_info(folder), info, folder)
     with ExitStack() as opened:
-        held = opened.enter_context(hearing())
-        LiveGame().advance([0])  # compiles the engine where that is still to be done, rather than in the first game
+        held = opened.enter_context(listening())
+        LiveGame().advance(0)  # compiles the engine now if necessary, rather than during the first game
         drawing = Drawing()
         window = opened.enter_context(Window("qwop", drawing.width, drawing.height))
         _probe(window, held, drawing)
@@ -48,23 +48,23 @@ def open_keyboard(settings: KeyboardSettings, folder: Path) -> Source:
         info=info,
         episodes=_episodes(rest, window, held, drawing, settings, info),
         total=settings.episodes,
-        notes=["the keyboard is heard; Q, W, O, P to run, R to begin again, Esc (or Ctrl-C here) when you are done"],
+        notes=["the keyboard works; Q, W, O, P to run, R to restart, Esc (or Ctrl-C here) when you are done"],
     )
 
 
 def _probe(window: Window, held: HeldKeys, drawing: Drawing) -> None:
-    """Wait for a first key. BadInput where the window is given one that pynput does not hear, or is closed."""
+    """Wait for a first key. BadInput if one reaches the window but not pynput, or if the window is closed."""
     missed_at, game = None, LiveGame()
     while not held.presses:
-        _draw(window, drawing, game, 0, "Press any key: is the keyboard heard?")
+        _draw(window, drawing, game, "Press any key to test the keyboard")
         if window.closed:
             raise BadInput("the window was closed before a key was heard; nothing was recorded")
         if window.pressed and missed_at is None:
             missed_at = time.monotonic()
-        if missed_at is not None and time.monotonic() - missed_at > _DEAF_AFTER:
-            raise BadInput(f"the window is given keys, but pynput hears none: {advice()}")
+        if missed_at is not None and time.monotonic() - missed_at > _UNHEARD_AFTER:
+            raise BadInput(f"keys reach the window, but pynput hears none: {advice()}")
         time.sleep(_FRAME)
-    held.others()
+    held.other_presses()
 
 
 def _episodes(
@@ -95,73 +95,69 @@ def _episodes(
 
 
 class _Player:
-    """The person at the window. done: whether they want no other game."""
+    """The person at the window. done: true once they want no further game."""
 
     def __init__(self, window: Window, held: HeldKeys, drawing: Drawing) -> None:
         self._window, self._held, self._drawing = window, held, drawing
-        self._last, self._ended = LiveGame(), ""
+        self._last, self._result = LiveGame(), ""
         self.done = False
 
     def next_game(self) -> LiveGame:
-        """A game played in real time, from the first of its keys until it is over or left."""
-        if self._ended:
-            self._wait_for_again()
+        """Let them play a game in real time, from its first key until it is over or abandoned."""
+        if self._result:
+            self._wait_for_restart()
         game = LiveGame()
         keys = self._wait_for_key(game)
         due = time.monotonic()
-        while not (self.done or game.over or self._wants_another()):
-            if self._paused(game):
-                due, keys = time.monotonic(), self._held.frame()
+        while not (self.done or game.over or self._restarts()):
+            if self._waits_for_focus(game):
+                due, keys = time.monotonic(), self._held.next_frame()
                 continue
-            game.advance([keys])
-            due = max(due + _FRAME, time.monotonic() - _LATE)
-            if time.monotonic() < due:  # a frame that is late is not drawn
-                _draw(self._window, self._drawing, game, keys)
+            game.advance(keys)
+            due = max(due + _FRAME, time.monotonic() - _MAX_LAG)
+            if time.monotonic() < due:  # late frames are not drawn
+                _draw(self._window, self._drawing, game, keys=keys)
             else:
                 self._window.refresh()
             time.sleep(max(0.0, due - time.monotonic()))
-            keys = self._held.frame()
-        told = game.summary()
+            keys = self._held.next_frame()
         self._last = game
-        self._ended = f"{told['outcome']}: {told['metres']:.1f} m in {told['seconds']:.2f} s" if game.over else ""
+        self._result = f"{game.outcome}: {game.metres:.1f} m in {game.seconds:.2f} s" if game.over else ""
         return game
 
-    def _wants_another(self) -> bool:
-        """Whether R (or space) was pressed; hears of Esc and of the closed window as well."""
-        pressed = self._held.others() if self._window.focused else []
+    def _restarts(self) -> bool:
+        """Handle other keys and the closing of the window; True if R or space was pressed."""
+        pressed = self._held.other_presses() if self._window.focused else []
         self.done = self.done or self._window.closed or "esc" in pressed
         return any(name in ("r", "space") for name in pressed)
 
-    def _wait_for_again(self) -> None:
-        while not (self.done or self._wants_another()):
-            _draw(self._window, self._drawing, self._last, 0, f"{self._ended}\nR: again    Esc: done")
+    def _wait_for_restart(self) -> None:
+        while not (self.done or self._restarts()):
+            _draw(self._window, self._drawing, self._last, f"{self._result}\nR: restart    Esc: done")
             time.sleep(_FRAME)
 
     def _wait_for_key(self, game: LiveGame) -> int:
-        """The keys of the game's first frame."""
-        self._held.frame()
+        """Wait for a key of the game; return the keys of its first frame, or 0 if they want no further game."""
+        self._held.next_frame()
         while not self.done:
-            _draw(self._window, self._drawing, game, 0, "Q, W, O, P to run")
+            _draw(self._window, self._drawing, game, "Q, W, O, P to run")
             time.sleep(_FRAME)
-            self._wants_another()
-            keys = self._held.frame()
+            self._restarts()
+            keys = self._held.next_frame()
             if keys and self._window.focused:
                 return keys
         return 0
 
-    def _paused(self, game: LiveGame) -> bool:
-        """Whether the keys are meant for another window now; the game waits."""
+    def _waits_for_focus(self, game: LiveGame) -> bool:
+        """Pause for a frame and return True while another window has the keyboard focus."""
         if self._window.focused or self._window.closed:
             return False
-        _draw(self._window, self._drawing, game, 0, "waiting: click here to go on")
+        _draw(self._window, self._drawing, game, "Paused: click here to continue")
         time.sleep(_FRAME)
         self._held.forget()
         return True
 
 
-def _draw(window: Window, drawing: Drawing, game: LiveGame, keys: int, text: str = "") -> None:
-    if window.closed:
-        return
-    told = game.summary()
-    picture = drawing.picture(game.state, metres=float(told["metres"]), seconds=float(told["seconds"]), keys=keys)
-    window.show(picture, text)
+def _draw(window: Window, drawing: Drawing, game: LiveGame, text: str = "", keys: int = 0) -> None:
+    if not window.closed:
+        window.show(drawing.picture(game.state, metres=game.metres, seconds=game.seconds, keys=keys), text)

@@ -1,4 +1,4 @@
-"""The window in which the game shows."""
+"""The window that shows the game."""
 
 from typing import Any
 
@@ -7,14 +7,14 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from ...common.errors import BadInput
-from .hearing import ELSEWHERE
+from .listener import ALTERNATIVE
 
 
 class Window:
-    """A picture and a line of text. Close it, or use it as a context.
+    """A window with a picture and a line of text. Close it, or use it as a context manager.
 
-    closed: whether the person has closed it. focused: whether keys are meant for it. pressed: keys that the window
-    system gave to it, repeats included. BadInput where no window can be opened.
+    closed: true once the window was closed. focused: true while it has the keyboard focus. pressed: number of key
+    presses that the window system sent to it, repeats included. Raises BadInput if no window can be opened.
     """
 
     def __init__(self, title: str, width: int, height: int) -> None:
@@ -25,12 +25,14 @@ class Window:
         except ImportError as error:
             raise BadInput(
                 f"the game's window needs tkinter, which this Python lacks ({error}); install it (Debian: apt install "
-                f"python3-tk), {ELSEWHERE}"
+                f"python3-tk), {ALTERNATIVE}"
             ) from None
         try:
             root = tkinter.Tk()
         except tkinter.TclError as error:
-            raise BadInput(f"the game's window cannot be opened ({error}); run it on a desktop, {ELSEWHERE}") from None
+            raise BadInput(
+                f"the game's window cannot be opened ({error}); run this on a desktop, {ALTERNATIVE}"
+            ) from None
         self.closed, self.focused, self.pressed = False, True, 0
         root.title(title)
         root.resizable(False, False)
@@ -42,7 +44,7 @@ class Window:
         self._text = canvas.create_text(
             width / 2, height / 4, fill="#ffffff", font=("TkDefaultFont", 15), justify="center", width=width - 60
         )
-        root.protocol("WM_DELETE_WINDOW", self._close)
+        root.protocol("WM_DELETE_WINDOW", self.close)
         root.bind("<KeyPress>", self._key)
         root.bind("<FocusIn>", lambda _: self._focus(True))
         root.bind("<FocusOut>", lambda _: self._focus(False))
@@ -52,7 +54,7 @@ class Window:
         self.refresh()
 
     def show(self, picture: NDArray[np.uint8], text: str = "") -> None:
-        """RGB uint8 [height, width, 3], and a text over it."""
+        """Show an RGB picture, uint8 [height, width, 3], with a text over it."""
         self._photo.paste(Image.fromarray(picture))
         if text != self._shown:
             self._canvas.itemconfigure(self._text, text=text)
@@ -64,23 +66,21 @@ class Window:
         self.refresh()
 
     def refresh(self) -> None:
-        """Let the window system tell what happened."""
+        """Process the window system's pending events."""
         if not self.closed:
             self._root.update()
 
     def close(self) -> None:
-        self._close()
+        """Close the window, if it is still open."""
+        if not self.closed:
+            self.closed = True
+            self._root.destroy()
 
     def __enter__(self) -> "Window":
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _close(self) -> None:
-        if not self.closed:
-            self.closed = True
-            self._root.destroy()
 
     def _key(self, _: Any) -> None:
         self.pressed += 1

@@ -1,1 +1,1 @@
-"""A local web page where a person plays the embedded game; the engine runs in this process."""
+"""Games played on a local web page; the engine runs in this process."""

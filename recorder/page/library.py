@@ -1,4 +1,4 @@
-"""The recorded games that the page lists, shows again and races against."""
+"""The recorded games that the page lists, plays back and races against."""
 
 import os
 from dataclasses import asdict, dataclass
@@ -19,19 +19,19 @@ from ...envs.pictures.video import seconds_from_first_key
 from ...envs.qwop.replay import replay
 
 DISCARDED = "discarded"
-"""Where discarded games go, in the dataset's folder: nothing recorded is deleted."""
+"""Subfolder of the dataset for discarded games; nothing recorded is ever deleted."""
 
 LISTED = 200
-"""The newest games that are listed."""
+"""Number of games listed of each collection, the newest ones."""
 
 _SCORE = EVENT_COLUMNS.index("score")
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One game of the list. shelf and name find it again; seconds: from the first key to the end."""
+    """One game of the list, identified by its collection and name. seconds: from the first key to the end."""
 
-    shelf: str
+    collection: str
     name: str
     player: str
     created: str
@@ -41,44 +41,44 @@ class Entry:
 
     @property
     def rank(self) -> tuple[float, ...]:
-        """Greater is better: finished and fast, else far."""
+        """Sort key, greater is better: finished games by time, then the others by distance."""
         finished = self.outcome == "finished"
         return (finished, -self.seconds if finished else 0.0, self.metres)
 
 
 class Library:
-    """Shelves of games: `own`, the dataset that is recorded into, and others to race against.
+    """Collections of games: `own` is the dataset being recorded; the others are datasets to race against.
 
-    Only games of QWOP with their keys are on them. Files are read once.
+    Only games that can be replayed from their keys are listed. Each file is read once.
     """
 
     def __init__(self, folder: Path, others: dict[str, Path]) -> None:
         self.folder = folder
-        self._shelves = {"own": folder, **others}
+        self._collections = {"own": folder, **others}
         self._entries: dict[Path, Entry | None] = {}
 
     def entries(self) -> list[Entry]:
-        """All shelves' games, the newest first; own ones before others."""
+        """List the games of all collections, own ones first, and the newest first in each."""
         found = []
-        for shelf, folder in self._shelves.items():
+        for collection, folder in self._collections.items():
             try:
                 dataset = open_dataset(folder)
             except BadInput:  # no game yet
                 continue
-            newest = (self._entry(shelf, path, dataset.info) for path in reversed(dataset.files[-LISTED:]))
+            newest = (self._entry(collection, path, dataset.info) for path in reversed(dataset.files[-LISTED:]))
             found += [entry for entry in newest if entry is not None]
         return found
 
     def to_json(self) -> dict[str, Any]:
-        """The list, and the best own game."""
+        """The list and the best own game, as the page expects them."""
         entries = self.entries()
-        own = [entry for entry in entries if entry.shelf == "own"]
+        own = [entry for entry in entries if entry.collection == "own"]
         best = max(own, key=lambda entry: entry.rank, default=None)
         return {"games": [asdict(entry) for entry in entries], "best": None if best is None else asdict(best)}
 
-    def keys(self, shelf: str, name: str) -> NDArray[np.uint8]:
-        """The keys of a game's frames, uint8 [n]; KeyError where there is no such game."""
-        folder = self._shelves[shelf]
+    def keys(self, collection: str, name: str) -> NDArray[np.uint8]:
+        """Read the keys of a game's frames, uint8 [n]; KeyError if there is no such game."""
+        folder = self._collections[collection]
         path = self._path(folder, name)
         keys = read_episode(path, open_dataset(folder).info).keys
         if keys is None:
@@ -86,11 +86,11 @@ class Library:
         return np.concatenate(keys)
 
     def discard(self, name: str) -> Path:
-        """Put an own game among the discarded ones; where it is then. KeyError where there is no such game."""
+        """Move an own game to the discarded ones and return its new path; KeyError if there is no such game."""
         path = self._path(self.folder, name)
         discarded = self.folder / DISCARDED
         discarded.mkdir(exist_ok=True)
-        # Numbers can come again, so the name alone might be taken.
+        # The number may be used again, so the name alone could already be taken.
         target = discarded / f"{path.stem}-{uuid4().hex[:8]}{path.suffix}"
         os.rename(path, target)
         return target
@@ -102,16 +102,16 @@ class Library:
             raise KeyError(name)
         return path
 
-    def _entry(self, shelf: str, path: Path, info: DatasetInfo) -> Entry | None:
+    def _entry(self, collection: str, path: Path, info: DatasetInfo) -> Entry | None:
         if path not in self._entries:
             try:
-                self._entries[path] = _read_entry(shelf, path, info)
-            except BadInput:  # discarded meanwhile, or torn
+                self._entries[path] = _read_entry(collection, path, info)
+            except BadInput:  # discarded meanwhile, or damaged
                 return None
         return self._entries[path]
 
 
-def _read_entry(shelf: str, path: Path, info: DatasetInfo) -> Entry | None:
+def _read_entry(collection: str, path: Path, info: DatasetInfo) -> Entry | None:
     import pyarrow.parquet as pq
 
     if not info.environment.capabilities.keys:
@@ -122,7 +122,7 @@ def _read_entry(shelf: str, path: Path, info: DatasetInfo) -> Entry | None:
     keys = np.concatenate(episode.keys)
     metadata = decode_metadata(pq.read_schema(path).metadata)
     return Entry(
-        shelf=shelf,
+        collection=collection,
         name=path.stem,
         player=episode.player,
         created=str(metadata["created"]),

@@ -1,4 +1,4 @@
-"""The page's server: on this machine only, behind a token, one live game for each page that is open."""
+"""The page's server: reachable from this machine only, protected by a token, one live game per open page."""
 
 import http
 import json
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from websockets.datastructures import Headers
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
@@ -18,15 +19,16 @@ from websockets.sync.server import Server, ServerConnection, serve
 
 from ...common.errors import BadInput
 from ...datasets.schema import DatasetInfo, Episode
+from ..live_game import LiveGame
 from ..person import episode_of
 from .library import Library
-from .live import LiveGame
+from .rows import advanced, row_of
 from .site import Answer, Site
 
 HOST = "127.0.0.1"
 
-FRAMES_A_MESSAGE = 60
-"""The page sends the keys of a few frames at a time; more than two seconds' worth is a mistake."""
+MAX_FRAMES_PER_MESSAGE = 60
+"""Limit on the keys in one message: the page sends a few frames at a time, so over two seconds' worth is an error."""
 
 _SECURITY = {
     "Content-Security-Policy": "default-src 'self'; connect-src 'self' ws:; img-src 'self' data:",
@@ -36,121 +38,132 @@ _SECURITY = {
 }
 
 
-class _Ended:
-    """A game on its way to the disk. `path` is set when it is there; None stays where the recorder stopped before."""
+class _PendingEpisode:
+    """An episode waiting to be written.
+
+    done: set once it was written or never will be. path: its file; None if it was not written.
+    """
 
     def __init__(self, episode: Episode) -> None:
         self.episode = episode
         self.path: Path | None = None
-        self.settled = threading.Event()
+        self.done = threading.Event()
 
 
 class PageServer:
-    """Serves the page and gives every game that ends as an episode, to be written by whoever asks for them.
+    """Serves the page, and yields every game as an episode once it has ended; the caller writes it.
 
-    Binds on construction; BadInput where it cannot. `address` opens the page: it holds a token that other users and
-    other sites on this machine do not know.
+    Binds on construction; BadInput if that fails. `address` opens the page: it contains a token that other users of
+    this machine and other web sites do not know.
     """
 
     def __init__(self, library: Library, info: DatasetInfo, player: str, epsilon: float, ghost: str, port: int) -> None:
         self._library, self._info, self._player, self._epsilon = library, info, player, epsilon
         self._site = Site(library, {"player": player, "ghost": ghost, "folder": str(library.folder)})
         self._token = secrets.token_urlsafe(16)
-        self._ended: queue.Queue[_Ended] = queue.Queue()
-        self._writing: _Ended | None = None
+        self._pending: queue.Queue[_PendingEpisode] = queue.Queue()
+        self._writing: _PendingEpisode | None = None
         self._stopped = threading.Event()
         try:
             self._server: Server = serve(
                 self._play, HOST, port, process_request=self._respond, compression=None, open_timeout=2
             )
         except OSError as error:
-            raise BadInput(f"source.port={port}: cannot be opened ({error.strerror}); 0 takes a free one") from None
+            raise BadInput(f"source.port={port}: cannot be opened ({error.strerror}); 0 chooses a free one") from None
         self._host = f"{HOST}:{self._server.socket.getsockname()[1]}"
         self.address = f"http://{self._host}/{self._token}/"
         self._thread = threading.Thread(target=self._server.serve_forever, name="page", daemon=True)
 
     def start(self) -> None:
+        """Serve in a thread of its own."""
         self._thread.start()
 
     def episodes(self) -> Iterator[Episode]:
-        """The games as they end, until the server is stopped, which closing the iterator does."""
+        """Yield the games as they end, until the server is stopped; closing the iterator stops it."""
         try:
             while not self._stopped.is_set():
-                # Waiting without an end would not hear Ctrl-C everywhere.
+                # Without a timeout, Ctrl-C would not interrupt the wait on every platform.
                 with suppress(queue.Empty):
-                    self._writing = self._ended.get(timeout=0.5)
+                    self._writing = self._pending.get(timeout=0.5)
                     yield self._writing.episode
         finally:
             self.stop()
 
     def written(self, path: Path) -> None:
-        """The episode that was asked for last is in the dataset."""
+        """Report that the episode yielded last was written to `path`."""
         assert self._writing is not None
         self._writing.path = path
-        self._writing.settled.set()
+        self._writing.done.set()
 
     def stop(self) -> None:
-        """Close the page's connections; games that wait to be written learn that they will not be."""
+        """Close all connections; pages whose game is still waiting are told that it will not be written."""
         self._stopped.set()
         with suppress(queue.Empty):
             while True:
-                self._ended.get_nowait().settled.set()
+                self._pending.get_nowait().done.set()
         if self._writing is not None:
-            self._writing.settled.set()
+            self._writing.done.set()
         self._server.shutdown()
 
     def _respond(self, connection: ServerConnection, request: Request) -> Response | None:
-        """The answer to a GET, or None to let the page's live connection through."""
+        """Answer a GET request; None accepts the page's WebSocket connection."""
         path = request.path.split("?")[0]
         own = f"/{self._token}/"
-        # Another Host is another site that was pointed at this machine.
+        # Any other Host comes from a web site whose name was pointed at this machine (DNS rebinding).
         if request.headers.get("Host") != self._host or not secrets.compare_digest(path[: len(own)], own):
             return connection.respond(http.HTTPStatus.FORBIDDEN, "open the address that qwop-record printed\n")
         path = path.removeprefix(own)
         if path == "play":
             if request.headers.get("Origin") == f"http://{self._host}":
                 return None
-            return connection.respond(http.HTTPStatus.FORBIDDEN, "not from here\n")
+            return connection.respond(http.HTTPStatus.FORBIDDEN, "only the page itself may connect\n")
         answer = self._site.answer(path)
-        return _response(answer) if answer else connection.respond(http.HTTPStatus.NOT_FOUND, "nothing of that name\n")
+        return _response(answer) if answer else connection.respond(http.HTTPStatus.NOT_FOUND, "not found\n")
 
     def _play(self, connection: ServerConnection) -> None:
-        """One page's games. Its messages are JSON; moments of a game go back as rows of float32 after a header."""
+        """Play one page's games. Its messages are JSON; the answers are frames as rows of float32 after a header."""
         game, number = LiveGame(), -1
         try:
             for message in connection:
-                said = json.loads(message)
-                match said["type"]:
+                request = json.loads(message)
+                match request["type"]:
                     case "start":
-                        self._left(game)
-                        game, number = LiveGame(), int(said["game"])
-                        connection.send(_moments(number, 0, game.row()[None]))
-                    case "keys" if int(said["game"]) == number and not game.over:
+                        self._abandon(game)
+                        game, number = LiveGame(), int(request["game"])
+                        connection.send(_frames(number, 0, row_of(game)[None]))
+                    case "keys" if int(request["game"]) == number and not game.over:
                         first = len(game.keys) + 1
-                        connection.send(_moments(number, first, game.advance(_checked(said["keys"]))))
+                        connection.send(_frames(number, first, advanced(game, _checked(request["keys"]))))
                         if game.over:
                             connection.send(json.dumps(self._end(game, number)))
                     case "discard":
-                        self._library.discard(str(said["name"]))
-                        connection.send(json.dumps({"type": "discarded", "name": said["name"]}))
+                        self._library.discard(str(request["name"]))
+                        connection.send(json.dumps({"type": "discarded", "name": request["name"]}))
         except (ValueError, KeyError, TypeError) as error:
-            connection.close(1008, f"not understood: {type(error).__name__}"[:100])
+            connection.close(1008, f"invalid message: {type(error).__name__}"[:100])
         except ConnectionClosed:
             pass
         finally:
-            self._left(game)
+            self._abandon(game)
 
-    def _left(self, game: LiveGame) -> None:
-        """The player has left a game that had not ended: what was played is kept."""
+    def _abandon(self, game: LiveGame) -> None:
+        """Keep the part that was played of a game that the player left before its end."""
         if not game.over and game.played:
             self._keep(game)
 
     def _end(self, game: LiveGame, number: int) -> dict[str, Any]:
         path = self._keep(game)
-        return {"type": "ended", "game": number, "name": path.stem if path else None, **game.summary()}
+        return {
+            "type": "ended",
+            "game": number,
+            "name": path.stem if path else None,
+            "outcome": game.outcome,
+            "metres": game.metres,
+            "seconds": game.seconds,
+        }
 
     def _keep(self, game: LiveGame) -> Path | None:
-        """Hand the game over to be written, and wait for that; its path, None where it was not."""
+        """Hand the game over, wait until it is written, and return its path; None if it was not written."""
         if not game.played:
             return None
         episode = episode_of(
@@ -161,25 +174,25 @@ class PageServer:
             epsilon=self._epsilon,
             stopped_by_limit=game.stopped_by_limit,
         )
-        ended = _Ended(episode)
+        pending = _PendingEpisode(episode)
         if self._stopped.is_set():
             return None
-        self._ended.put(ended)
-        while not ended.settled.wait(timeout=0.5):
+        self._pending.put(pending)
+        while not pending.done.wait(timeout=0.5):
             if self._stopped.is_set():
                 break
-        return ended.path
+        return pending.path
 
 
 def _checked(keys: Any) -> list[int]:
-    pressed = [int(key) for key in keys]
-    if len(pressed) > FRAMES_A_MESSAGE or any(not 0 <= key <= 15 for key in pressed):
+    held = [int(key) for key in keys]
+    if len(held) > MAX_FRAMES_PER_MESSAGE or any(not 0 <= key <= 15 for key in held):
         raise ValueError("keys")
-    return pressed
+    return held
 
 
-def _moments(number: int, first: int, rows: np.ndarray[Any, np.dtype[np.float32]]) -> bytes:
-    """The game's number and the number of the first frame, two float32, then the rows."""
+def _frames(number: int, first: int, rows: NDArray[np.float32]) -> bytes:
+    """Encode frames of a game: its number and the index of the first frame, both float32, then the rows."""
     return np.array([number, first], dtype="<f4").tobytes() + rows.tobytes()
 
 

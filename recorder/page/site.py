@@ -1,4 +1,4 @@
-"""What the page's server answers to GET: the page itself, the scene, the list of games, their moments."""
+"""Answers to the page's GET requests: the page itself, the scene, the list of games, and their frames."""
 
 import io
 import json
@@ -28,25 +28,27 @@ TYPES = {
     ".bin": "application/octet-stream",
 }
 
-PIXELS_A_UNIT = 40.0
-"""Of the tiles: enough for a view 1,000 pixels high."""
+PIXELS_PER_UNIT = 40.0
+"""Resolution of the tiles; enough for a view 1,000 pixels high."""
 
 
 @dataclass(frozen=True)
 class Answer:
+    """Body and content type of a response."""
+
     content: bytes
     kind: str
 
 
 class Site:
-    """Everything that can be fetched, by its path inside the page's own address ('' is the page)."""
+    """Everything that can be fetched, by its path relative to the page's address ('' is the page)."""
 
     def __init__(self, library: Library, settings: dict[str, Any]) -> None:
         self._library = library
         self._settings = settings
 
     def answer(self, path: str) -> Answer | None:
-        """None where there is nothing of that name."""
+        """Find the answer to a path; None if there is none."""
         match path.split("/"):
             case [""]:
                 return self._static("index.html")
@@ -56,9 +58,9 @@ class Site:
                 return _json(self._scene)
             case ["games.json"]:
                 return _json(self._library.to_json())
-            case ["games", shelf, name] if name.endswith(".bin"):
+            case ["games", collection, name] if name.endswith(".bin"):
                 try:
-                    rows = rows_of_game(self._library.keys(shelf, name.removesuffix(".bin")))
+                    rows = rows_of_game(self._library.keys(collection, name.removesuffix(".bin")))
                 except (KeyError, BadInput):
                     return None
                 return Answer(rows.tobytes(), TYPES[".bin"])
@@ -70,7 +72,7 @@ class Site:
         return None
 
     def _static(self, name: str) -> Answer | None:
-        files = {file.name: file for file in STATIC.iterdir()}  # so that no name leads outside
+        files = {file.name: file for file in STATIC.iterdir()}  # so that no name leads out of the folder
         file = files.get(name)
         return None if file is None else Answer(file.read_bytes(), TYPES[file.suffix])
 
@@ -82,7 +84,7 @@ class Site:
             "edge": EDGE,
             "runner": [_shape(shape) for shape in RUNNER],
             "hurdle": [_shape(shape) for shape in HURDLE],
-            "pixels_a_unit": PIXELS_A_UNIT,
+            "pixels_per_unit": PIXELS_PER_UNIT,
             "units_high": backdrop.UNITS_HIGH,
             "ground_y": backdrop.GROUND_Y,
             "ground_at": backdrop.GROUND_AT,
@@ -101,7 +103,7 @@ class Site:
 
     @cached_property
     def _backdrop(self) -> Backdrop:
-        return Backdrop(PIXELS_A_UNIT)
+        return Backdrop(PIXELS_PER_UNIT)
 
     @cached_property
     def _tiles(self) -> dict[str, bytes]:

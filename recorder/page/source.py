@@ -1,4 +1,4 @@
-"""`source=page`: a person plays in the browser."""
+"""`source=page`: a person plays on a local page in the browser."""
 
 import webbrowser
 from collections.abc import Iterator
@@ -10,6 +10,7 @@ from ...datasets.embedded import embedded_dataset
 from ...datasets.schema import Episode
 from ...datasets.writer import DESCRIPTION, read_info, require_same
 from ...envs.names import ACTIONS
+from ..live_game import LiveGame
 from ..person import person_info
 from ..settings import RecorderPageSettings
 from ..source import Source
@@ -18,18 +19,19 @@ from .server import PageServer
 
 
 def open_page(settings: RecorderPageSettings, folder: Path) -> Source:
-    """The games that are played at the page, each given the moment it ends. BadInput for settings that cannot be."""
+    """Serve the page; the games played on it are yielded as they end. BadInput for invalid settings."""
     info = person_info(settings.frames_per_step, settings.reward, settings.observation_lag)
-    info.environment.make()  # is refused now rather than when the first game has ended
+    info.environment.make()  # raises for invalid settings now, rather than after the first game
     assert info.actions == len(ACTIONS)
     if (folder / DESCRIPTION).exists():
         require_same(read_info(folder), info, folder)
     ghost, others = _ghosts(settings.ghost)
+    LiveGame().advance(0)  # compiles the engine now if necessary, rather than during the first game
     server = PageServer(Library(folder, others), info, settings.player, settings.epsilon, ghost, settings.port)
     return Source(
         info=info,
         episodes=_episodes(server, settings.open),
-        notes=[f"play at {server.address}", "Ctrl-C here when you are done; every game is kept as it ends"],
+        notes=[f"play at {server.address}", "press Ctrl-C here when you are done; every game is saved as it ends"],
         written=server.written,
     )
 
@@ -42,13 +44,13 @@ def _episodes(server: PageServer, open_browser: bool) -> Iterator[Episode]:
 
 
 def _ghosts(ghost: str) -> tuple[str, dict[str, Path]]:
-    """What the page is told to race against ('embedded', 'best', 'none' or 'other'), and the shelves beside the own."""
-    shelves: dict[str, Path] = {}
-    with suppress(BadInput):  # an installation without demonstrations
-        shelves["embedded"] = embedded_dataset()
+    """Choose the first ghost ('embedded', 'best', 'none' or 'other') and the collections beside the own games."""
+    collections: dict[str, Path] = {}
+    with suppress(BadInput):  # this installation has no demonstrations
+        collections["embedded"] = embedded_dataset()
     if ghost in ("best", "none"):
-        return ghost, shelves
+        return ghost, collections
     if ghost == "embedded":
-        return ghost if shelves else "none", shelves
+        return ghost if collections else "none", collections
     read_info(Path(ghost))
-    return "other", {"other": Path(ghost), **shelves}
+    return "other", {"other": Path(ghost), **collections}

@@ -37,3 +37,12 @@ def test_the_way_there(tmp_path: Path) -> None:
     picture = (tmp_path / "way.svg").read_text()
     assert picture.startswith("<svg xmlns=")
     assert "share of games finished" in picture
+
+
+def test_the_front_page_animation(tmp_path: Path) -> None:
+    out = tmp_path / "champion.gif"
+    draw("champion_gif.py", out)
+    with Image.open(out) as image:
+        assert image.size == (480, 300)
+        assert getattr(image, "n_frames", 1) > 100
+    assert out.stat().st_size < 1_500_000

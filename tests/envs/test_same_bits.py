@@ -40,7 +40,7 @@ def assert_four_ways_agree(actions: NDArray[np.int64], cut: int) -> Replay:
     """`replay`, the environment, a row of the batch, and the environment resumed from its state at frame `cut`."""
     game = replay(ACTION_KEYS[actions])
     alone, resumed = QWOPEnv(frames_per_step=1), QWOPEnv(frames_per_step=1)
-    beside = QWOPVectorEnv(2, frames_per_step=1)
+    beside = QWOPVectorEnv(2, autoreset_mode="SameStep", frames_per_step=1)
     alone.reset()
     beside.reset()
     last = len(game.states) - 1
@@ -56,9 +56,9 @@ def assert_four_ways_agree(actions: NDArray[np.int64], cut: int) -> Replay:
             np.testing.assert_array_equal(env.state, game.states[frame + 1])
             np.testing.assert_array_equal(env.events, game.events[frame + 1])
             np.testing.assert_array_equal(observation, seen)
-        *_, infos = beside.step(actions[[frame, -1 - frame]])
-        np.testing.assert_array_equal(infos["final_obs"][0], seen)
-        assert infos["_final_obs"][0] == terminated
+        observations, _, terminations, _, infos = beside.step(actions[[frame, -1 - frame]])
+        np.testing.assert_array_equal(infos["final_obs"][0] if terminated else observations[0], seen)
+        assert terminations[0] == terminated
         if not terminated:
             np.testing.assert_array_equal(beside.states[0], game.states[frame + 1])
     assert terminated == (game.events[-1, 4] == 1.0)
@@ -87,7 +87,7 @@ import numpy as np
 from qwop.envs.qwop.vector import QWOPVectorEnv
 
 def digest(threads):
-    env = QWOPVectorEnv(21, max_idle_frames=9, num_threads=threads)
+    env = QWOPVectorEnv(21, autoreset_mode="SameStep", max_idle_frames=9, num_threads=threads)
     found = hashlib.sha256(env.reset(seed=3)[0].tobytes())
     actions = np.repeat(np.random.default_rng(3).integers(0, 11, (25, 21)), 4, axis=0)
     for chosen in actions:

@@ -5,9 +5,10 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from qwop.common.errors import BadInput
-from qwop.envs.spec import EnvironmentSpec
-from qwop.envs.vector import SameStepVectorEnv, make_vector
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.envs.vector import make_vector, played_values
 
 
 class Counting(gymnasium.Env[Any, Any]):
@@ -35,64 +36,27 @@ class Counting(gymnasium.Env[Any, Any]):
         return self._observation(), float(action), over and not self.truncates, over and self.truncates, info
 
 
-def test_an_episode_that_ends_is_reset_in_the_same_step() -> None:
-    env = SameStepVectorEnv([Counting(2), Counting(3, truncates=True)])
+class Telling(gymnasium.Env[Any, Any]):
+    """Observes words."""
+
+    observation_space = gymnasium.spaces.Text(10)
+    action_space = gymnasium.spaces.Discrete(2)
+
+
+def counting(*envs: Counting) -> SyncVectorEnv:
+    return SyncVectorEnv([lambda env=env: env for env in envs], autoreset_mode=AutoresetMode.SAME_STEP)
+
+
+def test_played_values_are_those_of_the_step_in_games_that_began_again_too() -> None:
+    env = counting(Counting(1), Counting(3), Counting(5))
     env.reset(seed=0)
-    env.step(np.array([0, 1]))
-    observations, rewards, terminations, truncations, infos = env.step(np.array([1, 0]))
-    np.testing.assert_array_equal(observations, [[0, 1], [2, 0]])
-    np.testing.assert_array_equal(rewards, [1, 0])
-    np.testing.assert_array_equal(terminations, [True, False])
-    np.testing.assert_array_equal(truncations, [False, False])
-    np.testing.assert_array_equal(infos["_final_obs"], [True, False])
-    np.testing.assert_array_equal(infos["final_obs"][0], [2, 0])
-    observations, _, terminations, truncations, infos = env.step(np.array([1, 0]))
-    np.testing.assert_array_equal(observations, [[1, 1], [0, 1]])
-    np.testing.assert_array_equal(truncations, [False, True])
-    np.testing.assert_array_equal(infos["final_obs"][1], [3, 0])
-    assert infos["final_obs"].dtype == np.float32
-
-
-def test_infos_describe_the_step_just_played_of_every_environment() -> None:
-    env = SameStepVectorEnv([Counting(1), Counting(5)])
-    env.reset(seed=0)
-    for step in range(1, 4):
-        *_, infos = env.step(np.array([0, 0]))
-        np.testing.assert_array_equal(infos["count"], [1, step])
-        assert list(infos["name"]) == ["step 1", f"step {step}"]
-        assert infos["final_info"]["count"][0] == 1
-        assert infos["final_info"]["_count"].tolist() == [True, False]
-
-
-def test_final_entries_are_there_but_masked_while_every_game_goes_on() -> None:
-    env = SameStepVectorEnv([Counting(3), Counting(3)])
-    env.reset(seed=0)
-    *_, infos = env.step(np.array([0, 0]))
-    assert infos["final_obs"].shape == (2, 2)
-    assert not infos["_final_obs"].any()
-    assert not infos["_final_info"].any()
-
-
-def test_environment_i_gets_the_seed_plus_i() -> None:
-    _, infos = SameStepVectorEnv([Counting(3) for _ in range(3)]).reset(seed=7)
-    alone = [Counting(3).reset(seed=7 + index)[1]["draw"] for index in range(3)]
-    np.testing.assert_array_equal(infos["draw"], alone)
-
-
-def test_a_reset_mask_leaves_the_others_where_they_are() -> None:
-    env = SameStepVectorEnv([Counting(9), Counting(9)])
-    env.reset(seed=0)
-    env.step(np.array([0, 0]))
-    observations, infos = env.reset(seed=[5, None], options={"reset_mask": np.array([True, False])})
-    np.testing.assert_array_equal(observations, [[0, 1], [1, 0]])
-    assert infos["draw"][0] == Counting(3).reset(seed=5)[1]["draw"]
-
-
-def test_returned_observations_are_not_overwritten_by_the_next_step() -> None:
-    env = SameStepVectorEnv([Counting(9)])
-    first, _ = env.reset(seed=0)
-    env.step(np.array([0]))
-    np.testing.assert_array_equal(first, [[0, 0]])
+    for step in range(1, 7):
+        *_, infos = env.step(np.zeros(3, dtype=np.int64))
+        np.testing.assert_array_equal(played_values(infos, "count"), [1, (step - 1) % 3 + 1, (step - 1) % 5 + 1])
+        assert played_values(infos, "metres") is None
+    everyone = counting(Counting(1))
+    everyone.reset(seed=0)
+    np.testing.assert_array_equal(played_values(everyone.step(np.zeros(1))[4], "count"), [1])
 
 
 def test_cartpole_in_a_vector_is_cartpole_alone() -> None:
@@ -115,11 +79,23 @@ def test_cartpole_in_a_vector_is_cartpole_alone() -> None:
     env.close()
 
 
-def test_discrete_observations_are_batched_too() -> None:
-    env = make_vector(EnvironmentSpec("FrozenLake-v1"), 2)
+def test_discrete_observations_are_one_hot() -> None:
+    spec = EnvironmentSpec("FrozenLake-v1")
+    env = make_vector(spec, 2)
     observations, _ = env.reset(seed=0)
-    assert observations.shape == (2,)
+    np.testing.assert_array_equal(observations, np.eye(16)[[0, 0]])
+    assert spec.interface() == (ObservationSpec((16,)), 4)
     env.close()
+
+
+def test_other_observations_are_refused_in_one_line() -> None:
+    gymnasium.register("Told-v0", entry_point=Telling)
+    try:
+        with pytest.raises(BadInput, match=r"Told-v0\(\): its observations are Text.*expected a Box") as told:
+            EnvironmentSpec("Told-v0").interface()
+        assert "\n" not in str(told.value)
+    finally:
+        del gymnasium.registry["Told-v0"]
 
 
 def test_an_unknown_environment_and_no_environments_are_told_in_one_line() -> None:

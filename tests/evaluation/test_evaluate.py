@@ -1,12 +1,14 @@
-"""What an evaluation says of a policy's games."""
+"""Evaluation: which games are played, and the figures of them."""
 
 import math
-from pathlib import Path
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 import torch
 from qwop.common.errors import BadInput
+from qwop.envs import replay
+from qwop.envs.names import EVENT_COLUMNS
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.evaluation.evaluate import (
     Evaluation,
@@ -103,10 +105,12 @@ def test_the_best_game_is_the_farthest_where_none_finishes(policy: Policy) -> No
     assert result_of(evaluation.best) == evaluation.results[evaluation.best.index]
 
 
-def test_progress_is_told_game_by_game(policy: Policy) -> None:
-    heard: list[int] = []
-    evaluate(policy, EvaluationSettings(episodes=5), progress=heard.append)
-    assert heard == [1, 2, 3, 4, 5]
+def test_progress_and_games_are_reported_one_by_one(policy: Policy) -> None:
+    counts: list[int] = []
+    games: list[Game] = []
+    evaluation = evaluate(policy, EvaluationSettings(episodes=5), progress=counts.append, on_game=games.append)
+    assert counts == [1, 2, 3, 4, 5]
+    assert [result_of(game) for game in games] == list(evaluation.results)
 
 
 def test_other_environments_have_returns_and_no_metres() -> None:
@@ -127,10 +131,20 @@ def test_a_policy_of_another_shape_is_refused(policy: Policy) -> None:
         evaluate(policy, EvaluationSettings(episodes=1), EnvironmentSpec("CartPole-v1"))
 
 
-def test_recorded_runs_are_told_as_finished(tmp_path: Path) -> None:
-    """The whole way from keys to a finish: a game whose info says that it landed past 100 metres."""
+def test_a_game_that_landed_past_100_metres_is_a_finish() -> None:
     game = a_game()
     landed = Game(**{**game.__dict__, "outcome": "finished", "info": {"score": 101.2, "time": 47.3, "idle_frames": 4}})
     result = result_of(landed)
     assert result.finished
     assert (result.metres, result.seconds, result.idle_frames) == (101.2, 47.3, 4)
+
+
+def test_a_policy_with_a_state_is_evaluated_and_its_best_game_replays(
+    alternating: Callable[[EnvironmentSpec], Policy],
+) -> None:
+    policy = alternating(QWOP)
+    many, one = (evaluate(policy, EvaluationSettings(episodes=5, greedy=False, num_envs=n)) for n in (5, 1))
+    assert many.results == one.results
+    assert many.best.keys is not None
+    shown = replay(np.concatenate(many.best.keys))
+    assert shown.events[-1, EVENT_COLUMNS.index("score")] == many.best.info["score"]

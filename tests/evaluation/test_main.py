@@ -68,9 +68,7 @@ def test_writes_a_report_the_best_games_keys_and_its_film(
     ]
 
 
-def test_the_report_lies_beside_the_policy_unless_told_otherwise(
-    policy_file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_report_lies_beside_the_policy_by_default(policy_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert command(monkeypatch, f"policy={policy_file}", "episodes=2", "video=false") == 0
     out = policy_file.with_name("runner-evaluation")
     assert sorted(path.name for path in out.iterdir()) == ["best_keys.txt", "config.yaml", "evaluation.json"]
@@ -83,7 +81,7 @@ def test_another_decision_rate_can_be_tried(policy_file: Path, tmp_path: Path, m
     assert report["environment"]["settings"] == {"frames_per_step": 2, "time_limit": 3.0}
 
 
-def test_cartpole_is_told_in_returns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cartpole_reports_returns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     torch.manual_seed(0)
     policy = Policy(ActorCritic(4, 2, hidden=(16,)), EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)))
     file = save_policy(tmp_path / "pole.safetensors", policy)

@@ -126,7 +126,7 @@ def test_bad_input_is_one_line_and_writes_nothing(finetune, workplace, arguments
 def test_a_schedule_is_asked_for(finetune, workplace):
     refused = finetune("policy=policy.safetensors", "demonstrations=demos", folder=workplace)
     assert refused.returncode == 2
-    assert "+schedule=kurodo" in refused.stderr
+    assert "choose one, such as schedule=kurodo" in refused.stderr
 
 
 def test_a_resumed_run_with_other_settings_is_refused(finetune, workplace):
@@ -145,7 +145,7 @@ def test_a_run_that_is_over_goes_on_with_a_phase_more(finetune, workplace):
     assert finetune(*arguments, folder=workplace).returncode == 0
     nothing_left = finetune(*arguments, "resume=true", folder=workplace)
     assert nothing_left.returncode == 0
-    assert "nothing was left of the schedule" in nothing_left.stdout
+    assert "the schedule was over already" in nothing_left.stdout
     longer = (*arguments, "resume=true", "+schedule.phases.shown={hours: 10, demonstrations: 1}")
     done = finetune(*longer, folder=workplace)
     assert done.returncode == 0, done.stderr
@@ -156,9 +156,9 @@ def test_a_run_that_is_over_goes_on_with_a_phase_more(finetune, workplace):
     assert rows[-1]["decisions"] == pytest.approx(rows[-2]["decisions"] + 324, abs=80)
     # What has begun stays.
     for change, said in (
-        ("schedule.phases.alone.hours=12", "schedule.phases.alone has begun as {'hours': 65, "),
-        ("schedule.phases.shown.hours=12", "schedule.phases.shown has begun"),
-        ("~schedule.phases.shown", "schedule.phases.shown has begun as {'hours': 10, 'demonstrations': 1}, not none"),
+        ("schedule.phases.alone.hours=12", "schedule.phases.alone has started as {'hours': 65, "),
+        ("schedule.phases.shown.hours=12", "schedule.phases.shown has started"),
+        ("~schedule.phases.shown", "schedule.phases.shown has started as {'hours': 10, 'demonstrations': 1}, not none"),
         ("schedule.scale=0.01", "schedule.scale: 0.001, not 0.01"),
     ):
         refused = finetune(*longer, change, folder=workplace)

@@ -1,26 +1,30 @@
 """Which settings a resumed run must share with the one that it goes on with."""
 
 import pytest
-from omegaconf import OmegaConf
+from qwop.common.command import write_configuration
 from qwop.common.errors import BadInput
-from qwop.common.yaml_command import open_run_folder
+from qwop.common.settings import read, to_plain
+from qwop.finetune.agents.ppo.settings import PpoLoopSettings, PpoSettings
 from qwop.finetune.checkpoint import save_checkpoint
+from qwop.finetune.command_settings import FinetuneSettings, ScheduleSettings
 from qwop.finetune.resume import require_resumable
+from qwop.finetune.schedules.phase import parse_phases
 
 PHASES = {"first": {"hours": 1}, "second": {"hours": 2, "learning_rate": [1, 0]}, "third": {"hours": 3}}
-CONFIG = {"seed": 0, "threads": 1, "algorithm": {"name": "ppo", "clip": 0.2}, "schedule": {"phases": PHASES}}
+SETTINGS = FinetuneSettings(
+    schedule=ScheduleSettings(phases=parse_phases(PHASES)), algorithm=PpoSettings(), loop=PpoLoopSettings()
+)
 
 
 @pytest.fixture
 def run(tmp_path):
-    """A run of CONFIG in its second phase; what resuming it with changes gives."""
-    open_run_folder(OmegaConf.create(CONFIG), tmp_path)
+    """A run of SETTINGS in its second phase; what resuming it with changes of its configuration gives."""
+    write_configuration(SETTINGS, tmp_path)
     save_checkpoint(tmp_path / "checkpoints", 10, {"decisions": 10, "schedule": {"index": 1}, "phase": 1})
 
     def resume(**changes):
-        return require_resumable(OmegaConf.create({**CONFIG, **changes}), tmp_path)
+        return require_resumable(read(FinetuneSettings, {**to_plain(SETTINGS), **changes}), tmp_path)
 
-    resume.folder = tmp_path
     return resume
 
 
@@ -48,21 +52,13 @@ def test_what_has_not_begun_may_be_another(run, changes):
     ("changes", "said"),
     [
         ({"seed": 1}, "seed: 0, not 1"),
-        ({"algorithm": {"name": "ppo", "clip": 0.1}}, "algorithm.clip: 0.2, not 0.1$"),
-        ({"algorithm": {"name": "ppo"}}, "algorithm.clip: 0.2, not None"),
+        ({"algorithm": {**to_plain(SETTINGS)["algorithm"], "clip": 0.1}}, r"algorithm\.clip: 0\.2, not 0\.1$"),
         ({"schedule": with_phases() | {"scale": 0.5}}, "schedule.scale: 1.0, not 0.5"),
-        ({"schedule": with_phases(second={"hours": 3})}, "second has begun as .*2.*, not .*3"),
-        ({"schedule": with_phases(first=None)}, "first has begun as .*, not second in its place"),
-        ({"schedule": with_phases(second=None, third=None)}, "second has begun as .*, not none in its place"),
+        ({"schedule": with_phases(second={"hours": 3})}, "second has started as .*2.*, not .*3"),
+        ({"schedule": with_phases(first=None)}, "first has started as .*, not second in its place"),
+        ({"schedule": with_phases(second=None, third=None)}, "second has started as .*, not none in its place"),
     ],
 )
 def test_what_has_begun_may_not(run, changes, said):
     with pytest.raises(BadInput, match=said):
         run(**changes)
-
-
-def test_a_checkpoint_of_an_earlier_version_is_of_the_phase_that_its_schedule_says(run):
-    save_checkpoint(run.folder / "checkpoints", 20, {"decisions": 20, "schedule": {"index": 2}})
-    assert run()["phase"] == 2
-    save_checkpoint(run.folder / "checkpoints", 30, {"decisions": 30, "schedule": {"index": 3}})
-    assert run(schedule=with_phases(fourth={"hours": 4}))["phase"] == 2

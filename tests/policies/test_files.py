@@ -132,6 +132,7 @@ def rewritten(path: Path, **changes: object) -> Path:
         ({"architecture": {"name": "transformer"}}, "transformer"),
         ({"format": 99}, "format 99, expected 1"),
         ({"environment": None}, "not a policy"),
+        ({"observation_dtype": "uint8"}, "images need a network for images"),
     ],
 )
 def test_a_description_that_does_not_fit_the_weights_is_refused(

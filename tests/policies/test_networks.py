@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 import torch
-from qwop.policies.networks import SCALED_MOST, Actor, ActorCritic, DuelingQ, dueling
+from qwop.common.errors import BadInput
+from qwop.envs.spec import ObservationSpec
+from qwop.policies.networks import SCALED_LIMIT, Actor, ActorCritic, DuelingQ, VectorNetwork, dueling
 from qwop.policies.scaling import ObservationScaler, RunningStatistics
 
 
@@ -78,7 +80,7 @@ def test_an_actor_starts_near_uniform_and_does_not_see_beyond_eight_deviations()
     rows = torch.randn(20, 94, generator=torch.Generator().manual_seed(1))
     probabilities = torch.softmax(network.logits(rows), -1)
     assert (probabilities - 1 / 11).abs().max() < 0.02
-    assert torch.equal(network.logits(torch.full((1, 94), 1e9)), network.logits(torch.full((1, 94), SCALED_MOST)))
+    assert torch.equal(network.logits(torch.full((1, 94), 1e9)), network.logits(torch.full((1, 94), SCALED_LIMIT)))
 
 
 def test_scaling_is_saved_with_the_weights_but_not_learned() -> None:
@@ -118,3 +120,17 @@ def test_the_first_of_equal_q_values_is_the_greedy_action() -> None:
     network = DuelingQ(4, 3, (8,))
     torch.nn.init.zeros_(network.advantage[-1].weight)
     assert network.logits(torch.randn(5, 4)).argmax(-1).tolist() == [0] * 5
+
+
+@pytest.mark.parametrize("architecture", [ActorCritic, Actor, DuelingQ])
+def test_images_are_refused_and_not_flattened(architecture: type[VectorNetwork]) -> None:
+    with pytest.raises(BadInput, match=r"uint8 \[84, 84, 4\]: .* images need a network for images"):
+        architecture(ObservationSpec((84, 84, 4), "uint8"), 6, (8,))
+
+
+def test_numbers_of_any_shape_are_taken_as_rows() -> None:
+    network = ActorCritic(ObservationSpec((3, 5)), 2, (8,))
+    rows = torch.randn(7, 15)
+    logits, state = network.step(rows.reshape(7, 3, 5), network.initial_state(7))
+    assert torch.equal(logits, network.logits(rows))
+    assert state == ()

@@ -90,12 +90,17 @@ def test_actions_are_drawn_as_often_as_their_probabilities_say() -> None:
 
 
 def test_a_network_of_another_size_is_not_a_policy_for_these_observations() -> None:
-    with pytest.raises(ValueError, match="71 inputs"):
+    with pytest.raises(BadInput, match=r"observations float32 \[71\] cannot take float32 \[4\]"):
         Policy(ActorCritic(71, 11), EnvironmentSpec(), ObservationSpec((4,)))
 
 
+def test_a_network_for_numbers_is_not_a_policy_for_images() -> None:
+    with pytest.raises(BadInput, match=r"float32 \[12\] cannot take uint8 \[2, 2, 3\]"):
+        Policy(ActorCritic(12, 2), EnvironmentSpec(), ObservationSpec((2, 2, 3), "uint8"))
+
+
 def test_a_policy_of_another_shape_is_refused_in_one_line() -> None:
-    with pytest.raises(BadInput, match=r"p.safetensors.*\(71,\).*11 actions.*CartPole.*\(4,\).*2 actions") as caught:
-        make_policy().require_fit((4,), 2, "p.safetensors", "CartPole-v1()")
+    with pytest.raises(BadInput, match=r"p.safetensors.*\[71\].*11 actions.*CartPole.*\[4\].*2 actions") as caught:
+        make_policy().require_fit(ObservationSpec((4,)), 2, "p.safetensors", "CartPole-v1()")
     assert "\n" not in str(caught.value)
-    make_policy().require_fit((71,), 11, "p.safetensors", "QWOP-v1()")
+    make_policy().require_fit(ObservationSpec((71,)), 11, "p.safetensors", "QWOP-v1()")

@@ -9,10 +9,11 @@ import pytest
 import torch
 from qwop.common.errors import BadInput
 from qwop.envs import replay
+from qwop.envs.capabilities import Capabilities
 from qwop.envs.names import EVENT_COLUMNS
 from qwop.envs.qwop.observations import observe
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.policies.networks import ActorCritic
+from qwop.policies.networks import ActorCritic, Network
 from qwop.policies.policy import Policy
 from qwop.policies.rollout import Game, play
 
@@ -107,7 +108,7 @@ def test_a_game_cut_by_a_time_limit_is_truncated_and_keeps_its_last_observation(
 
 
 class Framed(gymnasium.Env[Any, Any]):
-    """Three decisions of two frames, the last of one, after `max_idle_frames` idle ones, and a running clock."""
+    """Three decisions, two of two frames and one of one, after `max_idle_frames` idle ones, and a running clock."""
 
     observation_space = gymnasium.spaces.Box(-1, 1, (4,), np.float32)
     action_space = gymnasium.spaces.Discrete(2)
@@ -128,15 +129,67 @@ class Framed(gymnasium.Env[Any, Any]):
         return np.zeros(4, np.float32), 0.0, self.decisions == 3, False, info
 
 
+class Keyed(Framed):
+    """The same, declaring that its decisions are keys held for frames."""
+
+    @classmethod
+    def capabilities(cls, **settings: Any) -> Capabilities:
+        return Capabilities(keys=True)
+
+
+class Pictures(gymnasium.Env[Any, Any]):
+    """Two decisions that show pictures, whose numbers are the decision's."""
+
+    observation_space = gymnasium.spaces.Box(0, 255, (6, 5, 3), np.uint8)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        self.decisions = 200
+        return np.full((6, 5, 3), self.decisions, np.uint8), {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        self.decisions += 1
+        return np.full((6, 5, 3), self.decisions, np.uint8), 0.0, self.decisions == 202, False, {}
+
+
 @pytest.fixture
-def framed() -> Iterator[EnvironmentSpec]:
-    gymnasium.register("Framed-v0", Framed)
-    yield EnvironmentSpec("Framed-v0")
-    gymnasium.registry.pop("Framed-v0")
+def registered(request: pytest.FixtureRequest) -> Iterator[EnvironmentSpec]:
+    gymnasium.register("Registered-v0", request.param)
+    yield EnvironmentSpec("Registered-v0")
+    gymnasium.registry.pop("Registered-v0")
 
 
-def test_keys_have_every_frame_and_the_idle_ones_come_with_the_first_decision(framed: EnvironmentSpec) -> None:
-    game = games(environment=framed, max_idle_frames=4, num_envs=2)[0]
+@pytest.mark.parametrize("registered", [Pictures], indirect=True)
+def test_images_stay_bytes_from_the_environment_to_the_network_and_the_game(registered: EnvironmentSpec) -> None:
+    seen: list[torch.Tensor] = []
+
+    class Looking(Network):
+        architecture = "looking"
+
+        def __init__(self, observation: ObservationSpec) -> None:
+            super().__init__(observation, actions=2)
+            self.weight = torch.nn.Parameter(torch.zeros(2))
+
+        def logits(self, observations: torch.Tensor) -> torch.Tensor:
+            seen.append(observations)
+            return observations.float().flatten(1).mean(1, keepdim=True) / 255 + self.weight
+
+    image = ObservationSpec((6, 5, 3), "uint8")
+    (game,) = play(Policy(Looking(image), registered, image), episodes=1, seed=0, greedy=True)
+    assert {(rows.dtype, tuple(rows.shape[1:])) for rows in seen} == {(torch.uint8, (6, 5, 3))}
+    assert game.observations.dtype == np.uint8
+    assert game.observations[:, 0, 0, 0].tolist() == [200, 201, 202]
+
+
+@pytest.mark.parametrize("registered", [Framed], indirect=True)
+def test_frames_are_keys_only_where_the_environment_says_so(registered: EnvironmentSpec) -> None:
+    assert games(environment=registered)[0].keys is None
+
+
+@pytest.mark.parametrize("registered", [Keyed], indirect=True)
+def test_keys_have_every_frame_and_the_idle_ones_come_with_the_first_decision(registered: EnvironmentSpec) -> None:
+    game = games(environment=registered, max_idle_frames=4, num_envs=2)[0]
     assert game.keys is not None
     # Action 0 holds Q and W (3), action 1 Q and O (5).
     held = [3 if action == 0 else 5 for action in game.actions]
@@ -146,10 +199,10 @@ def test_keys_have_every_frame_and_the_idle_ones_come_with_the_first_decision(fr
     assert game.info["distance"] == 1.5
 
 
-def test_progress_hears_of_every_finished_game() -> None:
-    heard: list[int] = []
-    games(progress=heard.append, num_envs=4)
-    assert heard == list(range(1, 14))
+def test_progress_counts_the_finished_games() -> None:
+    counts: list[int] = []
+    games(progress=counts.append, num_envs=4)
+    assert counts == list(range(1, 14))
 
 
 @pytest.mark.parametrize("setting", ["episodes", "num_envs"])

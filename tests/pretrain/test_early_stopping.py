@@ -7,7 +7,7 @@ import torch
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
-from qwop.pretrain.early_stopping import Epoch, train_until_it_stops_helping
+from qwop.pretrain.early_stopping import Epoch, train_with_early_stopping
 from qwop.pretrain.rows import Rows
 
 VALIDATION = Rows(np.zeros((4, 1), dtype=np.float32), np.zeros(4, dtype=np.int64), np.full(4, -1))
@@ -24,9 +24,9 @@ def train(biases: list[float], patience: int) -> tuple[Policy, tuple[Epoch, ...]
                 policy.network.policy_head.bias.copy_(torch.tensor([bias, -bias]))
             yield 0.0
 
-    heard: list[Epoch] = []
-    done = train_until_it_stops_helping(policy, passes(), VALIDATION, patience, heard.append)
-    assert tuple(heard) == done
+    reported: list[Epoch] = []
+    done = train_with_early_stopping(policy, passes(), VALIDATION, patience, reported.append)
+    assert tuple(reported) == done
     return policy, done
 
 

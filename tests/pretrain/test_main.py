@@ -27,7 +27,7 @@ def test_clones_measures_and_plays(make_dataset: Callable[[int], Path], tmp_path
     assert clone["nats"] < majority["nats"]
     assert not set(found["splits"][0]["episodes"]) & set(found["splits"][1]["episodes"])
     greedy, drawn = found["games"]
-    assert (greedy["count"], greedy["greedy"], drawn["greedy"]) == (3, True, False)
+    assert (greedy["episodes"], greedy["greedy"], drawn["greedy"]) == (3, True, False)
     assert greedy["mean_return"] > 30
     policy = load_policy(out / "policy.safetensors")
     assert policy.environment.id == "CartPole-v1"
@@ -91,7 +91,7 @@ def test_what_discrete_bc_cannot_do_is_refused(make_dataset: Callable[[int], Pat
     pytest.importorskip(
         "d3rlpy", reason="d3rlpy is not installed: pip install --no-deps d3rlpy==2.8.1 beside its extra"
     )
-    with pytest.raises(BadInput, match=r"label_smoothing=0\.02: DiscreteBC has no such thing"):
+    with pytest.raises(BadInput, match=r"label_smoothing=0\.02: DiscreteBC has no such setting"):
         pretrain(f"dataset={make_dataset(6)}", f"out={tmp_path / 'run'}", "backend=d3rlpy")
     assert not (tmp_path / "run").exists()
 

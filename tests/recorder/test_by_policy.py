@@ -1,6 +1,8 @@
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 import torch
@@ -8,7 +10,7 @@ from qwop.common.errors import BadInput
 from qwop.datasets import DatasetWriter, Episode, open_dataset
 from qwop.envs import replay
 from qwop.envs.qwop.observations import observe
-from qwop.envs.spec import EnvironmentSpec
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.files import load_policy, save_policy
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
@@ -22,7 +24,7 @@ QWOP = EnvironmentSpec("QWOP-v1", {"frames_per_step": 3, "reward": "shaped"})
 def saved_policy(path: Path, environment: EnvironmentSpec, shape: tuple[int, ...], actions: int) -> str:
     network = ActorCritic(shape[0], actions, generator=torch.Generator().manual_seed(0))
     torch.nn.init.normal_(network.policy_head.weight, std=0.5, generator=torch.Generator().manual_seed(1))
-    return str(save_policy(path, Policy(network, environment, shape)))
+    return str(save_policy(path, Policy(network, environment, ObservationSpec(shape))))
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +58,56 @@ def test_probabilities_are_those_the_actions_were_drawn_with(tmp_path: Path, car
         assert episode.player == "balancer"
         assert (episode.terminated, episode.outcome, episode.metres) == (True, "terminated", None)
         assert episode.seed is not None
+
+
+class Pictures(gymnasium.Env[Any, Any]):
+    """Random pictures, 12 of them an episode."""
+
+    observation_space = gymnasium.spaces.Box(0, 255, (8, 6, 3), np.uint8)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        self.left = 12
+        return self.picture(), {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        self.left -= 1
+        return self.picture(), float(action), self.left == 0, False, {}
+
+    def picture(self) -> Any:
+        return self.np_random.integers(256, size=(8, 6, 3), dtype=np.uint8)
+
+
+@pytest.mark.parametrize(
+    ("environment", "observation"),
+    [
+        (CARTPOLE, ObservationSpec((4,))),
+        (EnvironmentSpec("FrozenLake-v1", {"is_slippery": False}), ObservationSpec((16,))),
+        (EnvironmentSpec("Pictures-v0"), ObservationSpec((8, 6, 3), "uint8")),
+    ],
+)
+def test_games_of_any_environment_are_recorded_by_a_policy_with_a_state(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    alternating: Callable[[EnvironmentSpec], Policy],
+    environment: EnvironmentSpec,
+    observation: ObservationSpec,
+) -> None:
+    registered = gymnasium.envs.registration.EnvSpec("Pictures-v0", entry_point=Pictures)
+    monkeypatch.setitem(gymnasium.envs.registration.registry, "Pictures-v0", registered)
+    policy = alternating(environment)
+    file = save_policy(tmp_path / "policy.safetensors", policy)
+    episodes = record(tmp_path / "dataset", policy=str(file), num_envs=3)
+    assert open_dataset(tmp_path / "dataset").info.observation == observation
+    assert len(episodes) == 6
+    for episode in episodes:
+        assert episode.observations.dtype == observation.dtype
+        assert len({image.tobytes() for image in episode.observations}) > 1
+        state = policy.initial_state(1)
+        for seen, recorded in zip(episode.observations, episode.behaviour_probabilities, strict=False):
+            probabilities, state = policy.step(seen[None], state)
+            assert np.array_equal(probabilities[0], recorded)
 
 
 def test_greedy_games_have_certain_actions(tmp_path: Path, cartpole: str) -> None:
@@ -105,6 +157,7 @@ def test_a_game_of_qwop_replays_exactly_from_its_keys(tmp_path: Path, runner: st
         ({"episodes": 0}, "episodes=0: expected a whole number, at least 1"),
         ({"num_envs": 0}, "num_envs=0: expected a whole number from 1"),
         ({"seed": -1}, "seed=-1: expected a whole number from 0"),
+        ({"max_idle_frames": 5}, r"source\.max_idle_frames=5: CartPole-v1 has no idle frames"),
     ],
 )
 def test_bad_settings_are_refused(tmp_path: Path, cartpole: str, change: dict[str, Any], message: str) -> None:

@@ -25,9 +25,9 @@ def policy():
 def search(policy, **settings):
     values = Values(94, (8,), torch.Generator().manual_seed(1))
     torch.nn.init.zeros_(values.head.weight)  # metres alone
-    told = []
-    actions = Search(policy, values, SearchSettings(**settings)).run(progress=lambda *now: told.append(now))
-    return np.repeat(ACTION_KEYS[actions], TASK["frames_per_step"]), told
+    reported = []
+    actions = Search(policy, values, SearchSettings(**settings)).run(progress=lambda *now: reported.append(now))
+    return np.repeat(ACTION_KEYS[actions], TASK["frames_per_step"]), reported
 
 
 def metres(keys):
@@ -35,11 +35,11 @@ def metres(keys):
 
 
 def test_the_game_found_replays_and_gets_farther_than_a_held_key(policy):
-    keys, told = search(policy, width=6, lookahead=4, siblings=3)
+    keys, reported = search(policy, width=6, lookahead=4, siblings=3)
     assert replay(keys).events[-1, 5] < SECONDS + 0.2
     assert metres(keys) > 1.2
     assert metres(keys) > max(metres(np.full(len(keys), held, dtype=np.uint8)) for held in ACTION_KEYS)
-    assert told[-1][0] == pytest.approx(metres(keys[: len(told) * 3]), abs=0.5)
+    assert reported[-1][0] == pytest.approx(metres(keys[: len(reported) * 3]), abs=0.5)
 
 
 def test_a_wider_search_finds_a_better_game(policy):
@@ -51,9 +51,11 @@ def test_the_same_search_finds_the_same_game(policy):
     np.testing.assert_array_equal(one, other)
 
 
-def test_what_cannot_be_searched_is_refused(policy):
+def test_policies_and_settings_that_cannot_search_are_refused(policy, alternating):
     with pytest.raises(BadInput, match="width"):
         SearchSettings(width=0)
     elsewhere = Policy(policy.network, EnvironmentSpec("CartPole-v1"), ObservationSpec((94,)))
     with pytest.raises(BadInput, match="QWOP-v1"):
         Search(elsewhere, Values(94, (8,)), SearchSettings())
+    with pytest.raises(BadInput, match="alternating: a search needs a memoryless network"):
+        Search(alternating(policy.environment), Values(94, (8,)), SearchSettings())

@@ -4,14 +4,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ....common.errors import BadInput
 from ....datasets.reader import Dataset
 from ....policies.networks import ActorCritic
 from ....policies.policy import Policy
 from ...experience.sequences import DEMONSTRATIONS, SOURCES, Sequences, concatenate, interleave
-from ...replay.behaviour import Behaviour
+from ...replay.behaviour import Behaviour, is_uniform
 from ...replay.demonstrations import Demonstrations
 from ...replay.sequence_memory import SequenceMemory
 from ...schedules.environments import require_same_environment
@@ -61,7 +59,7 @@ class AcerAgent:
             rounds = math.ceil(self._settings.value_decisions / (self._settings.num_envs * self._settings.steps))
             played = [play() for _ in range(rounds)]
             together = concatenate(played)
-            if not _is_uniform(together):
+            if not is_uniform(together.behaviour_probabilities):
                 self.learner.fit_values(together)
             for sequences in played:
                 self.memory.push(sequences)
@@ -172,8 +170,3 @@ def build_acer(
     learner.at_rate(context.decisions_per_second)
     memory = SequenceMemory(loop.capacity, loop.steps, policy.observation, policy.actions)
     return AcerAgent(learner, memory, demonstrations, behaviour, loop, context)
-
-
-def _is_uniform(played: Sequences) -> bool:
-    mu = played.behaviour_probabilities
-    return bool(np.abs(mu * mu.shape[-1] - 1).max() < 0.2)

@@ -176,10 +176,12 @@ class AcerLearner:
         g = acer.policy_gradient(
             pi, targets.mu, targets.actions, targets.q, targets.values, targets.q_ret, self.settings.truncation
         )
-        g += entropy * self.settings.entropy_coefficient * acer.entropy_gradient(pi)
+        weight = entropy * self.settings.entropy_coefficient
+        g += weight * acer.entropy_gradient(pi)
         if self.settings.trust_region == "logits":
             g, direction = acer.logit_gradient(pi, g), acer.kl_logit_gradient(pi, pi_average)
         else:
+            g -= weight  # the constant of ∂H/∂φ, which logits do not feel
             direction = acer.kl_gradient(pi, pi_average)
         return _ActorStep(g, acer.trust_region(g, direction, self.settings.delta), pi_average)
 

@@ -85,10 +85,11 @@ def policy_gradient(
 
 
 def entropy_gradient(pi: Tensor, epsilon: float = EPSILON) -> Tensor:
-    """∂H/∂φ [..., A] of the entropy H = −Σ φ log φ, without its constant part.
+    """∂H/∂φ + 1 = −log φ [..., A] of the entropy H = −Σ φ log φ.
 
-    The constant −1 is left out because a probability vector cannot move along it. Added to g before the trust region,
-    with its weight, it works; in stable-baselines the bonus hangs from the logits and never reaches φ.
+    The constant −1 makes no difference to a gradient with respect to the logits. With respect to probabilities it
+    belongs to g, because the trust region looks at k·g. Added to g before the trust region, with its weight, the bonus
+    works; in stable-baselines it hangs from the logits and never reaches φ.
     """
     return -torch.log(pi + epsilon)
 
@@ -120,12 +121,13 @@ def critic_loss(q_taken: Tensor, q_ret: Tensor) -> Tensor:
 
 
 def trace_lengths(rho: Tensor, done: Tensor) -> Tensor:
-    """Σ_t ∏_{i ≤ t} min(1, ρ_i) [n]: how many steps of a sequence its first target really looks along.
+    """Σ_t ∏_{1 ≤ i ≤ t} min(1, ρ_i) [n]: how many steps of a sequence its first target really looks along.
 
-    rho ρ_t(a_t), done (bool, the step ended an episode): [n, k].
+    The first step counts as 1, whatever ρ_0: Qret_0 = r_0 + … holds the first reward whole. rho ρ_t(a_t), done (bool,
+    the step ended an episode): [n, k].
     """
-    carried = torch.cat([torch.ones_like(rho[:, :1]), (~done[:, :-1]).to(rho.dtype)], dim=1)
-    return (rho.clamp(max=1.0) * carried).cumprod(dim=1).sum(dim=1)
+    carried = rho[:, 1:].clamp(max=1.0) * ~done[:, :-1]
+    return 1.0 + carried.cumprod(dim=1).sum(dim=1)
 
 
 @torch.no_grad()

@@ -2,72 +2,60 @@
 
 from dataclasses import dataclass
 
-from ....common.errors import BadInput
+from ....common.settings import setting
 from ...settings import LiveSettings
 from ..discounting import Discounted
 
 
 @dataclass(frozen=True)
 class DdqnSettings(Discounted):
-    """Settings of prioritised double DQN. Defaults are those of the published runner unless noted.
+    """Prioritised double DQN: dueling, layer norm, n steps. Defaults are the published runner's unless noted."""
 
-    gamma: discount at gamma_rate decisions a second.
-    n_steps: of a transition (3, as in Rainbow; published: 1).
-    learning_rate, adam_epsilon: of Adam. max_gradient_norm: of each parameter by itself.
-    reward_scale: multiplies every reward, so that Q (about 35 for a runner at 0.1) stays in a range that a network
-        learns quickly (published: 1).
-    margin: m of DQfD's loss on demonstrations, in units of scaled reward; its weight is the phase's `imitation`.
-    quantiles: 0 learns expected values; N learns N quantiles of the return (Dabney et al. 2018).
-    hidden: widths of a new network.
-    epsilon_start, epsilon_end: share of random actions, linear over the first epsilon_share of the schedule.
-    alpha, priority_epsilon, demonstration_bonus: of the priorities, see `PrioritySettings`.
-    beta_start: exponent of the importance weights, linear to 1 at the end of the schedule.
-    """
-
-    n_steps: int = 3
-    learning_rate: float = 1e-4
-    adam_epsilon: float = 1e-8
-    max_gradient_norm: float = 10.0
-    reward_scale: float = 0.1
-    margin: float = 0.8
-    quantiles: int = 0
-    hidden: tuple[int, ...] = (256, 128)
-    epsilon_start: float = 0.01
-    epsilon_end: float = 0.001
-    epsilon_share: float = 0.1
-    alpha: float = 0.6
-    priority_epsilon: float = 1e-6
-    demonstration_bonus: float = 0.0
-    beta_start: float = 0.4
-
-    def __post_init__(self) -> None:
-        for name, least in (("n_steps", 1), ("quantiles", 0), ("margin", 0), ("demonstration_bonus", 0), ("alpha", 0)):
-            if getattr(self, name) < least:
-                raise BadInput(f"algorithm.{name}={getattr(self, name)}: expected at least {least}")
-        for name in ("gamma_rate", "learning_rate", "max_gradient_norm", "epsilon_share", "priority_epsilon"):
-            if not getattr(self, name) > 0:
-                raise BadInput(f"algorithm.{name}={getattr(self, name)}: expected more than 0")
-        for name in ("gamma", "epsilon_start", "epsilon_end", "beta_start"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise BadInput(f"algorithm.{name}={getattr(self, name)}: expected a number from 0 to 1")
+    n_steps: int = setting(3, "Decisions of a transition (3, as in Rainbow; published: 1).", at_least=1, at_most=1000)
+    learning_rate: float = setting(1e-4, "Adam's learning rate, times the phase's factor.", above=0)
+    adam_epsilon: float = setting(1e-8, "Adam's ε, which keeps its divisor from 0.", above=0)
+    max_gradient_norm: float = setting(
+        10.0, "Gradients of a parameter longer than this are scaled down, each parameter by itself.", above=0
+    )
+    reward_scale: float = setting(
+        0.1,
+        "Factor of every reward, so that Q (about 35 for a runner) stays in a range that a network learns quickly "
+        "(published: 1).",
+        above=0,
+    )
+    margin: float = setting(
+        0.8,
+        "Margin m of DQfD's loss on demonstrations, in units of scaled reward; its weight is the phase's imitation.",
+        at_least=0,
+    )
+    quantiles: int = setting(
+        0,
+        "Quantiles of the return to learn (Dabney et al. 2018). 0: expected values.",
+        at_least=0,
+        at_most=1000,
+    )
+    hidden: tuple[int, ...] = setting((256, 128), "Widths of a new network's layers.", at_least=1, at_most=65_536)
+    epsilon_start: float = setting(0.01, "Fraction of random actions at the start.", at_least=0, at_most=1)
+    epsilon_end: float = setting(0.001, "Fraction of random actions in the end.", at_least=0, at_most=1)
+    epsilon_share: float = setting(
+        0.1, "Fraction of the schedule over which the fraction of random actions falls linearly.", above=0
+    )
+    alpha: float = setting(0.6, "Exponent of the priorities, (|error| + priority_epsilon)^alpha.", at_least=0)
+    priority_epsilon: float = setting(1e-6, "Added to the |error| of every priority.", above=0)
+    demonstration_bonus: float = setting(
+        0.0, "Added to the |error| of demonstrations (DQfD: 1, with the rewards used there).", at_least=0
+    )
+    beta_start: float = setting(
+        0.4, "Exponent of the importance weights at the start; it rises linearly to 1.", at_least=0, at_most=1
+    )
 
 
 @dataclass(frozen=True)
 class DdqnLoopSettings(LiveSettings):
-    """Settings of the DQN loop, besides those of `LiveSettings`.
+    """Settings of the DQN loop."""
 
-    capacity: transitions in memory. start: transitions that memory must hold before it is sampled.
-    batch_size: transitions of an update. train_every: decisions for each update. target_every: decisions between copies
-        of the network into its target.
-    """
-
-    capacity: int = 300_000
-    start: int = 3_000
-    batch_size: int = 64
-    train_every: float = 4.0
-    target_every: int = 500
-
-    def __post_init__(self) -> None:
-        for name in ("num_envs", "steps", "capacity", "start", "batch_size", "train_every", "target_every"):
-            if not getattr(self, name) > 0:
-                raise BadInput(f"loop.{name}={getattr(self, name)}: expected more than 0")
+    capacity: int = setting(300_000, "Transitions in memory.", at_least=1, at_most=1_000_000_000)
+    start: int = setting(3_000, "Transitions that memory must hold before it is sampled.", at_least=1)
+    batch_size: int = setting(64, "Transitions of an update.", at_least=1)
+    train_every: float = setting(4.0, "Decisions per update.", above=0)
+    target_every: int = setting(500, "Decisions between copies of the network into its target.", at_least=1)

@@ -26,6 +26,8 @@ class PpoLearner:
     """Learns the policy's network in place, and V(s) in a network of its own, which only checkpoints keep.
 
     A network whose scaler has no statistics yet gets running ones from all live play; existing statistics stay fixed.
+    They move after an update, so that its ratios start from the policy that played, except for the first live play:
+    an untrained policy is near uniform on whatever scale, but would learn little from observations on none.
     """
 
     def __init__(
@@ -56,9 +58,9 @@ class PpoLearner:
         learning_rate and entropy multiply those of the settings. critic_only learns only V.
         """
         n, k = played.actions.shape
-        if self._seen is not None:
-            self._seen.add(played.observations[:, :-1].reshape(n * k, -1))
-            self._seen.put_into(self.network.scaler)
+        first = not self.network.scaler.fitted
+        if first:
+            self._standardise(played)
         rows = self._tensor(played.observations).flatten(2)
         with torch.no_grad():
             values = self._value(rows)
@@ -97,6 +99,8 @@ class PpoLearner:
             epochs += 1
             if float(torch.stack([one["kl"] for one in epoch]).mean()) > PATIENCE * self.settings.target_kl:
                 break
+        if not first:
+            self._standardise(played)
         scalars = {name: float(torch.stack([one[name] for one in seen]).mean()) for name in seen[0]}
         error = (returns - values[:, :-1].flatten()).square().mean()
         scalars["value"] = float(values[:, :-1].mean())
@@ -155,6 +159,12 @@ class PpoLearner:
                 "clipped_share": ((ratio - 1.0).abs() > self.settings.clip).float().mean(),
                 "gradient_norm": norm,
             }
+
+    def _standardise(self, played: Sequences) -> None:
+        """Add the observations to the running statistics, if there are any, and scale by these from now on."""
+        if self._seen is not None:
+            self._seen.add(played.observations[:, :-1].reshape(played.actions.size, -1))
+            self._seen.put_into(self.network.scaler)
 
     def _minibatches(self, count: int, shuffle: np.random.Generator) -> Iterator[Tensor]:
         """Indices of all steps in random order, `minibatch` at a time."""

@@ -2,52 +2,45 @@
 
 from dataclasses import dataclass
 
-from ....common.errors import BadInput
+from ....common.settings import setting
 from ....policies.networks import HIDDEN
 from ...settings import LiveSettings
 from ..discounting import Discounted
-from ..precision import require_precision
+from ..precision import precision
 
 
 @dataclass(frozen=True)
 class PpoSettings(Discounted):
-    """Settings of PPO. Coefficients, norm, clip and Adam's epsilon are those of "The 37 implementation details of PPO"
-    (Huang et al. 2022).
-
-    gamma: discount at gamma_rate decisions a second. gae_lambda: λ of the advantages. clip: ε of the surrogate.
-    epochs: passes over the newest live play, at most. minibatch: decisions. target_kl: an update ends early once an
-        epoch's KL from the policy that played is too far above it.
-    learning_rate, minibatch, epochs: chosen for speed; with 3e-4 and 4096, QWOP's runners fall behind within minutes.
-    hidden: widths of the value network, and of a new policy.
-    precision: of the hidden layers while learning. bfloat16 is about twice as fast on hardware that supports it, and
-        slower elsewhere.
-    """
+    """Proximal policy optimisation (Schulman et al. 2017), from live play only. Coefficients, norm, clip and Adam's ε
+    are those of "The 37 implementation details of PPO" (Huang et al. 2022)."""
 
     gamma: float = 0.985
     gamma_rate: float = 10.0
-    gae_lambda: float = 0.95
-    clip: float = 0.2
-    epochs: int = 3
-    minibatch: int = 2048
-    target_kl: float = 0.02
-    value_coefficient: float = 0.5
-    entropy_coefficient: float = 0.01
-    learning_rate: float = 8e-4
-    epsilon: float = 1e-5
-    max_gradient_norm: float = 0.5
-    hidden: tuple[int, ...] = HIDDEN
-    precision: str = "float32"
-
-    def __post_init__(self) -> None:
-        for name in ("epochs", "minibatch"):
-            if getattr(self, name) < 1:
-                raise BadInput(f"algorithm.{name}={getattr(self, name)}: expected at least 1")
-        require_precision(self.precision)
+    gae_lambda: float = setting(0.95, "Trace decay λ of the generalised advantage estimates.", at_least=0, at_most=1)
+    clip: float = setting(0.2, "Clipping range ε of the surrogate: ratios beyond 1 ± ε are not rewarded.", above=0)
+    epochs: int = setting(3, "Passes over the newest live play, at most.", at_least=1, at_most=10_000)
+    minibatch: int = setting(2048, "Decisions of an update; with 4096 QWOP's runners soon fall behind.", at_least=1)
+    target_kl: float = setting(
+        0.02, "No further pass once the KL divergence from the policy that played exceeds 1.5 times this.", above=0
+    )
+    value_coefficient: float = setting(0.5, "Weight of the critic's loss.", at_least=0)
+    entropy_coefficient: float = setting(0.01, "Weight of the entropy, times the phase's factor.", at_least=0)
+    learning_rate: float = setting(
+        8e-4,
+        "Adam's learning rate, times the phase's factor; with the usual 3e-4 QWOP's runners soon fall behind.",
+        above=0,
+    )
+    epsilon: float = setting(1e-5, "Adam's ε, which keeps its divisor from 0.", above=0)
+    max_gradient_norm: float = setting(0.5, "Gradients longer than this are scaled down.", above=0)
+    hidden: tuple[int, ...] = setting(
+        HIDDEN, "Widths of the value network's layers, and of a new policy's.", at_least=1, at_most=65_536
+    )
+    precision: str = precision()
 
 
 @dataclass(frozen=True)
 class PpoLoopSettings(LiveSettings):
-    """Settings of PPO's loop: many episodes at once and long sequences; see `LiveSettings`."""
+    """Settings of PPO's loop: many episodes at once and long sequences."""
 
     num_envs: int = 128
     steps: int = 128

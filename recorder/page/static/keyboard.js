@@ -1,14 +1,14 @@
-// The four keys, with the time of every change, so that each frame of the game gets what was down in it.
+// The four keys of the game, with the time of every change, so that each frame gets the keys held during it.
 
 const BITS = { q: 1, w: 2, o: 4, p: 8 };
 const CODES = { KeyQ: 1, KeyW: 2, KeyO: 4, KeyP: 8 };
 
-// The letter decides where there is one; on other alphabets, the place of the key does.
+// The letter decides if it is a Latin one; on other keyboards, the position of the key does.
 const bitOf = (event) => BITS[event.key.toLowerCase()] ?? (/^[a-z]$/i.test(event.key) ? 0 : CODES[event.code] ?? 0);
 
 export class Keyboard {
   constructor(target) {
-    this.held = new Map(); // code -> bit, so that a key is released as what it was pressed
+    this.held = new Map(); // code -> bit, so that releasing a key clears the bit that pressing it set
     this.changes = [{ time: 0, mask: 0, pressed: 0 }];
     target.addEventListener("keydown", (event) => {
       if (event.repeat || event.ctrlKey || event.altKey || event.metaKey) return;
@@ -21,7 +21,7 @@ export class Keyboard {
     target.addEventListener("keyup", (event) => {
       if (this.held.delete(event.code)) this.change(event.timeStamp, 0);
     });
-    // Keys that are let go elsewhere are not heard of.
+    // No event reports keys that are released in another window.
     window.addEventListener("blur", () => {
       if (this.held.size) { this.held.clear(); this.change(performance.now(), 0); }
     });
@@ -37,8 +37,8 @@ export class Keyboard {
     this.changes.push({ time, mask: this.mask, pressed });
   }
 
-  // The keys of the frame from `from` to `to` (ms): those down at its end, and those that were pressed within it,
-  // so that no press is lost however short.
+  // The keys of the frame from `from` to `to` (ms): those held at its end, and those pressed within it, so that even
+  // the shortest press counts.
   during(from, to) {
     let mask = 0;
     let tapped = 0;
@@ -49,7 +49,7 @@ export class Keyboard {
       last = index;
       if (change.time > from) tapped |= change.pressed;
     });
-    this.changes.splice(0, last); // what is older is not asked for again
+    this.changes.splice(0, last); // older changes are not needed again
     return mask | tapped;
   }
 }

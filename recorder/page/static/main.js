@@ -1,8 +1,8 @@
-// The page: what is shown when, and the talk with the engine.
+// The page: its states, and the connection to the engine.
 
-import { FRAME, LiveGame, momentAt } from "./game.js";
-import { Games } from "./games.js";
+import { GameList } from "./game_list.js";
 import { Keyboard } from "./keyboard.js";
+import { FRAME, LiveGame, rowAt } from "./live_game.js";
 import { Scene } from "./scene.js";
 
 const COUNTDOWN = ["3", "2", "1"];
@@ -17,17 +17,17 @@ const { row: ROW, pose: POSE } = scene.data;
 const [METRES, SECONDS, KEYS] = [POSE, POSE + 1, POSE + 2];
 
 const keyboard = new Keyboard(window);
-const games = new Games($("games"), $("nothing"), { watch, race, discard });
+const games = new GameList($("games"), $("nothing"), { watch, race, discard });
 const caps = [...document.querySelectorAll(".keys kbd")];
 
 let socket = null;
-let number = 0; // of the game under way
-let live = null;
-let standing = null; // the runner before the start
+let number = 0; // of the current game
+let live = null; // the current LiveGame
+let startRow = null; // the runner before the start
 let countdown = null; // { since }
 let watched = null; // { game, rows, since }
 let ghost = null; // { game, rows, first }
-let ended = null; // the last game, as the engine told it
+let ended = null; // the last game's result, as the engine reported it
 
 // --- the engine ---
 
@@ -37,27 +37,27 @@ function connect() {
   socket = new WebSocket(address);
   socket.binaryType = "arraybuffer";
   socket.addEventListener("open", () => prepare());
-  socket.addEventListener("message", ({ data }) => (typeof data === "string" ? told(JSON.parse(data)) : moved(data)));
+  socket.addEventListener("message", ({ data }) => (typeof data === "string" ? onMessage(JSON.parse(data)) : onFrames(data)));
   socket.addEventListener("close", () => {
     live = countdown = watched = null;
     state("closed");
-    card("The recorder has stopped", "Every game that had ended is in the dataset.", []);
+    card("The recorder has stopped", "Every finished game is in the dataset.", []);
   });
 }
 
-const say = (message) => socket.readyState === WebSocket.OPEN && socket.send(JSON.stringify(message));
+const send = (message) => socket.readyState === WebSocket.OPEN && socket.send(JSON.stringify(message));
 
-function moved(data) {
+function onFrames(data) {
   const [game, first] = new Float32Array(data, 0, 2);
   if (game !== number) return;
   const flat = new Float32Array(data, 8);
   const rows = [];
   for (let at = 0; at < flat.length; at += ROW) rows.push(flat.subarray(at, at + ROW));
-  if (first === 0) standing = rows[0];
-  live?.heard(first, rows);
+  if (first === 0) startRow = rows[0];
+  live?.receive(first, rows);
 }
 
-async function told(message) {
+async function onMessage(message) {
   if (message.type === "ended" && message.game === number) {
     if (live) live.over = true;
     ended = message;
@@ -65,7 +65,7 @@ async function told(message) {
     over();
   } else if (message.type === "discarded") {
     await games.refresh();
-    if (ghost?.game.shelf === "own" && ghost.game.name === message.name) setGhost(null);
+    if (ghost?.game.collection === "own" && ghost.game.name === message.name) setGhost(null);
     if (ended?.name === message.name) {
       ended = { ...ended, name: null, discarded: true };
       if (body.dataset.state === "over") over();
@@ -74,7 +74,7 @@ async function told(message) {
   }
 }
 
-// --- what is shown ---
+// --- states and panels ---
 
 function state(name) {
   body.dataset.state = name;
@@ -102,14 +102,14 @@ function best() {
   $("best").textContent = games.best ? `best ${figures(games.best)}` : "";
 }
 
-// A new runner at the start, not yet running.
+// Puts a new runner at the start.
 function prepare() {
   live = watched = countdown = null;
-  standing = null;
+  startRow = null;
   number += 1;
-  say({ type: "start", game: number });
+  send({ type: "start", game: number });
   state("ready");
-  card("Run 100 metres", "Q and W move the thighs, O and P the calves. Press a key to start.", [["Start", begin, true]]);
+  card("Run 100 metres", "Q and W move the thighs, O and P the calves. Press any of them to start.", [["Start", begin, true]]);
 }
 
 function begin() {
@@ -121,37 +121,37 @@ function begin() {
 function over() {
   state("over");
   best();
-  const words = { finished: "Finished", fell: "Fell", stopped: "Time is up" };
-  const kept = ended.name
+  const titles = { finished: "Finished", fell: "Fell", stopped: "Time is up" };
+  const status = ended.name
     ? `Recorded as game ${numberOf(ended)}.`
     : ended.discarded ? "Discarded." : "Not recorded.";
-  const choices = [["Keep and run again (R)", begin, true]];
+  const choices = [[ended.name ? "Keep and run again (R)" : "Run again (R)", begin, true]];
   if (ended.name) {
     const game = games.find("own", ended.name);
     if (game) choices.push(["Watch", () => watch(game)]);
     choices.push(["Discard (X)", () => discard({ name: ended.name })]);
   }
   const where = ended.outcome === "finished" ? `in ${figures(ended)}` : `after ${figures(ended)}`;
-  card(`${words[ended.outcome]} ${where}`, kept, choices);
+  card(`${titles[ended.outcome]} ${where}`, status, choices);
 }
 
 async function watch(game) {
   const rows = await games.rows(game);
   drawer(false);
-  number += 1; // what the engine still says of the game under way is not for us
-  say({ type: "start", game: number });
+  number += 1; // so that late frames of the abandoned game are ignored
+  send({ type: "start", game: number });
   live = countdown = null;
   watched = { game, rows, since: performance.now() };
   state("watching");
 }
 
 async function race(game) {
-  const same = ghost?.game.shelf === game.shelf && ghost?.game.name === game.name;
+  const same = ghost?.game.collection === game.collection && ghost?.game.name === game.name;
   await setGhost(same ? null : game);
 }
 
 function discard(game) {
-  say({ type: "discard", name: game.name });
+  send({ type: "discard", name: game.name });
 }
 
 async function setGhost(game) {
@@ -170,20 +170,20 @@ function drawer(open) {
   $("drawer").hidden = !open;
 }
 
-function panel(row, moment) {
+function panel(row, ghostRow) {
   $("metres").textContent = `${row[METRES].toFixed(1)} m`;
   $("seconds").textContent = `${row[SECONDS].toFixed(2)} s`;
   const down = live && !live.over ? keyboard.mask : row[KEYS];
   for (const cap of caps) cap.classList.toggle("down", Boolean(down & { q: 1, w: 2, o: 4, p: 8 }[cap.dataset.key]));
-  $("ghost").textContent = beside(row, moment);
+  $("ghost").textContent = caption(row, ghostRow);
 }
 
-// The line about the other runner, or about the game that is shown again.
-function beside(row, moment) {
+// The line about the ghost, or about the game that is played back.
+function caption(row, ghostRow) {
   if (watched) return `${watched.game.player}, game ${numberOf(watched.game)}`;
-  if (!moment) return "";
+  if (!ghostRow) return "";
   if (!row[SECONDS]) return `ghost of ${ghost.game.player}: ${figures(ghost.game)}`;
-  const ahead = row[METRES] - moment[METRES];
+  const ahead = row[METRES] - ghostRow[METRES];
   return `ghost of ${ghost.game.player}: you are ${Math.abs(ahead).toFixed(1)} m ${ahead < 0 ? "behind" : "ahead"}`;
 }
 
@@ -191,34 +191,34 @@ function frame(now) {
   requestAnimationFrame(frame);
   if (countdown) count(now);
   live?.tick(now);
-  let row = standing;
+  let row = startRow;
   if (watched) {
-    const place = (now - watched.since) / FRAME;
-    row = momentAt(watched.rows, ROW, POSE, place);
-    if (place > watched.rows.length / ROW + 30) ended ? over() : prepare();
+    const at = (now - watched.since) / FRAME;
+    row = rowAt(watched.rows, ROW, POSE, at);
+    if (at > watched.rows.length / ROW + 30) ended ? over() : prepare();
   } else if (live?.rows.length) {
-    row = live.moment(now, POSE);
+    row = live.row(now, POSE);
   }
   if (!row) return;
-  // Both run since their first key.
-  const running = ghost && !watched;
-  const moment = running ? momentAt(ghost.rows, ROW, POSE, ghost.first - 1 + row[SECONDS] * 30) : null;
-  scene.draw(row, moment);
-  panel(row, moment);
+  // The clocks of both runners start with their first key.
+  const racing = ghost && !watched;
+  const ghostRow = racing ? rowAt(ghost.rows, ROW, POSE, ghost.first - 1 + row[SECONDS] * 30) : null;
+  scene.draw(row, ghostRow);
+  panel(row, ghostRow);
 }
 
 function count(now) {
   const step = Math.floor((now - countdown.since) / COUNT);
   $("countdown").textContent = COUNTDOWN[step] ?? "";
-  if (step < COUNTDOWN.length || !standing) return;
+  if (step < COUNTDOWN.length || !startRow) return;
   const game = number;
-  live = new LiveGame((keys) => say({ type: "keys", game, keys }), keyboard, now);
-  live.heard(0, [standing]);
+  live = new LiveGame((keys) => send({ type: "keys", game, keys }), keyboard, now);
+  live.receive(0, [startRow]);
   countdown = null;
   state("playing");
 }
 
-// --- keys other than the runner's ---
+// --- keys other than the game's ---
 
 window.addEventListener("keydown", (event) => {
   if (event.repeat || event.ctrlKey || event.altKey || event.metaKey) return;
@@ -235,7 +235,7 @@ window.addEventListener("keydown", (event) => {
 
 $("close").addEventListener("click", () => drawer(false));
 
-// --- the start ---
+// --- start ---
 
 $("where").textContent = `recording into ${settings.folder}`;
 await games.refresh();

@@ -1,13 +1,13 @@
-// Draws moments of a game: the same tiles and shapes as the pictures and films of qwop.envs.
+// Draws a frame of a game, with the same tiles and shapes as the pictures and films of qwop.envs.
 
-const RUNNER_AT = 0.42; // of the width
-const LIFT_ABOVE = -5; // the view rises with a torso above this, units
+const RUNNER_AT = 0.42; // fraction of the width
+const LIFT_ABOVE = -5; // units; the view follows a torso above this
 const BODIES = { torso: 0, hurdle: 13 };
 
 const image = (source) => new Promise((resolve, reject) => {
   const loaded = new Image();
   loaded.onload = () => resolve(loaded);
-  loaded.onerror = () => reject(new Error(`no ${source}`));
+  loaded.onerror = () => reject(new Error(`cannot load ${source}`));
   loaded.src = source;
 });
 
@@ -39,7 +39,7 @@ export class Scene {
     this.sky.addColorStop(1, this.data.sky[1]);
   }
 
-  // row, ghost: moments of games as the server sends them; ghost may be null.
+  // row, ghost: frames as the server sends them; ghost may be null.
   draw(row, ghost) {
     const { context, canvas, data, scale } = this;
     const [x, y] = [row[3 * BODIES.torso], row[3 * BODIES.torso + 1]];
@@ -75,14 +75,14 @@ export class Scene {
   }
 
   get zoom() {
-    return this.scale / this.data.pixels_a_unit;
+    return this.scale / this.data.pixels_per_unit;
   }
 
-  // A tile again and again, from pixel `start` to the right edge.
+  // Repeats a tile from pixel `start` to the right edge.
   repeat(tile, left, top, start) {
     const { context, canvas } = this;
     const wide = tile.width * this.zoom;
-    const high = Math.ceil(tile.height * this.zoom) + 1; // a row more than needed rather than one less
+    const high = Math.ceil(tile.height * this.zoom) + 1; // rather one pixel too many than a gap
     context.save();
     context.beginPath();
     context.rect(start, 0, canvas.width - start, canvas.height);
@@ -90,7 +90,7 @@ export class Scene {
     const first = Math.floor((left + start) / wide);
     for (let index = first; index * wide - left < canvas.width; index += 1) {
       const from = Math.round(index * wide - left);
-      const to = Math.round((index + 1) * wide - left); // whole pixels, or seams would show
+      const to = Math.round((index + 1) * wide - left); // whole pixels, to avoid visible seams
       context.drawImage(tile, from, top, to - from, high);
     }
     context.restore();
@@ -104,7 +104,7 @@ export class Scene {
     context.textBaseline = "top";
     const last = Math.min(Math.floor((left + canvas.width) / step) + 1, 100);
     for (let metre = Math.max(Math.floor(left / step), 0); metre <= last; metre += 1) {
-      context.textAlign = metre === 100 ? "right" : "center"; // the finish line takes half of the last one's place
+      context.textAlign = metre === 100 ? "right" : "center"; // the finish line covers half of the last label's space
       context.fillText(`${metre} m`, metre * step - data.slant * 3.2 * scale - left, track + 2.35 * scale);
     }
   }
@@ -123,16 +123,16 @@ export class Scene {
     context.restore();
   }
 
-  // See-through as a whole: drawn apart, or his limbs would shine through each other.
+  // Translucent as a whole: drawn on a layer of its own, so that overlapping limbs do not show through each other.
   ghost(row, origin) {
     const { canvas, context, layer } = this;
     if (layer.width !== canvas.width || layer.height !== canvas.height) {
       [layer.width, layer.height] = [canvas.width, canvas.height];
     }
-    const apart = layer.getContext("2d");
-    apart.setTransform(1, 0, 0, 1, 0, 0);
-    apart.clearRect(0, 0, layer.width, layer.height);
-    this.shapes(this.runner, row, origin, apart);
+    const layerContext = layer.getContext("2d");
+    layerContext.setTransform(1, 0, 0, 1, 0, 0);
+    layerContext.clearRect(0, 0, layer.width, layer.height);
+    this.shapes(this.runner, row, origin, layerContext);
     context.globalAlpha = 0.45;
     context.drawImage(layer, 0, 0);
     context.globalAlpha = 1;

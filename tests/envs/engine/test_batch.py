@@ -78,7 +78,7 @@ def test_the_moments_are_what_they_are_called() -> None:
 def test_games_at_different_moments_are_each_the_game_alone(count: int, seed: int, names: Any) -> None:
     chosen = names.draw(st.lists(st.sampled_from(sorted(MOMENTS)), min_size=count, max_size=count))
     actions = np.repeat(np.random.default_rng(seed).integers(0, 11, (8, count)), 3, axis=0)
-    env = QWOPVectorEnv(count, frames_per_step=2, num_threads=1)
+    env = QWOPVectorEnv(count, autoreset_mode="SameStep", frames_per_step=2, num_threads=1)
     env.reset(seed=0)
     state = env.get_state()
     for name in ("reals", "integers", "counters", "numbers", "observations"):
@@ -92,7 +92,7 @@ def test_games_at_different_moments_are_each_the_game_alone(count: int, seed: in
             if decision >= len(seen):
                 continue  # a new game by now
             reals, integers, observation, reward = seen[decision]
-            np.testing.assert_array_equal(infos["final_obs"][game], observation)
+            np.testing.assert_array_equal((infos["final_obs"] if terminated[game] else observations)[game], observation)
             assert rewards[game] == reward
             assert terminated[game] == (reals[layout.ENDED] != 0.0)
             if not terminated[game]:

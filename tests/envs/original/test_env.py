@@ -132,7 +132,7 @@ def test_a_game_is_truncated_at_the_time_limit(env: QWOPOriginalEnv) -> None:
 def test_actions_and_settings_that_are_none_are_refused(env: QWOPOriginalEnv, fake: Path) -> None:
     with pytest.raises(ValueError, match="action 11"):
         env.step(11)
-    with pytest.raises(BadInput, match="reward='money'"):
+    with pytest.raises(BadInput, match="reward=money"):
         QWOPOriginalEnv(folder=str(fake), reward="money")
     settings: dict[str, Any] = {"folder": str(fake), "speed": 3}
     with pytest.raises(BadInput, match="no setting speed"):

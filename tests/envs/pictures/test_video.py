@@ -56,3 +56,14 @@ def test_a_gif_holds_every_picture(tmp_path: Path) -> None:
     with Image.open(file) as image:
         assert image.size == (160, 100)
         assert getattr(image, "n_frames", 1) == len(KEYS) + 1
+
+
+def test_a_gif_runs_at_its_true_speed(tmp_path: Path) -> None:
+    game = replay(KEYS)
+    pictures = game_pictures(game.states, game.events, KEYS, Drawing(160, 100))
+    milliseconds = 0
+    with Image.open(write_gif(tmp_path / "game.gif", pictures, fps=15)) as image:
+        for frame in range(getattr(image, "n_frames", 1)):
+            image.seek(frame)
+            milliseconds += image.info["duration"]
+    assert abs(milliseconds - 1000 * (len(KEYS) + 1) / 15) <= 5

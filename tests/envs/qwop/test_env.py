@@ -261,6 +261,6 @@ def test_a_wrong_setting_is_told_in_one_line(wrong: dict[str, Any]) -> None:
 def test_an_action_that_does_not_exist_is_refused() -> None:
     env = QWOPEnv()
     env.reset()
-    for action in (-1, 11):
-        with pytest.raises(ValueError, match=r"expected 0 \.\.\. 10"):
+    for action in (-1, 11, 1.0, "q", None):
+        with pytest.raises(ValueError, match=r"expected a whole number, 0 \.\.\. 10"):
             env.step(action)

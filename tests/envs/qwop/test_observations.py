@@ -82,7 +82,7 @@ def test_tables_of_another_shape_are_refused() -> None:
 
 
 def test_the_vector_of_environments_sees_the_same() -> None:
-    vector = gymnasium.make_vec("QWOP-v1", num_envs=2)
+    vector = gymnasium.make_vec("QWOP-v1", num_envs=2, autoreset_mode="SameStep")
     observations, _ = vector.reset(seed=0)
     np.testing.assert_array_equal(observations, observe(np.stack([replay([]).states[0]] * 2)))
 
@@ -143,7 +143,7 @@ def test_the_hurdle_is_seen_when_it_is_near_and_everything_stays_in_its_bounds()
 def test_full_observations_are_the_same_in_one_game_in_many_and_replayed(lag: int) -> None:
     actions = np.random.default_rng(lag).integers(0, 11, (60, 3))
     settings = {"observation": "full", "observation_lag": lag, "reward": "race", "shaping": 0.5, "frames_per_step": 2}
-    vector = gymnasium.make_vec("QWOP-v1", num_envs=3, **settings)
+    vector = gymnasium.make_vec("QWOP-v1", num_envs=3, autoreset_mode="SameStep", **settings)
     first, _ = vector.reset(seed=0)
     assert vector.single_observation_space.shape == (94,)
     env = QWOPEnv(**settings)

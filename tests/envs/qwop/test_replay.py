@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from qwop.common.errors import BadInput
 from qwop.envs import replay
 
-GAMES = np.load(Path(__file__).with_name("recorded_games.npz"))
+GAMES = np.load(Path(__file__).parents[1] / "recorded_games.npz")
 NAMES = sorted({name.split("/")[0] for name in GAMES.files if "/" in name})
 TRACES = Path(__file__).parents[3] / "shared" / "game" / "traces"
 

@@ -5,13 +5,15 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from qwop.common.errors import BadInput
 from qwop.envs import EnvironmentSpec
+from qwop.envs.names import OUTCOMES
 from qwop.envs.qwop.env import QWOPEnv
 from qwop.envs.qwop.vector import QWOPVectorEnv
-from qwop.envs.vector import SameStepVectorEnv, make_vector
+from qwop.envs.vector import make_vector, played_values
 
 TASKS = st.fixed_dictionaries(
     {
@@ -23,6 +25,14 @@ TASKS = st.fixed_dictionaries(
         "delay": st.sampled_from([0.0, 0.4]),
     }
 )
+
+
+INFOS = ("distance", "score", "clock", "time", "frames", "idle_frames", "late", "outcome")
+
+
+def numbers(values: Any) -> Any:
+    """The words of single games as the numbers of a batch."""
+    return np.array([OUTCOMES.index(one) if isinstance(one, str) else one for one in values])
 
 
 def play(env: Any, seed: int, steps: int, hold: int = 4) -> list[Any]:
@@ -51,48 +61,54 @@ def assert_same(one: Any, two: Any) -> None:
 @given(task=TASKS, seed=st.integers(0, 1000), n=st.integers(1, 4))
 @settings(max_examples=20, deadline=None)
 def test_a_batch_is_as_many_single_games(task: dict[str, Any], seed: int, n: int) -> None:
-    batch = play(QWOPVectorEnv(n, **task), seed, steps=60)
-    loop = play(SameStepVectorEnv([QWOPEnv(**task) for _ in range(n)]), seed, steps=60)
-    assert_same(batch[0], loop[0])
+    batch = play(QWOPVectorEnv(n, autoreset_mode="SameStep", **task), seed, steps=60)
+    loop = play(SyncVectorEnv([lambda: QWOPEnv(**task)] * n, autoreset_mode=AutoresetMode.SAME_STEP), seed, steps=60)
+    assert_same(batch[0][0], loop[0][0])
     for (*got, got_infos), (*want, want_infos) in zip(batch[1:], loop[1:], strict=True):
         assert_same(got, want)
-        done = want_infos["_final_info"]
-        got_last, want_last = got_infos.pop("final_info"), want_infos.pop("final_info")
-        assert_same(got_infos, want_infos)
-        for name in want_last:
-            assert_same(got_last[name][done], want_last[name][done])
+        for name in INFOS:
+            assert_same(numbers(played_values(got_infos, name)), numbers(played_values(want_infos, name)))
+        assert ("final_info" in got_infos) == ("final_info" in want_infos)
+        if "final_info" in want_infos:
+            done = want_infos["_final_info"]
+            assert_same(got_infos["_final_info"], done)
+            for row in np.flatnonzero(done):
+                assert_same(got_infos["final_obs"][row], want_infos["final_obs"][row])
+                for name in INFOS:
+                    ends = (numbers(infos["final_info"][name])[row] for infos in (got_infos, want_infos))
+                    assert_same(*ends)
 
 
 @pytest.mark.parametrize("threads", [2, 3, 7])
 def test_threads_change_nothing(threads: int) -> None:
     task: dict[str, Any] = {"max_idle_frames": 9, "frames_per_step": 5, "delay": 0.4}
-    alone = play(QWOPVectorEnv(13, num_threads=1, **task), 5, steps=80)
-    together = QWOPVectorEnv(13, num_threads=threads, **task)
+    alone = play(QWOPVectorEnv(13, autoreset_mode="SameStep", num_threads=1, **task), 5, steps=80)
+    together = QWOPVectorEnv(13, autoreset_mode="SameStep", num_threads=threads, **task)
     assert_same(play(together, 5, steps=80), alone)
     together.close()
 
 
 def test_random_games_end_and_begin_again() -> None:
-    said = play(QWOPVectorEnv(16, frames_per_step=6), 1, steps=120, hold=6)
-    ends = np.array([infos["_final_obs"] for *_, infos in said[1:]])
+    said = play(QWOPVectorEnv(16, autoreset_mode="SameStep", frames_per_step=6), 1, steps=120, hold=6)
+    ends = np.array([terminated | truncated for _, _, terminated, truncated, _ in said[1:]])
     assert ends.sum() > 10
     step, row = np.argwhere(ends)[0]
     observations, _, terminated, _, infos = said[1 + step]
     np.testing.assert_array_equal(observations[row], said[0][0][row])
     assert terminated[row]
-    assert infos["final_info"]["outcome"][row] == "fell"
+    assert OUTCOMES[infos["final_info"]["outcome"][row]] == "fell"
 
 
-@given(task=TASKS, seed=st.integers(0, 1000))
-@settings(max_examples=10, deadline=None)
-def test_saved_games_go_on_to_the_same_bits(task: dict[str, Any], seed: int) -> None:
-    first = QWOPVectorEnv(3, **task)
+@given(task=TASKS, seed=st.integers(0, 1000), mode=st.sampled_from(["SameStep", "NextStep"]))
+@settings(max_examples=15, deadline=None)
+def test_saved_games_go_on_to_the_same_bits(task: dict[str, Any], seed: int, mode: str) -> None:
+    first = QWOPVectorEnv(3, autoreset_mode=mode, **task)
     play(first, seed, steps=25)
     saved = first.get_state()
     generator = np.random.default_rng(seed)
     actions = np.repeat(generator.integers(0, 11, (10, 3)), 4, axis=0)
     expected = [first.step(row) for row in actions]
-    second = QWOPVectorEnv(3, **task)
+    second = QWOPVectorEnv(3, autoreset_mode=mode, **task)
     play(second, seed + 1, steps=3)
     second.set_state(saved)
     assert_same([second.step(row) for row in actions], expected)
@@ -100,7 +116,7 @@ def test_saved_games_go_on_to_the_same_bits(task: dict[str, Any], seed: int) -> 
 
 def test_a_game_has_the_same_delays_in_any_row_and_company() -> None:
     actions = np.random.default_rng(0).integers(0, 11, (40, 5))
-    batch = QWOPVectorEnv(5, delay=0.5)
+    batch = QWOPVectorEnv(5, autoreset_mode="SameStep", delay=0.5)
     batch.reset(seed=[7, 8, 9, 10, 11])
     late = np.array([batch.step(row)[4]["late"] for row in actions])
     batch.reset(seed=[None, None, None, None, 7], options={"reset_mask": np.arange(5) == 4})
@@ -146,7 +162,7 @@ def test_what_is_returned_is_not_overwritten() -> None:
 def test_actions_that_do_not_exist_are_refused() -> None:
     env = QWOPVectorEnv(2)
     env.reset(seed=0)
-    for actions in ([0, 11], [-1, 0], [0], [[0, 1]]):
+    for actions in ([0, 11], [-1, 0], [0], [[0, 1]], [0.0, 1.0]):
         with pytest.raises(ValueError, match="actions"):
             env.step(np.array(actions))
 

@@ -6,7 +6,7 @@ from qwop.common.errors import BadInput
 from qwop.envs.qwop.vector import QWOPVectorEnv
 from qwop.finetune.experience.collector import Collector
 from qwop.finetune.schedules.phase import parse_phases
-from qwop.finetune.schedules.restarts import Restarts, RestartSettings, parse_restarts
+from qwop.finetune.schedules.restarts import Restarts, RestartSettings
 
 GAMES = 8
 STRETCH = RestartSettings(0.5, (-1.0, 0.4))
@@ -14,7 +14,7 @@ STRETCH = RestartSettings(0.5, (-1.0, 0.4))
 
 
 def vector(settings=STRETCH):
-    return Restarts(QWOPVectorEnv(GAMES, frames_per_step=4, max_idle_frames=5), settings)
+    return Restarts(QWOPVectorEnv(GAMES, autoreset_mode="SameStep", frames_per_step=4, max_idle_frames=5), settings)
 
 
 def actions(steps, seed=0):
@@ -38,7 +38,7 @@ def test_some_games_begin_in_the_stretch_and_say_so():
 
 
 def test_a_restarted_game_is_the_saved_one():
-    env = QWOPVectorEnv(2, frames_per_step=4)
+    env = QWOPVectorEnv(2, autoreset_mode="SameStep", frames_per_step=4)
     env.reset(seed=0)
     for _ in range(5):
         env.step(np.array([3, 0]))
@@ -66,17 +66,21 @@ def test_games_that_did_not_begin_at_the_start_are_not_reported():
     def collector(env):
         return Collector(env, 300, np.random.default_rng(0))
 
-    def uniform(observations):
-        return np.full((len(observations), 11), 1 / 11, dtype=np.float32)
+    class Uniform:
+        def initial_state(self, n):
+            return ()
 
-    sequences, ends = collector(vector(RestartSettings(0.9, (-1.0, 0.4)))).collect(uniform)
+        def step(self, observations, state):
+            return np.full((len(observations), 11), 1 / 11, dtype=np.float32), state
+
+    sequences, ends = collector(vector(RestartSettings(0.9, (-1.0, 0.4)))).collect(Uniform())
     assert 0 < len(ends) < (sequences.terminated | sequences.truncated).sum()
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"share": 0.5},
+        {"metres": [1, 2]},
         {"share": 1.5, "metres": [1, 2]},
         {"share": 0.5, "metres": [2, 1]},
         {"share": 0.5, "metres": 3},
@@ -84,8 +88,8 @@ def test_games_that_did_not_begin_at_the_start_are_not_reported():
     ],
 )
 def test_settings_that_mean_nothing_are_refused(wrong):
-    with pytest.raises(BadInput, match="restarts"):
-        parse_restarts(wrong)
+    with pytest.raises(BadInput, match=r"phases\.late\.restarts"):
+        parse_phases({"late": {"hours": 1, "restarts": wrong}})
 
 
 def test_a_phase_names_them():

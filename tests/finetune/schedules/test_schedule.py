@@ -1,6 +1,6 @@
 import pytest
 from qwop.common.errors import BadInput
-from qwop.finetune.schedules.phase import Phase, Ramp, parse_phases
+from qwop.finetune.schedules.phase import Phase, Ramp, parse_phases, plain_phases
 from qwop.finetune.schedules.schedule import Schedule
 from qwop.finetune.schedules.stability import ReturnMonitor, StabilitySettings
 
@@ -85,17 +85,27 @@ def test_phases_are_read_from_data():
     )
 
 
+def test_phases_come_back_as_they_were_written():
+    given = {
+        "first": {"hours": 2},
+        "second": {"hours": 0.5, "demonstrations": [1, 0], "entropy": 0.1, "live": False},
+    }
+    assert plain_phases(parse_phases(given)) == given
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({}, r"schedule\.phases\.x: no hours"),
+        ({}, r"schedule\.phases\.x\.hours is not set"),
         ({"hours": -1}, r"schedule\.phases\.x\.hours=-1: expected a number"),
         ({"hours": [1, 2]}, "expected a number"),
-        ({"hours": 1, "demonstrations": [1, 2, 3]}, "or two"),
-        ({"hours": 1, "demonstrations": "all"}, "or two"),
+        ({"hours": 1, "demonstrations": [1, 2, 3]}, r"expected a number or \[start, end\], at least 0"),
+        ({"hours": 1, "demonstrations": "all"}, r"demonstrations=all: expected a number or \[start, end\]"),
         ({"hours": 1, "live": 0}, "true or false"),
         ({"hours": 1, "live": False}, "nothing to learn from"),
-        ({"hours": 1, "horus": 2}, "no such setting"),
+        ({"hours": 1, "horus": 2}, r"x\.horus: no such setting; did you mean schedule\.phases\.x\.hours\?"),
+        ({"hours": 1, "name": "y"}, r"x\.name: no such setting"),
+        ({"hours": 1, "entropy": [1, float("nan")]}, r"x\.entropy=\[1, nan\]: expected a number"),
     ],
 )
 def test_a_phase_that_cannot_be_read_is_refused(settings, message):

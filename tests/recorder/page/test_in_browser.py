@@ -23,7 +23,7 @@ if BROWSER is None or DRIVER is None:
 
 RECORD = str(Path(sysconfig.get_path("scripts")) / "qwop-record")
 
-OWN = "#games tr[data-shelf=own]"
+OWN = "#games tr[data-collection=own]"
 """The rows of the list that are the player's games; the embedded ones stand there too."""
 
 TAP_LOGIC = """

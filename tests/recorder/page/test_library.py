@@ -1,4 +1,4 @@
-"""The games that the page lists."""
+"""Games that the page lists."""
 
 from pathlib import Path
 
@@ -28,7 +28,7 @@ def test_lists_own_games_newest_first_and_then_the_others(tmp_path: Path) -> Non
     record(tmp_path / "own", SHORT, FALL)
     record(tmp_path / "expert", LONG, player="expert")
     entries = Library(tmp_path / "own", {"embedded": tmp_path / "expert"}).entries()
-    assert [(entry.shelf, entry.name) for entry in entries] == [
+    assert [(entry.collection, entry.name) for entry in entries] == [
         ("own", "episode-000001"),
         ("own", "episode-000000"),
         ("embedded", "episode-000000"),

@@ -1,4 +1,4 @@
-"""The page's server, spoken to as a page does and as a page should not."""
+"""The page's server, with the requests of a page and with requests that no page should make."""
 
 import http.client
 import json
@@ -28,7 +28,7 @@ FALL = [4] * 60
 
 
 class Recorder:
-    """A server whose games are written, as `qwop-record` does it."""
+    """A server whose games are written as `qwop-record` writes them."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -69,20 +69,20 @@ def recorder(tmp_path: Path) -> Iterator[Recorder]:
     made.server.stop()
 
 
-def moments(data: Any) -> tuple[int, int, Any]:
+def frames(data: Any) -> tuple[int, int, Any]:
     numbers = np.frombuffer(data, "<f4")
     return int(numbers[0]), int(numbers[1]), numbers[2:].reshape(-1, ROW)
 
 
 def play(connection: ClientConnection, number: int, keys: list[int], at_once: int = 3) -> list[Any]:
-    """Send keys a few frames at a time; every row that came back, the first included."""
+    """Send keys a few frames at a time; return all rows received, the first included."""
     connection.send(json.dumps({"type": "start", "game": number}))
-    got, first, rows = moments(connection.recv(timeout=10))
+    got, first, rows = frames(connection.recv(timeout=10))
     assert (got, first) == (number, 0)
     shown = [rows]
     for start in range(0, len(keys), at_once):
         connection.send(json.dumps({"type": "keys", "game": number, "keys": keys[start : start + at_once]}))
-        got, first, rows = moments(connection.recv(timeout=10))
+        got, first, rows = frames(connection.recv(timeout=10))
         assert got == number
         shown.append(rows)
         if len(rows) < len(keys[start : start + at_once]):
@@ -130,10 +130,10 @@ def test_keys_of_an_earlier_game_are_not_played_in_the_next(recorder: Recorder) 
     with recorder.play() as connection:
         play(connection, 1, [1] * 3)
         connection.send(json.dumps({"type": "start", "game": 2}))
-        assert moments(connection.recv(timeout=10))[:2] == (2, 0)
+        assert frames(connection.recv(timeout=10))[:2] == (2, 0)
         connection.send(json.dumps({"type": "keys", "game": 1, "keys": [1] * 30}))
         connection.send(json.dumps({"type": "keys", "game": 2, "keys": [4]}))
-        game, first, rows = moments(connection.recv(timeout=10))
+        game, first, rows = frames(connection.recv(timeout=10))
     assert (game, first, len(rows)) == (2, 1, 1)
 
 
@@ -189,7 +189,7 @@ def test_without_the_token_or_from_another_site_nothing_is_served(recorder: Reco
     "message",
     ["{", '{"type": "keys"}', '{"type": "keys", "game": 1, "keys": [16]}', '{"type": "discard", "name": "../x"}', "[]"],
 )
-def test_a_message_that_is_none_closes_that_page_alone(recorder: Recorder, message: str) -> None:
+def test_an_invalid_message_closes_the_connection_of_that_page_alone(recorder: Recorder, message: str) -> None:
     with recorder.play() as other, recorder.play() as connection:
         connection.send(json.dumps({"type": "start", "game": 1}))
         connection.recv(timeout=10)
@@ -206,7 +206,7 @@ def test_listens_on_this_machine_alone_and_refuses_a_port_that_is_taken(recorder
 
 
 def test_stopping_tells_a_game_that_waits_to_be_written(tmp_path: Path) -> None:
-    """Nobody asks for the episodes here: the page must not wait for ever."""
+    """Nobody takes the episodes here, yet the page must not wait forever."""
     server = PageServer(Library(tmp_path / "dataset", {}), INFO, "me", 0.05, "none", 0)
     server.start()
     address = urlsplit(server.address)

@@ -1,0 +1,97 @@
+"""The settings of `qwop-finetune`."""
+
+from dataclasses import dataclass
+
+from ..common.settings import Settings, choice_of, file_choice, nested, option_of, rules, setting
+from ..common.shared_settings import max_idle_frames, seed
+from ..evaluation.evaluate import EvaluationSettings
+from .agents.acer.settings import AcerLoopSettings, AcerSettings
+from .agents.dqn.settings import DdqnLoopSettings, DdqnSettings
+from .agents.ppo.settings import PpoLoopSettings, PpoSettings
+from .agents.registry import ALGORITHMS, Algorithm
+from .replay.behaviour import BehaviourSettings
+from .schedules.phase import Phase, parse_phases, plain_phases
+from .schedules.stability import StabilitySettings
+from .settings import LiveSettings, RunSettings
+
+DEVICES = ("auto", "cpu", "cuda")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScheduleSettings(Settings):
+    """Phases of training, one after the other."""
+
+    scale: float = setting(1.0, "Factor of every phase's length.", above=0, at_most=1000)
+    phases: tuple[Phase, ...] = setting(
+        help="Phases in order, by name. Change one by schedule.phases.mixed.hours=5, add one by "
+        "'+schedule.phases.polish={hours: 10}'.",
+        parse=parse_phases,
+        plain=plain_phases,
+        entries=Phase,
+    )
+
+
+@dataclass(frozen=True)
+class PhaseEvaluationSettings(EvaluationSettings):
+    """The games after each phase."""
+
+    episodes: int = setting(EvaluationSettings.episodes, "Games after each phase. 0: none.", at_least=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FinetuneSettings(Settings):
+    """The settings of `qwop-finetune`."""
+
+    policy: str | None = setting(
+        None,
+        "Policy to start from: its file (.safetensors), champion, which comes with the package, or scratch, a new "
+        "network. null: runs/pretrain/policy.safetensors if it exists and no demonstrations are named, else a clone of "
+        "the demonstrations (algorithm=ddqn: scratch).",
+    )
+    demonstrations: str | None = setting(
+        None, "Folder of the dataset of demonstrations. null: those that come with the package, if a phase uses any."
+    )
+    environment: str | None = setting(
+        None, "Gymnasium id such as CartPole-v1, for policy=scratch without demonstrations; else they name it."
+    )
+    out: str = setting("runs/finetune", "Folder of the run: policy, checkpoints, log and report.", written=True)
+    resume: bool = setting(
+        False,
+        "Continue the run in out, interrupted or over. Phases that have not started may be changed, and phases added.",
+    )
+    seed: int = seed("Decides everything random.", RunSettings.seed)
+    device: str = setting("auto", "Where to learn; auto takes a GPU if there is one.", choices=DEVICES)
+    threads: int = setting(
+        1, "Threads of the learner's arithmetic on a CPU; live play uses the other cores.", at_least=1, at_most=1024
+    )
+    max_idle_frames: int = max_idle_frames(RunSettings.max_idle_frames)
+    video: bool = setting(True, "Make a film of the last evaluation's best game.")
+    schedule: ScheduleSettings = file_choice("schedule", "Phases of training.", example="kurodo")
+    algorithm: AcerSettings | DdqnSettings | PpoSettings = choice_of(
+        {name: one.settings for name, one in ALGORITHMS.items()}, "acer", "Learning algorithm, with its loop."
+    )
+    loop: AcerLoopSettings | DdqnLoopSettings | PpoLoopSettings = choice_of(
+        {name: one.loop for name, one in ALGORITHMS.items()}, "acer", "Live play and memory.", follows="algorithm"
+    )
+    behaviour: BehaviourSettings = nested(BehaviourSettings, "Behaviour probabilities μ of demonstrations in replay.")
+    stability: StabilitySettings = nested(StabilitySettings, "When to end the phases that last until_unstable.")
+    evaluation: PhaseEvaluationSettings = nested(PhaseEvaluationSettings, "Games after each phase.")
+
+    @property
+    def chosen_algorithm(self) -> Algorithm:
+        """The algorithm that the settings are of."""
+        return ALGORITHMS[option_of(rules(FinetuneSettings)["algorithm"], self.algorithm)]
+
+    @property
+    def run(self) -> RunSettings[Settings, LiveSettings]:
+        """The part that decides the run besides its initial policy and demonstrations."""
+        return RunSettings(
+            phases=self.schedule.phases,
+            algorithm=self.algorithm,
+            loop=self.loop,
+            scale=self.schedule.scale,
+            behaviour=self.behaviour,
+            stability=self.stability,
+            max_idle_frames=self.max_idle_frames,
+            seed=self.seed,
+        )

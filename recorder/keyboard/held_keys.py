@@ -1,0 +1,65 @@
+"""The keys that are held, tracked from a keyboard's press and release events."""
+
+import threading
+from collections import deque
+
+from ...envs.names import KEY_O, KEY_P, KEY_Q, KEY_W
+
+GAME_KEYS = {"q": KEY_Q, "w": KEY_W, "o": KEY_O, "p": KEY_P}
+
+
+class HeldKeys:
+    """The game's keys that are held, and presses of any other keys. Safe to call from any thread.
+
+    A held key sends repeated press events, of which only the first counts. A key pressed and released between two
+    frames still counts as held in the next frame.
+
+    presses: number of presses of any key, without repeats.
+    """
+
+    def __init__(self) -> None:
+        self.presses = 0
+        self._down: set[str] = set()
+        self._tapped = 0
+        self._others: deque[str] = deque()
+        self._lock = threading.Lock()
+
+    def press(self, name: str) -> None:
+        """Handle a press event, which may be a repeat."""
+        with self._lock:
+            if name in self._down:
+                return
+            self._down.add(name)
+            self.presses += 1
+            if name in GAME_KEYS:
+                self._tapped |= GAME_KEYS[name]
+            else:
+                self._others.append(name)
+
+    def release(self, name: str) -> None:
+        """Handle a release event."""
+        with self._lock:
+            self._down.discard(name)
+
+    def next_frame(self) -> int:
+        """Take the keys of the next frame: those held, and those pressed since the last call."""
+        with self._lock:
+            keys = self._tapped
+            for name in self._down:
+                keys |= GAME_KEYS.get(name, 0)
+            self._tapped = 0
+        return keys
+
+    def other_presses(self) -> list[str]:
+        """Take the other keys that were pressed since the last call, in order."""
+        with self._lock:
+            pressed = list(self._others)
+            self._others.clear()
+        return pressed
+
+    def forget(self) -> None:
+        """Assume that nothing is held or was pressed, since events while the window lacks focus are not ours."""
+        with self._lock:
+            self._down.clear()
+            self._others.clear()
+            self._tapped = 0

@@ -1,0 +1,55 @@
+// The game being played: which frames are due, their keys, and the pose to draw.
+
+export const FRAME = 1000 / 30; // ms per game frame
+
+const MAX_LAG = 8; // frames; after a longer gap (a hidden page) the game continues where it stopped
+
+// Interpolates between two rows, for displays faster than the game. Only the first `pose` numbers are interpolated.
+export function interpolate(one, two, fraction, pose) {
+  const row = one.slice();
+  for (let index = 0; index < pose; index += 1) row[index] += (two[index] - one[index]) * fraction;
+  return row;
+}
+
+// The row at a fractional frame of a game; `rows` is a flat array of rows of `size` numbers.
+export function rowAt(rows, size, pose, frame) {
+  const last = rows.length / size - 1;
+  const at = Math.min(Math.max(frame, 0), last);
+  const index = Math.floor(at);
+  const one = rows.subarray(index * size, (index + 1) * size);
+  if (index === last) return one;
+  return interpolate(one, rows.subarray((index + 1) * size, (index + 2) * size), at - index, pose);
+}
+
+export class LiveGame {
+  // send(keys): requests one frame for each of these keys. now: start of the first frame, ms.
+  constructor(send, keyboard, now) {
+    Object.assign(this, { send, keyboard, start: now, requested: 0, rows: [], over: false });
+  }
+
+  // Requests the frames that are due.
+  tick(now) {
+    if (this.over) return;
+    const lag = (now - this.start) / FRAME - this.requested;
+    if (lag > MAX_LAG) this.start += (lag - 1) * FRAME;
+    const keys = [];
+    while (this.start + (this.requested + 1) * FRAME <= now) {
+      const from = this.start + this.requested * FRAME;
+      keys.push(this.keyboard.during(from, from + FRAME));
+      this.requested += 1;
+    }
+    if (keys.length) this.send(keys);
+  }
+
+  receive(first, rows) {
+    rows.forEach((row, index) => { this.rows[first + index] = row; });
+  }
+
+  // The row to draw now: one frame behind the clock, so that there is usually a next row to interpolate to.
+  row(now, pose) {
+    const last = this.rows.length - 1;
+    const at = Math.min(Math.max((now - this.start) / FRAME - 1, 0), last);
+    const index = Math.floor(at);
+    return index === last ? this.rows[last] : interpolate(this.rows[index], this.rows[index + 1], at - index, pose);
+  }
+}

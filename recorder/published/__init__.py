@@ -1,0 +1,1 @@
+"""Published recordings: expert files of stable-baselines, converted to episodes."""

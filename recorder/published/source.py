@@ -1,0 +1,97 @@
+"""`source=import`: published recordings as episodes."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from ...common.errors import BadInput
+from ...datasets.behaviour_probabilities import smoothed, smoothed_name
+from ...datasets.reconstruction.samples import write_samples
+from ...datasets.schema import DatasetInfo, Episode
+from ...envs.names import ACTIONS, FEATURES
+from ...envs.spec import EnvironmentSpec, ObservationSpec
+from ..settings import ImportSettings
+from ..source import Source, recorded_sources
+from .conversion import Converted, convert
+from .expert_file import Recording, find_files, read_recording
+
+OBSERVATION_LAG = 1
+"""Frames by which the observations of the published recordings lag the physics."""
+
+
+def open_import(settings: ImportSettings, folder: Path) -> Source:
+    """Open the games of all files, which are all read, validated and converted before the first game is yielded.
+
+    Raises BadInput for a file that is not a published recording, whose decisions differ in length from the other
+    files', or that `folder` already contains.
+    """
+    paths = find_files(settings.files)
+    recordings = [read_recording(path) for path in paths]
+    _require_new(paths, recordings, folder)
+    converted = [_converted(path, recording) for path, recording in zip(paths, recordings, strict=True)]
+    frames = settings.frames_per_step or _common_frames(paths, converted)
+    spec = EnvironmentSpec(
+        "QWOP-v1", {"frames_per_step": frames, "reward": "shaped", "observation_lag": OBSERVATION_LAG}
+    )
+    notes = [f"{path.name}: {note}" for path, file in zip(paths, converted, strict=True) for note in file.notes]
+    return Source(
+        info=DatasetInfo(spec, ObservationSpec((len(FEATURES),)), len(ACTIONS)),
+        episodes=_episodes(recordings, converted, settings, folder),
+        total=sum(len(file.games) for file in converted),
+        notes=[*notes, f"behaviour probabilities: {smoothed_name(settings.epsilon)}; recorded as {spec}"],
+    )
+
+
+def _converted(path: Path, recording: Recording) -> Converted:
+    try:
+        return convert(recording)
+    except BadInput as error:
+        raise BadInput(f"{path}: {error}") from None
+
+
+def _require_new(paths: list[Path], recordings: list[Recording], folder: Path) -> None:
+    seen: dict[str, str] = {}
+    for source in recorded_sources(folder):
+        _, _, digest = source.partition("sha256:")
+        seen[digest.split(" ")[0]] = f"{folder} already contains it"
+    for path, recording in zip(paths, recordings, strict=True):
+        if recording.digest in seen:
+            raise BadInput(f"{path}: {seen[recording.digest]}; remove it from source.files")
+        seen[recording.digest] = f"the same as {path}"
+
+
+def _common_frames(paths: list[Path], converted: list[Converted]) -> int:
+    """Round the mean length of a decision to whole frames; BadInput if files differ in it."""
+    lengths = {path: max(1, round(file.frames_per_decision)) for path, file in zip(paths, converted, strict=True)}
+    first, *others = lengths
+    for other in others:
+        if lengths[other] != lengths[first]:
+            raise BadInput(
+                f"{other}: its decisions last {lengths[other]} game frames, those of {first.name} {lengths[first]}; "
+                "import them into separate datasets, or set source.frames_per_step"
+            )
+    return lengths[first]
+
+
+def _episodes(
+    recordings: list[Recording], converted: list[Converted], settings: ImportSettings, folder: Path
+) -> Iterator[Episode]:
+    for recording, file in zip(recordings, converted, strict=True):
+        # The episodes' float32 would not do for `qwop-dataset reconstruct`.
+        write_samples(folder, recording.digest, [recording.observations[rows] for rows in file.rows])
+        for number, game in enumerate(file.games):
+            stopped = game.outcome == "stopped"
+            yield Episode(
+                observations=game.observations,
+                actions=game.actions,
+                behaviour_probabilities=smoothed(game.actions, len(ACTIONS), settings.epsilon),
+                rewards=game.rewards,
+                times=game.times,
+                keys=None,
+                terminated=not stopped,
+                truncated=stopped,
+                outcome=game.outcome,
+                player=settings.player,
+                source=f"{recording.name} sha256:{recording.digest} game {number}",
+                probabilities_from=smoothed_name(settings.epsilon),
+                metres=game.metres,
+            )

@@ -1,0 +1,316 @@
+"""The settings of every command: explained by --help, and checked before anything is written."""
+
+import copy
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, get_args, get_origin
+
+import pytest
+from omegaconf import OmegaConf
+from qwop.common.checks import Rule, allows_none, without_none
+from qwop.common.command import Command
+from qwop.common.errors import BadInput
+from qwop.common.help import print_help
+from qwop.common.settings import Settings, hint_of, is_settings, join, read, rules, to_plain
+from qwop.evaluation.main import main as evaluate
+from qwop.finetune.main import main as finetune
+from qwop.pretrain.main import main as pretrain
+from qwop.pretrain.reestimate_main import main as reestimate
+from qwop.recorder.main import main as record
+from rich.console import Console
+
+LINES: list[tuple[Command[Any], list[str]]] = [
+    (record, ["source=page"]),
+    (record, ["source=keyboard"]),
+    (record, ["source=browser"]),
+    (record, ["source=policy", "source.policy=champion"]),
+    (record, ["source=import", "source.files=[a.npz]"]),
+    (pretrain, []),
+    (reestimate, ["dataset=data/a", "out=data/b"]),
+    (evaluate, ["policy=champion"]),
+    (finetune, ["schedule=kurodo"]),
+    (finetune, ["+schedule=speed", "algorithm=ddqn"]),
+    (finetune, ["schedule=champion", "algorithm=ppo"]),
+    (finetune, ["schedule=alone", "algorithm=acer-small"]),
+    (finetune, ["schedule=dqfd-like", "algorithm=ppo-small"]),
+]
+"""Command lines that are right: every command, with every option of its groups."""
+
+NAMES = [" ".join([command.program, *line]) for command, line in LINES]
+
+
+def composed(command: Command[Any], line: list[str]) -> dict[str, Any]:
+    """The configuration of a command line as plain data."""
+    node: Any = OmegaConf.to_container(command.compose(line), resolve=True)
+    return dict(node)
+
+
+def declarations(cls: type[Settings], node: dict[str, Any], place: str = "") -> Iterator[tuple[str, Any, Rule]]:
+    """The place, type and declaration of every single setting in a configuration."""
+    for name, rule in rules(cls).items():
+        here, kind = join(place, name), without_none(hint_of(cls, name))
+        if rule.inline:
+            yield from declarations(kind, node, place)
+        elif rule.options:
+            group = rules(cls)[rule.follows or name]
+            option = node[rule.follows or name][group.tag]
+            yield from declarations(rule.options[option], node[name], here)
+        elif is_settings(kind):
+            yield from declarations(kind, node[name], here)
+        else:
+            yield here, hint_of(cls, name), rule
+
+
+def wrong_values(hint: Any, rule: Rule) -> Iterator[Any]:
+    """Values that a setting of this declaration must refuse: of other types, not finite, out of range."""
+    kind = without_none(hint)
+    if rule.parse is not None:
+        return
+    if not allows_none(hint):
+        yield None
+    if get_origin(kind) in (tuple, list):
+        item = get_args(kind)[0]
+        yield from ([], {}, 3, "text", [{}], [None])
+        yield from ([one] for one in _out_of_range(item, rule))
+    elif get_origin(kind) is not None:
+        yield from (3, "text", [1], True)
+    elif kind is bool:
+        yield from (0, 1, "maybe", [True], {}, 0.5)
+    elif kind is str:
+        yield from ("", " ", [], {}, ["text"], "a\0b")
+        if rule.choices:
+            yield "nonsense"
+    else:
+        yield from ("", "text", [], [1], {}, True, float("nan"), float("inf"), float("-inf"), 10**400)
+        if kind is int:
+            yield 1.5
+        yield from _out_of_range(kind, rule)
+
+
+def _out_of_range(kind: Any, rule: Rule) -> Iterator[Any]:
+    step = 1 if kind is int else 1e-3
+    if rule.at_least is not None:
+        yield rule.at_least - step
+    if rule.above is not None:
+        yield from (rule.above, rule.above - step)
+    if rule.at_most is not None:
+        yield rule.at_most + step
+    if rule.below is not None:
+        yield from (rule.below, rule.below + step)
+    if rule.choices and kind is int:
+        yield max(rule.choices) + 1
+
+
+lines = pytest.mark.parametrize(("command", "line"), LINES, ids=NAMES)
+
+
+@lines
+def test_the_defaults_are_valid_and_come_back_unchanged(command: Command[Any], line: list[str]) -> None:
+    settings = command.read(line)
+    assert to_plain(settings) == composed(command, line)
+    assert read(command.settings, to_plain(settings)) == settings
+
+
+@lines
+def test_every_setting_has_a_sentence(command: Command[Any], line: list[str]) -> None:
+    for place, _, rule in declarations(command.settings, composed(command, line)):
+        assert len(rule.help) > 10, place
+        assert rule.help[0].isupper(), place
+        assert rule.help.endswith("."), place
+
+
+@pytest.mark.parametrize("width", [80, 120])
+@lines
+def test_help_explains_every_setting_within_the_terminal(
+    command: Command[Any], line: list[str], width: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    print_help(command, line, Console(width=width))
+    shown = capsys.readouterr().out
+    words = set(shown.split())
+    for place, _, rule in declarations(command.settings, composed(command, line)):
+        assert place in words, place
+        assert all(word in words for word in rule.help.split()), place
+    assert max(map(len, shown.splitlines())) <= width
+
+
+@lines
+def test_every_wrong_value_of_every_setting_is_refused_by_its_name(command: Command[Any], line: list[str]) -> None:
+    node = composed(command, line)
+    tried = 0
+    for place, hint, rule in declarations(command.settings, node):
+        for value in wrong_values(hint, rule):
+            changed = copy.deepcopy(node)
+            inside = changed
+            *groups, name = place.split(".")
+            for group in groups:
+                inside = inside[group]
+            inside[name] = value
+            with pytest.raises(BadInput) as refused:
+                read(command.settings, changed)
+            assert str(refused.value).startswith(f"{place}="), (place, value)
+            assert "expected" in str(refused.value)
+            assert "\n" not in str(refused.value)
+            tried += 1
+    assert tried > 40
+
+
+@lines
+def test_an_unknown_setting_in_any_group_is_refused(command: Command[Any], line: list[str]) -> None:
+    node = composed(command, line)
+    groups = {place.rpartition(".")[0] for place, *_ in declarations(command.settings, node)}
+    for group in groups:
+        changed = copy.deepcopy(node)
+        inside = changed
+        for name in filter(None, group.split(".")):
+            inside = inside[name]
+        inside["sead"] = 1
+        with pytest.raises(BadInput, match=r"sead: no such setting"):
+            read(command.settings, changed)
+
+
+@pytest.fixture
+def refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., str]:
+    """Run a command in an empty folder; its one line on stderr, after which nothing may have been written."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(command: Command[Any], *arguments: str) -> str:
+        monkeypatch.setattr(sys, "argv", [command.program, *arguments])
+        with pytest.raises(SystemExit) as stopped:
+            command()
+        said = capsys.readouterr().err
+        assert stopped.value.code == 2, said
+        assert said.count("\n") == 1, said
+        assert said.startswith(f"{command.program}: ")
+        assert os.listdir() == []
+        return said
+
+    return call
+
+
+BY_HAND = [
+    ("pretrain", "+sead=1", "sead: no such setting; did you mean seed?"),
+    ("pretrain", "seed=-1", "seed=-1: expected a whole number from 0 to"),
+    ("pretrain", "seed=x", "seed=x: expected a whole number"),
+    ("pretrain", "seed=null", "seed=null: expected a whole number"),
+    ("pretrain", "seed=1.5", "seed=1.5: expected a whole number"),
+    ("pretrain", "seed=", "seed=: expected a whole number"),
+    ("pretrain", "out=null", "out=null: expected a text (default: runs/pretrain)"),
+    ("pretrain", "learning_rate=nan", "learning_rate=nan: expected a number, more than 0"),
+    ("pretrain", "max_idle_frames=999999999", "max_idle_frames=999999999: expected a whole number from 0 to 3,000"),
+    ("pretrain", "splits=6", "splits=6, held_out=0.2: together more than all episodes; at most 5"),
+    ("record", "source.kind=x", "source.kind=x: expected page, browser, keyboard, policy or import"),
+    ("record", "~source.kind", "source.kind is missing: expected page, browser"),
+    ("record", "source=null", "source is not set: choose one of browser, import"),
+    ("record", "source=pages", "source=pages: no such option; choose one of browser, import"),
+    ("record", "source.player=", "source.player=: expected a text (default: me)"),
+    ("record", "source.port=70000", "source.port=70000: expected a whole number from 0 to 65,535"),
+    ("record", "source=policy", "source.policy is not set: expected a text, such as source.policy=runs/pretrain"),
+    (
+        "record",
+        "source=policy source.policy=a +source.sead=1",
+        "source.sead: no such setting; did you mean source.",
+    ),
+    ("evaluate", "", "policy is not set"),
+    ("evaluate", "policy=champion original=null", "original=null: expected settings"),
+    ("evaluate", "policy=champion ~original", "original is missing, and its settings are needed: leave ~original out"),
+    ("evaluate", "policy=champion original.timeout=0", "original.timeout=0: expected a number, more than 0"),
+    ("evaluate", "policy=champion environment=3", "environment=3: expected settings"),
+    ("evaluate", "policy=champion environment.shaping=x", "shaping=x: expected a number, at least 0"),
+    ("evaluate", "policy=champion environment.delya=1", "delya"),
+    ("evaluate", "policy=champion world=moon", "world=moon: expected simulator or original"),
+    ("finetune", "", "no schedule: choose one, such as schedule=kurodo (there are alone, anneal, champion,"),
+    ("finetune", "schedule=null", "no schedule: choose one"),
+    ("finetune", "schedule=kurodo schedule=null", "no schedule: choose one"),
+    ("finetune", "~schedule", "no schedule: choose one"),
+    ("finetune", "schedule=kurdo", "schedule=kurdo: no such option; choose one of alone, anneal"),
+    ("finetune", "schedule.scale=2", "schedule.scale=2: no schedule is chosen that it could change"),
+    ("finetune", "schedule=kurodo ~loop", "loop is missing, and its settings are needed: leave ~loop out"),
+    ("finetune", "schedule=kurodo loop=null", "loop=null: expected settings"),
+    ("finetune", "schedule=kurodo ~algorithm", "algorithm is not set: choose one of acer, acer-small, ddqn"),
+    ("finetune", "schedule=kurodo algorithm=null", "algorithm is not set: choose one of acer, acer-small, ddqn"),
+    ("finetune", "schedule=kurodo algorithm=sarsa", "algorithm=sarsa: no such option; choose one of acer, acer-small"),
+    ("finetune", "schedule=kurodo algorithm.name=sarsa", "algorithm.name=sarsa: expected acer, ppo or ddqn"),
+    ("finetune", "schedule=kurodo +sead=1", "sead: no such setting; did you mean seed?"),
+    ("finetune", "schedule=kurodo gamma=0.9", "gamma: no such setting; did you mean algorithm.gamma?"),
+    ("finetune", "schedule=kurodo threads=0", "threads=0: expected a whole number from 1 to 1,024 (default: 1)"),
+    ("finetune", "schedule=kurodo device=abacus", "device=abacus: expected auto, cpu or cuda (default: auto)"),
+    ("finetune", "schedule=kurodo loop.steps=0", "loop.steps=0: expected a whole number from 1 to 100,000"),
+    ("finetune", "schedule=kurodo loop.log_every=0", "loop.log_every=0: expected a whole number, at least 1"),
+    ("finetune", "schedule=kurodo loop.replay_ratio=-1", "loop.replay_ratio=-1: expected a number from 0 to 1,000"),
+    ("finetune", "schedule=kurodo algorithm.gamma=2", "algorithm.gamma=2: expected a number from 0 to 1"),
+    ("finetune", "schedule=kurodo algorithm.gamma=nan", "algorithm.gamma=nan: expected a number from 0 to 1"),
+    ("finetune", "schedule=kurodo schedule.scale=1e9", "schedule.scale=1000000000.0: expected a number, more than 0"),
+    ("finetune", "schedule=kurodo schedule.scale=true", "schedule.scale=true: expected a number, more than 0"),
+    ("finetune", "schedule=kurodo schedule.phases=null", "schedule.phases=null: expected one phase or more"),
+    ("finetune", "schedule=kurodo ++schedule.phases=3", "schedule.phases=3: expected one phase or more"),
+    (
+        "finetune",
+        "schedule=kurodo schedule.phases.mixde.hours=1",
+        "schedule.phases.mixde.hours: no such setting; did you",
+    ),
+    ("finetune", "schedule=kurodo schedule.phases.mixed.hours=1e300", "schedule.phases.mixed.hours=1e+300: expected a"),
+    (
+        "finetune",
+        "schedule=kurodo schedule.phases.mixed.hours=few",
+        "schedule.phases.mixed.hours=few: expected a",
+    ),
+    ("finetune", "schedule=kurodo schedule.phases.mixed=3", "schedule.phases.mixed=3: expected settings"),
+    ("finetune", "schedule=kurodo ~schedule.phases.mixed.hours", "schedule.phases.mixed.hours is not set: expected a"),
+    (
+        "finetune",
+        "schedule=kurodo +schedule.phases.mixed.huors=1",
+        "mixed.huors: no such setting; did you mean",
+    ),
+    ("finetune", "schedule=kurodo schedule.phases.mixed.live=false", "+schedule.phases.mixed.live=false"),
+    ("finetune", "schedule=kurodo +schedule.phases.alone.live=false", "phases.alone.live=false: neither live play nor"),
+    (
+        "finetune",
+        "schedule=kurodo +schedule.phases.alone.entropy=-1",
+        "alone.entropy=-1: expected a number or [",
+    ),
+    (
+        "finetune",
+        "schedule=kurodo +schedule.phases.alone.entropy=[1,nan]",
+        "alone.entropy=[1, nan]: expected a",
+    ),
+    (
+        "finetune",
+        "schedule=kurodo +schedule.phases.alone.restarts={share:2}",
+        "restarts.share=2: expected a number",
+    ),
+    ("finetune", "schedule=kurodo behaviour.mode=guessed", "behaviour.mode=guessed: expected recorded, current,"),
+    ("finetune", "schedule=kurodo resume=true", "no checkpoint to resume from"),
+    ("reestimate", "dataset=a", "out is not set: expected a text, such as out=data/kurodo-cloned"),
+    ("reestimate", "dataset=a out=b cloning.epohcs=3", "cloning.epohcs: no such setting; did you mean cloning.epochs?"),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments", "said"), BY_HAND)
+def test_a_wrong_command_line_is_one_line_and_writes_nothing(
+    name: str, arguments: str, said: str, refused: Callable[..., str]
+) -> None:
+    command = next(command for command, _ in LINES if command.name == name)
+    assert said in refused(command, *arguments.split())
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("pretrain", "out={}"),
+        ("reestimate", "dataset=a out={}"),
+        ("evaluate", "policy=champion out={}"),
+        ("finetune", "schedule=kurodo out={}"),
+        ("record", "source=policy source.policy=champion dataset={}"),
+    ],
+)
+@pytest.mark.parametrize("target", ["{file}", "{file}/under/it", "x" * 300])
+def test_a_target_that_cannot_be_written_is_refused_before_any_work(
+    name: str, arguments: str, target: str, refused: Callable[..., str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    file = tmp_path_factory.mktemp("elsewhere") / "file"
+    file.write_text("in the way")
+    command = next(command for command, _ in LINES if command.name == name)
+    said = refused(command, *arguments.format(target.format(file=file)).split())
+    assert "is a file; give" in said or "file name too long; give" in said

@@ -1,0 +1,306 @@
+"""The code blocks of README, CONTRIBUTING and docs/ work.
+
+Every `sh` block is run by bash with stand-ins for the programs that it calls. The stand-ins record their arguments,
+and each call is checked: the settings of a qwop command must compose, a script must exist and accept its flags, an
+extra must exist. Every `python` block is executed, the blocks of a page one after the other. A comment in front of a
+block changes that:
+
+    <!-- test: run; qwop-pretrain epochs=1 games=2 -->   also runs the block, with these settings added
+    <!-- test: needs stable_baselines3 -->   executes a python block by itself, where that package is installed
+    <!-- test: skip: needs a copy of the original game -->   does not execute a python block, and says why
+"""
+
+import argparse
+import contextlib
+import importlib.metadata
+import io
+import os
+import re
+import runpy
+import shlex
+import subprocess
+import sys
+import sysconfig
+import tomllib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from omegaconf import OmegaConf
+from qwop.finetune.schedules.phase import parse_phases
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+LANGUAGES = {"sh", "python", "yaml", "text"}
+COMMANDS = {
+    one.name: one
+    for one in importlib.metadata.entry_points(group="console_scripts")
+    if one.dist and one.dist.name == "qwop"
+}
+EXTRAS = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"])
+OTHERS = (
+    "python",
+    "python3",
+    "pip",
+    "pytest",
+    "mkdocs",
+    "pre-commit",
+    "ruff",
+    "mypy",
+    "lint-imports",
+    "git",
+    "jupyter",
+)
+FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\w*)[^\n]*\n(?P<code>.*?)^(?P=indent)```$", re.M | re.S)
+MARKER = re.compile(r"<!-- test: (?P<kind>run|needs|skip)(?P<rest>[^\n]*) -->\s*\Z")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block. added: for a block that is run, the settings added to each command; needs: a package; skip: why
+    the block is not executed."""
+
+    page: Path
+    line: int
+    language: str
+    code: str
+    run: bool = False
+    added: tuple[tuple[str, ...], ...] = ()
+    needs: str = ""
+    skip: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.page.name}:{self.line}"
+
+
+def blocks_of(page: Path, text: str) -> Iterator[Block]:
+    """The fenced blocks of a page; ValueError for one without a language that we know, or with a marker we do not."""
+    for found in FENCE.finditer(text):
+        line = text.count("\n", 0, found.start()) + 1
+        if found["language"] not in LANGUAGES:
+            raise ValueError(f"{page.name}:{line}: a block of {found['language'] or 'no language'}, not of {LANGUAGES}")
+        indent = len(found["indent"])
+        code = "".join(row[indent:] if row.strip() else row for row in found["code"].splitlines(keepends=True))
+        before = text[: found.start()].rstrip().rsplit("\n", 1)[-1].strip()
+        marker = MARKER.match(before)
+        if marker is None:
+            if before.startswith("<!--"):
+                raise ValueError(f"{page.name}:{line}: {before}: no marker of ours")
+            yield Block(page, line, found["language"], code)
+        elif marker["kind"] == "run":
+            added = tuple(tuple(shlex.split(part)) for part in marker["rest"].split(";") if part.strip())
+            yield Block(page, line, found["language"], code, run=True, added=added)
+        elif marker["kind"] == "needs":
+            yield Block(page, line, found["language"], code, needs=marker["rest"].strip())
+        else:
+            reason = marker["rest"].removeprefix(":").strip()
+            if not reason:
+                raise ValueError(f"{page.name}:{line}: skipped without a reason")
+            yield Block(page, line, found["language"], code, skip=reason)
+
+
+BLOCKS = [block for page in PAGES if page.exists() for block in blocks_of(page, page.read_text())]
+
+
+def of_language(language: str) -> list[Block]:
+    return [block for block in BLOCKS if block.language == language]
+
+
+# --- sh ---
+
+
+def calls_of(code: str, folder: Path) -> list[list[str]]:
+    """The programs that bash calls for this code, with their arguments; ValueError if one is not known."""
+    programs = folder / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    log = folder / "calls"
+    log.touch()
+    for name in (*COMMANDS, *OTHERS):
+        script = programs / name
+        script.write_text(f"#!/bin/bash\n{{ printf '%s\\0' {name} \"$@\"; printf '\\0'; }} >> '{log}'\n")
+        script.chmod(0o755)
+    (programs / "activate").touch()
+    done = subprocess.run(
+        ["/bin/bash", "-euc", code], cwd=folder, env={"PATH": str(programs)}, capture_output=True, text=True
+    )
+    if done.returncode or done.stderr:
+        raise ValueError(done.stderr)
+    return [call.split("\0") for call in log.read_text().split("\0\0") if call]
+
+
+def check_all(code: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fail unless every program that bash calls for this code would accept its arguments."""
+    calls = calls_of(code, folder)
+    assert calls, "nothing is called"
+    monkeypatch.chdir(folder)
+    for call in calls:
+        with monkeypatch.context() as patched:
+            check(call, patched)
+
+
+def check(call: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fail unless this program would accept these arguments."""
+    program, *arguments = call
+    if program in COMMANDS:
+        config = composed(call, monkeypatch)
+        if program == "qwop-finetune":
+            parse_phases(config["schedule"]["phases"])
+    elif program == "pip":
+        for extras in re.findall(r"\[(.*?)\]", " ".join(arguments)):
+            unknown = set(extras.split(",")) - EXTRAS
+            assert not unknown, f"no such extra: {unknown}"
+    elif program in ("python", "python3") and arguments[:2] != ["-m", "venv"]:
+        check_script(arguments, monkeypatch)
+    elif program == "pytest":
+        missing = [path for path in arguments if path.startswith("tests") and not (ROOT / path).exists()]
+        assert not missing, f"no such tests: {missing}"
+
+
+def composed(call: list[str], monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The configuration of a command with these settings."""
+    monkeypatch.setattr(sys, "argv", [*call, "--cfg", "job"])
+    said, complaints = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(complaints):
+        code = exit_code_of(COMMANDS[call[0]].load())
+    assert not code, f"{shlex.join(call)}: {complaints.getvalue()}"
+    config = OmegaConf.to_container(OmegaConf.create(said.getvalue()))
+    assert isinstance(config, dict), f"{shlex.join(call)}: {said.getvalue()}"
+    return {str(name): value for name, value in config.items()}
+
+
+def exit_code_of(main: Callable[[], None]) -> object:
+    try:
+        main()
+    except SystemExit as stopped:
+        return stopped.code
+    return None
+
+
+class Parsed(Exception):
+    """A script's arguments were accepted."""
+
+
+def check_script(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    script = ROOT / arguments[0]
+    assert script.is_file(), f"no such script: {script}"
+    if "parse_args()" not in script.read_text():
+        assert len(arguments) == 1, f"{script}: takes no arguments"
+        return
+    parse = argparse.ArgumentParser.parse_args
+
+    def parsed(self: argparse.ArgumentParser) -> argparse.Namespace:
+        parse(self)
+        raise Parsed
+
+    monkeypatch.setattr(argparse.ArgumentParser, "parse_args", parsed)
+    monkeypatch.setattr(sys, "argv", arguments)
+    monkeypatch.syspath_prepend(script.parent)
+    with pytest.raises(Parsed):
+        runpy.run_path(str(script), run_name="__main__")
+
+
+@pytest.mark.parametrize("block", of_language("sh"), ids=str)
+def test_commands_are_accepted(block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_all(block.code, tmp_path, monkeypatch)
+
+
+RUNNING = sorted({block.page for block in of_language("sh") if block.run})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", RUNNING, ids=lambda page: page.name)
+def test_commands_run(page: Path, tmp_path: Path) -> None:
+    programs = tmp_path / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    for block in BLOCKS:
+        if block.page != page or not block.run:
+            continue
+        added = {name: settings for name, *settings in block.added}
+        assert set(added) <= set(COMMANDS), f"{block}: settings for {set(added)}"
+        for name in COMMANDS:
+            real = Path(sysconfig.get_path("scripts")) / name
+            script = programs / name
+            script.write_text(f'#!/bin/bash\nexec {real} "$@" {shlex.join(added.get(name, []))}\n')
+            script.chmod(0o755)
+        for name in ("pip", "python3"):
+            script = programs / name
+            script.write_text("#!/bin/bash\n")
+            script.chmod(0o755)
+        environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}
+        done = subprocess.run(
+            ["/bin/bash", "-euc", block.code], cwd=tmp_path, env=environment, capture_output=True, text=True
+        )
+        assert done.returncode == 0, f"{block}: {done.stdout}{done.stderr}"
+
+
+@pytest.mark.parametrize(
+    ("code", "complaint"),
+    [
+        ("qwop-pretrain epocs=3", "epocs"),
+        ("qwop-finetune +schedule=curodo", "curodo"),
+        ("qwop-evaluate policy=champion wurld=original", "wurld"),
+        ("pip install '.[brouser]'", "brouser"),
+        ("python benchmarks/nothing.py", "nothing.py"),
+        ("pytest tests/nothing", "tests/nothing"),
+        ("qwop-fly", "qwop-fly"),
+    ],
+)
+def test_a_wrong_command_is_found(code: str, complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises((AssertionError, ValueError), match=re.escape(complaint)):
+        check_all(code, tmp_path, monkeypatch)
+
+
+def test_a_flag_that_a_script_does_not_have_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (call,) = calls_of("python benchmarks/way_there.py runs/champion docs/way.svg --wide", tmp_path)
+    with pytest.raises(SystemExit):
+        check(call, monkeypatch)
+
+
+# --- python and yaml ---
+
+
+@pytest.mark.parametrize("page", sorted({block.page for block in of_language("python")}), ids=lambda page: page.name)
+def test_python_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"__name__": "__main__"}
+    for block in of_language("python"):
+        if block.page == page and not block.skip and not block.needs:
+            exec(compile("\n" * block.line + block.code, str(page), "exec"), names)
+
+
+@pytest.mark.parametrize("block", [block for block in of_language("python") if block.needs], ids=str)
+def test_python_with_extras_runs(block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip(block.needs, reason=f"{block.needs} is not installed")
+    monkeypatch.chdir(tmp_path)
+    exec(compile("\n" * block.line + block.code, str(block.page), "exec"), {"__name__": "__main__"})
+
+
+@pytest.mark.parametrize("block", [block for block in BLOCKS if block.skip], ids=str)
+def test_skipped_blocks_are_python_that_compiles(block: Block) -> None:
+    assert block.language == "python"
+    compile(block.code, str(block), "exec")
+
+
+@pytest.mark.parametrize("block", of_language("yaml"), ids=str)
+def test_schedules_are_accepted(block: Block) -> None:
+    schedule: Any = OmegaConf.to_container(OmegaConf.create(block.code))
+    assert parse_phases(schedule["phases"])
+
+
+# --- markers ---
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("```\nqwop-pretrain\n```", "no language"),
+        ("```ruby\nputs 1\n```", "ruby"),
+        ("<!-- test: skip: -->\n```python\n1\n```", "without a reason"),
+        ("<!-- test: maybe -->\n```python\n1\n```", "no marker"),
+    ],
+)
+def test_a_block_that_nothing_would_test_is_refused(text: str, complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        list(blocks_of(Path("page.md"), text))

@@ -1,0 +1,63 @@
+"""The examples run, and print what they promise."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def run(script: str, folder: Path, *arguments: object) -> str:
+    command = [sys.executable, str(EXAMPLES / script), *map(str, arguments)]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
+
+
+def test_random_games(tmp_path: Path) -> None:
+    said = run("random_games.py", tmp_path, "--games", 16, "--decisions", 200)
+    assert "games ended; median" in said
+    assert "frames a second" in said
+
+
+def test_look_at_games(tmp_path: Path) -> None:
+    said = run("look_at_games.py", tmp_path, "--out", "strip.png")
+    assert said.count("finished") + said.count("fell") >= 16
+    assert (tmp_path / "strip.png").stat().st_size > 10_000
+
+
+def test_train_your_own(tmp_path: Path) -> None:
+    said = run("train_your_own.py", tmp_path, "--epochs", 1, "--games", 2)
+    assert "of 2 games finished" in said
+    assert (tmp_path / "my_policy.safetensors").is_file()
+
+
+def test_ppo_with_stable_baselines(tmp_path: Path) -> None:
+    pytest.importorskip("stable_baselines3", reason="Stable-Baselines3 is not installed (the extra 'sb3')")
+    said = run("ppo_with_stable_baselines.py", tmp_path, "--steps", 256, "--games", 2, "--episodes", 2)
+    assert "mean return of" in said
+    assert (tmp_path / "ppo.zip").is_file()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("notebook", sorted(EXAMPLES.glob("*.ipynb")), ids=lambda path: path.name)
+def test_notebooks(notebook: Path, tmp_path: Path) -> None:
+    nbformat = pytest.importorskip("nbformat")
+    nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed (the extra 'docs')")
+    cells = nbformat.read(notebook, as_version=4)
+    nbclient.NotebookClient(cells, timeout=280, resources={"metadata": {"path": tmp_path}}).execute()
+    printed = json.dumps(cells)
+    assert "of 31 finished" in printed
+    assert "image/png" in printed
+
+
+def test_every_example_is_tested() -> None:
+    tested = Path(__file__).read_text()
+    assert [path.name for path in EXAMPLES.glob("*.py") if path.name not in tested] == []
+
+
+def test_notebooks_are_kept_without_output() -> None:
+    for notebook in EXAMPLES.glob("*.ipynb"):
+        cells = json.loads(notebook.read_text())["cells"]
+        assert all(not cell.get("outputs") for cell in cells), f"{notebook}: clear its outputs"

@@ -1,0 +1,211 @@
+"""Whole updates of ACER against a float64 reference written from the paper's equations, without our losses."""
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from qwop.finetune.agents.acer.learner import AcerLearner
+from qwop.finetune.agents.acer.settings import AcerSettings
+from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Finals, Sequences
+from qwop.finetune.metrics import Diagnosis
+from qwop.policies.networks import ActorCritic
+from torch import Tensor
+
+EPSILON = 1e-6
+"""ε of the quotients and logarithms, as in stable-baselines."""
+
+Weights = dict[str, Tensor]
+
+
+def make_batch(seed: int, n: int = 6, k: int = 5, actions: int = 3) -> Sequences:
+    """Sequences with ends, time limits, both sources, and a behaviour that makes some importance weights large."""
+    random = np.random.default_rng(seed)
+    terminated, truncated = (np.zeros((n, k), dtype=np.bool_) for _ in range(2))
+    terminated[0, 1] = terminated[2, k - 1] = terminated[4, 0] = True
+    truncated[1, 2] = truncated[3, k - 1] = truncated[4, 3] = True
+    sequence, step = truncated.nonzero()
+    return Sequences(
+        observations=random.normal(size=(n, k + 1, 2)).astype(np.float32),
+        actions=random.integers(actions, size=(n, k)),
+        rewards=random.normal(1.0, 2.0, size=(n, k)).astype(np.float32),
+        behaviour_probabilities=random.dirichlet(np.full(actions, 0.4), size=(n, k)).astype(np.float32) * 0.97 + 0.01,
+        terminated=terminated,
+        truncated=truncated,
+        finals=Finals(sequence, step, random.normal(2.0, 1.0, size=(len(sequence), 2)).astype(np.float32)),
+        source=np.array([LIVE, DEMONSTRATIONS] * (n // 2), dtype=np.int8),
+    )
+
+
+class Reference:
+    """ACER of Wang et al. (2017) in float64, one step of one sequence at a time."""
+
+    def __init__(self, network: ActorCritic, average: ActorCritic, settings: Mapping[str, Any]) -> None:
+        self.theta = {name: p.detach().double().requires_grad_() for name, p in network.named_parameters()}
+        self.average = {name: p.detach().double() for name, p in average.named_parameters()}
+        self.mean_squares = {name: torch.ones_like(p) for name, p in self.theta.items()}
+        self.s = settings
+
+    def outputs(self, theta: Weights, observation: Tensor) -> tuple[Tensor, Tensor]:
+        hidden = torch.relu(theta["trunk.0.weight"] @ observation + theta["trunk.0.bias"])
+        logits = theta["policy_head.weight"] @ hidden + theta["policy_head.bias"]
+        return logits, theta["q_head.weight"] @ hidden + theta["q_head.bias"]
+
+    def value(self, observation: Tensor) -> Tensor:
+        logits, q = self.outputs(self.theta, observation)
+        return (logits.softmax(0) * q).sum().detach()
+
+    def q_ret(self, batch: Sequences, i: int) -> list[Tensor]:
+        """Retrace, backwards from V of the state after the last step."""
+        finals = {
+            (int(j), int(t)): torch.from_numpy(seen).double()
+            for j, t, seen in zip(batch.finals.sequence, batch.finals.step, batch.finals.observations, strict=True)
+        }
+        observations = torch.from_numpy(batch.observations[i]).double()
+        following, targets = self.value(observations[-1]), []
+        for t in reversed(range(batch.steps)):
+            if batch.terminated[i, t]:
+                following = torch.zeros_like(following)
+            elif batch.truncated[i, t]:
+                following = self.value(finals[i, t])
+            target = self.s["reward_scale"] * float(batch.rewards[i, t]) + self.s["gamma"] * following
+            targets.append(target)
+            logits, q = self.outputs(self.theta, observations[t])
+            action = int(batch.actions[i, t])
+            pi = logits.softmax(0)
+            rho = pi[action] / (float(batch.behaviour_probabilities[i, t, action]) + EPSILON)
+            following = (rho.clamp(max=1) * (target - q[action]) + (pi * q).sum()).detach()
+        return targets[::-1]
+
+    def step_loss(self, batch: Sequences, i: int, t: int, q_ret: Tensor, entropy: float, imitation: float) -> Tensor:
+        """The loss whose gradient is that of one step: critic, projected policy gradient and imitation."""
+        s, action = self.s, int(batch.actions[i, t])
+        observation = torch.from_numpy(batch.observations[i, t]).double()
+        logits, q = self.outputs(self.theta, observation)
+        critic = 0.5 * (q_ret - q[action]) ** 2
+        # φ is a leaf: ∂G/∂φ and ∂KL/∂φ by differentiation of the gain and of the divergence themselves.
+        in_logits = s["trust_region"] == "logits"
+        phi = (logits if in_logits else logits.softmax(0)).detach().requires_grad_()
+        distribution = phi.softmax(0) if in_logits else phi
+        pi, q_now = distribution.detach(), q.detach()
+        v = (pi * q_now).sum()
+        rho = pi / (torch.from_numpy(batch.behaviour_probabilities[i, t]).double() + EPSILON)
+        log_phi, c = torch.log(distribution + EPSILON), s["truncation"]
+        gain = rho[action].clamp(max=c) * log_phi[action] * (q_ret - v)
+        gain = gain + ((1 - c / rho).clamp(min=0) * pi * log_phi * (q_now - v)).sum()
+        # ε must not enter φ·log φ's other derivative: H = −Σ φ log φ gives −log φ − 1.
+        bonus = -(distribution * log_phi.detach()).sum() - (0 if in_logits else distribution.sum())
+        (g,) = torch.autograd.grad(gain + entropy * s["entropy_coefficient"] * bonus, phi, retain_graph=True)
+        pi_average = self.outputs(self.average, observation)[0].softmax(0)
+        divergence = -(pi_average * (distribution if in_logits else distribution + EPSILON).log()).sum()
+        (direction,) = torch.autograd.grad(divergence, phi)
+        excess = (direction @ g - s["delta"]) / (direction @ direction + EPSILON)
+        z = g - excess.clamp(min=0) * direction
+        loss = s["q_coefficient"] * critic - ((logits if in_logits else logits.softmax(0)) * z).sum()
+        if batch.source[i] == DEMONSTRATIONS:
+            loss = loss - imitation * logits.log_softmax(0)[action]
+        return loss
+
+    def update(
+        self,
+        batch: Sequences,
+        learning_rate: float = 1.0,
+        entropy: float = 1.0,
+        imitation: float = 0.0,
+        critic_only: bool = False,
+    ) -> None:
+        n, k = batch.actions.shape
+        losses = []
+        for i in range(n):
+            targets = self.q_ret(batch, i)
+            for t in range(k):
+                if critic_only:
+                    observation = torch.from_numpy(batch.observations[i, t]).double()
+                    error = targets[t] - self.outputs(self.theta, observation)[1][int(batch.actions[i, t])]
+                    losses.append(self.s["q_coefficient"] * 0.5 * error**2)
+                else:
+                    losses.append(self.step_loss(batch, i, t, targets[t], entropy, imitation))
+        names = [name for name in self.theta if not critic_only or name.startswith("q_head")]
+        gradients = torch.autograd.grad(torch.stack(losses).mean(), [self.theta[name] for name in names])
+        norm = float(sum((g**2).sum() for g in gradients)) ** 0.5
+        factor = min(1.0, self.s["max_gradient_norm"] / norm)
+        with torch.no_grad():
+            for name, g in zip(names, gradients, strict=True):
+                square = self.mean_squares[name]
+                square.copy_(self.s["decay"] * square + (1 - self.s["decay"]) * (factor * g) ** 2)
+                rate = self.s["learning_rate"] * learning_rate
+                self.theta[name] -= rate * factor * g / (square + self.s["epsilon"]).sqrt()
+            for name, old in self.average.items():
+                old.copy_(self.s["alpha"] * old + (1 - self.s["alpha"]) * self.theta[name])
+
+
+BASE: dict[str, Any] = {
+    "gamma": 0.9,
+    "truncation": 2.0,
+    "delta": 1.0,
+    "alpha": 0.9,
+    "q_coefficient": 0.5,
+    "entropy_coefficient": 0.05,
+    "learning_rate": 0.05,
+    "decay": 0.9,
+    "epsilon": 1e-5,
+    "max_gradient_norm": 1000.0,
+    "reward_scale": 0.3,
+}
+
+
+def trained(settings: Mapping[str, Any], updates: list[dict[str, Any]]) -> tuple[AcerLearner, Reference, Diagnosis]:
+    """Our learner and the reference after the same updates, from an average network well apart from the network."""
+    network = ActorCritic(2, 3, (8,), torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        network.policy_head.weight.mul_(60)
+        network.q_head.weight.mul_(100)
+        network.q_head.bias.copy_(torch.tensor([0.5, -0.5, 0.2]))
+    learner = AcerLearner(copy.deepcopy(network), AcerSettings(**settings), torch.device("cpu"))
+    with torch.no_grad():
+        learner.average.policy_head.bias.copy_(torch.tensor([1.0, -0.5, 0.0]))
+    reference = Reference(network, learner.average, settings)
+    first = None
+    for number, more in enumerate(updates):
+        diagnosis = learner.update(make_batch(number), diagnose=True, **more)
+        first = first or diagnosis
+        reference.update(make_batch(number), **more)
+    assert first is not None
+    return learner, reference, first
+
+
+def assert_equal(learner: AcerLearner, reference: Reference) -> None:
+    for name, weights in learner.network.named_parameters():
+        torch.testing.assert_close(weights.detach().double(), reference.theta[name].detach(), rtol=0, atol=3e-6)
+    for name, weights in learner.average.named_parameters():
+        torch.testing.assert_close(weights.double(), reference.average[name], rtol=0, atol=3e-6)
+
+
+THRICE: list[dict[str, Any]] = [{}, {"learning_rate": 0.5}, {"entropy": 3.0}]
+
+
+@pytest.mark.parametrize("space", ["probabilities", "logits"])
+@pytest.mark.parametrize("delta", [1000.0, 0.02])
+def test_three_updates_are_those_of_the_paper(space: str, delta: float) -> None:
+    learner, reference, diagnosis = trained(BASE | {"trust_region": space, "delta": delta}, THRICE)
+    assert_equal(learner, reference)
+    assert (diagnosis.scalars["trust_region_active"] > 0.2) is (delta < 1)
+    assert diagnosis.by_source["live"]["truncated_share"] > 0  # so the bias correction has something to correct
+
+
+def test_the_gradient_is_clipped_by_its_norm_over_all_parameters() -> None:
+    learner, reference, diagnosis = trained(BASE | {"trust_region": "logits", "max_gradient_norm": 0.1}, THRICE)
+    assert diagnosis.scalars["gradient_norm"] > 0.2
+    assert_equal(learner, reference)
+
+
+def test_imitation_adds_the_cross_entropy_of_demonstrated_actions() -> None:
+    learner, reference, _ = trained(BASE | {"trust_region": "logits"}, [{"imitation": 0.7}, {"imitation": 0.2}])
+    assert_equal(learner, reference)
+
+
+def test_critic_only_is_the_critics_part_on_its_own_head() -> None:
+    learner, reference, _ = trained(BASE | {"trust_region": "logits"}, [{"critic_only": True}, {}])
+    assert_equal(learner, reference)

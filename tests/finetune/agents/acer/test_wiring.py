@@ -1,0 +1,179 @@
+"""ACER's agent: what reaches its learner, and from where."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from qwop.datasets.reader import open_dataset
+from qwop.datasets.schema import DatasetInfo
+from qwop.datasets.writer import DatasetWriter
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.finetune.agents.acer.agent import AcerAgent, build_acer
+from qwop.finetune.agents.acer.learner import AcerLearner
+from qwop.finetune.agents.acer.settings import AcerLoopSettings, AcerSettings
+from qwop.finetune.agents.base import AgentContext
+from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Sequences
+from qwop.finetune.metrics import Diagnosis, Metrics
+from qwop.finetune.replay.behaviour import Behaviour, BehaviourSettings
+from qwop.finetune.replay.demonstrations import Demonstrations
+from qwop.finetune.replay.sequence_memory import SequenceMemory
+from qwop.finetune.schedules.phase import Phase, PhaseValues, Ramp
+from qwop.finetune.settings import RunSettings
+from qwop.policies.networks import ActorCritic
+from qwop.policies.policy import Policy
+
+SEEN = ObservationSpec((2,))
+LOOP = AcerLoopSettings(num_envs=4, steps=4, capacity=40, start=9, replay_ratio=3.0)
+NOW = PhaseValues(demonstrations=1.0, learning_rate=0.5, imitation=0.3, entropy=0.2, uses_demonstrations=True)
+
+
+@dataclass
+class Update:
+    batch: Sequences
+    factors: dict[str, Any]
+
+
+class Recording(AcerLearner):
+    """Keeps what its updates are called with, and learns nothing; π is a constant that the test sets."""
+
+    def __init__(self) -> None:
+        super().__init__(ActorCritic(2, 3, (4,)), AcerSettings(), torch.device("cpu"))
+        self.updates: list[Update] = []
+        self.pi = np.array([0.2, 0.3, 0.5], dtype=np.float32)
+
+    def update(self, batch: Sequences, **factors: Any) -> Diagnosis | None:
+        self.updates.append(Update(batch, factors))
+        return None
+
+    def probabilities(self, observations: NDArray[np.float32]) -> NDArray[np.float32]:
+        return np.tile(self.pi, (len(observations), 1))
+
+    def replayed(self) -> list[Update]:
+        return [one for one in self.updates if "imitation" in one.factors]
+
+
+@pytest.fixture
+def make_agent(make_episode: Any) -> Any:
+    def make(mode: str = "current", loop: AcerLoopSettings = LOOP) -> tuple[AcerAgent, Recording]:
+        learner = Recording()
+        demonstrations = Demonstrations([make_episode(60, first=1e6)], streams=4, steps=4)
+        behaviour = Behaviour(BehaviourSettings(mode=mode))
+        memory = SequenceMemory(loop.capacity, loop.steps, SEEN, 3)
+        context = AgentContext(torch.device("cpu"), Metrics(), np.random.default_rng(0), 0, None)
+        return AcerAgent(learner, memory, demonstrations, behaviour, loop, context), learner
+
+    return make
+
+
+def iterate(agent: AcerAgent, live: Sequences | None, now: PhaseValues = NOW) -> None:
+    agent.observe(live, now)
+    agent.update(now)
+
+
+def test_one_update_on_the_live_sequences_alone_comes_first(make_agent: Any, make_sequences: Any) -> None:
+    agent, learner = make_agent()
+    for number in range(3):
+        live = make_sequences(4, first=4 * number)
+        before = len(learner.updates)
+        iterate(agent, live)
+        first = learner.updates[before]
+        assert first.batch is live
+        assert set(first.batch.source) == {LIVE}
+
+
+def test_the_factors_of_the_phase_reach_every_update(make_agent: Any, make_sequences: Any) -> None:
+    agent, learner = make_agent()
+    for critic_only in (False, True):
+        learner.updates.clear()
+        for number in range(4):
+            iterate(agent, make_sequences(4, first=4 * number), NOW._replace(critic_only=critic_only))
+        expected = {"learning_rate": 0.5, "entropy": 0.2, "critic_only": critic_only}
+        assert all(expected.items() <= one.factors.items() for one in learner.updates)
+        # The live sequences hold no demonstration to imitate.
+        assert len(learner.replayed()) == len(learner.updates) - 4 > 0
+        assert {one.factors["imitation"] for one in learner.replayed()} == {0.3}
+
+
+def test_memory_is_sampled_once_it_holds_enough(make_agent: Any, make_sequences: Any) -> None:
+    agent, learner = make_agent()
+    iterate(agent, make_sequences(4))
+    assert len(agent.memory) == 8  # with as many demonstrations; one fewer than `start`
+    assert not learner.replayed()
+    for number in range(1, 200):
+        iterate(agent, make_sequences(4, first=4 * number))
+    assert len(learner.replayed()) / 199 == pytest.approx(LOOP.replay_ratio, abs=0.3)
+    drawn = np.concatenate([one.batch.source for one in learner.replayed()])
+    assert (drawn == DEMONSTRATIONS).mean() == pytest.approx(0.5, abs=0.05)
+
+
+@pytest.mark.parametrize("mode", ["current", "current_at_sampling"])
+def test_the_behaviour_of_demonstrations_is_the_policys_at_the_moment_that_the_mode_says(
+    make_agent: Any, make_sequences: Any, mode: str
+) -> None:
+    agent, learner = make_agent(mode)
+    inserted, later = learner.pi, np.array([0.6, 0.3, 0.1], dtype=np.float32)
+    iterate(agent, make_sequences(4))
+    learner.pi = later
+    for _ in range(10):
+        agent.update(NOW)
+        iterate(agent, make_sequences(4), NOW._replace(demonstrations=0.0))
+    drawn = [one.batch for one in learner.replayed()]
+    shown = np.concatenate([batch.behaviour_probabilities[batch.source == DEMONSTRATIONS] for batch in drawn])
+    live = np.concatenate([batch.behaviour_probabilities[batch.source == LIVE] for batch in drawn])
+    assert len(shown) > 0
+    assert (shown == (inserted if mode == "current" else later)).all()
+    assert (live == np.float32(1 / 3)).all()
+
+
+def test_another_environment_empties_the_memory_and_rescales_the_discount(make_agent: Any, make_sequences: Any) -> None:
+    agent, learner = make_agent()
+    iterate(agent, make_sequences(4))
+    agent.enter(27.0)
+    assert len(agent.memory) == 0
+    assert learner.settings.gamma == pytest.approx(0.99 ** (9 / 27))
+    agent.enter(None)
+    assert learner.settings.gamma == 0.99
+
+
+def test_a_phase_without_demonstrations_removes_them_at_once(make_agent: Any, make_sequences: Any) -> None:
+    agent, _ = make_agent()
+    iterate(agent, make_sequences(4))
+    agent.begin_phase(Phase("mixed", 1.0, demonstrations=Ramp(1.0, 0.0)))
+    assert agent.memory.shares()["demonstrations"] == 0.5
+    agent.begin_phase(Phase("alone", 1.0))
+    assert agent.memory.shares() == {"live": 1.0, "demonstrations": 0.0}
+
+
+def test_the_values_of_an_untrained_policy_are_not_fitted(make_agent: Any, make_sequences: Any) -> None:
+    loop = replace(LOOP, value_decisions=40)
+    for mu, fitted in (([0.33, 0.33, 0.34], False), ([0.6, 0.2, 0.2], True)):
+        agent, learner = make_agent(loop=loop)
+        played = make_sequences(4)
+        played.behaviour_probabilities[:] = mu
+        before = learner.network.q_head.weight.detach().clone()
+        agent.warm_up(lambda played=played: played)
+        assert torch.equal(before, learner.network.q_head.weight) is not fitted
+        assert len(agent.memory) == 12  # three times what 40 decisions need, rounded up
+
+
+def test_the_agent_is_built_with_the_discount_of_the_first_environment_and_its_share_of_demonstrations(
+    tmp_path: Path, make_episode: Any
+) -> None:
+    spec = EnvironmentSpec("CartPole-v1")
+    DatasetWriter(tmp_path / "demos", DatasetInfo(spec, ObservationSpec((4,)), 2)).write(
+        make_episode(30, actions=2, shape=(4,))
+    )
+    policy = Policy(ActorCritic(4, 2, (8,)), spec, ObservationSpec((4,)))
+    phases = (Phase("mixed", 1.0, demonstrations=Ramp(1.0, 1.0)),)
+    context = AgentContext(torch.device("cpu"), Metrics(), np.random.default_rng(0), 0, 18.0)
+    agent = build_acer(
+        policy, open_dataset(tmp_path / "demos"), RunSettings(phases, AcerSettings(gamma=0.9), LOOP), context
+    )
+    assert agent.learner.settings.gamma == pytest.approx(0.9**0.5)
+    agent.observe(None, NOW)
+    assert agent.memory.shares()["demonstrations"] == 1.0
+    assert len(agent.memory) == 4

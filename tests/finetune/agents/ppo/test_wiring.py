@@ -1,0 +1,62 @@
+"""PPO's agent: what reaches its learner, and from where."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.finetune.agents.base import AgentContext
+from qwop.finetune.agents.ppo.agent import PpoAgent, build_ppo
+from qwop.finetune.agents.ppo.learner import PpoLearner
+from qwop.finetune.agents.ppo.settings import PpoLoopSettings, PpoSettings
+from qwop.finetune.experience.sequences import Sequences
+from qwop.finetune.metrics import Diagnosis, Metrics
+from qwop.finetune.schedules.phase import Phase, PhaseValues
+from qwop.finetune.settings import RunSettings
+from qwop.policies.networks import Actor
+from qwop.policies.policy import Policy
+
+SETTINGS = PpoSettings(gamma=0.9, gamma_rate=10.0, hidden=(4,))
+
+
+class Recording(PpoLearner):
+    """Keeps what its updates are called with, and learns nothing."""
+
+    def __init__(self) -> None:
+        super().__init__(Actor(2, 3, (4,)), SETTINGS, torch.device("cpu"), torch.Generator())
+        self.updates: list[tuple[Sequences, dict[str, Any]]] = []
+
+    def update(self, played: Sequences, shuffle: np.random.Generator, **factors: Any) -> Diagnosis:
+        self.updates.append((played, factors))
+        return Diagnosis({"kl": 0.5}, {})
+
+
+def context(rate: float | None = None) -> AgentContext:
+    return AgentContext(torch.device("cpu"), Metrics(), np.random.default_rng(0), 0, rate)
+
+
+def test_one_update_an_iteration_with_the_factors_of_the_phase(make_sequences: Any) -> None:
+    learner, collaborators = Recording(), context()
+    agent = PpoAgent(learner, collaborators)
+    for critic_only in (False, True):
+        live = make_sequences(4)
+        now = PhaseValues(learning_rate=0.5, entropy=0.2, critic_only=critic_only)
+        agent.observe(live, now)
+        agent.update(now)
+        played, factors = learner.updates.pop()
+        assert played is live
+        assert factors == {"learning_rate": 0.5, "entropy": 0.2, "critic_only": critic_only}
+        assert not learner.updates
+    assert collaborators.metrics.row() == {"learner/kl": 0.5}
+
+
+def test_the_discount_is_that_of_the_environment_from_the_start_and_when_it_changes() -> None:
+    policy = Policy(Actor(4, 2, (4,)), EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)))
+    settings = RunSettings((Phase("x", 1.0),), SETTINGS, PpoLoopSettings())
+    agent = build_ppo(policy, None, settings, context(rate=20.0))
+    assert agent.learner.settings.gamma == pytest.approx(0.9**0.5)
+    agent.enter(40.0)
+    assert agent.learner.settings.gamma == pytest.approx(0.9**0.25)
+    agent.enter(None)
+    assert agent.learner.settings.gamma == 0.9

@@ -1,0 +1,64 @@
+"""The copy of the policy that plays."""
+
+import numpy as np
+import torch
+from qwop.finetune.experience.snapshot import PolicySnapshot
+from qwop.policies.networks import Actor, DuelingQ, Network
+from qwop.policies.state import State
+from torch import Tensor, nn
+
+
+class Recurrent(Network):
+    """A policy whose state is the sum of what it saw; it has no buffers."""
+
+    architecture = "recurrent (tests)"
+
+    def __init__(self) -> None:
+        super().__init__(2, 3)
+        self.head = nn.Linear(2, 3)
+
+    def initial_state(self, n: int) -> State:
+        return (torch.zeros(n, 2),)
+
+    def step(self, observations: Tensor, state: State) -> tuple[Tensor, State]:
+        following = state[0] + observations
+        return self.head(following), (following,)
+
+
+SEEN = np.array([[0.5, -1.0], [2.0, 3.0]], dtype=np.float32)
+
+
+def test_it_stays_as_it_was_taken_while_the_network_learns() -> None:
+    network = Actor(2, 3, (4,), torch.Generator().manual_seed(0))
+    snapshot = PolicySnapshot(network)
+    before, _ = snapshot.step(SEEN, ())
+    with torch.no_grad():
+        network.policy_head.bias.add_(torch.tensor([1.0, 0.0, 0.0]))
+        network.scaler.mean.fill_(0.3)
+    assert np.array_equal(snapshot.step(SEEN, ())[0], before)
+    snapshot.take(network)
+    expected = torch.softmax(network.logits(torch.from_numpy(SEEN)), -1).detach().numpy()
+    assert np.array_equal(snapshot.step(SEEN, ())[0], expected)
+    assert not np.array_equal(before, expected)
+
+
+def test_it_takes_buffers_such_as_the_share_of_random_actions() -> None:
+    network = DuelingQ(2, 3, (4,), torch.Generator().manual_seed(0))
+    snapshot = PolicySnapshot(network)
+    network.epsilon.fill_(0.3)
+    snapshot.take(network)
+    probabilities, _ = snapshot.step(SEEN, ())
+    np.testing.assert_allclose(np.sort(probabilities, axis=1), [[0.1, 0.1, 0.8]] * 2, rtol=1e-5)
+
+
+def test_the_state_of_a_policy_goes_in_and_comes_out_as_arrays() -> None:
+    network = Recurrent()
+    snapshot = PolicySnapshot(network)
+    snapshot.take(network)
+    state = snapshot.initial_state(2)
+    assert [part.tolist() for part in state] == [[[0.0, 0.0]] * 2]
+    first, following = snapshot.step(SEEN, state)
+    second, last = snapshot.step(SEEN, following)
+    assert np.array_equal(last[0], 2 * SEEN)
+    assert not np.array_equal(first, second)
+    assert np.array_equal(following[0], SEEN)  # left alone

@@ -1,0 +1,256 @@
+"""The loop's side of its contract with an agent: what it calls, in which order, and when."""
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.finetune.checkpoint import checkpoints, load_checkpoint
+from qwop.finetune.experience.collector import Collector
+from qwop.finetune.experience.sequences import Sequences
+from qwop.finetune.loop import Loop, Progress
+from qwop.finetune.reports.run_log import RunLog, read_metrics
+from qwop.finetune.schedules.environments import PhaseEnvironments, phase_environments
+from qwop.finetune.schedules.phase import Phase, PhaseValues, Ramp
+from qwop.finetune.schedules.schedule import PUBLISHED_RATE, Schedule
+from qwop.finetune.schedules.stability import ReturnMonitor, StabilitySettings
+from qwop.finetune.settings import LiveSettings
+from qwop.policies.networks import Actor
+
+DECISIONS = 1 / 3600 / PUBLISHED_RATE  # hours, where an environment has no clock
+ITERATION = 2 * 5
+
+Event = tuple[Any, ...]
+
+
+class Counting:
+    """An agent that learns to count: after v updates it takes action 0 with probability 1/(v + 2)."""
+
+    def __init__(self, events: list[Event], warm_ups: int = 0) -> None:
+        self.network = Actor(4, 2, (4,))
+        self.version = 0
+        self.decisions_per_second: list[float | None] = []
+        self._events = events
+        self._warm_ups = warm_ups
+        self._show()
+
+    def warm_up(self, play: Callable[[], Sequences]) -> None:
+        self._events.append(("warm up", [self._version_of(play()) for _ in range(self._warm_ups)]))
+
+    def observe(self, live: Sequences | None, now: PhaseValues) -> None:
+        self._events.append(("observe", None if live is None else self._version_of(live), now.learning_rate))
+
+    def update(self, now: PhaseValues) -> None:
+        self.version += 1
+        self._show()
+        self._events.append(("update",))
+
+    def advance(self, decisions: int, planned: int) -> None:
+        self._events.append(("advance", decisions, planned))
+
+    def begin_phase(self, phase: Phase) -> None:
+        self._events.append(("begin phase", phase.name))
+
+    def enter(self, decisions_per_second: float | None) -> None:
+        self._events.append(("enter",))
+
+    def interrupt(self) -> None:
+        self._events.append(("interrupt",))
+
+    def measurements(self) -> dict[str, float]:
+        return {"learner/version": float(self.version)}
+
+    def get_state(self) -> dict[str, Any]:
+        return {"version": self.version}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        self.version = state["version"]
+        self._show()
+
+    @torch.no_grad()
+    def _show(self) -> None:
+        self.network.policy_head.weight.zero_()
+        self.network.policy_head.bias.copy_(torch.tensor([0.0, math.log(self.version + 1)]))
+
+    @staticmethod
+    def _version_of(played: Sequences) -> int:
+        (probability,) = np.unique(played.behaviour_probabilities[..., 0])
+        return round(1 / float(probability)) - 2
+
+
+class Run:
+    """A loop around that agent in CartPole, and everything that happened in it."""
+
+    def __init__(self, folder: Path, phases: tuple[Phase, ...], warm_ups: int = 0, resume: bool = False, **live: Any):
+        settings = LiveSettings(
+            **{"num_envs": 2, "steps": 5, "overlap": False, "log_every": 20, "checkpoint_every": 10_000, **live}
+        )
+        specs = phase_environments(EnvironmentSpec("CartPole-v1"), phases)
+        environments = PhaseEnvironments(specs, 2, 0, ObservationSpec((4,)), 2, [None] * len(phases))
+        schedule = Schedule(phases, PUBLISHED_RATE, 1.0, ReturnMonitor(StabilitySettings(window=2)))
+        self.events: list[Event] = []
+        self.agent = Counting(self.events, warm_ups)
+        self.log = RunLog(folder)
+        self.log.open()
+        self.loop = Loop(
+            self.agent,
+            Collector(environments.make(schedule.index), 5, np.random.default_rng(0)),
+            schedule,
+            environments,
+            settings,
+            self.log,
+            folder / "checkpoints",
+            on_phase_end=lambda index, phase: self.events.append(("phase ended", index, phase.name)),
+            on_checkpoint=lambda: self.events.append(("checkpoint", self.loop.decisions)),
+            on_progress=self._progressed,
+        )
+        self.progress: list[Progress] = []
+        if resume:
+            self.loop.set_state(load_checkpoint(checkpoints(folder / "checkpoints")[-1]))
+
+    def _progressed(self, now: Progress) -> None:
+        self.progress.append(now)
+
+    def kinds(self, *kinds: str) -> list[Event]:
+        return [event for event in self.events if event[0] in kinds]
+
+    def versions(self) -> list[int | None]:
+        """The number of updates behind the live play of each iteration."""
+        return [version for _, version, _ in self.kinds("observe")]
+
+
+def phase(name: str, iterations: float, **more: Any) -> Phase:
+    return Phase(name, hours=iterations * ITERATION * DECISIONS, **more)
+
+
+def test_an_iteration_is_observe_update_advance_and_phases_begin_in_between(tmp_path: Path) -> None:
+    run = Run(tmp_path, (phase("one", 2), phase("two", 1, learning_rate=Ramp(0.5, 0.5))))
+    run.loop.run()
+    assert run.events == [
+        ("advance", 0, 30),
+        ("warm up", []),
+        ("observe", 0, 1.0),
+        ("update",),
+        ("advance", 10, 30),
+        ("observe", 1, 1.0),
+        ("update",),
+        ("begin phase", "two"),
+        ("phase ended", 0, "one"),
+        ("advance", 20, 30),
+        ("observe", 2, 0.5),
+        ("update",),
+        ("phase ended", 1, "two"),
+        ("advance", 30, 30),
+        ("interrupt",),
+        ("checkpoint", 30),
+    ]
+    assert run.loop.finished
+    assert [(now.decisions, now.remaining, now.phase) for now in run.progress] == [
+        (10, 20, "one"), (20, 10, "one"), (30, 0, "two"),
+    ]  # fmt: skip
+
+
+def test_without_overlap_every_decision_is_of_the_newest_policy_and_with_it_of_the_one_before(tmp_path: Path) -> None:
+    plain = Run(tmp_path / "plain", (phase("one", 5),))
+    plain.loop.run()
+    assert plain.versions() == [0, 1, 2, 3, 4]
+    overlapping = Run(tmp_path / "overlapping", (phase("one", 5),), overlap=True)
+    overlapping.loop.run()
+    assert overlapping.versions() == [0, 0, 1, 2, 3]
+
+
+def test_a_checkpoint_is_a_barrier_for_live_play(tmp_path: Path) -> None:
+    run = Run(tmp_path, (phase("one", 6),), overlap=True, checkpoint_every=30)
+    run.loop.run()
+    # The fourth iteration starts anew from the newest policy, as a resumed run would.
+    assert run.versions() == [0, 0, 1, 3, 3, 4]
+    assert run.kinds("checkpoint") == [("checkpoint", 30), ("checkpoint", 60)]
+
+
+def test_a_phase_without_live_play_drops_what_was_being_played(tmp_path: Path) -> None:
+    shown = phase("shown", 2, live=False, demonstrations=Ramp(1.0, 1.0))
+    run = Run(tmp_path, (phase("one", 2), shown, phase("two", 2)), overlap=True)
+    run.loop.run()
+    assert run.versions() == [0, 0, None, None, 4, 4]
+
+
+def test_a_phase_in_another_environment_starts_new_games_there_before_it_begins(tmp_path: Path) -> None:
+    phases = (
+        phase("one", 3),
+        phase("short", 4, environment={"max_episode_steps": 3}),
+        phase("same", 1, environment={"max_episode_steps": 3}),
+    )
+    run = Run(tmp_path, phases, overlap=True)
+    run.loop.run()
+    assert run.kinds("enter", "begin phase", "phase ended") == [
+        ("enter",),
+        ("begin phase", "short"),
+        ("phase ended", 0, "one"),
+        ("begin phase", "same"),
+        ("phase ended", 1, "short"),
+        ("phase ended", 2, "same"),
+    ]
+    # The live play under way was of the old environment.
+    assert run.versions() == [0, 0, 1, 3, 3, 4, 5, 6]
+    short = [row for row in read_metrics(tmp_path) if row["phase"] == "short"]
+    assert {row["live/decisions"] for row in short} == {3.0}
+
+
+def test_warming_up_plays_and_counts_nothing_and_happens_once(tmp_path: Path) -> None:
+    run = Run(tmp_path, (phase("one", 4),), warm_ups=3, checkpoint_every=20)
+    run.loop.run(until=20)
+    assert run.kinds("warm up") == [("warm up", [0, 0, 0])]
+    assert run.loop.decisions == 20
+    resumed = Run(tmp_path, (phase("one", 4),), warm_ups=3, checkpoint_every=20, resume=True)
+    resumed.loop.run()
+    assert not resumed.kinds("warm up")
+    assert resumed.loop.decisions == 40
+
+
+def test_it_stops_at_the_first_checkpoint_after_so_many_decisions(tmp_path: Path) -> None:
+    run = Run(tmp_path, (phase("one", 10),), checkpoint_every=30)
+    run.loop.run(until=31)
+    assert (run.loop.decisions, run.loop.finished) == (60, False)
+    assert [path.name for path in checkpoints(tmp_path / "checkpoints")] == [
+        "decisions-000000000030.pt", "decisions-000000000060.pt",
+    ]  # fmt: skip
+
+
+def test_rows_come_as_often_as_the_log_asks_and_at_checkpoints_and_ends_of_phases(tmp_path: Path) -> None:
+    run = Run(tmp_path, (phase("one", 3), phase("two", 3)), log_every=20, checkpoint_every=50)
+    run.loop.run()
+    rows = read_metrics(tmp_path)
+    assert [row["decisions"] for row in rows] == [20, 30, 50, 60]
+    assert [row["phase"] for row in rows] == ["one", "one", "two", "two"]
+    assert [row["learner/version"] for row in rows] == [2.0, 3.0, 5.0, 6.0]
+
+
+def test_a_phase_ends_early_where_returns_fall(tmp_path: Path) -> None:
+    phases = (phase("until", 500, until_unstable=True), phase("two", 1))
+    run = Run(tmp_path, phases, log_every=10_000)
+    run.loop.run()
+    # An agent that pushes one way more and more often drops the pole sooner than the uniform policy that it was.
+    assert run.kinds("phase ended")[0] == ("phase ended", 0, "until")
+    assert run.loop.decisions < 500 * ITERATION
+
+
+@pytest.mark.parametrize("overlap", [True, False])
+def test_a_resumed_run_sees_what_the_uninterrupted_one_sees(tmp_path: Path, overlap: bool) -> None:
+    phases = (phase("one", 5), phase("two", 4, environment={"max_episode_steps": 4}))
+    settings = {"overlap": overlap, "checkpoint_every": 30}
+    whole = Run(tmp_path / "whole", phases, **settings)
+    whole.loop.run()
+    half = Run(tmp_path / "half", phases, **settings)
+    half.loop.run(until=60)
+    resumed = Run(tmp_path / "half", phases, resume=True, **settings)
+    resumed.loop.run()
+    assert half.versions() + resumed.versions() == whole.versions()
+    assert resumed.loop.phase_index == whole.loop.phase_index == 1
+    mine, theirs = resumed.loop.get_state(), whole.loop.get_state()
+    assert mine["collector"] == theirs["collector"]
+    assert mine["schedule"] == theirs["schedule"]
+    assert mine["agent"] == theirs["agent"]

@@ -1,0 +1,130 @@
+"""`source=browser`: games on the page of the original; here on a toy page with the same names."""
+
+import subprocess
+import sysconfig
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from qwop.common.errors import BadInput
+from qwop.datasets import open_dataset
+from qwop.envs import replay
+from qwop.envs.qwop.observations import observe
+from qwop.envs.qwop.task import outcome_of
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.policies.files import save_policy
+from qwop.policies.networks import ActorCritic
+from qwop.policies.policy import Policy
+from qwop.recorder.original.source import open_browser_source
+from qwop.recorder.settings import BrowserSettings
+
+COMMAND = str(Path(sysconfig.get_path("scripts")) / "qwop-record")
+
+
+@pytest.fixture(scope="module")
+def policy_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    torch.manual_seed(0)
+    spec = EnvironmentSpec("QWOP-v1", {"frames_per_step": 4, "time_limit": 4.0})
+    policy = Policy(ActorCritic(71, 11, hidden=(16,)), spec, ObservationSpec((71,)))
+    return save_policy(tmp_path_factory.mktemp("policy") / "runner.safetensors", policy)
+
+
+def test_a_policys_games_at_the_page_are_episodes_of_the_game(
+    chromium: None, fake: Path, policy_file: Path, tmp_path: Path
+) -> None:
+    settings = BrowserSettings(folder=str(fake), policy=str(policy_file), episodes=2, max_idle_frames=5, player="it")
+    source = open_browser_source(settings, tmp_path)
+    assert source.info.environment == EnvironmentSpec("QWOP-v1", {"frames_per_step": 4, "time_limit": 4.0})
+    assert source.total == 2
+    for number, episode in enumerate(source.episodes):
+        assert episode.player == "it"
+        assert episode.probabilities_from == "recorded"
+        assert episode.source.endswith(f"seed 0 in QWOPOriginal-v1 game {number}")
+        assert episode.keys is not None
+        assert all(len(keys) <= 4 for keys in episode.keys[1:])
+        assert len(np.concatenate(episode.keys)) == pytest.approx(episode.times[-1] * 30 - 1)
+
+
+def test_a_policys_games_in_the_original_replay_exactly(original: str, policy_file: Path, tmp_path: Path) -> None:
+    settings = BrowserSettings(folder=original, policy=str(policy_file), episodes=20, max_idle_frames=30)
+    for episode in open_browser_source(settings, tmp_path).episodes:
+        assert episode.keys is not None
+        keys = np.concatenate(episode.keys)
+        game = replay(keys)
+        assert len(game.states) - 1 == len(keys)
+        assert outcome_of(game.events[-1]) == {"stopped": "running"}.get(episode.outcome, episode.outcome)
+        np.testing.assert_array_equal(observe(game.states[-1]), episode.observations[-1])
+
+
+def xdotool(*words: str | int) -> str:
+    return subprocess.run(["xdotool", *map(str, words)], capture_output=True, text=True, check=False).stdout.strip()
+
+
+def until(reached: Callable[[], Any], seconds: float = 40) -> Any:
+    end = time.monotonic() + seconds
+    while not (found := reached()) and time.monotonic() < end:
+        time.sleep(0.1)
+    return found
+
+
+def test_a_person_plays_in_the_window_until_it_is_closed(
+    chromium: None, fake: Path, display: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "games"
+    words = ["source=browser", f"source.folder={fake}", "source.player=somebody", f"dataset={folder}"]
+    with (tmp_path / "said").open("w") as said:
+        recording = subprocess.Popen([COMMAND, *words], stdout=said, stderr=said)
+    assert until(lambda: "play in the window" in (tmp_path / "said").read_text()), (tmp_path / "said").read_text()
+    window = until(lambda: xdotool("search", "--onlyvisible", "--class", "chrom"))
+    left, top = 100, 350  # inside the toy's canvas, under the browser's bars
+    xdotool("windowfocus", window, "mousemove", left, top, "click", 1)
+    for keys, seconds in (("qo", 0.4), ("w", 0.3), ("p", 1.0)):
+        xdotool("keydown", *" keydown ".join(keys).split())
+        time.sleep(seconds)
+        xdotool("keyup", *" keyup ".join(keys).split())
+    assert until(lambda: list(folder.glob("episode-*")), 10), (tmp_path / "said").read_text()
+    xdotool("key", "ctrl+w")
+    try:
+        assert recording.wait(20) == 0
+    finally:
+        recording.kill()
+    (episode,) = open_dataset(folder)
+    assert (episode.player, episode.outcome, episode.probabilities_from) == ("somebody", "fell", "smoothed(0.05)")
+    assert episode.source == "original page fake, which differs from the simulator's game"
+    assert episode.keys is not None
+    keys = np.concatenate(episode.keys)
+    order = [int(key) for key, before in zip(keys, [0, *keys], strict=False) if key and key != before]
+    assert [key for key in order if key in (5, 2, 8)] == [5, 2, 8]
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({}, r"source\.url and source\.folder: neither given"),
+        ({"folder": "nowhere"}, r"source\.folder=nowhere"),
+        ({"folder": "{fake}", "episodes": 0}, r"episodes=0"),
+        ({"folder": "{fake}", "epsilon": 0.0}, r"epsilon=0"),
+        ({"folder": "{fake}", "policy": "missing.safetensors"}, r"missing\.safetensors"),
+        ({"folder": "{fake}", "policy": "{pole}"}, "plays CartPole-v1"),
+        ({"folder": "{fake}", "reward": "money"}, "reward=money"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], said: str, fake: Path, tmp_path: Path) -> None:
+    pole = Policy(ActorCritic(4, 2, hidden=(16,)), EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)))
+    words = {"fake": fake, "pole": save_policy(tmp_path / "pole.safetensors", pole)}
+    named = {name: value.format(**words) if isinstance(value, str) else value for name, value in settings.items()}
+    with pytest.raises(BadInput, match=said):
+        open_browser_source(BrowserSettings(**named), tmp_path / "games")
+    assert not (tmp_path / "games").exists()
+
+
+def test_a_page_without_the_game_writes_nothing(chromium: None, fake: Path, policy_file: Path, tmp_path: Path) -> None:
+    page = str(fake / "empty.html")
+    settings = BrowserSettings(folder=page, policy=str(policy_file), timeout=0.5)
+    with pytest.raises(BadInput, match="no game of QWOP"):
+        open_browser_source(settings, tmp_path / "games")
+    assert not (tmp_path / "games").exists()
