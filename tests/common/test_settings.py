@@ -9,6 +9,7 @@ from qwop.common.errors import BadInput
 from qwop.common.settings import (
     NOT_SET,
     Settings,
+    changes,
     choice_of,
     defaults,
     nested,

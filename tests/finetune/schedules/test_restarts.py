@@ -76,7 +76,7 @@ def test_games_that_did_not_begin_at_the_start_are_not_reported():
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"share": 0.5},
+        {"metres": [1, 2]},
         {"share": 1.5, "metres": [1, 2]},
         {"share": 0.5, "metres": [2, 1]},
         {"share": 0.5, "metres": 3},
