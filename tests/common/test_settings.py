@@ -141,6 +141,12 @@ def test_of_partial_data_the_rest_takes_its_defaults() -> None:
     assert read(Optimiser, {"rate": 1}, partial=True) == Optimiser(rate=1.0)
 
 
+def test_changes_are_what_is_not_the_default() -> None:
+    made = Optimiser(rate=0.5)
+    assert changes(made) == {"rate": 0.5}
+    assert read(Optimiser, changes(made), partial=True) == made
+
+
 def test_whole_numbers_may_be_written_as_floats_and_texts_as_numbers() -> None:
     made = read(Example, {**PLAIN, "count": 4.0, "share": 0, "name": 7})
     assert (made.count, made.share, made.name) == (4, 0.0, "7")
