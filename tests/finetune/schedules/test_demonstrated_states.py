@@ -1,0 +1,151 @@
+"""Games that start from states along demonstrations."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from qwop.common.errors import BadInput
+from qwop.datasets.embedded import embedded_dataset
+from qwop.datasets.reader import Dataset, open_dataset
+from qwop.datasets.writer import DatasetWriter
+from qwop.envs import replay
+from qwop.envs.names import ACTION_KEYS
+from qwop.envs.qwop.vector import QWOPVectorEnv
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.finetune.agents.ppo.agent import new_actor
+from qwop.finetune.agents.ppo.settings import PpoLoopSettings, PpoSettings
+from qwop.finetune.agents.registry import ALGORITHMS
+from qwop.finetune.checkpoint import checkpoints, load_checkpoint
+from qwop.finetune.reports.run_log import RunLog
+from qwop.finetune.run import RunContext, build_run
+from qwop.finetune.schedules.demonstrated_states import EVERY, demonstrated_states
+from qwop.finetune.schedules.phase import Phase, parse_phases
+from qwop.finetune.schedules.restarts import Restarts, RestartSettings
+from qwop.finetune.settings import RunSettings
+from qwop.policies.policy import Policy
+
+FRAME_BY_FRAME = EnvironmentSpec("QWOP-v1", {"frames_per_step": 1})
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    """Two of the embedded games."""
+    folder = tmp_path_factory.mktemp("two")
+    games = open_dataset(embedded_dataset())
+    writer = DatasetWriter(folder, games.info)
+    for game in games[:2]:
+        writer.write(game)
+    return open_dataset(folder)
+
+
+def keys_of(dataset: Dataset, number: int) -> np.ndarray:
+    keys = dataset[number].keys
+    assert keys is not None
+    return np.concatenate(keys)
+
+
+def test_the_states_are_those_of_the_replay_between_these_metres(dataset: Dataset) -> None:
+    states = demonstrated_states(dataset, FRAME_BY_FRAME, (40.0, 50.0))
+    wanted = []
+    for number in range(2):
+        played = replay(keys_of(dataset, number)).states
+        wanted += [one for one in played[EVERY:-1:EVERY] if 40.0 <= one[0, 0] / 10 < 50.0]
+    assert len(states) == len(wanted) > 5
+    for state, bodies in zip(states, wanted, strict=True):
+        np.testing.assert_array_equal(state.game["reals"][:84].reshape(14, 6), bodies)
+        assert state.metres == bodies[0, 0] / 10
+
+
+def test_a_game_that_starts_there_and_has_the_demonstrations_keys_ends_as_it_did(dataset: Dataset) -> None:
+    keys = keys_of(dataset, 0)
+    whole = replay(keys)
+    state = demonstrated_states(dataset, FRAME_BY_FRAME, (30.0, 60.0))[0]
+    frame = round((state.game["numbers"][3] - whole.events[0, 5]) * 30)
+    env = QWOPVectorEnv(1, autoreset_mode="SameStep", frames_per_step=1)
+    env.reset(seed=0)
+    env.put_game(0, state.game)
+    actions = {int(pressed): action for action, pressed in enumerate(ACTION_KEYS)}
+    for pressed in keys[frame:]:
+        _, _, terminated, _, infos = env.step(np.array([actions[int(pressed)]]))
+    assert terminated[0]
+    assert infos["final_info"]["score"][0] == whole.events[-1, 0]
+
+
+def test_backwards_opens_the_stretch_from_its_far_end() -> None:
+    settings = RestartSettings(0.5, (20.0, 60.0), source="demonstrations", order="backwards")
+    assert settings.stretch(0.0) == (56.0, 60.0)
+    assert settings.stretch(0.5) == (40.0, 60.0)
+    assert settings.stretch(1.0) == (20.0, 60.0)
+    assert replace(settings, order="uniform").stretch(0.0) == (20.0, 60.0)
+
+
+def test_games_start_in_the_part_of_the_stretch_that_is_open(dataset: Dataset) -> None:
+    settings = RestartSettings(0.9, (10.0, 90.0), source="demonstrations", order="backwards")
+    env = Restarts(
+        QWOPVectorEnv(8, autoreset_mode="SameStep", frames_per_step=4, time_limit=60.0),
+        settings,
+        demonstrated_states(dataset, EnvironmentSpec("QWOP-v1", {"frames_per_step": 4}), settings.metres),
+    )
+    env.reset(seed=0)
+    generator = np.random.default_rng(0)
+
+    def starts(progress: float) -> list[float]:
+        env.follow(progress)
+        found: list[float] = []
+        for _ in range(150):
+            *_, terminated, truncated, _infos = env.step(generator.integers(0, 11, 8))
+            for row in np.flatnonzero(terminated | truncated):
+                found.append(float(env.env.save_game(int(row))["reals"][0] / 10))
+        return [metres for metres in found if metres > 5.0]
+
+    assert min(starts(0.0)) >= 82.0
+    later = starts(1.0)
+    assert min(later) < 60.0
+    assert max(later) <= 90.0
+
+
+def test_a_phase_that_restarts_from_demonstrations_needs_them_and_keeps_them_out_of_memory() -> None:
+    (phase,) = parse_phases({"late": {"hours": 1, "restarts": {"share": 0.5, "source": "demonstrations"}}})
+    assert phase.needs_demonstrations
+    assert not phase.uses_demonstrations
+    (live,) = parse_phases({"late": {"hours": 1, "restarts": {"share": 0.5, "metres": [38, 50]}}})
+    assert not live.needs_demonstrations
+
+
+def test_demonstrations_without_keys_are_refused(tmp_path: Path, dataset: Dataset) -> None:
+    writer = DatasetWriter(tmp_path, dataset.info)
+    writer.write(replace(dataset[0], keys=None))
+    with pytest.raises(BadInput, match="has no keys to replay"):
+        demonstrated_states(open_dataset(tmp_path), FRAME_BY_FRAME, (0.0, 100.0))
+
+
+def test_a_stretch_that_nobody_passed_is_refused(dataset: Dataset) -> None:
+    with pytest.raises(BadInput, match=r"no demonstration in .* passes there"):
+        demonstrated_states(dataset, FRAME_BY_FRAME, (200.0, 300.0))
+
+
+def test_a_resumed_run_equals_an_uninterrupted_one(tmp_path: Path, dataset: Dataset) -> None:
+    restarts = RestartSettings(0.5, (10.0, 90.0), source="demonstrations", order="backwards")
+    phases = (Phase("practice", 1920 / 36000, restarts=restarts),)
+
+    def run(folder: Path, resume: bool = False, until: int | None = None) -> torch.Tensor:
+        algorithm = PpoSettings(hidden=(16,), minibatch=160)
+        network = new_actor(algorithm)(71, 11, torch.Generator().manual_seed(0))
+        live = PpoLoopSettings(num_envs=8, steps=40, checkpoint_every=640, overlap=True)
+        log = RunLog(folder)
+        state = load_checkpoint(checkpoints(folder / "checkpoints")[-1]) if resume else None
+        log.open(resume_at=state["decisions"] if state else None)
+        context = RunContext(torch.device("cpu"), folder / "checkpoints", log)
+        settings = RunSettings(phases=phases, algorithm=algorithm, loop=live)
+        policy = Policy(network, EnvironmentSpec("QWOP-v1"), ObservationSpec((71,)))
+        loop = build_run(ALGORITHMS["ppo"], policy, dataset, settings, context)
+        if state:
+            loop.set_state(state)
+        loop.run(until=until)
+        return torch.cat([parameter.detach().flatten() for parameter in network.parameters()])
+
+    whole = run(tmp_path / "whole")
+    run(tmp_path / "half", until=600)
+    assert torch.equal(run(tmp_path / "half", resume=True), whole)
