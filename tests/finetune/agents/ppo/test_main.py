@@ -84,7 +84,7 @@ def test_a_clone_can_be_continued_on_live_play(finetune: Finetune, tmp_path: Pat
         (["policy=q.safetensors", "algorithm=ppo", "+schedule=alone"], "dueling-q"),
         (
             ["policy=scratch", "environment=QWOP-v1", *SMALL, "+schedule.phases.race.environment.reward=pace"],
-            "reward='pace'",
+            "reward=pace",
         ),
     ],
 )
