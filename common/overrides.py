@@ -14,7 +14,7 @@ from .errors import BadInput
 from .settings import Settings, hint_of, is_settings, join, no_such_setting, rules
 
 _MISSING_OPTION = re.compile(
-    r"Could not find '(?P<group>[^']+)/(?P<option>[^'/]*)'.*?Available options[^\n]*\n(?P<options>(\t.*\n?)*)",
+    r"Could not find '(?P<group>[^']+)/(?P<option>[^'/]*)'.*?Available options[^\n]*\n(?P<options>(\t[^\n]*\n?)*)",
     re.DOTALL,
 )
 

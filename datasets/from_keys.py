@@ -4,7 +4,7 @@ A person may change keys within a decision. The keys are stored frame by frame, 
 exactly, and the decision's action is the most frequent one of its frames; of equally frequent ones, the latest.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -76,7 +76,7 @@ def episode_from_keys(
     decisions = np.split(played, bounds[1:-1])
     actions = np.array([decision_action(held) for held in decisions], dtype=np.int16)
     states = game.states[bounds]
-    ended = bool(game.events[-1, _ENDED]) and bounds[-1] == len(game.states) - 1
+    ended = bool(game.events[-1, _ENDED] and bounds[-1] == len(game.states) - 1)
     outcome = outcome_of(game.events[-1]) if ended else "stopped"
     rewards = rewards_along(
         settings.reward, states[:, 0, 0], states[:, 0, 1], bent_knee(states), shaping=settings.shaping, outcome=outcome
@@ -104,7 +104,9 @@ def replay_episode(episode: Episode) -> Replay:
     return (episode.start or GameStart()).session().play(_keys(episode))
 
 
-def states_along(episode: Episode, frames: Sequence[int] | NDArray[np.int64] | None = None) -> list[Mapping[str, Any]]:
+def states_along(
+    episode: Episode, frames: Sequence[int] | NDArray[np.int64] | None = None
+) -> list[dict[str, NDArray[Any]]]:
     """The states that an episode goes through, from which a game can go on: as `Session.get_state` gives them.
 
     frames: which, counted from the episode's first observation and increasing; None: those at its decisions. BadInput

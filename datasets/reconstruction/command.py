@@ -16,10 +16,11 @@ from ...common.errors import BadInput
 from ...common.files import write_whole
 from ...common.progress import progress_bar
 from ...envs.names import FEATURES
+from ..folder import next_number
 from ..from_keys import episode_from_keys, qwop_info
 from ..reader import Dataset, open_dataset
 from ..schema import DatasetInfo, Episode
-from ..writer import DatasetWriter, next_number
+from ..writer import DatasetWriter
 from .recording import ReconstructedGame, RecordingSearch
 from .samples import SOURCE, read_samples
 from .settings import ReconstructSettings
@@ -64,7 +65,8 @@ def run(settings: ReconstructSettings) -> None:
     for digest, games in recordings.items():
         if missing := [game for game in games if game >= len(samples[digest])]:
             raise BadInput(
-                f"{settings.dataset}: has game {missing[0]} of a recording with {len(samples[digest])} games"
+                f"{settings.dataset}: has game {missing[0]} of a recording with {len(samples[digest])} games; "
+                "import the recording again"
             )
     writer = DatasetWriter(out, new_info(dataset.info, settings))
     report = Report(out)
@@ -133,9 +135,8 @@ class Report:
                 "" if row.unexplained is None else f"off by {row.error:.1g}",
             )
         whole = sum(row.explained == row.samples for row in self.rows.values())
-        samples, explained = (
-            sum(getattr(row, name) for row in self.rows.values()) for name in ("samples", "explained")
-        )
+        samples = sum(row.samples for row in self.rows.values())
+        explained = sum(row.explained for row in self.rows.values())
         table.caption = f"{whole} of {len(self.rows)} games whole; {explained:,} of {samples:,} samples"
         return table
 
@@ -194,7 +195,7 @@ def _reconstruct(
             yield report.rows[source]
             continue
         began = time.monotonic()
-        game = search.reconstruct(samples[number], ended=imported.terminated if imported else True)
+        game = search.reconstruct(samples[number], outcome=imported.outcome if imported else "fell")
         if imported is None:
             continue
         episode = _episode(game, imported, writer.info, settings)

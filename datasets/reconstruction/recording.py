@@ -1,6 +1,6 @@
 """The games of one recording, reconstructed one after the other, as the page played them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 
 from ...envs.engine import layout as at
 from ...envs.engine import page
-from ...envs.engine.game import reset
+from ...envs.engine.game import CLOCK_TICK, reset
 from ...envs.engine.libraries import lanes_of
 from ...envs.qwop.session import GameStart, Opening, PlayedGame, Session
-from .search import Explained, Game, Search
+from ...envs.qwop.task import outcome_of
+from .search import EFFECTIVE_KEYS, Explained, Game, Search
 
 RESETS = (1, 2, 3)
 """Resets before a game that are tried: the recorder asked for one by two keys, which could make two."""
@@ -20,7 +21,8 @@ LONGEST_WAIT = 3000
 """Frames before the first click that are tried: the first game of a page may have been reset before it."""
 
 ENDING = 8
-"""Frames after the last sample within which a game that the recording says has ended must end."""
+"""Frames after the last sample within which a recorded game has ended. Nothing tells its keys: those of the last sample
+are taken if the game ends so, with them held, else others that are held."""
 
 ENOUGH_TO_CHOOSE = 40
 """Samples that decide between the mathematical libraries: their roundings show after a few."""
@@ -34,7 +36,7 @@ class ReconstructedGame:
     frames: int64 [explained], the frame of the game that each shows, in a recording that lags by one; frame 0 is the
     state after the reset, and −1 the one before its frame. error: how near the first sample that is not explained could
     be come; 0 if there is none. start, keys: what `replay` needs, keys uint8 [n] of the frames after the reset's.
-    certain: how many of them the samples prove; those after are the keys of the last sample, held until the game ends.
+    certain: how many of them the samples prove; those after end the game as it ended, see `ENDING`.
     """
 
     samples: int
@@ -82,12 +84,12 @@ class RecordingSearch:
         """Go on after a game of which nothing is known."""
         self._before = None
 
-    def reconstruct(self, samples: NDArray[np.float64], *, ended: bool) -> ReconstructedGame:
-        """The recording's next game: its samples, float64 [n, 71], x relative; `ended`: whether it ended after them."""
+    def reconstruct(self, samples: NDArray[np.float64], *, outcome: str) -> ReconstructedGame:
+        """The recording's next game, from its samples, float64 [n, 71], x relative, and the outcome after them."""
         if self._search is None:
             self._choose(self._better_trigonometry(samples))
         attempt = self._best(samples)
-        game = self._complete(samples, attempt, ended)
+        game = self._complete(samples, attempt, outcome)
         self._carry_on(game.start, game.keys, game.whole)
         return game
 
@@ -140,7 +142,8 @@ class RecordingSearch:
 
     def _waiting(self, samples: NDArray[np.float64], place: int) -> int:
         """The frames of waiting that make the first sample which moves, at `place`; 0 if none do."""
-        reals, integers = (np.repeat(rows, LONGEST_WAIT, axis=0) for rows in self._before_first_frame((), self._resets))
+        start = self._before_first_frame((), self._resets)
+        reals, integers = np.repeat(start[0], LONGEST_WAIT, axis=0), np.repeat(start[1], LONGEST_WAIT, axis=0)
         for row in range(1, LONGEST_WAIT):
             reals[row, at.HEAD_TORQUE] = reals[row - 1, at.HEAD_TORQUE]
             page.wait(reals[row : row + 1], 1)
@@ -164,19 +167,14 @@ class RecordingSearch:
         reset(lanes_of(self._trigonometry, 1), reals[0], integers[0])
         return reals, integers
 
-    def _complete(self, samples: NDArray[np.float64], attempt: _Attempt, ended: bool) -> ReconstructedGame:
-        """The game of an attempt, its keys held after the last sample until it ends, if it ended."""
+    def _complete(self, samples: NDArray[np.float64], attempt: _Attempt, outcome: str) -> ReconstructedGame:
+        """The game of an attempt, with keys after the last sample that end it."""
         found = attempt.found
         pressed = found.keys()
         held, keys = (int(pressed[0]), pressed[1:]) if len(pressed) else (0, pressed)
         certain = len(keys)
-        if ended and found.samples == len(samples) and len(pressed):
-            game = found.last
-            for extra in range(1, ENDING + 1):
-                self._known_search.play(game, [pressed[-1]])
-                if game[0][0, at.ENDED]:
-                    keys = np.concatenate([keys, np.full(extra, pressed[-1], dtype=np.uint8)])
-                    break
+        if found.samples == len(samples) and len(pressed):
+            keys = np.concatenate([keys, self._ending(found.last, int(pressed[-1]), outcome)])
         return ReconstructedGame(
             samples=len(samples),
             explained=found.samples,
@@ -187,16 +185,20 @@ class RecordingSearch:
             certain=certain,
         )
 
+    def _ending(self, last: Game, held: int, outcome: str) -> NDArray[np.uint8]:
+        """The keys of the frames after the last sample; none where no keys that are held end the game so."""
+        order = np.concatenate([[held], EFFECTIVE_KEYS[held != EFFECTIVE_KEYS]]).astype(np.uint8)
+        reals, integers = (np.repeat(rows, len(order), axis=0) for rows in last)
+        for _ in range(ENDING):
+            self._known_search.play((reals, integers), order)
+        ended = [outcome_of(row[at.EVENTS : at.EVENTS + 6]) == outcome for row in reals]
+        frames = np.rint((reals[:, at.CLOCK] - last[0][0, at.CLOCK]) / CLOCK_TICK).astype(int)
+        if not any(ended):
+            return np.empty(0, dtype=np.uint8)
+        choice = int(np.argmax(ended))
+        return np.full(frames[choice], order[choice], dtype=np.uint8)
+
 
 def _stuck_at_start(found: Explained, samples: NDArray[np.float64]) -> bool:
     """Whether samples that show the start are all that is explained, and there are more."""
     return len(found.candidates) == 1 and 0 < found.samples < len(samples)
-
-
-def reconstruct_recording(
-    games: Sequence[NDArray[np.float64]], ended: Sequence[bool], frames: int
-) -> Iterator[ReconstructedGame]:
-    """Reconstruct all games of a recording, given the samples of each and whether it ended; see `RecordingSearch`."""
-    search = RecordingSearch(frames)
-    for samples, over in zip(games, ended, strict=True):
-        yield search.reconstruct(samples, ended=over)

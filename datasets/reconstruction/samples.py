@@ -56,6 +56,11 @@ def read_samples(folder: Path, digest: str) -> list[NDArray[np.float64]]:
         raise BadInput(f"{path}: not the samples of a recording; import it again")
     if lengths.sum() != len(observations) or not np.isfinite(observations).all():
         raise BadInput(f"{path}: damaged ({len(observations)} samples, expected {lengths.sum()}); import it again")
+    return np.split(relative_x(observations), np.cumsum(lengths)[:-1])
+
+
+def relative_x(observations: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Samples with x relative to the torso's, float64 [n, 71]; published files have that or absolute x."""
     relative = observations.copy()
     relative[:, _X] -= observations[:, [_TORSO_X]]
-    return np.split(relative, np.cumsum(lengths)[:-1])
+    return relative

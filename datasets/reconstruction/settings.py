@@ -28,7 +28,7 @@ class ReconstructSettings(Settings):
         "features", "Observations of the new dataset: 71 numbers, or 94 (full).", choices=[*OBSERVATIONS]
     )
     observation_lag: int = setting(
-        0, "Frames by which its observations lag the game; recordings have 1.", choices=(0, 1)
+        0, "Frames by which its observations lag the game; a recording has 1.", choices=(0, 1)
     )
     epsilon: float = setting(
         0.05,

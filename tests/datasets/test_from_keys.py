@@ -1,4 +1,4 @@
-"""A person's keys, frame by frame, as an episode."""
+"""Episodes from the keys of every frame, as a person played them."""
 
 from typing import Any
 
@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from qwop.datasets.from_keys import decision_action, effective_action, episode_from_keys, qwop_info
 from qwop.envs import replay
 from qwop.envs.names import ACTION_KEYS, ACTIONS
 from qwop.envs.qwop.env import QWOPEnv
-from qwop.recorder.person import decision_action, effective_action, episode_of, person_info
 
-INFO = person_info(frames_per_step=3, reward="shaped", observation_lag=0)
+INFO = qwop_info(frames_per_step=3, reward="shaped", observation_lag=0)
 WHO: dict[str, Any] = {"player": "me", "source": "test", "epsilon": 0.05}
 
 HELD = st.lists(st.tuples(st.integers(0, 15), st.integers(1, 20)), min_size=1, max_size=15)
@@ -23,12 +23,12 @@ def frames_of(held: list[tuple[int, int]]) -> Any:
 
 @given(held=HELD, frames=st.integers(1, 5), lag=st.integers(0, 1), reward=st.sampled_from(["speed", "shaped"]))
 @settings(max_examples=30, deadline=None)
-def test_an_episode_replays_exactly_and_is_what_the_environment_tells(
+def test_an_episode_replays_exactly_and_equals_the_environments_observations(
     held: list[tuple[int, int]], frames: int, lag: int, reward: str
 ) -> None:
     keys = frames_of(held)
-    info = person_info(frames, reward, lag)
-    episode = episode_of(keys, info, **WHO)
+    info = qwop_info(frames_per_step=frames, reward=reward, observation_lag=lag)
+    episode = episode_from_keys(keys, info, **WHO)
     assert episode.keys is not None
     game, again = replay(keys), replay(np.concatenate(episode.keys))
     np.testing.assert_array_equal(game.states, again.states)
@@ -57,13 +57,13 @@ def test_keys_held_for_whole_decisions_are_those_actions_and_rewards(held: list[
         rewards.append(reward)
         if terminated:
             break
-    episode = episode_of(np.repeat(ACTION_KEYS[actions], 3), INFO, **WHO)
+    episode = episode_from_keys(np.repeat(ACTION_KEYS[actions], 3), INFO, **WHO)
     np.testing.assert_array_equal(episode.actions, actions[: len(rewards)])
     np.testing.assert_array_equal(episode.rewards, np.float32(rewards))
 
 
-def test_every_combination_does_what_its_action_does() -> None:
-    """From anywhere in a game: all 16 combinations of keys, and the action that stands for them."""
+def test_every_combination_of_keys_has_the_effect_of_its_action() -> None:
+    """Tries all 16 combinations of keys in the middle of a game, and the action that stands for each."""
     opening = frames_of([(5, 9), (10, 9), (6, 5)])
     for keys in range(16):
         stands_for = ACTION_KEYS[effective_action(keys)]
@@ -77,7 +77,7 @@ def test_combinations_that_are_actions_keep_their_names() -> None:
         assert ACTIONS[effective_action(keys)] == name
 
 
-def test_a_decision_is_the_action_of_most_of_its_frames_and_of_equals_the_latest() -> None:
+def test_a_decision_is_its_most_frequent_action_the_latest_winning_ties() -> None:
     def name(*keys: int) -> str:
         return ACTIONS[decision_action(np.array(keys, np.uint8))]
 
@@ -88,17 +88,17 @@ def test_a_decision_is_the_action_of_most_of_its_frames_and_of_equals_the_latest
 
 
 def test_endings_are_told_apart() -> None:
-    fell = episode_of(frames_of([(9, 300)]), INFO, **WHO)
+    fell = episode_from_keys(frames_of([(9, 300)]), INFO, **WHO)
     assert (fell.outcome, fell.terminated, fell.truncated) == ("fell", True, False)
     assert sum(map(len, fell.keys or ())) < 300
-    left = episode_of(frames_of([(1, 10)]), INFO, **WHO)
+    left = episode_from_keys(frames_of([(1, 10)]), INFO, **WHO)
     assert (left.outcome, left.terminated, left.truncated) == ("stopped", False, False)
-    limit = episode_of(frames_of([(1, 10)]), INFO, stopped_by_limit=True, **WHO)
+    limit = episode_from_keys(frames_of([(1, 10)]), INFO, cut=True, **WHO)
     assert (limit.outcome, limit.terminated, limit.truncated) == ("stopped", False, True)
 
 
 def test_the_last_decision_may_be_short() -> None:
-    episode = episode_of(frames_of([(1, 7)]), INFO, **WHO)
+    episode = episode_from_keys(frames_of([(1, 7)]), INFO, **WHO)
     assert [len(keys) for keys in episode.keys or ()] == [3, 3, 1]
     assert episode.probabilities_from == "smoothed(0.05)"
     assert episode.behaviour_probabilities[0, 3] == pytest.approx(0.95 + 0.05 / 11)

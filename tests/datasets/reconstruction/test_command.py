@@ -1,0 +1,192 @@
+"""`qwop-dataset reconstruct` from a published file to a dataset that replays, and what it refuses."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from qwop.common.errors import BadInput
+from qwop.datasets import DatasetWriter, embedded_dataset, main, open_dataset
+from qwop.datasets.behaviour_probabilities import smoothed
+from qwop.datasets.from_keys import qwop_info, replay_episode, states_along
+from qwop.datasets.reconstruction.command import command, run
+from qwop.datasets.reconstruction.samples import relative_x, samples_path, write_samples
+from qwop.datasets.schema import Episode
+from qwop.envs.qwop.session import PlayedGame, Session
+
+DIGEST = "0123456789ab"
+
+
+@pytest.fixture(scope="module")
+def imported(
+    clumsy_games: list[PlayedGame], published: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A dataset as `qwop-record source=import` writes it, of three games of one page."""
+    folder = tmp_path_factory.mktemp("imported") / "data"
+    samples, shown = published(clumsy_games)
+    writer = DatasetWriter(folder, qwop_info(frames_per_step=3, reward="shaped", observation_lag=1))
+    write_samples(folder, DIGEST, samples)
+    for number, (game, frames) in enumerate(zip(samples, shown, strict=True)):
+        steps = len(game) - 1
+        actions = np.full(steps, 10, dtype=np.int16)
+        writer.write(
+            Episode(
+                observations=relative_x(game).astype(np.float32),
+                actions=actions,
+                behaviour_probabilities=smoothed(actions, 11, 0.05),
+                rewards=np.zeros(steps, dtype=np.float32),
+                times=(frames + 1) / 30,
+                keys=None,
+                terminated=True,
+                truncated=False,
+                outcome="fell",
+                player="somebody",
+                source=f"games.npz sha256:{DIGEST} game {number}",
+                probabilities_from="smoothed(0.05)",
+            )
+        )
+    return folder
+
+
+@pytest.fixture(scope="module")
+def frames(imported: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("frames") / "data"
+    run(command.read([f"dataset={imported}", f"out={out}", "frames_per_step=2"]))
+    return out
+
+
+def test_every_game_is_found_and_replays(frames: Path, clumsy_games: list[PlayedGame]) -> None:
+    session = Session("fdlibm")
+    for episode, played in zip(open_dataset(frames), clumsy_games, strict=True):
+        session.begin(played.opening)
+        game = session.play(played.keys)
+        again = replay_episode(episode)
+        common = min(len(game.states), len(again.states)) - 9  # the last frames are not sampled
+        np.testing.assert_array_equal(again.states[:common], game.states[:common])
+        assert episode.terminated
+        assert episode.outcome == "fell"
+        assert episode.source.startswith("reconstructed: games.npz")
+        assert episode.player == "somebody"
+        assert episode.keys is not None
+        assert {len(keys) for keys in episode.keys[:-1]} == {2}
+
+
+def test_states_along_an_episode_continue_it(frames: Path) -> None:
+    episode = open_dataset(frames)[1]
+    assert episode.keys is not None
+    saved = states_along(episode)
+    assert len(saved) == len(episode) + 1
+    middle = len(episode) // 2
+    session = Session("fdlibm")
+    session.set_state(saved[middle])
+    rest = session.play(np.concatenate(episode.keys[middle:]))
+    np.testing.assert_array_equal(rest.states[-1], replay_episode(episode).states[-1])
+
+
+def test_the_report_has_a_row_for_every_game(frames: Path) -> None:
+    rows = json.loads((frames / "recordings" / "reconstruction.json").read_text())
+    assert [row["source"][-1] for row in rows] == ["0", "1", "2"]
+    assert all(row["explained"] == row["samples"] and row["error"] == 0 for row in rows)
+    assert [row["earlier_games"] for row in rows] == [0, 1, 2]
+
+
+def test_an_interrupted_reconstruction_goes_on(imported: Path, frames: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    whole = command.read([f"dataset={imported}", f"out={out}", "frames_per_step=2"])
+    run(whole)
+    (out / "episode-000002.parquet").unlink()
+    report = out / "recordings" / "reconstruction.json"
+    rows = json.loads(report.read_text())
+    report.write_text(json.dumps(rows[:2]))
+    kept = [path.read_bytes() for path in sorted(out.glob("*.parquet"))]
+    run(whole)
+    assert [path.read_bytes() for path in sorted(out.glob("*.parquet"))][:2] == kept
+    for one, other in zip(open_dataset(out), open_dataset(frames), strict=True):
+        np.testing.assert_array_equal(one.observations, other.observations)
+        assert one.source == other.source
+        assert one.start is not None
+        assert other.start is not None
+        assert one.start.to_json() == other.start.to_json()
+
+
+def test_the_recordings_own_decisions_can_be_kept(imported: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run(command.read([f"dataset={imported}", f"out={out}", "frames_per_step=null", "observation=full"]))
+    for episode, original in zip(open_dataset(out), open_dataset(imported), strict=True):
+        assert episode.observations.shape[1] == 94
+        assert episode.keys is not None
+        lengths = [len(keys) for keys in episode.keys]
+        recorded = np.rint(np.diff(original.times) * 30).astype(int)
+        assert lengths[1 : len(recorded) - 2] == recorded[2:-1].tolist()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "no verb; expected one of reconstruct"),
+        (["polish"], "no verb polish; expected one of reconstruct"),
+        (["reconstruct", "nowhere", "out=x"], "nowhere: no such folder; expected a dataset's folder"),
+        (["reconstruct", "out=x"], "dataset: not set"),
+        (["reconstruct", "nowhere"], "out: not set"),
+        (["reconstruct", "nowhere", "out=x", "reward=gold"], "reward=gold: expected"),
+        (["reconstruct", "nowhere", "out=x", "frames_per_step=0"], "frames_per_step=0: expected"),
+        (["reconstruct", str(embedded_dataset()), "out=x"], "expected imported recordings"),
+    ],
+)
+def test_a_wrong_command_line_is_one_line(
+    arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["qwop-dataset", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main.main()
+    errors = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert said in errors
+    assert errors.count("\n") == 1
+    assert errors.startswith("qwop-dataset")
+    assert not list(tmp_path.iterdir())
+
+
+def test_help_names_the_verbs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("sys.argv", ["qwop-dataset", "--help"])
+    main.main()
+    assert "reconstruct" in capsys.readouterr().out
+
+
+def refused(*overrides: str) -> str:
+    with pytest.raises(BadInput) as error:
+        run(command.read(overrides))
+    return str(error.value)
+
+
+def copied(folder: Path, to: Path) -> Path:
+    import shutil
+
+    return Path(shutil.copytree(folder, to))
+
+
+def test_samples_that_are_missing_or_damaged_are_named(imported: Path, tmp_path: Path) -> None:
+    folder = copied(imported, tmp_path / "data")
+    path = samples_path(folder, DIGEST)
+    out = f"out={tmp_path / 'out'}"
+    with np.load(path) as file:
+        numbers = dict(file)
+    np.savez(path, observations=numbers["observations"][:-1], lengths=numbers["lengths"])
+    assert "damaged" in refused(f"dataset={folder}", out)
+    np.savez(path, observations=numbers["observations"].astype(np.float32), lengths=numbers["lengths"])
+    assert "not the samples of a recording" in refused(f"dataset={folder}", out)
+    path.write_bytes(b"not an archive")
+    assert "cannot be read" in refused(f"dataset={folder}", out)
+    path.unlink()
+    said = refused(f"dataset={folder}", out)
+    assert "no such file" in said
+    assert "import it again" in said
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_dataset_itself_and_one_of_other_settings_are_no_target(imported: Path, frames: Path) -> None:
+    assert "is the dataset itself" in refused(f"dataset={imported}", f"out={imported}")
+    assert "frames_per_step is 2, not 1" in refused(f"dataset={imported}", f"out={frames}", "frames_per_step=1")

@@ -1,0 +1,126 @@
+"""A page of the game: sessions to the bit, saving and restoring, the start of a game as data."""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from qwop.common.errors import BadInput
+from qwop.envs import replay
+from qwop.envs.qwop.session import GameStart, Opening, PlayedGame, Session
+
+KEYS = st.lists(st.tuples(st.integers(1, 20), st.integers(0, 15)), max_size=12).map(
+    lambda runs: np.repeat([keys for _, keys in runs], [frames for frames, _ in runs]).astype(np.uint8)
+)
+OPENINGS = st.builds(Opening, st.integers(1, 3), st.integers(0, 15), st.integers(0, 200))
+GAMES = st.builds(PlayedGame, KEYS, OPENINGS)
+STARTS = st.builds(GameStart, st.lists(GAMES, max_size=2).map(tuple), OPENINGS, st.sampled_from(["current", "fdlibm"]))
+
+
+@pytest.fixture(scope="module")
+def recorded_sessions() -> dict[str, np.ndarray]:
+    path = os.environ.get("QWOP_SESSIONS")
+    if not path or not Path(path).is_file():
+        pytest.skip("QWOP_SESSIONS is not set: the file of recorded sessions of the original, sessions.npz")
+    with np.load(path) as file:
+        return dict(file)
+
+
+def test_every_game_of_recorded_sessions_replays_to_the_bit(recorded_sessions: dict[str, np.ndarray]) -> None:
+    for page in sorted({name.split("_")[1] for name in recorded_sessions if name.startswith("keys_")}):
+        before: list[np.ndarray] = []
+        for game in range(sum(name.startswith(f"keys_{page}_") for name in recorded_sessions)):
+            keys = recorded_sessions[f"keys_{page}_{game}"]
+            states = replay(keys, before=before).states
+            digest = hashlib.sha256(np.ascontiguousarray(states).tobytes()).hexdigest()
+            assert digest == str(recorded_sessions[f"sha256_{page}_{game}"]), f"page {page}, game {game}"
+            before.append(keys)
+
+
+@settings(max_examples=20, deadline=None)
+@given(KEYS, KEYS)
+def test_a_later_game_is_what_a_session_plays(first: np.ndarray, second: np.ndarray) -> None:
+    session = Session()
+    session.reset()
+    session.play(first)
+    session.reset()
+    played, replayed = session.play(second), replay(second, before=[first])
+    np.testing.assert_array_equal(played.states, replayed.states)
+    np.testing.assert_array_equal(played.events, replayed.events)
+
+
+@settings(max_examples=20, deadline=None)
+@given(STARTS, KEYS, KEYS)
+def test_a_session_goes_on_from_its_saved_state(start: GameStart, first: np.ndarray, second: np.ndarray) -> None:
+    session = start.session()
+    session.play(first)
+    saved = session.get_state()
+    expected = session.play(second)
+    other = Session(start.trigonometry)
+    other.set_state(saved)
+    np.testing.assert_array_equal(other.play(second).states, expected.states)
+    np.testing.assert_array_equal(other.state, session.state)
+
+
+@settings(max_examples=50, deadline=None)
+@given(STARTS)
+def test_a_start_survives_json(start: GameStart) -> None:
+    read = GameStart.from_json(json.loads(json.dumps(start.to_json())))
+    assert (read.opening, read.trigonometry, len(read.before)) == (start.opening, start.trigonometry, len(start.before))
+    for one, other in zip(read.before, start.before, strict=True):
+        assert one.opening == other.opening
+        np.testing.assert_array_equal(one.keys, other.keys)
+
+
+def test_two_resets_are_the_second_game_only_of_a_page_that_was_left_as_it_was() -> None:
+    keys = np.repeat([9, 6] * 6, 10)
+    b = replay(keys, reset="b")
+    np.testing.assert_array_equal(b.states, replay(keys, before=[np.zeros(0, np.uint8)]).states)
+
+
+def test_steps_are_frames() -> None:
+    session = Session()
+    session.begin()
+    ended = [session.step(9) for _ in range(300)]
+    game = replay([9] * 300)
+    assert ended.index(True) + 1 == len(game.states) - 1
+    np.testing.assert_array_equal(session.state, game.states[-1])
+    np.testing.assert_array_equal(session.events, game.events[-1])
+    assert game.hidden is not None
+    np.testing.assert_array_equal(session.hidden, game.hidden[-1])
+
+
+def test_the_libraries_differ_in_last_bits_alone_for_a_while() -> None:
+    keys = [9, 9, 9, 6, 6, 6] * 10
+    today, then = replay(keys).states, replay(keys, trigonometry="fdlibm").states
+    assert (today != then).any()
+    np.testing.assert_allclose(today[:20], then[:20], atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: replay([16]), "keys: expected"),
+        (lambda: replay([0.5]), "keys: expected"),
+        (lambda: replay([[1]]), "keys: expected"),
+        (lambda: replay([1], before=[[99]]), "keys: expected"),
+        (lambda: replay([1], reset="c"), "reset=c: expected one of a, b"),
+        (lambda: replay([1], trigonometry="tables"), "trigonometry=tables: expected one of current, fdlibm"),
+        (lambda: Session("tables"), "trigonometry=tables"),
+        (lambda: Opening(resets=0), "resets=0: expected a whole number from 1"),
+        (lambda: Opening(held=16), "held=16"),
+        (lambda: Session().set_state({}), "a page's state: reals"),
+        (lambda: GameStart.from_json([]), "not the start of a game"),
+        (lambda: GameStart.from_json({**GameStart().to_json(), "before": [{"keys": [[0, 1]]}]}), "not the keys"),
+        (lambda: GameStart.from_json({**GameStart().to_json(), "resets": "1"}), "resets='1'"),
+    ],
+)
+def test_wrong_input_is_named(make: object, said: str) -> None:
+    assert callable(make)
+    with pytest.raises(BadInput) as refused:
+        make()
+    assert said in str(refused.value)
