@@ -185,7 +185,7 @@ def options_of(name: str, rule: Rule) -> list[str]:
 
 
 def is_settings(kind: Any) -> bool:
-    """Whether a type is a dataclass of settings."""
+    """True if a type is a dataclass of settings."""
     return isinstance(kind, type) and issubclass(kind, Settings)
 
 
