@@ -69,11 +69,7 @@ class Restarts(VectorWrapper):
 
     With `demonstrated` these are its states, all of them from the beginning. Without, they are states of earlier
     games of the same vector: only of games from the real start, and newer ones replace older ones, so they follow the
-<<<<<<< HEAD
-    current policy. `infos["restarted"]`, bool [n], is true for steps of games that started from a saved state, whose
-=======
     current policy. `infos["restarted"]`, bool [n], is true for steps of games that started from a saved state; their
->>>>>>> main
     time and metres are partly those of another game.
     """
 
