@@ -33,14 +33,16 @@ class ReconstructedGame:
     """A game of a recording, frame by frame.
 
     samples: of the recording. explained: how many of them, from the first on, the keys reproduce to the last bit.
-    frames: int64 [explained], the frame of the game that each shows, in a recording that lags by one; frame 0 is the
-    state after the reset, and −1 the one before its frame. error: how near the first sample that is not explained could
-    be come; 0 if there is none. start, keys: what `replay` needs, keys uint8 [n] of the frames after the reset's.
-    certain: how many of them the samples prove; those after end the game as it ended, see `ENDING`.
+    abandoned: of those, the first ones that show a game that was given up for another reset; `start` has its keys.
+    frames: int64 [explained − abandoned], the frame of the game that each of the others shows; frame 0 is the state
+    after the reset, and −1 the one before its frame. error: how near the first sample that is not explained could be
+    come; 0 if there is none. start, keys: what `replay` needs, keys uint8 [n] of the frames after the reset's. certain:
+    how many of them the samples prove; those after end the game as it ended, see `ENDING`.
     """
 
     samples: int
     explained: int
+    abandoned: int
     frames: NDArray[np.int64]
     error: float
     start: GameStart
@@ -88,8 +90,10 @@ class RecordingSearch:
         """The recording's next game, from its samples, float64 [n, 71], x relative, and the outcome after them."""
         if self._search is None:
             self._choose(self._better_trigonometry(samples))
-        attempt = self._best(samples)
-        game = self._complete(samples, attempt, outcome)
+        attempt, abandoned = self._best(samples), 0
+        if attempt.found.samples < len(samples):
+            attempt, abandoned = self._after_another_reset(samples, attempt)
+        game = self._complete(samples, attempt, abandoned, outcome)
         self._carry_on(game.start, game.keys, game.whole)
         return game
 
@@ -133,6 +137,18 @@ class RecordingSearch:
                 attempts.append(attempt)
         return max(attempts, key=lambda one: one.found.samples)
 
+    def _after_another_reset(self, samples: NDArray[np.float64], first: _Attempt) -> tuple[_Attempt, int]:
+        """The first attempt, or one at the samples after it if they show a new game, and where they begin.
+
+        A player may reset the game by hand; the recording goes on as if nothing had happened.
+        """
+        place, pressed = first.found.samples, first.found.keys()
+        if place == len(samples) or not len(pressed):
+            return first, 0
+        given_up = PlayedGame(pressed[1:], Opening(first.resets, int(pressed[0]), first.waiting))
+        again = self._attempt(samples[place:], (*first.before, given_up), 1)
+        return (again, place) if again.found.samples > 2 else (first, 0)
+
     def _attempt(
         self, samples: NDArray[np.float64], before: tuple[PlayedGame, ...], resets: int, waiting: int = 0
     ) -> _Attempt:
@@ -141,7 +157,7 @@ class RecordingSearch:
         return _Attempt(self._known_search.explain(samples, start), before, resets, waiting)
 
     def _waiting(self, samples: NDArray[np.float64], place: int) -> int:
-        """The frames of waiting that make the first sample which moves, at `place`; 0 if none do."""
+        """The frames of waiting that make the first sample which moves, at `place`; 0 if none do. No key is held then."""
         start = self._before_first_frame((), self._resets)
         reals, integers = np.repeat(start[0], LONGEST_WAIT, axis=0), np.repeat(start[1], LONGEST_WAIT, axis=0)
         for row in range(1, LONGEST_WAIT):
@@ -167,17 +183,21 @@ class RecordingSearch:
         reset(lanes_of(self._trigonometry, 1), reals[0], integers[0])
         return reals, integers
 
-    def _complete(self, samples: NDArray[np.float64], attempt: _Attempt, outcome: str) -> ReconstructedGame:
+    def _complete(
+        self, samples: NDArray[np.float64], attempt: _Attempt, abandoned: int, outcome: str
+    ) -> ReconstructedGame:
         """The game of an attempt, with keys after the last sample that end it."""
         found = attempt.found
         pressed = found.keys()
         held, keys = (int(pressed[0]), pressed[1:]) if len(pressed) else (0, pressed)
         certain = len(keys)
-        if found.samples == len(samples) and len(pressed):
+        explained = abandoned + found.samples
+        if explained == len(samples) and len(pressed):
             keys = np.concatenate([keys, self._ending(found.last, int(pressed[-1]), outcome)])
         return ReconstructedGame(
             samples=len(samples),
-            explained=found.samples,
+            explained=explained,
+            abandoned=abandoned,
             frames=found.frames - 1,
             error=found.error,
             start=GameStart(attempt.before, Opening(attempt.resets, held, attempt.waiting), self._trigonometry),

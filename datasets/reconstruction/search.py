@@ -92,8 +92,10 @@ class Search:
         self._plan = (
             *((usual, changes) for changes in range(5)),
             *((usual + 4, changes) for changes in range(4)),
-            (usual, 5), (usual, 6), (usual, 8), (2 * usual + 6, 2),
-        )  # fmt: skip
+            (2 * usual + 6, 2),
+            (usual, 5),
+            *(((usual, 6), (usual, 8)) if frames <= 4 else ()),
+        )
 
     def explain(self, samples: NDArray[np.float64], start: Game, most: int | None = None) -> Explained:
         """Explain as many of the samples, float64 [n, 71], as possible, from a game at its start.

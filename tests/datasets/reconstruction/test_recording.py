@@ -62,7 +62,7 @@ def test_slow_decisions_are_found(clumsy_games: list[PlayedGame], published: Cal
 def test_frames_before_the_first_click_are_counted(
     clumsy_games: list[PlayedGame], published: Callable[..., Any]
 ) -> None:
-    waited = PlayedGame(clumsy_games[0].keys, Opening(waiting=124))
+    waited = PlayedGame(np.concatenate([np.zeros(5, np.uint8), clumsy_games[0].keys]), Opening(waiting=124))
     samples, _ = published([waited])
     (game,) = reconstructed(samples)
     assert game.whole
@@ -114,3 +114,15 @@ def test_a_game_is_played_to_its_end_after_the_last_sample(
     session.play(over.keys)
     assert session.ended
     assert 0 < len(over.keys) - over.certain <= ENDING
+
+
+def test_a_game_that_was_reset_by_hand_is_the_later_one(
+    clumsy_games: list[PlayedGame], published: Callable[..., Any]
+) -> None:
+    given_up = PlayedGame(clumsy_games[0].keys[:20], Opening())
+    (first, second), _ = published([given_up, clumsy_games[1]])
+    (game,) = reconstructed([np.concatenate([first, second[2:]])])
+    assert game.whole
+    assert game.abandoned == len(first)
+    assert len(game.start.before) == 1
+    assert game.start.opening.held == clumsy_games[1].opening.held
