@@ -157,7 +157,7 @@ class RecordingSearch:
         return _Attempt(self._known_search.explain(samples, start), before, resets, waiting)
 
     def _waiting(self, samples: NDArray[np.float64], place: int) -> int:
-        """The frames of waiting that make the first sample which moves, at `place`; 0 if none do. No key is held then."""
+        """The frames of waiting, without a key, that make the first sample which moves, at `place`; 0 if none do."""
         start = self._before_first_frame((), self._resets)
         reals, integers = np.repeat(start[0], LONGEST_WAIT, axis=0), np.repeat(start[1], LONGEST_WAIT, axis=0)
         for row in range(1, LONGEST_WAIT):
