@@ -1,4 +1,4 @@
-"""Where the time of a frame goes: the kernels of `QWOP-v1` with a clock around each.
+"""Profile of a frame: the kernels of `QWOP-v1` with a clock around each.
 
     python benchmarks/profile_engine.py
 

@@ -62,18 +62,18 @@ def main() -> None:
 
             episode = found_game(policy, search, number, f"search from {asked.run.name}", show)
             bar.remove_task(task)
-            bar.console.print(f"game {number}: {told(episode)}", highlight=False)
+            bar.console.print(f"game {number}: {described(episode)}", highlight=False)
             if writer:
                 writer.write(episode)
             if best is None or rank(episode) < rank(best):
                 best = episode
     if asked.out and best:
         keys = np.concatenate(best.keys or ())
-        console.print(write_keys(asked.out, keys, f"found by search from {asked.run.name}: {told(best)}"))
+        console.print(write_keys(asked.out, keys, f"found by search from {asked.run.name}: {described(best)}"))
 
 
 def newest(run: Path) -> tuple[Policy, Values]:
-    """The policy and the values of a run's newest checkpoint."""
+    """Load the policy and the values of a run's newest checkpoint."""
     policy = load_policy(run / "policy.safetensors")
     learner = load_checkpoint(checkpoints(run / "checkpoints")[-1])["learner"]
     policy.network.load_state_dict(learner["network"])
@@ -84,7 +84,7 @@ def newest(run: Path) -> tuple[Policy, Values]:
 
 
 def found_game(policy: Policy, search: Search, number: int, source: str, show) -> Episode:
-    """Search a game and play it in the policy's environment."""
+    """Search a game, and play it in the policy's environment."""
     env = policy.environment.make(max_idle_frames=IDLE)
     idle = number % (IDLE + 1)
     for seed in count():  # an environment's idle frames are its seed's
@@ -130,7 +130,7 @@ def rank(episode: Episode) -> tuple[bool, float]:
     return episode.outcome != "finished", seconds_of(episode)
 
 
-def told(episode: Episode) -> str:
+def described(episode: Episode) -> str:
     return f"{episode.outcome} at {episode.metres:.1f} m after {seconds_of(episode):.2f} s"
 
 

@@ -114,7 +114,7 @@ def show(value: Any, longest: int = LONGEST_SHOWN) -> str:
 
 
 def allows_none(hint: Any) -> bool:
-    """Whether None is a value of the type."""
+    """True if None is a value of the type."""
     return get_origin(hint) in (Union, types.UnionType) and type(None) in get_args(hint)
 
 

@@ -1,5 +1,6 @@
 """Commands: a function of checked settings as a Hydra application with help, one-line errors and exit codes."""
 
+import errno
 import os
 import signal
 import sys
@@ -27,6 +28,9 @@ S = TypeVar("S", bound=Settings)
 EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
 EXIT_TERMINATED = 143
+
+NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
+"""Errors of a disk that takes no more: full, over a quota or file-size limit, or read-only since."""
 
 CONFIGURATION = "qwop.conf"
 """The package of the YAML files: schedules, and presets of groups."""
@@ -163,6 +167,12 @@ def _exit_codes(program: str) -> Iterator[None]:
         yield
     except BadInput as error:
         print(f"{program}: {error}", file=sys.stderr)
+        sys.exit(EXIT_BAD_INPUT)
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"{program}: {where}{error.strerror}; what was finished is kept: make room and go on", file=sys.stderr)
         sys.exit(EXIT_BAD_INPUT)
     except KeyboardInterrupt as interruption:
         print(f"\n{program}: interrupted", file=sys.stderr)

@@ -10,7 +10,7 @@ from uuid import uuid4
 from .errors import BadInput
 
 Content = str | bytes | Callable[[BinaryIO], object]
-"""What a file is to hold: a text (UTF-8), bytes, or a function that writes them into an open file."""
+"""The content of a file: a text (UTF-8), bytes, or a function that writes them into an open file."""
 
 
 def write_whole(path: Path, content: Content) -> Path:

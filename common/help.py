@@ -179,10 +179,8 @@ def _stack(section: Section, names: int) -> RenderableType:
         table = Table.grid(padding=(0, 2))
         table.add_column(min_width=names, no_wrap=True)
         table.add_column(ratio=1, overflow="fold")
-        value = _colored(entry.value)
-        if entry.permitted:
-            value.append(f"  [{entry.permitted}]", style="dim")
-        table.add_row(_name(entry.place), value)
+        permitted = (f"  [{entry.permitted}]" if entry.permitted else "", "dim")
+        table.add_row(_name(entry.place), Text.assemble(_colored(entry.value), permitted))
         lines += [Padding(table, (0, 0, 0, 2)), Padding(Text(entry.help), (0, 0, 0, 6))]
     return Group(*lines)
 

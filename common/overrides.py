@@ -14,7 +14,7 @@ from .errors import BadInput
 from .settings import Settings, hint_of, is_settings, join, no_such_setting, rules
 
 _MISSING_OPTION = re.compile(
-    r"Could not find '(?P<group>[^']+)/(?P<option>[^'/]*)'.*?Available options[^\n]*\n(?P<options>(\t.*\n?)*)",
+    r"Could not find '(?P<group>[^']+)/(?P<option>[^'/]*)'.*?Available options[^\n]*\n(?P<options>(\t[^\n]*\n?)*)",
     re.DOTALL,
 )
 
@@ -47,7 +47,7 @@ def normalise(overrides: Sequence[str], settings: type[Settings]) -> list[str]:
 
 
 def explain(error: Exception, overrides: Sequence[str], settings: type[Settings], compose: COMPOSE) -> Exception:
-    """What to raise for an error of Hydra's: BadInput in one line; the error itself where it is none of Hydra's.
+    """The exception to raise for an error of Hydra: BadInput in one line; any other error stays as it is.
 
     compose makes the configuration of other overrides; with the groups alone it tells which settings there are.
     """
@@ -103,7 +103,7 @@ def _wrong_key(parsed: Sequence[Override], settings: type[Settings], compose: CO
 
 
 def _could_be_added(cls: type[Settings], rest: str, place: str, known: Sequence[str]) -> bool:
-    """Whether `rest`, a place in `cls`, is a setting that an entry of a mapping may have and does not have yet."""
+    """True if `rest`, a place in `cls`, is a setting that an entry of a mapping may have but does not have yet."""
     name, _, inside = rest.partition(".")
     entry, _, key = inside.partition(".")
     if name not in rules(cls) or not key:

@@ -15,7 +15,7 @@ from rich.text import Text
 
 
 class RateColumn(ProgressColumn):
-    """How many a second, or a minute where that is fewer than one."""
+    """The rate a second, or a minute where that is less than one."""
 
     def __init__(self, unit: str) -> None:
         super().__init__()

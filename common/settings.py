@@ -164,6 +164,14 @@ def to_plain(settings: Settings) -> dict[str, Any]:
     return tree
 
 
+def changes(settings: Settings) -> dict[str, Any]:
+    """The settings that are not the default, as plain data; `read` makes an equal object of it where partial."""
+    given = defaults(type(settings))
+    tree = {name: plain for name, plain in to_plain(settings).items() if plain != given[name]}
+    inner = {name: getattr(settings, name) for name in tree if isinstance(getattr(settings, name, None), Settings)}
+    return tree | {name: changes(value) for name, value in inner.items()}
+
+
 def option_of(rule: Rule, value: Settings) -> str:
     """The name of the option of a group that `value` is."""
     return next(name for name, made in rule.options.items() if made is type(value))
@@ -177,7 +185,7 @@ def options_of(name: str, rule: Rule) -> list[str]:
 
 
 def is_settings(kind: Any) -> bool:
-    """Whether a type is a dataclass of settings."""
+    """True if a type is a dataclass of settings."""
     return isinstance(kind, type) and issubclass(kind, Settings)
 
 

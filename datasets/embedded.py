@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from ..common.errors import BadInput
-from .writer import DESCRIPTION
+from .folder import DESCRIPTION
 
 
 def embedded_dataset() -> Path:

@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..common.errors import BadInput
+from .folder import EPISODE_NAME, read_info
 from .schema import DatasetInfo, Episode
 from .step_table import step_table
 from .summary import Summary, summarise
 from .tables import decode_metadata, from_table
-from .writer import EPISODE_NAME, read_info
 
 
 class Dataset(Sequence[Episode]):

@@ -1,31 +1,28 @@
-"""Episodes into a dataset's folder: whole or not at all, and never over anything."""
+"""Writing: each episode is written completely or not at all, and nothing is overwritten."""
 
 import errno
 import json
 import os
-import re
 from pathlib import Path
 
 import pyarrow.parquet as pq
 
 from ..common.errors import BadInput
 from ..common.files import beside, sync_folder, write_synced
+from .folder import DESCRIPTION, next_number, read_info, require_same
 from .schema import DatasetInfo, Episode
 from .tables import to_table
-
-DESCRIPTION = "dataset.json"
-
-EPISODE_NAME = re.compile(r"episode-(\d{6,})\.parquet")
 
 NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 
 
 class DatasetWriter:
-    """Writes episodes into `folder`, which is made and described unless it is a dataset already.
+    """Writes episodes to `folder`, which is created and described unless it already is a dataset.
 
-    A file is written beside its place, synced, and only then given its name by a hard link, which fails where the name
-    is taken. So a file that has the name is whole, numbering continues, and any number of writers can share a folder:
-    there is no lock that could go stale. BadInput where the folder holds episodes of other settings.
+    A file is written under a temporary name, synced, and only then given its name by a hard link, which fails if the
+    name is taken. A file with an episode's name is therefore complete, numbering continues, and any number of writers
+    can share a folder without a lock that could go stale. Raises BadInput if the folder holds episodes of other
+    settings.
     """
 
     def __init__(self, folder: str | os.PathLike[str], info: DatasetInfo) -> None:
@@ -45,7 +42,7 @@ class DatasetWriter:
         self._next = next_number(self.folder)
 
     def write(self, episode: Episode) -> Path:
-        """Add one episode; its path. Returns when the file is on the disk. ValueError where it does not fit `info`."""
+        """Add an episode and return its path, once it is on the disk; ValueError if it does not fit `info`."""
         episode.require_fit(self.info)
         table = to_table(episode, self.info)
         with beside(self.folder / "episode") as partial:
@@ -63,40 +60,12 @@ class DatasetWriter:
             raise BadInput(f"{self.folder}: has episodes but no {DESCRIPTION}; give dataset= another folder")
         with beside(self.folder / DESCRIPTION) as partial:
             write_synced(partial, json.dumps(self.info.to_json(), indent=2) + "\n")
-            _give_name(partial, self.folder / DESCRIPTION)  # another writer may have been faster
+            _give_name(partial, self.folder / DESCRIPTION)  # unless another writer was faster
         sync_folder(self.folder)
 
 
-def read_info(folder: Path) -> DatasetInfo:
-    """What all episodes of the dataset in `folder` share; BadInput where the folder is none."""
-    path = folder / DESCRIPTION
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        found = f"no {DESCRIPTION} in it" if folder.is_dir() else "no such folder"
-        raise BadInput(f"{folder}: {found}; expected a dataset's folder, as qwop-record writes it") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path}: cannot be read ({error})") from None
-    try:
-        return DatasetInfo.from_json(json.loads(text))
-    except ValueError as error:  # BadInput, or JSON that is none
-        raise BadInput(f"{path}: {str(error).splitlines()[0]}") from None
-
-
-def require_same(found: DatasetInfo, expected: DatasetInfo, folder: Path) -> None:
-    """BadInput, saying which settings differ, unless the dataset in `folder` is one of `expected`."""
-    if differences := found.differences(expected):
-        raise BadInput(f"{folder}: a dataset of other settings: {'; '.join(differences)}; give dataset= another folder")
-
-
-def next_number(folder: Path) -> int:
-    """The number after the last episode in `folder`."""
-    matches = (EPISODE_NAME.fullmatch(name) for name in os.listdir(folder))
-    return max((int(match[1]) + 1 for match in matches if match), default=0)
-
-
 def _give_name(partial: Path, path: Path) -> bool:
-    """Make the file `partial` appear as `path`; False where there is one of that name already."""
+    """Give the file `partial` the name `path`; False if the name is taken."""
     try:
         os.link(partial, path)
     except FileExistsError:
@@ -109,9 +78,9 @@ def _give_name(partial: Path, path: Path) -> bool:
 
 
 def _give_name_without_links(partial: Path, path: Path) -> bool:
-    """As `_give_name`, for file systems without hard links (exFAT, some network drives).
+    """Same as `_give_name`, for file systems without hard links (exFAT, some network drives).
 
-    Who creates the claim may rename. A claim that a killed writer left behind costs a number, nothing else.
+    The writer that creates the claim file may rename. A claim left behind by a killed writer only costs a number.
     """
     claim = path.with_name(f".{path.name}.claim")
     try:

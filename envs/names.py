@@ -28,7 +28,7 @@ BODIES = (
 """The bodies in the order of a state's rows."""
 
 OUTCOMES = ("running", "finished", "fell", "stopped")
-"""How a game stands: landed with a score of at least 100 m, fell, or stopped by the time limit.
+"""Outcomes of a game: landed with a score of at least 100 m, fell, or stopped by the time limit.
 
 The info of a single game has the word; those of a vector, which hold numbers only, its place here.
 """

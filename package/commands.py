@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 TRAINING = ("hydra", "omegaconf", "safetensors", "tensorboard", "torch", "websockets")
-"""What the extra `train` brings, as imported."""
+"""Modules of the extra `train`, as imported."""
 
 EXIT_NOT_INSTALLED = 2
 

@@ -9,9 +9,10 @@ from rich.console import Console
 from ..common.command import Command
 from ..common.errors import BadInput
 from ..common.progress import progress_bar
+from ..datasets.folder import next_number
 from ..datasets.reader import Dataset, open_dataset
 from ..datasets.schema import Episode
-from ..datasets.writer import DatasetWriter, next_number
+from ..datasets.writer import DatasetWriter
 from ..policies.threads import use_one_thread
 from .clone import clone
 from .cross_fitting import ActionProbabilities, cross_fitted

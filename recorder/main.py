@@ -13,8 +13,9 @@ from rich.console import Console
 from ..common.command import Command, Terminated, to_yaml
 from ..common.files import require_writable_folder, write_whole
 from ..common.progress import progress_bar
+from ..datasets.folder import next_number
 from ..datasets.reader import open_dataset
-from ..datasets.writer import DatasetWriter, next_number
+from ..datasets.writer import DatasetWriter
 from .settings import (
     BrowserSettings,
     ImportSettings,
@@ -45,7 +46,7 @@ def run(settings: RecordSettings) -> None:
 
 
 def open_source(settings: SourceSettings, folder: Path) -> Source:
-    """The source of these settings. Imports what only it needs, some of which is an extra."""
+    """Open the source with these settings. Imports the dependencies of that source only, as some are extras."""
     match settings:
         case RecorderPageSettings():
             from .page.source import open_page
@@ -72,9 +73,9 @@ def open_source(settings: SourceSettings, folder: Path) -> Source:
 
 
 def record(source: Source, writer: DatasetWriter, console: Console) -> None:
-    """Write every episode of the source as it comes. Ctrl-C loses the games under way, no other.
+    """Write each episode of the source as it ends. Ctrl-C loses the unfinished games only.
 
-    It is how a source ends that nobody knows the length of, and an interruption of any other.
+    Ctrl-C is the normal end of a source of unknown length, and interrupts any other source.
     """
     try:
         with progress_bar("games", console) as progress:
@@ -84,7 +85,7 @@ def record(source: Source, writer: DatasetWriter, console: Console) -> None:
                     source.written(writer.write(episode))
                 progress.advance(task)
     except KeyboardInterrupt:
-        console.print(f"stopped; the games that had ended are in {writer.folder}", soft_wrap=True, highlight=False)
+        console.print(f"stopped; all finished games are in {writer.folder}", soft_wrap=True, highlight=False)
         if source.total is not None:
             raise
 
@@ -92,17 +93,17 @@ def record(source: Source, writer: DatasetWriter, console: Console) -> None:
 @contextmanager
 def _after_interrupts() -> Iterator[None]:
     """Delay Ctrl-C and SIGTERM until the end of the context, so that a game being written is finished."""
-    heard: list[int] = []
+    received: list[int] = []
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     for number in before:
-        signal.signal(number, lambda number, _: heard.append(number))
+        signal.signal(number, lambda number, _: received.append(number))
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    if heard:
-        raise Terminated if signal.SIGTERM in heard else KeyboardInterrupt
+    if received:
+        raise Terminated if signal.SIGTERM in received else KeyboardInterrupt
 
 
 def _keep_configuration(settings: RecordSettings, folder: Path) -> None:

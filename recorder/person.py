@@ -1,32 +1,22 @@
-"""Conversion of a person's game, given as the keys of every frame, to an episode."""
+"""Validation shared by the sources in which a person plays."""
 
-import numpy as np
-from numpy.typing import NDArray
+from pathlib import Path
 
-from ..datasets.from_keys import decision_action, effective_action, episode_from_keys, qwop_info
-from ..datasets.schema import DatasetInfo, Episode
-from ..envs.qwop.session import Replay
-
-__all__ = ["decision_action", "effective_action", "episode_of", "person_info"]
+from ..datasets.folder import DESCRIPTION, read_info, require_same
+from ..datasets.from_keys import qwop_info
+from ..datasets.schema import DatasetInfo
+from .settings import PersonSettings
 
 
-def person_info(frames_per_step: int, reward: str, observation_lag: int) -> DatasetInfo:
-    """Description of a dataset of games that a person plays."""
-    return qwop_info(frames_per_step=frames_per_step, reward=reward, observation_lag=observation_lag)
+def info_for(settings: PersonSettings, folder: Path) -> DatasetInfo:
+    """Describe the dataset of a person's games before any is played.
 
-
-def episode_of(
-    keys: NDArray[np.uint8],
-    info: DatasetInfo,
-    *,
-    player: str,
-    source: str,
-    epsilon: float,
-    stopped_by_limit: bool = False,
-    game: Replay | None = None,
-) -> Episode:
-    """Make the episode of a game of `QWOP-v1` from the keys of its frames, uint8 [n ≥ 1]; see `episode_from_keys`.
-
-    A game that has not ended was stopped, by the time limit (truncated) or by the player.
+    Raises BadInput for invalid settings, and if `folder` already holds a dataset with other settings.
     """
-    return episode_from_keys(keys, info, player=player, source=source, epsilon=epsilon, game=game, cut=stopped_by_limit)
+    info = qwop_info(
+        frames_per_step=settings.frames_per_step, reward=settings.reward, observation_lag=settings.observation_lag
+    )
+    info.environment.make().close()
+    if (folder / DESCRIPTION).exists():
+        require_same(read_info(folder), info, folder)
+    return info

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..datasets.folder import next_number
 from ..datasets.reader import open_dataset
 from ..datasets.schema import DatasetInfo, Episode
-from ..datasets.writer import next_number
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.networks import ARCHITECTURES, Network
 from qwop.policies.policy import Policy
 from qwop.policies.state import State
+from qwop.policies.threads import use_one_thread
 from torch import Tensor, nn
 
 
@@ -58,6 +59,11 @@ def alternating(monkeypatch: pytest.MonkeyPatch) -> Callable[[EnvironmentSpec], 
         return Policy(Alternating(observation, actions), environment, observation)
 
     return make
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread() -> None:
+    use_one_thread()
 
 
 @pytest.fixture(scope="session")

@@ -16,10 +16,11 @@ from ...common.errors import BadInput
 from ...common.files import write_whole
 from ...common.progress import progress_bar
 from ...envs.names import FEATURES
+from ..folder import next_number
 from ..from_keys import episode_from_keys, qwop_info
 from ..reader import Dataset, open_dataset
 from ..schema import DatasetInfo, Episode
-from ..writer import DatasetWriter, next_number
+from ..writer import DatasetWriter
 from .recording import ReconstructedGame, RecordingSearch
 from .samples import SOURCE, read_samples
 from .settings import ReconstructSettings

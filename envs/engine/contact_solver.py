@@ -1,4 +1,4 @@
-"""What touching bodies ask of the velocities (normal and friction impulses), then of the positions.
+"""Contact constraints: on the velocities (normal and friction impulses), then on the positions.
 
 Games differ in what touches, so a contact is solved in its own lane alone: bodies' numbers are taken from the lanes'
 memory, manifolds and impulses from the game's rows.

@@ -123,7 +123,7 @@ def _solve_positions(lanes, reals, integers, bodies, joints, memory, work):
 
 @inlined
 def _kept(width, lane, touch):
-    """Where a contact's numbers of this frame are in `memory`."""
+    """The place of a contact's numbers of this frame in `memory`."""
     return width * at.LANE_CONTACTS + at.LANE_CONTACT * (at.CONTACTS * lane + touch)
 
 

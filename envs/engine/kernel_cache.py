@@ -31,7 +31,7 @@ from platformdirs import user_cache_path
 UNUSED_DAYS = 30
 
 _BROKEN = (OSError, EOFError, ValueError, KeyError, AttributeError, ImportError, pickle.UnpicklingError)
-"""What reading a damaged file of the cache raises."""
+"""Exceptions from reading a damaged file of the cache."""
 
 
 @cache

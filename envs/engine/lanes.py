@@ -64,7 +64,7 @@ def _width_of(*kinds: types.Type) -> int:
 
 
 def _define_binary(function: Any, build: Callable[[ir.IRBuilder, Any, Any], Any], *, truth: bool = False) -> None:
-    """What an operator does on lanes, or on lanes and plain numbers. `truth`: whether it gives truths."""
+    """Define an operator on lanes, or on lanes and plain numbers. `truth`: True if its result is a mask."""
 
     @type_callable(function)
     def _type(context: Any) -> Any:
@@ -180,7 +180,7 @@ def bits_of(typing_context: Any, mask: Any) -> Any:
 
 @_operation
 def any_of(typing_context: Any, mask: Any) -> Any:
-    """Whether `mask` is true in any lane."""
+    """True if `mask` is true in any lane."""
 
     def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         packed = builder.bitcast(arguments[0], ir.IntType(_width_of(mask)))
@@ -247,7 +247,7 @@ def split(typing_context: Any, both: Any) -> Any:
 
 @_operation(prefer_literal=True)  # type: ignore[untyped-decorator]
 def bit(typing_context: Any, value: Any, place: Any) -> Any:
-    """Whether a bit of a float64's representation is set; bit 0 is the last of the mantissa."""
+    """True if a bit of a float64's representation is set; bit 0 is the last of the mantissa."""
     position = place.literal_value
 
     def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

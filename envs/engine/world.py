@@ -36,7 +36,7 @@ _RUNNER = sum(1 << int(body) for body in RUNNER_BODIES)
 
 
 def workspace(width: int = WIDTH) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """What kernels need to calculate in so many lanes, besides the games: `memory` and `work`, for one thread.
+    """Work space of the kernels for so many lanes, besides the games: `memory` and `work`, for one thread.
 
     The last row of each is for what is solved alone. Nothing in them outlives a call but the runner's island.
     """

@@ -24,7 +24,7 @@ from .direct import DirectObject, PageGone
 __all__ = ["Frames", "OriginalPage", "PageGone", "PageSettings", "PersonsGame"]
 
 _PARTS = np.cumsum([len(BODIES) * 6, len(EVENT_COLUMNS), len(OBSERVED_JOINTS), len(HIDDEN_COLUMNS)])
-"""Where the parts of a frame's row end."""
+"""Ends of the parts of a frame's row."""
 
 _OPENING = 60.0
 """Seconds that an address may take to answer with all of its page."""

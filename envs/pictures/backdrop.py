@@ -14,13 +14,13 @@ UNITS_HIGH = 25.0
 """Height of the view, units (2.5 m)."""
 
 GROUND_Y = 9.14275
-"""Where feet stand, units: the top of the track's boxes."""
+"""Height of the ground, units: the top of the track's boxes."""
 
 GROUND_AT = 0.83
-"""Where that is in the view, of its height."""
+"""Height of the ground in the view, as a fraction of the view's height."""
 
 GRASS_ABOVE, TRACK_ABOVE = 1.7, 0.75
-"""Where the far edges of the grass and of the track are in the picture, units above the line that feet stand on."""
+"""Far edges of the grass and of the track in the picture, units above the ground line."""
 
 FINISH_X = 1000.0
 """Past this line a jump lands, units."""
@@ -29,7 +29,7 @@ METRE = 10
 """Units."""
 
 SLANT = 0.45
-"""How far a line across the track leans to the left as it comes nearer, for each unit down."""
+"""Lean to the left of a line across the track, for each unit down."""
 
 SKY_TOP, SKY_LOW = (112, 188, 238), (232, 246, 252)
 LINE = (250, 240, 232)

@@ -14,7 +14,7 @@ from .figure import HURDLE, RUNNER, Canvas, Shape, draw_shapes
 from .scenery import Scenery
 
 _RUNNER_AT = 0.42
-"""Where the torso is in the picture, of its width."""
+"""Place of the torso in the picture, as a fraction of its width."""
 
 _LIFT_ABOVE = -5.0
 """The view rises with a torso above this, units."""

@@ -37,7 +37,7 @@ class OneGame(gymnasium.Env[NDArray[np.float32], np.int64]):
     """Id of the same task in the original's page."""
 
     saved_games: ClassVar[bool] = False
-    """Whether the vector form saves and restores single games."""
+    """True if the vector form saves and restores single games."""
 
     @classmethod
     def capabilities(cls, **settings: Any) -> Capabilities:

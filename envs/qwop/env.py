@@ -1,5 +1,6 @@
 """QWOP as a Gymnasium environment."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -126,6 +127,19 @@ class QWOPEnv(OneGame):
         self.np_random.bit_generator.state = state["generator"]
         self._delays.bit_generator.state = state["delays"]
         return self._observation.copy()
+
+    def continue_from(self, page: Mapping[str, NDArray[Any]], keys: NDArray[np.uint8]) -> None:
+        """Continue a game from the state of its page (`Session.get_state`) after these keys, uint8 [n], one a frame.
+
+        The observation follows with the next frame.
+        """
+        self._games.reset(np.ones(1, dtype=np.bool_), np.zeros(1, dtype=np.int64))
+        self._games.reals[0], self._games.integers[0] = page["reals"], page["integers"]
+        pressed = np.flatnonzero(keys)
+        # The frame that a reset plays counts as the first.
+        self._counters[batch.FRAMES] = 1 + len(keys)
+        self._counters[batch.FIRST_KEY] = 2 + pressed[0] if len(pressed) else 0
+        self._keys = int(keys[-1]) if len(keys) else 0
 
     def save_game(self) -> dict[str, Any]:
         """Return the game as it is now, for `QWOPVectorEnv.put_game`."""

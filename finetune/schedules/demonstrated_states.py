@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...common.errors import BadInput
+from ...datasets.from_keys import states_along
 from ...datasets.reader import Dataset
+from ...datasets.schema import Episode
 from ...envs.qwop.env import QWOPEnv
 from ...envs.spec import EnvironmentSpec
 
@@ -37,19 +38,19 @@ def demonstrated_states(
     """
     env = environment.make(max_idle_frames=0, delay=0.0).unwrapped
     assert isinstance(env, QWOPEnv)
+    env.reset()
     low, high = metres
     latest = env.task.time_limit - LEFT
     found: list[SavedState] = []
-    for number, path in enumerate(dataset.files):
-        keys = dataset[number].keys
-        if keys is None:
+    for path, episode in zip(dataset.files, dataset, strict=True):
+        if episode.keys is None:
             raise BadInput(
                 f"{path}: has no keys to replay, so no game can start from its states; leave out restarts.source, or "
                 "give demonstrations with keys"
             )
         found += [
             SavedState(info["distance"], game)
-            for info, game in _replayed(env, np.concatenate(keys))
+            for info, game in _states(env, episode)
             if low <= info["distance"] < high and info["clock"] <= latest
         ]
     if not found:
@@ -60,12 +61,14 @@ def demonstrated_states(
     return tuple(found)
 
 
-def _replayed(env: QWOPEnv, keys: NDArray[np.uint8]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """The info and the saved game after every `EVERY` frames of these keys, to the end of the game."""
-    env.reset()
-    for frame, pressed in enumerate(keys.tolist(), start=1):
-        _, _, terminated, _, info = env.advance(pressed)
+def _states(env: QWOPEnv, episode: Episode) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """The info and the saved game after every `EVERY` frames of an episode, to the end of the game."""
+    keys = np.concatenate(episode.keys or ())
+    frames = np.arange(EVERY, len(keys), EVERY)
+    # The last frame before each state is played in `env`, which thereby observes and measures.
+    for frame, page in zip(frames, states_along(episode, frames - 1), strict=True):
+        env.continue_from(page, keys[: frame - 1])
+        _, _, terminated, _, info = env.advance(int(keys[frame - 1]))
         if terminated:
             return
-        if frame % EVERY == 0:
-            yield info, env.save_game()
+        yield info, env.save_game()

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ...common.checks import show
 from ...common.errors import BadInput
-from ...common.settings import Settings, defaults, read, setting, to_plain
+from ...common.settings import Settings, changes, read, setting
 from .restarts import RestartSettings
 
 
@@ -135,12 +135,11 @@ def parse_phases(node: Any, place: str = "schedule.phases") -> tuple[Phase, ...]
 
 def plain_phases(phases: Sequence[Phase]) -> dict[str, Any]:
     """Phases as plain data, as a schedule's file has them: of each only what is not the default."""
-    given = defaults(Phase)
     return {
         phase.name: {
             name: _plain_number(value) if name == "hours" else value
-            for name, value in to_plain(phase).items()
-            if name != "name" and value != given[name]
+            for name, value in changes(phase).items()
+            if name != "name"
         }
         for phase in phases
     }

@@ -6,12 +6,12 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from ...common.errors import BadInput
+from ...datasets.from_keys import episode_from_keys
 from ...datasets.schema import DatasetInfo, Episode
-from ...datasets.writer import DESCRIPTION, read_info, require_same
 from ...envs.pictures.drawing import Drawing
 from ...envs.qwop.task import FRAMES_A_SECOND
 from ..live_game import LiveGame
-from ..person import episode_of, person_info
+from ..person import info_for
 from ..settings import KeyboardSettings
 from ..source import Source
 from .held_keys import HeldKeys
@@ -33,10 +33,7 @@ def open_keyboard(settings: KeyboardSettings, folder: Path) -> Source:
     Returns once a first key was heard. Raises BadInput if no key can be heard, saying why and what to do, and for
     invalid settings.
     """
-    info = person_info(settings.frames_per_step, settings.reward, settings.observation_lag)
-    info.environment.make()  # raises for invalid settings now, rather than after the first game
-    if (folder / DESCRIPTION).exists():
-        require_same(read_info(folder), info, folder)
+    info = info_for(settings, folder)
     with ExitStack() as opened:
         held = opened.enter_context(listening())
         LiveGame().advance(0)  # compiles the engine now if necessary, rather than during the first game
@@ -82,13 +79,13 @@ def _episodes(
             game = player.next_game()
             if game.played:
                 recorded += 1
-                yield episode_of(
+                yield episode_from_keys(
                     game.keys,
                     info,
                     player=settings.player,
                     source="keyboard",
                     epsilon=settings.epsilon,
-                    stopped_by_limit=game.stopped_by_limit,
+                    cut=game.stopped_by_limit,
                 )
             if player.done:
                 return

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ...datasets.from_keys import episode_from_keys
 from ...datasets.schema import DatasetInfo, Episode
 from ...envs.original.page import OriginalPage, PageGone, PersonsGame
 from ...envs.qwop.replay import Replay, replay
-from ..person import episode_of
 
 _POLL_INTERVAL = 0.2
 """Seconds between checks for finished games."""
@@ -37,4 +37,4 @@ def _episode(game: PersonsGame, info: DatasetInfo, player: str, source: str, eps
     as_played = Replay(game.frames.states, game.frames.events, game.frames.hidden)
     if not np.array_equal(replay(game.keys).states, as_played.states):
         source += ", which differs from the simulator's game"
-    return episode_of(game.keys, info, player=player, source=source, epsilon=epsilon, game=as_played)
+    return episode_from_keys(game.keys, info, player=player, source=source, epsilon=epsilon, game=as_played)

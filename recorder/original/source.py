@@ -4,10 +4,9 @@ from dataclasses import fields
 from pathlib import Path
 
 from ...common.errors import BadInput
-from ...datasets.writer import DESCRIPTION, read_info, require_same
 from ...envs.original.page import OriginalPage, PageSettings
 from ...envs.spec import EnvironmentSpec
-from ..person import person_info
+from ..person import info_for
 from ..settings import BrowserSettings, PolicySettings
 from ..source import Source
 from .person import persons_games
@@ -63,10 +62,7 @@ def _by_policy(settings: BrowserSettings, page: PageSettings, folder: Path) -> S
 
 
 def _by_person(settings: BrowserSettings, page: PageSettings, folder: Path) -> Source:
-    info = person_info(settings.frames_per_step, settings.reward, settings.observation_lag)
-    info.environment.make()  # raises for invalid settings now, rather than after the first game
-    if (folder / DESCRIPTION).exists():
-        require_same(read_info(folder), info, folder)
+    info = info_for(settings, folder)
     opened = OriginalPage(page)
     place = settings.url or Path(settings.folder or "").name
     return Source(

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.errors import BadInput
+from ...datasets.folder import EPISODE_NAME
 from ...datasets.reader import open_dataset, read_episode
 from ...datasets.schema import DatasetInfo, Episode
 from ...datasets.tables import decode_metadata
-from ...datasets.writer import EPISODE_NAME
 from ...envs.names import EVENT_COLUMNS
 from ...envs.pictures.video import seconds_from_first_key
 from ...envs.qwop.replay import replay

@@ -18,9 +18,9 @@ from websockets.http11 import Request, Response
 from websockets.sync.server import Server, ServerConnection, serve
 
 from ...common.errors import BadInput
+from ...datasets.from_keys import episode_from_keys
 from ...datasets.schema import DatasetInfo, Episode
 from ..live_game import LiveGame
-from ..person import episode_of
 from .library import Library
 from .rows import advanced, row_of
 from .site import Answer, Site
@@ -166,13 +166,13 @@ class PageServer:
         """Hand the game over, wait until it is written, and return its path; None if it was not written."""
         if not game.played:
             return None
-        episode = episode_of(
+        episode = episode_from_keys(
             game.keys,
             self._info,
             player=self._player,
             source="page",
             epsilon=self._epsilon,
-            stopped_by_limit=game.stopped_by_limit,
+            cut=game.stopped_by_limit,
         )
         pending = _PendingEpisode(episode)
         if self._stopped.is_set():

@@ -7,11 +7,10 @@ from pathlib import Path
 
 from ...common.errors import BadInput
 from ...datasets.embedded import embedded_dataset
+from ...datasets.folder import read_info
 from ...datasets.schema import Episode
-from ...datasets.writer import DESCRIPTION, read_info, require_same
-from ...envs.names import ACTIONS
 from ..live_game import LiveGame
-from ..person import person_info
+from ..person import info_for
 from ..settings import RecorderPageSettings
 from ..source import Source
 from .library import Library
@@ -20,11 +19,7 @@ from .server import PageServer
 
 def open_page(settings: RecorderPageSettings, folder: Path) -> Source:
     """Serve the page; the games played on it are yielded as they end. BadInput for invalid settings."""
-    info = person_info(settings.frames_per_step, settings.reward, settings.observation_lag)
-    info.environment.make()  # raises for invalid settings now, rather than after the first game
-    assert info.actions == len(ACTIONS)
-    if (folder / DESCRIPTION).exists():
-        require_same(read_info(folder), info, folder)
+    info = info_for(settings, folder)
     ghost, others = _ghosts(settings.ghost)
     LiveGame().advance(0)  # compiles the engine now if necessary, rather than during the first game
     server = PageServer(Library(folder, others), info, settings.player, settings.epsilon, ghost, settings.port)

@@ -80,7 +80,7 @@ def test_the_work_gets_the_typed_settings(walk: Run) -> None:
         (["steps=[1"], "steps=[1: cannot be read"),
         (["steps=${nothing}"], "steps: Interpolation key 'nothing' not found"),
         (["=3"], "=3: expected setting=value"),
-        (["pet=cow"], "pet=cow: no such option; choose one of cat, dog"),
+        (["pet=cow"], "pet=cow: no such option; choose one of cat, dog\n"),
         (["pet=null"], "pet is not set: choose one of cat, dog, such as pet=dog"),
         (["~pet"], "pet is not set: choose one of cat, dog"),
         (["pet.kind=cow"], "pet.kind=cow: expected dog or cat, chosen by pet=dog"),
@@ -108,6 +108,15 @@ def test_bad_input_found_while_working_is_one_line_too(walk: Run) -> None:
         raise BadInput("lead: too short")
 
     assert walk(work=refuse) == (2, "qwop-walk: lead: too short\n")
+
+
+def test_a_full_disk_is_one_line(walk: Run) -> None:
+    def fill(settings: Walk) -> None:
+        raise OSError(28, "No space left on device", "walked/steps.txt")
+
+    code, err = walk(work=fill)
+    assert (code, err.count("\n")) == (2, 1)
+    assert "walked/steps.txt: No space left on device; what was finished is kept" in err
 
 
 def test_a_mistake_in_the_program_keeps_its_traceback(walk: Run) -> None:

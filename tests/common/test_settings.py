@@ -9,6 +9,7 @@ from qwop.common.errors import BadInput
 from qwop.common.settings import (
     NOT_SET,
     Settings,
+    changes,
     choice_of,
     defaults,
     nested,
@@ -138,6 +139,12 @@ def test_a_setting_that_was_deleted_is_missed(name: str) -> None:
 
 def test_of_partial_data_the_rest_takes_its_defaults() -> None:
     assert read(Optimiser, {"rate": 1}, partial=True) == Optimiser(rate=1.0)
+
+
+def test_changes_are_what_is_not_the_default() -> None:
+    made = Optimiser(rate=0.5)
+    assert changes(made) == {"rate": 0.5}
+    assert read(Optimiser, changes(made), partial=True) == made
 
 
 def test_whole_numbers_may_be_written_as_floats_and_texts_as_numbers() -> None:

@@ -17,7 +17,7 @@ def test_the_embedded_demonstrations_are_exact_and_replayable() -> None:
     assert summary.replayable == summary.episodes > 0
 
 
-def test_an_installation_without_them_says_so(
+def test_missing_demonstrations_are_reported(
     monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     monkeypatch.setattr(embedded, "__file__", str(tmp_path_factory.mktemp("package") / "embedded.py"))

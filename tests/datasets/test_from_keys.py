@@ -1,89 +1,104 @@
-"""Episodes from keys, at any decision rate, and back: starts are kept, games relabel by replay."""
+"""Episodes from the keys of every frame, as a person played them."""
 
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from qwop.common.errors import BadInput
-from qwop.datasets import DatasetWriter, Episode, embedded_dataset, open_dataset
-from qwop.datasets.from_keys import episode_from_keys, qwop_info, relabelled, replay_episode, states_along
-from qwop.envs.names import ACTION_KEYS
-from qwop.envs.qwop.session import GameStart, Opening, PlayedGame
-from qwop.envs.qwop.vector import QWOPVectorEnv
+from qwop.datasets.from_keys import decision_action, effective_action, episode_from_keys, qwop_info
+from qwop.envs import replay
+from qwop.envs.names import ACTION_KEYS, ACTIONS
+from qwop.envs.qwop.env import QWOPEnv
 
-START = GameStart((PlayedGame(np.repeat([9, 6], 60).astype(np.uint8)),), Opening(held=2), "fdlibm")
-KEYS = np.repeat(np.tile([9, 6], 8), 9).astype(np.uint8)
+INFO = qwop_info(frames_per_step=3, reward="shaped", observation_lag=0)
+WHO: dict[str, Any] = {"player": "me", "source": "test", "epsilon": 0.05}
 
-
-def episode(frames_per_step: int = 3, start: GameStart | None = START, **task: object) -> Episode:
-    info = qwop_info(frames_per_step=frames_per_step, **task)
-    return episode_from_keys(KEYS, info, player="me", source="a test", epsilon=0.05, start=start)
+HELD = st.lists(st.tuples(st.integers(0, 15), st.integers(1, 20)), min_size=1, max_size=15)
 
 
-def test_the_start_is_kept_in_the_file(tmp_path: Path) -> None:
-    made = episode()
-    writer = DatasetWriter(tmp_path / "data", qwop_info(frames_per_step=3))
-    writer.write(made)
-    writer.write(episode(start=None))
-    with_start, without = open_dataset(tmp_path / "data")
-    assert without.start is None
-    assert with_start.start is not None
-    assert with_start.start.to_json() == START.to_json()
-    np.testing.assert_array_equal(replay_episode(with_start).states, START.session().play(KEYS).states)
-    assert (replay_episode(with_start).states[0] != replay_episode(without).states[0]).any()
+def frames_of(held: list[tuple[int, int]]) -> Any:
+    return np.repeat([keys for keys, _ in held], [frames for _, frames in held]).astype(np.uint8)
 
 
-@settings(max_examples=10, deadline=None)
-@given(
-    st.integers(1, 5),
-    st.sampled_from(["features", "full"]),
-    st.sampled_from(["speed", "shaped", "race"]),
-    st.integers(0, 1),
-)
-def test_a_game_relabels_to_any_rate_observation_and_reward(
-    frames: int, observation: str, reward: str, lag: int
+@given(held=HELD, frames=st.integers(1, 5), lag=st.integers(0, 1), reward=st.sampled_from(["speed", "shaped"]))
+@settings(max_examples=30, deadline=None)
+def test_an_episode_replays_exactly_and_equals_the_environments_observations(
+    held: list[tuple[int, int]], frames: int, lag: int, reward: str
 ) -> None:
-    info = qwop_info(frames_per_step=frames, observation=observation, reward=reward, observation_lag=lag)
-    again = relabelled(episode(), info, 0.1)
-    assert again.keys is not None
-    np.testing.assert_array_equal(np.concatenate(again.keys), np.concatenate(episode().keys or ()))
-    np.testing.assert_array_equal(replay_episode(again).states, replay_episode(episode()).states)
-    assert len(again) == -(-len(np.concatenate(again.keys)) // frames)
-    assert again.probabilities_from == "smoothed(0.1)"
+    keys = frames_of(held)
+    info = qwop_info(frames_per_step=frames, reward=reward, observation_lag=lag)
+    episode = episode_from_keys(keys, info, **WHO)
+    assert episode.keys is not None
+    game, again = replay(keys), replay(np.concatenate(episode.keys))
+    np.testing.assert_array_equal(game.states, again.states)
+
+    env = QWOPEnv(frames_per_step=frames, reward=reward, observation_lag=lag)
+    seen, _ = env.reset()
+    np.testing.assert_array_equal(episode.observations[0], seen)
+    for step, pressed in enumerate(episode.keys):
+        for key in pressed:
+            seen, *_, info_of_step = env.advance(int(key))
+        np.testing.assert_array_equal(episode.observations[step + 1], seen)
+        assert episode.times[step + 1] == info_of_step["clock"]
+    assert episode.outcome == {"running": "stopped"}.get(info_of_step["outcome"], info_of_step["outcome"])
+    assert episode.metres == info_of_step["distance"]
 
 
-def test_an_embedded_game_with_its_own_decisions_is_the_same() -> None:
-    game = open_dataset(embedded_dataset())[0]
-    assert game.keys is not None
-    bounds = np.cumsum([0, *map(len, game.keys)])
-    settings = open_dataset(embedded_dataset()).info.environment.settings
-    info = qwop_info(**settings)
-    keys = np.concatenate(game.keys)
-    again = episode_from_keys(keys, info, player="", source="", epsilon=0.05, bounds=bounds)
-    # A policy's idle frames belong to its first decision, before which it saw what they came to.
-    np.testing.assert_array_equal(again.actions[1:], game.actions[1:])
-    np.testing.assert_array_equal(again.observations[1:], game.observations[1:])
-    np.testing.assert_array_equal(again.rewards[1:], game.rewards[1:])
-    assert (again.outcome, again.terminated, again.metres) == (game.outcome, game.terminated, game.metres)
+@given(held=st.lists(st.tuples(st.sampled_from(range(11)), st.integers(1, 6)), min_size=1, max_size=12))
+@settings(max_examples=20, deadline=None)
+def test_keys_held_for_whole_decisions_are_those_actions_and_rewards(held: list[tuple[int, int]]) -> None:
+    actions = np.repeat([action for action, _ in held], [steps for _, steps in held])
+    env = QWOPEnv(frames_per_step=3, reward="shaped")
+    env.reset()
+    rewards = []
+    for action in actions:
+        _, reward, terminated, _, _ = env.step(action)
+        rewards.append(reward)
+        if terminated:
+            break
+    episode = episode_from_keys(np.repeat(ACTION_KEYS[actions], 3), INFO, **WHO)
+    np.testing.assert_array_equal(episode.actions, actions[: len(rewards)])
+    np.testing.assert_array_equal(episode.rewards, np.float32(rewards))
 
 
-def test_states_along_a_game_are_those_of_the_environment() -> None:
-    made = episode(start=None)
-    env = QWOPVectorEnv(1, frames_per_step=3)
-    env.reset(seed=0)
-    for state, action in zip(states_along(made), made.actions, strict=False):
-        np.testing.assert_array_equal(state["reals"][:84].reshape(14, 6), env.states[0])
-        env.step(np.array([action]))
-    assert (made.actions < len(ACTION_KEYS)).all()
+def test_every_combination_of_keys_has_the_effect_of_its_action() -> None:
+    """Tries all 16 combinations of keys in the middle of a game, and the action that stands for each."""
+    opening = frames_of([(5, 9), (10, 9), (6, 5)])
+    for keys in range(16):
+        stands_for = ACTION_KEYS[effective_action(keys)]
+        one = replay(np.append(opening, np.full(12, keys, np.uint8)))
+        two = replay(np.append(opening, np.full(12, stands_for, np.uint8)))
+        np.testing.assert_array_equal(one.states, two.states)
 
 
-def test_wrong_frames_and_missing_keys_are_refused() -> None:
-    made = episode()
-    with pytest.raises(ValueError, match="increasing ones from 0"):
-        states_along(made, [5, 3])
-    from dataclasses import replace
+def test_combinations_that_are_actions_keep_their_names() -> None:
+    for name, keys in (("qw", 3), ("op", 12), ("none", 0), ("wp", 10)):
+        assert ACTIONS[effective_action(keys)] == name
 
-    with pytest.raises(BadInput, match="without keys"):
-        replay_episode(replace(made, keys=None))
+
+def test_a_decision_is_its_most_frequent_action_the_latest_winning_ties() -> None:
+    def name(*keys: int) -> str:
+        return ACTIONS[decision_action(np.array(keys, np.uint8))]
+
+    assert name(0, 5, 5) == "qo"
+    assert name(5, 5, 10) == "qo"
+    assert name(5, 10) == "wp"
+    assert name(1, 2, 4) == "o"
+
+
+def test_endings_are_told_apart() -> None:
+    fell = episode_from_keys(frames_of([(9, 300)]), INFO, **WHO)
+    assert (fell.outcome, fell.terminated, fell.truncated) == ("fell", True, False)
+    assert sum(map(len, fell.keys or ())) < 300
+    left = episode_from_keys(frames_of([(1, 10)]), INFO, **WHO)
+    assert (left.outcome, left.terminated, left.truncated) == ("stopped", False, False)
+    limit = episode_from_keys(frames_of([(1, 10)]), INFO, cut=True, **WHO)
+    assert (limit.outcome, limit.terminated, limit.truncated) == ("stopped", False, True)
+
+
+def test_the_last_decision_may_be_short() -> None:
+    episode = episode_from_keys(frames_of([(1, 7)]), INFO, **WHO)
+    assert [len(keys) for keys in episode.keys or ()] == [3, 3, 1]
+    assert episode.probabilities_from == "smoothed(0.05)"
+    assert episode.behaviour_probabilities[0, 3] == pytest.approx(0.95 + 0.05 / 11)

@@ -34,7 +34,7 @@ images = st.tuples(
 
 @st.composite
 def datasets(draw: st.DrawFn) -> tuple[DatasetInfo, Episode]:
-    """An episode with observations of any shape and type, and the info that it fits."""
+    """Draw an episode with observations of any shape and type, and the info that it fits."""
     steps, count = draw(st.integers(1, 6)), draw(st.integers(1, 5))
     dtype, shape, elements = draw(observations32 | images)
     weights = draw(st_numpy.arrays(np.float64, (steps, count), elements=st.floats(0.001, 1)))
@@ -113,7 +113,7 @@ def test_other_files_in_the_folder_are_left_alone(folder: Path) -> None:
     assert len(open_dataset(folder)) == 3
 
 
-def test_metadata_say_who_when_and_with_what(folder: Path) -> None:
+def test_metadata_name_player_time_and_software(folder: Path) -> None:
     metadata = open_dataset(folder).metadata(0)
     assert metadata["player"] == "somebody"
     assert metadata["outcome"] == "fell"
@@ -194,7 +194,7 @@ def test_images_are_stored_as_their_bytes_and_compressed(tmp_path: Path, make_ep
 
 
 def test_a_dataset_from_before_images_opens_as_float32(folder: Path) -> None:
-    """Files of that time say nothing of the observations' type; the embedded games are such files."""
+    """Files of that time lack the type of the observations; the embedded games are such files."""
     before_images(folder)
     dataset = open_dataset(folder)
     assert dataset.info.observation == ObservationSpec((71,), "float32")
@@ -211,7 +211,7 @@ def test_recording_goes_on_in_a_dataset_from_before_images(
 
 
 def before_images(folder: Path) -> None:
-    """Take the type of the observations out of a dataset's description and files."""
+    """Remove the type of the observations from a dataset's description and files."""
     description = json.loads((folder / "dataset.json").read_text())
     del description["observation_dtype"]
     (folder / "dataset.json").write_text(json.dumps(description))
@@ -284,7 +284,7 @@ def test_a_foreign_file_is_named_with_what_is_wrong(
 
 
 @pytest.mark.parametrize("keep", [0, 3, 100, 0.5, 0.99])
-def test_a_torn_file_is_named(folder: Path, keep: float) -> None:
+def test_a_truncated_file_is_named(folder: Path, keep: float) -> None:
     path = folder / "episode-000001.parquet"
     content = path.read_bytes()
     path.write_bytes(content[: int(keep if keep > 1 else keep * len(content))])
@@ -297,7 +297,7 @@ def test_a_torn_file_is_named(folder: Path, keep: float) -> None:
 @given(st.integers(0, 2**31), st.integers(0, 255))
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_damaged_byte_is_an_episode_or_bad_input(folder: Path, position: int, value: int) -> None:
-    """Nothing but BadInput comes out of a file that went bad, whichever byte it was."""
+    """Whichever byte of a file is damaged, reading it succeeds or raises BadInput."""
     path = folder / "episode-000002.parquet"
     content = path.read_bytes()
     try:

@@ -42,7 +42,7 @@ def test_length_is_the_number_of_decisions(make_episode: Callable[..., Episode])
         ("metres", lambda _: np.nan, "metres is nan"),
     ],
 )
-def test_an_episode_that_cannot_be_is_refused(
+def test_an_invalid_episode_is_refused(
     make_episode: Callable[..., Episode], field: str, change: Callable[[Any], Any], message: str
 ) -> None:
     good = make_episode()
@@ -92,7 +92,7 @@ def test_info_of_a_newer_version_asks_for_an_upgrade(info: DatasetInfo) -> None:
 
 
 @pytest.mark.parametrize("data", [{}, [], {"schema_version": 1}, {"schema_version": "x"}])
-def test_anything_else_is_no_info(data: Any) -> None:
+def test_anything_else_is_refused(data: Any) -> None:
     with pytest.raises(BadInput, match="not a dataset description"):
         DatasetInfo.from_json(data)
 

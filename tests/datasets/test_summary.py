@@ -13,7 +13,7 @@ def rewards(*values: float) -> np.ndarray:
     return np.array(values, dtype=np.float32)
 
 
-def test_statistics_are_counted_from_the_files(
+def test_statistics_are_computed_from_the_files(
     tmp_path: Path, info: DatasetInfo, make_episode: Callable[..., Episode]
 ) -> None:
     writer = DatasetWriter(tmp_path, info)
@@ -43,7 +43,7 @@ def test_statistics_are_counted_from_the_files(
     assert summary.replayable == 1
 
 
-def test_the_table_says_it_to_a_person(info: DatasetInfo, make_episode: Callable[..., Episode]) -> None:
+def test_the_table_prints_the_statistics(info: DatasetInfo, make_episode: Callable[..., Episode]) -> None:
     actions = np.array([10, 10, 10, 1], dtype=np.int16)
     summary = summarise([make_episode(steps=4, actions=actions)], info)
     console = Console(width=200, file=io.StringIO())

@@ -38,7 +38,7 @@ def test_numbering_continues_after_the_highest(
     assert DatasetWriter(tmp_path, info).write(make_episode()).name == "episode-000003.parquet"
 
 
-def test_a_name_that_appeared_meanwhile_is_not_overwritten(
+def test_a_file_of_another_writer_is_not_overwritten(
     tmp_path: Path, info: DatasetInfo, make_episode: Callable[..., Episode]
 ) -> None:
     slow, fast = DatasetWriter(tmp_path, info), DatasetWriter(tmp_path, info)
@@ -48,7 +48,7 @@ def test_a_name_that_appeared_meanwhile_is_not_overwritten(
     assert theirs.read_bytes() == content
 
 
-def test_a_file_system_without_hard_links_will_do(
+def test_a_file_system_without_hard_links_works(
     tmp_path: Path, info: DatasetInfo, make_episode: Callable[..., Episode], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: Any) -> NoReturn:
@@ -79,7 +79,7 @@ def test_a_disk_that_fails_leaves_no_file_of_that_name(
     assert writer.write(make_episode()).name == "episode-000000.parquet"
 
 
-def test_a_dataset_of_other_settings_is_refused_naming_them(
+def test_a_dataset_with_other_settings_is_refused_naming_them(
     tmp_path: Path, info: DatasetInfo, make_episode: Callable[..., Episode]
 ) -> None:
     DatasetWriter(tmp_path, info).write(make_episode())
@@ -163,7 +163,7 @@ for seed in range(10**6):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no kill -9")
-def test_kill_9_tears_no_episode_and_loses_none_that_was_finished(tmp_path: Path) -> None:
+def test_kill_9_damages_no_episode_and_loses_no_finished_one(tmp_path: Path) -> None:
     random = np.random.default_rng(0)
     finished = 0
     for _ in range(3):

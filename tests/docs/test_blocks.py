@@ -1,7 +1,7 @@
 """The code blocks of README, CONTRIBUTING and docs/ work.
 
 Every `sh` block is run by bash with stand-ins for the programs that it calls. The stand-ins record their arguments,
-and each call is checked: the settings of a qwop command must compose, a script must exist and accept its flags, an
+and each call is checked: the settings of a qwop command must be accepted, a script must exist and accept its flags, an
 extra must exist. Every `python` block is executed, the blocks of a page one after the other. A comment in front of a
 block changes that:
 
@@ -11,9 +11,7 @@ block changes that:
 """
 
 import argparse
-import contextlib
 import importlib.metadata
-import io
 import os
 import re
 import runpy
@@ -22,23 +20,24 @@ import subprocess
 import sys
 import sysconfig
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 from omegaconf import OmegaConf
+from qwop.common.errors import BadInput
+from qwop.datasets.main import VERBS
 from qwop.finetune.schedules.phase import parse_phases
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 LANGUAGES = {"sh", "python", "yaml", "text"}
-COMMANDS = {
-    one.name: one
-    for one in importlib.metadata.entry_points(group="console_scripts")
-    if one.dist and one.dist.name == "qwop"
-}
+DATASET = "qwop-dataset"  # has verbs, each with settings of its own
+MAINS = ("recorder.main", "pretrain.main", "pretrain.reestimate_main", "finetune.main", "evaluation.main")
+COMMANDS = {main.program: main for main in (import_module(f"qwop.{module}").main for module in MAINS)}
 EXTRAS = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"])
 OTHERS = (
     "python",
@@ -117,7 +116,7 @@ def calls_of(code: str, folder: Path) -> list[list[str]]:
     programs.mkdir(parents=True)
     log = folder / "calls"
     log.touch()
-    for name in (*COMMANDS, *OTHERS):
+    for name in (*COMMANDS, DATASET, *OTHERS):
         script = programs / name
         script.write_text(f"#!/bin/bash\n{{ printf '%s\\0' {name} \"$@\"; printf '\\0'; }} >> '{log}'\n")
         script.chmod(0o755)
@@ -144,9 +143,11 @@ def check(call: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Fail unless this program would accept these arguments."""
     program, *arguments = call
     if program in COMMANDS:
-        config = composed(call, monkeypatch)
-        if program == "qwop-finetune":
-            parse_phases(config["schedule"]["phases"])
+        COMMANDS[program].read(arguments)
+    elif program == DATASET:
+        verb, folder, *settings = arguments
+        assert verb in VERBS, f"no such verb: {verb}"
+        import_module(VERBS[verb][0]).command.read([f"dataset={folder}", *settings])
     elif program == "pip":
         for extras in re.findall(r"\[(.*?)\]", " ".join(arguments)):
             unknown = set(extras.split(",")) - EXTRAS
@@ -156,26 +157,6 @@ def check(call: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     elif program == "pytest":
         missing = [path for path in arguments if path.startswith("tests") and not (ROOT / path).exists()]
         assert not missing, f"no such tests: {missing}"
-
-
-def composed(call: list[str], monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """The configuration of a command with these settings."""
-    monkeypatch.setattr(sys, "argv", [*call, "--cfg", "job"])
-    said, complaints = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(complaints):
-        code = exit_code_of(COMMANDS[call[0]].load())
-    assert not code, f"{shlex.join(call)}: {complaints.getvalue()}"
-    config = OmegaConf.to_container(OmegaConf.create(said.getvalue()))
-    assert isinstance(config, dict), f"{shlex.join(call)}: {said.getvalue()}"
-    return {str(name): value for name, value in config.items()}
-
-
-def exit_code_of(main: Callable[[], None]) -> object:
-    try:
-        main()
-    except SystemExit as stopped:
-        return stopped.code
-    return None
 
 
 class Parsed(Exception):
@@ -239,8 +220,11 @@ def test_commands_run(page: Path, tmp_path: Path) -> None:
     ("code", "complaint"),
     [
         ("qwop-pretrain epocs=3", "epocs"),
-        ("qwop-finetune +schedule=curodo", "curodo"),
+        ("qwop-finetune schedule=curodo", "curodo"),
+        ("qwop-finetune schedule=kurodo schedule.phases.mixed.ours=5", "ours"),
         ("qwop-evaluate policy=champion wurld=original", "wurld"),
+        ("qwop-dataset reconstruct data/kurodo out=data/exact frames=1", "frames"),
+        ("qwop-dataset reconstrukt data/kurodo", "reconstrukt"),
         ("pip install '.[brouser]'", "brouser"),
         ("python benchmarks/nothing.py", "nothing.py"),
         ("pytest tests/nothing", "tests/nothing"),
@@ -248,8 +232,13 @@ def test_commands_run(page: Path, tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_command_is_found(code: str, complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises((AssertionError, ValueError), match=re.escape(complaint)):
+    with pytest.raises((AssertionError, BadInput, ValueError), match=re.escape(complaint)):
         check_all(code, tmp_path, monkeypatch)
+
+
+def test_every_command_can_be_checked() -> None:
+    scripts = importlib.metadata.entry_points(group="console_scripts")
+    assert {*COMMANDS, DATASET} == {script.name for script in scripts if script.dist and script.dist.name == "qwop"}
 
 
 def test_a_flag_that_a_script_does_not_have_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

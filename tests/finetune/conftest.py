@@ -1,5 +1,8 @@
 """Sequences and episodes for the tests, every number different so that a mix-up shows."""
 
+from collections.abc import Callable, Iterator
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -7,7 +10,15 @@ from qwop.datasets.schema import Episode
 from qwop.finetune.experience.sequences import LIVE, Finals, Sequences
 
 
-def _sequences(n, steps=4, actions=3, shape=(2,), source=LIVE, first=0, truncated_every=0):
+def _sequences(
+    n: int,
+    steps: int = 4,
+    actions: int = 3,
+    shape: tuple[int, ...] = (2,),
+    source: int = LIVE,
+    first: int = 0,
+    truncated_every: int = 0,
+) -> Sequences:
     """n sequences; sequence i holds the numbers from (first + i)·1000; each `truncated_every`-th ends at a limit."""
     base = (first + np.arange(n))[:, None] * 1000
     t = np.arange(steps + 1)[None, :]
@@ -30,7 +41,15 @@ def _sequences(n, steps=4, actions=3, shape=(2,), source=LIVE, first=0, truncate
     )
 
 
-def _episode(length, first=0.0, actions=3, shape=(2,), terminated=True, truncated=False, probabilities=None):
+def _episode(
+    length: Any,
+    first: float = 0.0,
+    actions: int = 3,
+    shape: tuple[int, ...] = (2,),
+    terminated: bool = True,
+    truncated: bool = False,
+    probabilities: Any = None,
+) -> Episode:
     """An episode whose first observed number counts up from `first`, as its rewards do."""
     counts = first + np.arange(length + 1)
     size = int(np.prod(shape))
@@ -54,17 +73,17 @@ def _episode(length, first=0.0, actions=3, shape=(2,), terminated=True, truncate
 
 
 @pytest.fixture
-def make_sequences():
+def make_sequences() -> Callable[..., Sequences]:
     return _sequences
 
 
 @pytest.fixture
-def make_episode():
+def make_episode() -> Callable[..., Episode]:
     return _episode
 
 
 @pytest.fixture(autouse=True)
-def one_thread():
+def one_thread() -> Iterator[None]:
     """Small networks: more threads only get into each other's way."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)

@@ -1,11 +1,14 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
 from qwop.common.errors import BadInput
+from qwop.finetune import checkpoint
 from qwop.finetune.checkpoint import checkpoints, load_checkpoint, save_checkpoint
 
 
-def test_what_was_saved_comes_back(tmp_path):
+def test_what_was_saved_comes_back(tmp_path: Path) -> None:
     state = {
         "decisions": 640,
         "weights": {"layer.weight": torch.randn(3, 2)},
@@ -26,19 +29,38 @@ def test_what_was_saved_comes_back(tmp_path):
     assert back["nested"] == state["nested"]
 
 
-def test_the_newest_two_are_kept_in_order(tmp_path):
+def test_the_newest_two_are_kept_in_order(tmp_path: Path) -> None:
     for decisions in (5, 100, 20_000, 3_000_000):
         save_checkpoint(tmp_path, decisions, {})
     assert [path.name for path in checkpoints(tmp_path)] == ["decisions-000000020000.pt", "decisions-000003000000.pt"]
     assert len(list(tmp_path.iterdir())) == 2  # nothing half-written lies about
 
 
-def test_a_torn_checkpoint_is_refused_with_its_name(tmp_path):
+def test_a_torn_checkpoint_is_refused_with_its_name(tmp_path: Path) -> None:
     path = save_checkpoint(tmp_path, 1, {"array": np.zeros(1000)})
     path.write_bytes(path.read_bytes()[:700])
     with pytest.raises(BadInput, match=r"decisions-000000000001\.pt"):
         load_checkpoint(path)
 
 
-def test_no_folder_is_no_checkpoints(tmp_path):
+def test_no_folder_is_no_checkpoints(tmp_path: Path) -> None:
     assert checkpoints(tmp_path / "nowhere") == []
+
+
+@pytest.mark.parametrize("version", [1, 99])
+def test_a_checkpoint_of_another_version_is_refused_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: int
+) -> None:
+    monkeypatch.setattr(checkpoint, "VERSION", version)
+    path = save_checkpoint(tmp_path, 1, {"decisions": 1})
+    monkeypatch.undo()
+    with pytest.raises(BadInput, match=r"decisions-000000000001\.pt: written by another version") as refused:
+        load_checkpoint(path)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_checkpoint_from_before_versions_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "decisions-000000000001.pt"
+    torch.save({"decisions": 1}, path)
+    with pytest.raises(BadInput, match="another version"):
+        load_checkpoint(path)

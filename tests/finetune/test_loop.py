@@ -85,7 +85,9 @@ class Counting:
 class Run:
     """A loop around that agent in CartPole, and everything that happened in it."""
 
-    def __init__(self, folder: Path, phases: tuple[Phase, ...], warm_ups: int = 0, resume: bool = False, **live: Any):
+    def __init__(
+        self, folder: Path, phases: tuple[Phase, ...], warm_ups: int = 0, resume: bool = False, **live: Any
+    ) -> None:
         settings = LiveSettings(
             **{"num_envs": 2, "steps": 5, "overlap": False, "log_every": 20, "checkpoint_every": 10_000, **live}
         )

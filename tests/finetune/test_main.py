@@ -2,12 +2,14 @@
 
 import json
 import sys
+from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
-from qwop.datasets.schema import DatasetInfo
+from qwop.datasets.schema import DatasetInfo, Episode
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.main import main
@@ -16,6 +18,8 @@ from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
 
 CARTPOLE = EnvironmentSpec("CartPole-v1")
+
+Finetune = Callable[..., SimpleNamespace]
 
 SMALL = (
     "+schedule=kurodo",
@@ -31,10 +35,10 @@ SMALL = (
 
 
 @pytest.fixture
-def finetune(monkeypatch, capsys):
+def finetune(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Finetune:
     """Runs the command in this process, from a folder; its exit code, and what it said on either stream."""
 
-    def call(*arguments, folder):
+    def call(*arguments: str, folder: Path) -> SimpleNamespace:
         monkeypatch.chdir(folder)
         monkeypatch.setattr(sys, "argv", ["qwop-finetune", *arguments])
         try:
@@ -49,7 +53,7 @@ def finetune(monkeypatch, capsys):
 
 
 @pytest.fixture
-def workplace(tmp_path, make_episode):
+def workplace(tmp_path: Path, make_episode: Callable[..., Episode]) -> Path:
     """A policy for CartPole, demonstrations of it, and demonstrations of something else."""
     network = ActorCritic(4, 2, (16,), torch.Generator().manual_seed(0))
     save_policy(tmp_path / "policy.safetensors", Policy(network, CARTPOLE, ObservationSpec((4,))))
@@ -61,7 +65,7 @@ def workplace(tmp_path, make_episode):
     return tmp_path
 
 
-def test_a_run_leaves_policy_log_evaluations_checkpoints_and_a_report(finetune, workplace):
+def test_a_run_leaves_policy_log_evaluations_checkpoints_and_a_report(finetune: Finetune, workplace: Path) -> None:
     done = finetune("policy=policy.safetensors", "demonstrations=demos", *SMALL, "out=run", folder=workplace)
     assert done.returncode == 0, done.stderr
     run = workplace / "run"
@@ -114,7 +118,9 @@ def test_a_run_leaves_policy_log_evaluations_checkpoints_and_a_report(finetune, 
         (["policy=policy.safetensors", "environment=CartPole-v1"], "environment=CartPole-v1"),
     ],
 )
-def test_bad_input_is_one_line_and_writes_nothing(finetune, workplace, arguments, message):
+def test_bad_input_is_one_line_and_writes_nothing(
+    finetune: Finetune, workplace: Path, arguments: list[str], message: str
+) -> None:
     save_policy(workplace / "wide.safetensors", Policy(ActorCritic(5, 2, (16,)), CARTPOLE, ObservationSpec((5,))))
     refused = finetune(*SMALL, *arguments, "out=run", folder=workplace)
     assert refused.returncode == 2
@@ -123,13 +129,13 @@ def test_bad_input_is_one_line_and_writes_nothing(finetune, workplace, arguments
     assert not (workplace / "run").exists()
 
 
-def test_a_schedule_is_asked_for(finetune, workplace):
+def test_a_schedule_is_asked_for(finetune: Finetune, workplace: Path) -> None:
     refused = finetune("policy=policy.safetensors", "demonstrations=demos", folder=workplace)
     assert refused.returncode == 2
     assert "choose one, such as schedule=kurodo" in refused.stderr
 
 
-def test_a_resumed_run_with_other_settings_is_refused(finetune, workplace):
+def test_a_resumed_run_with_other_settings_is_refused(finetune: Finetune, workplace: Path) -> None:
     arguments = ("policy=policy.safetensors", "demonstrations=demos", *SMALL, "out=run")
     assert finetune(*arguments, folder=workplace).returncode == 0
     refused = finetune(*arguments, "resume=true", "seed=1", folder=workplace)
@@ -137,7 +143,7 @@ def test_a_resumed_run_with_other_settings_is_refused(finetune, workplace):
     assert "seed: 0, not 1" in refused.stderr
 
 
-def test_a_run_that_is_over_goes_on_with_a_phase_more(finetune, workplace):
+def test_a_run_that_is_over_goes_on_with_a_phase_more(finetune: Finetune, workplace: Path) -> None:
     arguments = (
         "policy=policy.safetensors", "demonstrations=demos", *SMALL[1:-1], "+schedule=alone", "evaluation.episodes=0",
         "out=run", "loop.log_every=1000",
@@ -167,7 +173,7 @@ def test_a_run_that_is_over_goes_on_with_a_phase_more(finetune, workplace):
         assert len(refused.stderr.splitlines()) == 1
 
 
-def test_a_phase_that_has_not_begun_may_still_change(finetune, workplace):
+def test_a_phase_that_has_not_begun_may_still_change(finetune: Finetune, workplace: Path) -> None:
     arguments = ("policy=policy.safetensors", "demonstrations=demos", *SMALL, "evaluation.episodes=0", "out=run")
     half = ("schedule.phases.mixed.hours=0", "schedule.phases.alone_again.hours=0")
     assert finetune(*arguments, *half, folder=workplace).returncode == 0
@@ -181,7 +187,9 @@ def test_a_phase_that_has_not_begun_may_still_change(finetune, workplace):
 @pytest.mark.parametrize(
     ("algorithm", "games", "more"), [("acer-small", 8, ["loop.value_decisions=160"]), ("ppo-small", 16, [])]
 )
-def test_the_small_algorithms_are_the_others_with_fewer_games_at_once(finetune, workplace, algorithm, games, more):
+def test_the_small_algorithms_are_the_others_with_fewer_games_at_once(
+    finetune: Finetune, workplace: Path, algorithm: str, games: int, more: list[str]
+) -> None:
     done = finetune(
         "policy=scratch", "environment=CartPole-v1", f"algorithm={algorithm}", "+schedule=alone",
         "schedule.scale=0.0001", "evaluation.episodes=0", "out=run", *more, folder=workplace,
@@ -193,7 +201,7 @@ def test_the_small_algorithms_are_the_others_with_fewer_games_at_once(finetune, 
     assert used["loop"]["overlap"] is (algorithm == "acer-small")  # what they do not say is as in the other
 
 
-def test_a_new_policy_can_be_trained_in_any_environment(finetune, workplace):
+def test_a_new_policy_can_be_trained_in_any_environment(finetune: Finetune, workplace: Path) -> None:
     done = finetune(
         "policy=scratch",
         "environment=CartPole-v1",

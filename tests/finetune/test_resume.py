@@ -1,5 +1,8 @@
 """Which settings a resumed run must share with the one that it goes on with."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 from qwop.common.command import write_configuration
 from qwop.common.errors import BadInput
@@ -17,18 +20,18 @@ SETTINGS = FinetuneSettings(
 
 
 @pytest.fixture
-def run(tmp_path):
+def run(tmp_path: Path) -> Any:
     """A run of SETTINGS in its second phase; what resuming it with changes of its configuration gives."""
     write_configuration(SETTINGS, tmp_path)
     save_checkpoint(tmp_path / "checkpoints", 10, {"decisions": 10, "schedule": {"index": 1}, "phase": 1})
 
-    def resume(**changes):
+    def resume(**changes: Any) -> Any:
         return require_resumable(read(FinetuneSettings, {**to_plain(SETTINGS), **changes}), tmp_path)
 
     return resume
 
 
-def with_phases(**changes):
+def with_phases(**changes: Any) -> Any:
     phases = {name: phase for name, phase in {**PHASES, **changes}.items() if phase is not None}
     return {"phases": phases}
 
@@ -44,7 +47,7 @@ def with_phases(**changes):
         {"schedule": with_phases(first={"hours": 1.0}) | {"scale": 1.0}},  # the same, in other words
     ],
 )
-def test_what_has_not_begun_may_be_another(run, changes):
+def test_what_has_not_begun_may_be_another(run: Any, changes: dict[str, Any]) -> None:
     assert run(**changes)["decisions"] == 10
 
 
@@ -59,6 +62,6 @@ def test_what_has_not_begun_may_be_another(run, changes):
         ({"schedule": with_phases(second=None, third=None)}, "second has started as .*, not none in its place"),
     ],
 )
-def test_what_has_begun_may_not(run, changes, said):
+def test_what_has_begun_may_not(run: Any, changes: dict[str, Any], said: str) -> None:
     with pytest.raises(BadInput, match=said):
         run(**changes)

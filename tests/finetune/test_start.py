@@ -1,12 +1,15 @@
+from collections.abc import Callable
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
 from qwop.common.errors import BadInput
-from qwop.datasets.schema import DatasetInfo
+from qwop.datasets.schema import DatasetInfo, Episode
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune import start as starting
-from qwop.finetune.start import PRETRAINED, find_start
+from qwop.finetune.start import PRETRAINED, Start, find_start
 from qwop.policies.files import save_policy
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
@@ -15,7 +18,7 @@ CARTPOLE = EnvironmentSpec("CartPole-v1")
 
 
 @pytest.fixture
-def demos(tmp_path, make_episode, monkeypatch):
+def demos(tmp_path: Path, make_episode: Callable[..., Episode], monkeypatch: pytest.MonkeyPatch) -> str:
     """Demonstrations of CartPole, which are also the embedded ones here; the working folder is empty."""
     writer = DatasetWriter(tmp_path / "demos", DatasetInfo(CARTPOLE, ObservationSpec((4,)), 2))
     for length in (30, 25, 20):
@@ -26,57 +29,72 @@ def demos(tmp_path, make_episode, monkeypatch):
     return str(tmp_path / "demos")
 
 
-def find(policy=None, demonstrations=None, environment=None, needs_demonstrations=True, seed=0):
-    return find_start(policy, demonstrations, environment, needs_demonstrations, seed)
+def find(
+    policy: str | None = None,
+    demonstrations: str | None = None,
+    environment: str | None = None,
+    needs_demonstrations: bool = True,
+    seed: int = 0,
+) -> Start:
+    return find_start(
+        policy,
+        demonstrations,
+        environment,
+        needs_demonstrations,
+        seed,
+        new_network=lambda size, actions, generator: ActorCritic(size, actions, generator=generator),
+    )
 
 
-def save(path):
+def save(path: Path) -> str:
     save_policy(
         path, Policy(ActorCritic(4, 2, (16,), torch.Generator().manual_seed(7)), CARTPOLE, ObservationSpec((4,)))
     )
     return str(path)
 
 
-def test_with_nothing_named_the_embedded_demonstrations_are_cloned_and_used(demos):
+def test_with_nothing_named_the_embedded_demonstrations_are_cloned_and_used(demos: str) -> None:
     start = find()
     assert start.demonstrations is not None
     assert start.policy.environment == CARTPOLE
     assert [note.split(":")[0] for note in start.notes] == ["demonstrations", "policy"]
-    assert "made now" in start.notes[1]
+    assert start.notes[1] == f"policy: a new clone of {demos}"
 
 
-def test_the_pretrained_policy_serves_where_there_is_one(demos):
+def test_the_pretrained_policy_serves_where_there_is_one(demos: str) -> None:
     save(PRETRAINED)
     start = find()
     assert start.policy.network.hidden == (16,)
     assert f"policy: {PRETRAINED}" in start.notes
 
 
-def test_named_demonstrations_without_a_policy_are_cloned_whatever_lies_about(demos):
+def test_named_demonstrations_without_a_policy_are_cloned_whatever_lies_about(demos: str) -> None:
     save(PRETRAINED)
     assert find(demonstrations=demos).policy.network.hidden != (16,)
 
 
-def test_demonstrations_are_not_read_where_no_phase_uses_them(demos, tmp_path):
+def test_demonstrations_are_not_read_where_no_phase_uses_them(demos: str, tmp_path: Path) -> None:
     start = find(policy=save(tmp_path / "policy.safetensors"), needs_demonstrations=False)
     assert start.demonstrations is None
 
 
-def test_a_new_policy_takes_environment_and_scale_from_the_demonstrations(demos):
+def test_a_new_policy_takes_environment_and_scale_from_the_demonstrations(demos: str) -> None:
     start = find(policy="scratch", demonstrations=demos)
     assert start.policy.environment == CARTPOLE
     assert start.policy.network.scaler.mean.abs().max() > 1
     assert np.allclose(start.policy.probabilities(np.zeros((1, 4), np.float32)), 0.5, atol=0.1)
 
 
-def test_a_new_policy_of_an_environment_needs_discrete_actions(demos):
-    with pytest.raises(BadInput, match="discrete actions"):
+def test_a_new_policy_of_an_environment_needs_discrete_actions(demos: str) -> None:
+    with pytest.raises(BadInput, match=r"expected Discrete\(n\)"):
         find(policy="scratch", environment="Pendulum-v1", needs_demonstrations=False)
     with pytest.raises(BadInput, match="name its environment"):
         find(policy="scratch", needs_demonstrations=False)
 
 
-def test_demonstrations_of_another_task_are_refused_with_what_differs(demos, tmp_path, make_episode):
+def test_demonstrations_of_another_task_are_refused_with_what_differs(
+    demos: str, tmp_path: Path, make_episode: Callable[..., Episode]
+) -> None:
     other = DatasetInfo(EnvironmentSpec("CartPole-v1", {"sutton_barto_reward": True}), ObservationSpec((4,)), 2)
     DatasetWriter(tmp_path / "other", other).write(make_episode(9, actions=2, shape=(4,)))
     with pytest.raises(BadInput, match="sutton_barto_reward is True, not set"):

@@ -111,7 +111,7 @@ def test_a_torn_file_is_refused(tmp_path: Path) -> None:
 
 def test_weights_without_a_description_are_refused(tmp_path: Path) -> None:
     save_file({"w": torch.zeros(2)}, tmp_path / "p")
-    assert "without a policy's description" in refused(tmp_path / "p")
+    assert "without the description of a policy" in refused(tmp_path / "p")
 
 
 def rewritten(path: Path, **changes: object) -> Path:

@@ -5,17 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from qwop.datasets import DatasetInfo, DatasetWriter, Episode
 from qwop.datasets.behaviour_probabilities import smoothed
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 
 INFO = DatasetInfo(EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)), 2)
-
-
-@pytest.fixture(scope="session", autouse=True)
-def one_thread() -> None:
-    torch.set_num_threads(1)
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetInfo, DatasetWriter, Episode, open_dataset
 from qwop.datasets.behaviour_probabilities import smoothed
@@ -15,7 +14,6 @@ INFO = DatasetInfo(EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)), 2)
 
 def reestimate(*overrides: str) -> None:
     """`qwop-reestimate` without a process of its own."""
-    torch.set_num_threads(1)
     run(main.read(["cloning.epochs=8", *overrides]))
 
 
@@ -53,7 +51,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def probabilities(episodes: Sequence[Episode]) -> tuple[np.ndarray, np.ndarray]:
-    """What was estimated for action 1 where the person pushes right, and where not."""
+    """The probabilities estimated for action 1, where the person pushes right and elsewhere."""
     seen = np.concatenate([episode.observations[:-1, 0] for episode in episodes])
     found = np.concatenate([episode.behaviour_probabilities[:, 1] for episode in episodes])
     return found[seen > 0], found[seen < 0]

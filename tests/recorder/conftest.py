@@ -20,7 +20,7 @@ FALLEN, STANDING = 6.0, -4.0
 
 
 def invented_game(random: np.random.Generator, frames: Sequence[int], speed: float, head: float) -> tuple[Any, Any]:
-    """Absolute observations float64 [T + 1, 71] of bodies on smooth paths, and the torso's x at each row.
+    """Make absolute observations float64 [T + 1, 71] of bodies on smooth paths, and the torso's x at each row.
 
     `frames` [T]: how long each decision lasts; `speed` in units/s; `head`: its height at the end.
     """
@@ -50,7 +50,7 @@ def invented_game(random: np.random.Generator, frames: Sequence[int], speed: flo
 
 @pytest.fixture(scope="session")
 def make_demo() -> Callable[..., Arrays]:
-    """The arrays of a published recording of invented games, in either convention."""
+    """Make the arrays of a published recording of invented games, in either convention."""
 
     def make(
         games: Sequence[tuple[Sequence[int], float, float]] = (((3, 4, 3, 3, 4, 3) * 5, 10.0, FALLEN),),

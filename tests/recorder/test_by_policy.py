@@ -38,7 +38,7 @@ def runner(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def record(folder: Path, **settings: Any) -> list[Episode]:
-    """The episodes that a recording of 6 games adds to `folder`."""
+    """Record 6 games into `folder`; return the episodes added."""
     source = open_policy(PolicySettings(**{"episodes": 6, **settings}), folder)
     writer = DatasetWriter(folder, source.info)
     paths = [writer.write(episode) for episode in source.episodes]
@@ -61,7 +61,7 @@ def test_probabilities_are_those_the_actions_were_drawn_with(tmp_path: Path, car
 
 
 class Pictures(gymnasium.Env[Any, Any]):
-    """Random pictures, 12 of them an episode."""
+    """Random images, 12 decisions per episode."""
 
     observation_space = gymnasium.spaces.Box(0, 255, (8, 6, 3), np.uint8)
     action_space = gymnasium.spaces.Discrete(2)
@@ -125,7 +125,7 @@ def test_a_seed_decides_the_games(tmp_path: Path, cartpole: str) -> None:
         assert not np.array_equal(episode.observations[0], third[number].observations[0])
 
 
-def test_recording_again_goes_on_with_the_next_games(tmp_path: Path, cartpole: str) -> None:
+def test_recording_again_continues_with_the_next_games(tmp_path: Path, cartpole: str) -> None:
     whole = by_number(record(tmp_path / "whole", policy=cartpole, episodes=9))
     parts = tmp_path / "parts"
     first = by_number(record(parts, policy=cartpole, episodes=4))
@@ -165,7 +165,7 @@ def test_bad_settings_are_refused(tmp_path: Path, cartpole: str, change: dict[st
         open_policy(PolicySettings(**{"policy": cartpole, **change}), tmp_path)
 
 
-def test_a_policy_of_an_environment_that_is_not_there_is_refused_at_once(tmp_path: Path) -> None:
+def test_a_policy_of_an_unknown_environment_is_refused_at_once(tmp_path: Path) -> None:
     path = saved_policy(tmp_path / "lost.safetensors", EnvironmentSpec("Nowhere-v0"), (4,), 2)
     with pytest.raises(BadInput, match="Nowhere"):
         open_policy(PolicySettings(policy=path), tmp_path)
@@ -186,3 +186,15 @@ def test_games_can_be_recorded_with_another_reward(tmp_path: Path, runner: str) 
 def test_a_setting_that_the_environment_does_not_have_is_refused(tmp_path: Path, runner: str) -> None:
     with pytest.raises(BadInput, match="no setting rewards"):
         record(tmp_path, policy=runner, environment={"rewards": "speed"})
+
+
+def test_a_policy_with_a_state_records_the_probabilities_of_its_own_history(
+    tmp_path: Path, alternating: Callable[[EnvironmentSpec], Policy]
+) -> None:
+    policy = alternating(CARTPOLE)
+    path = save_policy(tmp_path / "p.safetensors", policy)
+    for episode in record(tmp_path / "data", policy=str(path), num_envs=4):
+        state = policy.initial_state(1)
+        for seen, recorded in zip(episode.observations[:-1], episode.behaviour_probabilities, strict=True):
+            expected, state = policy.step(seen[None], state)
+            assert np.array_equal(expected[0], recorded)

@@ -1,8 +1,12 @@
-"""A game found by search is one that can be played, and a better one than the policy's."""
+"""Beam search: the game found can be played, and is better than the policy's own."""
+
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 from qwop.common.errors import BadInput
 from qwop.envs import replay
 from qwop.envs.names import ACTION_KEYS
@@ -12,29 +16,38 @@ from qwop.policies.policy import Policy
 from qwop.search.beam import Search, SearchSettings
 
 SECONDS = 4.0
-TASK = {"observation": "full", "frames_per_step": 3, "reward": "race", "time_limit": SECONDS}
+FRAMES_PER_STEP = 3
+TASK: dict[str, Any] = {
+    "observation": "full",
+    "frames_per_step": FRAMES_PER_STEP,
+    "reward": "race",
+    "time_limit": SECONDS,
+}
 
 
 @pytest.fixture
-def policy():
+def policy() -> Policy:
     return Policy(
         Actor(94, 11, (8,), torch.Generator().manual_seed(0)), EnvironmentSpec("QWOP-v1", TASK), ObservationSpec((94,))
     )
 
 
-def search(policy, **settings):
+def search(policy: Policy, **settings: int) -> tuple[NDArray[np.uint8], list[tuple[float, float]]]:
+    """The keys of the game found, of every frame, and the progress reported after each decision."""
     values = Values(94, (8,), torch.Generator().manual_seed(1))
     torch.nn.init.zeros_(values.head.weight)  # metres alone
-    reported = []
-    actions = Search(policy, values, SearchSettings(**settings)).run(progress=lambda *now: reported.append(now))
-    return np.repeat(ACTION_KEYS[actions], TASK["frames_per_step"]), reported
+    reported: list[tuple[float, float]] = []
+    actions = Search(policy, values, SearchSettings(**settings)).run(
+        progress=lambda metres, seconds: reported.append((metres, seconds))
+    )
+    return np.repeat(ACTION_KEYS[actions], FRAMES_PER_STEP), reported
 
 
-def metres(keys):
-    return replay(keys).states[-1, 0, 0] / 10
+def metres(keys: NDArray[np.uint8]) -> float:
+    return float(replay(keys).states[-1, 0, 0] / 10)
 
 
-def test_the_game_found_replays_and_gets_farther_than_a_held_key(policy):
+def test_the_game_found_replays_and_gets_farther_than_a_held_key(policy: Policy) -> None:
     keys, reported = search(policy, width=6, lookahead=4, siblings=3)
     assert replay(keys).events[-1, 5] < SECONDS + 0.2
     assert metres(keys) > 1.2
@@ -42,16 +55,18 @@ def test_the_game_found_replays_and_gets_farther_than_a_held_key(policy):
     assert reported[-1][0] == pytest.approx(metres(keys[: len(reported) * 3]), abs=0.5)
 
 
-def test_a_wider_search_finds_a_better_game(policy):
+def test_a_wider_search_finds_a_better_game(policy: Policy) -> None:
     assert metres(search(policy, width=8, lookahead=4)[0]) > metres(search(policy, width=1, lookahead=1)[0])
 
 
-def test_the_same_search_finds_the_same_game(policy):
+def test_the_same_search_finds_the_same_game(policy: Policy) -> None:
     one, other = (search(policy, width=3, lookahead=2)[0] for _ in range(2))
     np.testing.assert_array_equal(one, other)
 
 
-def test_policies_and_settings_that_cannot_search_are_refused(policy, alternating):
+def test_policies_and_settings_that_cannot_search_are_refused(
+    policy: Policy, alternating: Callable[[EnvironmentSpec], Policy]
+) -> None:
     with pytest.raises(BadInput, match="width"):
         SearchSettings(width=0)
     elsewhere = Policy(policy.network, EnvironmentSpec("CartPole-v1"), ObservationSpec((94,)))

@@ -1,4 +1,4 @@
-"""A policy that plays the games it is given."""
+"""Distillation: the policy plays the games that it is given."""
 
 import numpy as np
 import torch

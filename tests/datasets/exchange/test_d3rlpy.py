@@ -2,16 +2,21 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from qwop.datasets.exchange.d3rlpy import to_d3rlpy
+from qwop.datasets.exchange.d3rlpy import channel_first, to_d3rlpy
 from qwop.datasets.schema import DatasetInfo, Episode
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 
-pytest.importorskip("d3rlpy", reason="d3rlpy is not installed: pip install --no-deps d3rlpy==2.8.1 beside its extra")
+
+@pytest.fixture
+def d3rlpy() -> None:
+    pytest.importorskip(
+        "d3rlpy", reason="d3rlpy is not installed: pip install --no-deps d3rlpy==2.8.1 beside its extra"
+    )
 
 
 @pytest.mark.parametrize(("terminated", "truncated"), [(True, False), (False, True), (False, False)])
 def test_every_transition_arrives_with_its_next_observation(
-    info: DatasetInfo, make_episode: Callable[..., Episode], terminated: bool, truncated: bool
+    d3rlpy: None, info: DatasetInfo, make_episode: Callable[..., Episode], terminated: bool, truncated: bool
 ) -> None:
     episodes = [make_episode(steps=4, seed=seed, terminated=terminated, truncated=truncated) for seed in (1, 2)]
     converted = to_d3rlpy(episodes, info)
@@ -30,16 +35,27 @@ def test_every_transition_arrives_with_its_next_observation(
 
 
 @pytest.mark.parametrize(
-    ("shape", "converted_shape"), [((12, 10), (1, 12, 10)), ((12, 10, 3), (3, 12, 10)), ((4, 12, 10), (4, 12, 10))]
+    ("shape", "converted_shape", "pixel"),
+    [((12, 10), (1, 12, 10), (7, 5)), ((12, 10, 3), (3, 12, 10), (7, 5, 2)), ((4, 12, 10), (4, 12, 10), (3, 7, 5))],
 )
-def test_images_arrive_channel_first(
-    make_episode: Callable[..., Episode], shape: tuple[int, ...], converted_shape: tuple[int, ...]
+def test_images_become_channel_first(
+    shape: tuple[int, ...], converted_shape: tuple[int, ...], pixel: tuple[int, ...]
 ) -> None:
-    info = DatasetInfo(EnvironmentSpec("Any-v0"), ObservationSpec(shape, "uint8"), 2)
     images = np.random.default_rng(0).integers(256, size=(5, *shape), dtype=np.uint8)
+    converted = channel_first(images)
+    assert converted.shape == (5, *converted_shape)
+    assert np.array_equal(converted[:, -1, 7, 5], images[:, *pixel])
+
+
+def test_numbers_keep_their_shape() -> None:
+    observations = np.zeros((5, 12, 10, 3), dtype=np.float32)
+    assert channel_first(observations).shape == observations.shape
+
+
+def test_images_arrive_with_their_type(d3rlpy: None, make_episode: Callable[..., Episode]) -> None:
+    info = DatasetInfo(EnvironmentSpec("Any-v0"), ObservationSpec((12, 10), "uint8"), 2)
+    images = np.random.default_rng(0).integers(256, size=(5, 12, 10), dtype=np.uint8)
     converted = to_d3rlpy([make_episode(steps=4, observations=images, count=2, keys=None)], info)
     transition = converted.transition_picker(converted.episodes[0], 1)
     assert transition.observation.dtype == np.uint8
-    assert transition.observation.shape == converted_shape
-    pixel = transition.observation[-1, 7, 5]
-    assert pixel == images[1][{(12, 10): (7, 5), (12, 10, 3): (7, 5, 2), (4, 12, 10): (3, 7, 5)}[shape]]
+    assert np.array_equal(transition.observation, images[1][None])

@@ -1,16 +1,18 @@
 """Transitions of n steps against a definition that looks along one episode at a time."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Finals, Sequences
 from qwop.finetune.experience.transitions import NStep, Transitions, TransitionStream, mixed
 
 
-def chunk(observations, rewards, terminated, truncated, finals):
+def chunk(observations: NDArray[Any], rewards: Any, terminated: Any, truncated: Any, finals: Any) -> Sequences:
     """Sequences of n streams from arrays [n, k (+ 1)] of numbers; finals {(stream, step): number}."""
     shape = np.shape(rewards)
     places = sorted(finals)
@@ -30,7 +32,7 @@ def chunk(observations, rewards, terminated, truncated, finals):
     )
 
 
-def rows(transitions):
+def rows(transitions: Transitions) -> list[tuple[float, ...]]:
     """A list of (s, a, R, d, s')."""
     columns = (transitions.observations[:, 0], transitions.actions, transitions.rewards, transitions.discounts)
     return list(zip(*(c.tolist() for c in columns), transitions.next_observations[:, 0].tolist(), strict=True))
@@ -39,33 +41,33 @@ def rows(transitions):
 NEVER = [[False] * 3]
 
 
-def test_three_rewards_and_what_comes_after():
+def test_three_rewards_and_what_comes_after() -> None:
     (first,) = rows(NStep(1, 3, 0.9).push(chunk([[0, 1, 2, 3]], [[1, 2, 3]], NEVER, NEVER, {})))
     s, a, reward, discount, after = first
     assert (s, a, after) == (0, 0, 3)
     assert reward + discount * 10 == pytest.approx(12.52, abs=1e-5)
 
 
-def test_the_end_of_an_episode_flushes_what_waits_and_nothing_comes_after():
+def test_the_end_of_an_episode_flushes_what_waits_and_nothing_comes_after() -> None:
     found = rows(NStep(1, 3, 0.9).push(chunk([[0, 1, 50]], [[1, 2]], [[False, True]], [[False] * 2], {})))
     assert [(s, d) for s, _, _, d, _ in found] == [(0, 0.0), (1, 0.0)]
     assert [reward for _, _, reward, _, _ in found] == pytest.approx([2.8, 2.0])
 
 
-def test_a_time_limit_is_not_an_end():
+def test_a_time_limit_is_not_an_end() -> None:
     found = rows(NStep(1, 3, 0.9).push(chunk([[0, 1, 50]], [[1, 2]], [[False] * 2], [[False, True]], {(0, 1): 7.0})))
     assert [(s, after) for s, _, _, _, after in found] == [(0, 7.0), (1, 7.0)]
     assert [d for _, _, _, d, _ in found] == pytest.approx([0.81, 0.9])
 
 
-def test_what_is_not_over_waits_for_the_next_sequences():
+def test_what_is_not_over_waits_for_the_next_sequences() -> None:
     one = NStep(1, 3, 0.9)
     assert len(one.push(chunk([[0, 1, 2]], [[1, 2]], [[False] * 2], [[False] * 2], {}))) == 0
     (first,) = rows(one.push(chunk([[2, 3]], [[3]], [[False]], [[False]], {})))
     assert first == pytest.approx((0, 0, 5.23, 0.729, 3), abs=1e-6)
 
 
-def by_definition(observations, rewards, ends, n, gamma):
+def by_definition(observations: NDArray[Any], rewards: Any, ends: Any, n: int, gamma: float) -> list[tuple[float, ...]]:
     """(s, a, R, d, s') of every decision of one stream; ends {step: (terminated, final)}."""
     found = []
     for t in range(len(rewards)):
@@ -89,7 +91,9 @@ def by_definition(observations, rewards, ends, n, gamma):
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(1, 3), st.integers(1, 5), st.lists(st.integers(1, 6), min_size=1, max_size=5), st.data())
-def test_every_decision_starts_one_transition_however_the_play_is_cut(streams, n, cuts, data):
+def test_every_decision_starts_one_transition_however_the_play_is_cut(
+    streams: int, n: int, cuts: list[int], data: st.DataObject
+) -> None:
     total = sum(cuts)
     observations = (100 * np.arange(streams)[:, None] + np.arange(total + 1)).astype(float)
     rewards = np.array(
@@ -121,7 +125,7 @@ def test_every_decision_starts_one_transition_however_the_play_is_cut(streams, n
         assert mine[3] == 0 or mine[4] == theirs[4]
 
 
-def make(n, source=LIVE, first=0):
+def make(n: int, source: int = LIVE, first: int = 0) -> Transitions:
     count = first + np.arange(n)
     return Transitions(
         observations=count[:, None].astype(np.float32),
@@ -133,26 +137,39 @@ def make(n, source=LIVE, first=0):
     )
 
 
-def test_a_stream_goes_on_where_it_was_and_starts_again():
+def test_a_stream_goes_on_where_it_was_and_starts_again() -> None:
     one, other = TransitionStream(make(5)), TransitionStream(make(5))
     assert one.next(3).actions.tolist() == [0, 1, 2]
     other.set_state(one.get_state())
     assert one.next(4).actions.tolist() == other.next(4).actions.tolist() == [3, 4, 0, 1]
 
 
-def test_demonstrations_are_spread_among_live_transitions():
+def test_demonstrations_are_spread_among_live_transitions() -> None:
     both = mixed(make(4), make(2, DEMONSTRATIONS, first=100))
     assert both.actions.tolist() == [0, 100, 1, 2, 101, 3]
     assert both.source.tolist() == [0, 1, 0, 0, 1, 0]
     assert len(mixed(make(3), make(0))) == 3
 
 
-def test_another_number_of_streams_is_refused():
+def test_another_number_of_streams_is_refused() -> None:
     with pytest.raises(ValueError, match="2 sequences for 1 streams"):
         NStep(1, 3, 0.9).push(chunk([[0, 1]] * 2, [[1]] * 2, [[False]] * 2, [[False]] * 2, {}))
 
 
-def test_a_choice_keeps_all_columns_together():
+def test_images_stay_bytes_also_those_that_wait_and_those_that_limits_stopped_at() -> None:
+    def images(sequences: Sequences) -> Sequences:
+        finals = sequences.finals._replace(observations=sequences.finals.observations.astype(np.uint8))
+        return replace(sequences, observations=sequences.observations.astype(np.uint8), finals=finals)
+
+    one = NStep(1, 3, 0.9)
+    one.push(images(chunk([[0, 1, 2]], [[1, 2]], [[False] * 2], [[False] * 2], {})))
+    made = one.push(images(chunk([[2, 3, 50]], [[3, 4]], [[False] * 2], [[False, True]], {(0, 1): 7.0})))
+    assert made.observations.dtype == made.next_observations.dtype == np.uint8
+    assert made.observations.ravel().tolist() == [0, 1, 2, 3]
+    assert made.next_observations.ravel().tolist() == [3, 7, 7, 7]
+
+
+def test_a_choice_keeps_all_columns_together() -> None:
     chosen = make(6)[np.array([4, 1])]
     assert all(len(getattr(chosen, one.name)) == 2 for one in fields(chosen))
     assert chosen.actions.tolist() == chosen.rewards.tolist() == [4, 1]

@@ -1,14 +1,17 @@
+from collections.abc import Callable
+
 import numpy as np
 import pytest
-from qwop.finetune.experience.sequences import DEMONSTRATIONS
+from qwop.datasets.schema import Episode
+from qwop.finetune.experience.sequences import DEMONSTRATIONS, Sequences
 from qwop.finetune.replay.demonstrations import Demonstrations
 
 
-def firsts(sequences):
+def firsts(sequences: Sequences) -> list[int]:
     return sequences.observations[:, 0, 0].astype(int).tolist()
 
 
-def test_sequences_come_in_the_order_of_the_recording(make_episode):
+def test_sequences_come_in_the_order_of_the_recording(make_episode: Callable[..., Episode]) -> None:
     demonstrations = Demonstrations([make_episode(50), make_episode(30, first=50)], streams=1, steps=4)
     served = [demonstrations.next(1) for _ in range(20)]
     rewards = np.concatenate([one.rewards[0] for one in served])
@@ -16,26 +19,26 @@ def test_sequences_come_in_the_order_of_the_recording(make_episode):
     assert all((one.source == DEMONSTRATIONS).all() for one in served)
 
 
-def test_each_stream_has_its_own_place_and_they_take_turns(make_episode):
+def test_each_stream_has_its_own_place_and_they_take_turns(make_episode: Callable[..., Episode]) -> None:
     demonstrations = Demonstrations([make_episode(40)], streams=4, steps=5)
     assert firsts(demonstrations.next(4)) == [0, 10, 20, 30]
     assert firsts(demonstrations.next(2)) == [5, 15]
     assert firsts(demonstrations.next(4)) == [25, 35, 10, 20]
 
 
-def test_a_stream_starts_again_at_the_end(make_episode):
+def test_a_stream_starts_again_at_the_end(make_episode: Callable[..., Episode]) -> None:
     demonstrations = Demonstrations([make_episode(6), make_episode(5, first=6)], streams=1, steps=4)
     rewards = np.concatenate([demonstrations.next(1).rewards[0] for _ in range(11)])
     assert rewards.tolist() == list(range(11)) * 4
 
 
-def test_all_streams_together_serve_everything_equally_often(make_episode):
+def test_all_streams_together_serve_everything_equally_often(make_episode: Callable[..., Episode]) -> None:
     demonstrations = Demonstrations([make_episode(7), make_episode(13, first=7)], streams=3, steps=4)
     rewards = np.concatenate([demonstrations.next(3).rewards for _ in range(20)]).ravel()
     assert np.bincount(rewards.astype(int)).tolist() == [12] * 20
 
 
-def test_a_sequence_may_span_the_end_of_an_episode_and_is_cut_there(make_episode):
+def test_a_sequence_may_span_the_end_of_an_episode_and_is_cut_there(make_episode: Callable[..., Episode]) -> None:
     demonstrations = Demonstrations(
         [make_episode(3), make_episode(9, first=100, terminated=False, truncated=True)], streams=1, steps=5
     )
@@ -50,15 +53,15 @@ def test_a_sequence_may_span_the_end_of_an_episode_and_is_cut_there(make_episode
     assert last.finals.observations[0, 0] == 109  # what the recording ended with, not the start of the next
 
 
-def test_a_recording_that_just_stops_is_truncated(make_episode):
+def test_a_recording_that_just_stops_is_truncated(make_episode: Callable[..., Episode]) -> None:
     demonstrations = Demonstrations([make_episode(4, terminated=False)], streams=1, steps=4)
     one = demonstrations.next(1)
     assert one.truncated[0].tolist() == [False, False, False, True]
     assert one.finals.observations[0, 0] == 4
 
 
-def test_the_cursors_are_its_state(make_episode):
-    def fresh():
+def test_the_cursors_are_its_state(make_episode: Callable[..., Episode]) -> None:
+    def fresh() -> Demonstrations:
         return Demonstrations([make_episode(23)], streams=3, steps=4)
 
     one, other = fresh(), fresh()
@@ -67,6 +70,6 @@ def test_the_cursors_are_its_state(make_episode):
     assert firsts(one.next(9)) == firsts(other.next(9))
 
 
-def test_no_demonstrations_are_refused():
-    with pytest.raises(ValueError, match="no decision"):
+def test_no_demonstrations_are_refused() -> None:
+    with pytest.raises(ValueError, match="without an episode"):
         Demonstrations([], streams=1, steps=4)

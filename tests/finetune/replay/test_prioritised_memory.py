@@ -1,5 +1,8 @@
 """Prioritised replay: what is drawn how often, with which weight, and what leaves."""
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 from qwop.envs.spec import ObservationSpec
@@ -8,7 +11,7 @@ from qwop.finetune.experience.transitions import Transitions, mixed
 from qwop.finetune.replay.prioritised_memory import PrioritisedMemory, PrioritySettings, importance_weights
 
 
-def make(n, source=LIVE, first=0):
+def make(n: int, source: int = LIVE, first: int = 0) -> Transitions:
     count = first + np.arange(n)
     return Transitions(
         observations=count[:, None].astype(np.float32),
@@ -20,24 +23,24 @@ def make(n, source=LIVE, first=0):
     )
 
 
-def memory(capacity=8, **settings):
+def memory(capacity: int = 8, **settings: Any) -> PrioritisedMemory:
     return PrioritisedMemory(capacity, ObservationSpec((1,)), PrioritySettings(**settings))
 
 
 @pytest.fixture
-def generator():
+def generator() -> np.random.Generator:
     return np.random.default_rng(0)
 
 
 P = [0.1482295, 0.2246739, 0.2865546, 0.3405420]
 
 
-def test_importance_weights_of_the_reference():
+def test_importance_weights_of_the_reference() -> None:
     weights = importance_weights(np.array(P), 4, 0.4)
     assert weights == pytest.approx([1, 0.8467453, 0.7682294, 0.7169776], abs=1e-6)
 
 
-def test_draws_follow_the_priorities(generator):
+def test_draws_follow_the_priorities(generator: np.random.Generator) -> None:
     one = memory(epsilon=1e-12)
     one.push(make(4))
     one.update(np.arange(4), np.array([1, -2, 3, -4], dtype=np.float32))
@@ -46,7 +49,7 @@ def test_draws_follow_the_priorities(generator):
     assert ((draws - expected) ** 2 / expected).sum() < 16.27  # χ², 3 degrees of freedom, p = 0.001
 
 
-def test_weights_belong_to_the_samples(generator):
+def test_weights_belong_to_the_samples(generator: np.random.Generator) -> None:
     one = memory(epsilon=1e-12)
     one.push(make(4))
     one.update(np.arange(4), np.array([1, 2, 3, 4], dtype=np.float32))
@@ -56,7 +59,7 @@ def test_weights_belong_to_the_samples(generator):
     )
 
 
-def test_every_place_can_be_drawn_the_newest_too(generator):
+def test_every_place_can_be_drawn_the_newest_too(generator: np.random.Generator) -> None:
     one = memory(capacity=4)
     one.push(make(3))
     assert set(one.sample(200, 1.0, generator).transitions.actions) == {0, 1, 2}
@@ -64,7 +67,7 @@ def test_every_place_can_be_drawn_the_newest_too(generator):
     assert set(one.sample(200, 1.0, generator).transitions.actions) == {2, 3, 4, 5}
 
 
-def test_what_is_new_has_the_largest_priority_ever(generator):
+def test_what_is_new_has_the_largest_priority_ever(generator: np.random.Generator) -> None:
     one = memory(alpha=1.0, epsilon=0.0)
     one.push(make(2))
     one.update(np.array([0, 1]), np.array([5.0, 0.5], dtype=np.float32))
@@ -74,14 +77,14 @@ def test_what_is_new_has_the_largest_priority_ever(generator):
     assert draws == pytest.approx([0.5 / 6, 0.5 / 6, 5 / 6], abs=0.01)
 
 
-def test_demonstrations_can_have_a_bonus(generator):
+def test_demonstrations_can_have_a_bonus(generator: np.random.Generator) -> None:
     one = memory(alpha=1.0, epsilon=0.0, bonus=3.0)
     one.push(mixed(make(1), make(1, DEMONSTRATIONS, first=1)))
     one.update(np.array([0, 1]), np.array([1.0, 1.0], dtype=np.float32))
     assert np.mean(one.sample(20_000, 1.0, generator).transitions.actions) == pytest.approx(0.8, abs=0.02)
 
 
-def test_the_oldest_leave_first():
+def test_the_oldest_leave_first() -> None:
     one = memory(capacity=4)
     for first in (0, 3, 6):
         one.push(make(3, first=first))
@@ -89,7 +92,7 @@ def test_the_oldest_leave_first():
     assert one.contents().actions.tolist() == [5, 6, 7, 8]
 
 
-def test_a_removed_source_is_gone_and_the_rest_keep_order_and_priority(generator):
+def test_a_removed_source_is_gone_and_the_rest_keep_order_and_priority(generator: np.random.Generator) -> None:
     one = memory(capacity=8)
     one.push(mixed(make(4), make(4, DEMONSTRATIONS, first=100)))
     one.push(make(1, first=4))  # the ring has gone round
@@ -105,7 +108,7 @@ def test_a_removed_source_is_gone_and_the_rest_keep_order_and_priority(generator
     assert one.contents().actions.tolist() == [2, 3, 4, 5, 6, 7, 8, 9]
 
 
-def test_one_demonstration_to_two_live_ones_is_a_third_of_the_memory():
+def test_one_demonstration_to_two_live_ones_is_a_third_of_the_memory() -> None:
     one = memory(capacity=2000)
     for step in range(0, 600, 20):
         one.push(mixed(make(20, first=step), make(10, DEMONSTRATIONS)))
@@ -113,7 +116,7 @@ def test_one_demonstration_to_two_live_ones_is_a_third_of_the_memory():
     assert one.shares()["demonstrations"] == pytest.approx(300 / 900)
 
 
-def test_its_state_puts_everything_back(generator):
+def test_its_state_puts_everything_back(generator: np.random.Generator) -> None:
     one, other = memory(), memory()
     one.push(make(8))
     one.push(make(3, first=8))
@@ -129,7 +132,7 @@ def test_its_state_puts_everything_back(generator):
     assert one.get_state()["priorities"].tolist() == other.get_state()["priorities"].tolist()
 
 
-def test_clearing_forgets_priorities_too(generator):
+def test_clearing_forgets_priorities_too(generator: np.random.Generator) -> None:
     one = memory(alpha=1.0)
     one.push(make(3))
     one.update(np.arange(3), np.full(3, 100.0, dtype=np.float32))
@@ -140,8 +143,23 @@ def test_clearing_forgets_priorities_too(generator):
     assert one.get_state()["priorities"].tolist() == [1.0, 1.0]
 
 
-def test_nothing_comes_of_nothing_and_too_much_does_not_fit(generator):
+def test_nothing_comes_of_nothing_and_too_much_does_not_fit(generator: np.random.Generator) -> None:
     with pytest.raises(ValueError, match="empty"):
         memory().sample(1, 1.0, generator)
-    with pytest.raises(ValueError, match="9 transitions at once"):
+    with pytest.raises(ValueError, match="9 items at once"):
         memory().push(make(9))
+
+
+def test_images_stay_bytes(generator: np.random.Generator) -> None:
+    def fresh() -> PrioritisedMemory:
+        return PrioritisedMemory(8, ObservationSpec((2, 1, 1), "uint8"), PrioritySettings())
+
+    images = generator.integers(256, size=(2, 5, 2, 1, 1)).astype(np.uint8)
+    one, other = fresh(), fresh()
+    one.push(replace(make(5), observations=images[0], next_observations=images[1]))
+    other.set_state(one.get_state())
+    for each in (one, other):
+        assert np.array_equal(each.contents().observations, images[0])
+        drawn = each.sample(20, 1.0, np.random.default_rng(0)).transitions
+        assert drawn.observations.dtype == drawn.next_observations.dtype == np.uint8
+        assert np.array_equal(drawn.next_observations, images[1][drawn.actions])

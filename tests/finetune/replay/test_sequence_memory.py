@@ -1,29 +1,34 @@
+from collections.abc import Callable
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from qwop.envs.spec import ObservationSpec
-from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, SOURCES, interleave
+from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, SOURCES, Sequences, interleave
 from qwop.finetune.replay.sequence_memory import SequenceMemory
 
 
 @pytest.fixture
-def memory():
+def memory() -> SequenceMemory:
     return SequenceMemory(capacity=10, steps=4, observation=ObservationSpec((2,)), actions=3)
 
 
-def firsts(sequences):
+def firsts(sequences: Sequences) -> list[int]:
     return (sequences.observations[:, 0, 0] / 1000).astype(int).tolist()
 
 
-def test_the_oldest_leave_first(memory, make_sequences):
+def test_the_oldest_leave_first(memory: SequenceMemory, make_sequences: Callable[..., Sequences]) -> None:
     for first in range(0, 24, 4):
         memory.push(make_sequences(4, first=first))
         memory.check_valid()
     assert firsts(memory.contents()) == list(range(14, 24))
 
 
-def test_half_of_what_is_stored_are_demonstrations_after_any_even_number_of_pushes(memory, make_sequences):
+def test_half_of_what_is_stored_are_demonstrations_after_any_even_number_of_pushes(
+    memory: SequenceMemory, make_sequences: Callable[..., Sequences]
+) -> None:
     live = shown = 0
     for n in (1, 2, 3, 1, 5, 2, 4, 3, 1):
         memory.push(
@@ -37,12 +42,12 @@ def test_half_of_what_is_stored_are_demonstrations_after_any_even_number_of_push
         memory.check_valid()
 
 
-def test_an_interleaved_ratio_is_kept_everywhere(make_sequences):
+def test_an_interleaved_ratio_is_kept_everywhere(make_sequences: Callable[..., Sequences]) -> None:
     both = interleave(make_sequences(12), make_sequences(4, source=DEMONSTRATIONS))
     assert [int((both.source[i : i + 4] == DEMONSTRATIONS).sum()) for i in range(0, 16, 4)] == [1, 1, 1, 1]
 
 
-def test_interleaving_keeps_what_belongs_together(make_sequences):
+def test_interleaving_keeps_what_belongs_together(make_sequences: Callable[..., Sequences]) -> None:
     live = make_sequences(5, first=0, truncated_every=2)
     shown = make_sequences(5, first=100, source=DEMONSTRATIONS, truncated_every=3)
     both = interleave(live, shown)
@@ -53,7 +58,9 @@ def test_interleaving_keeps_what_belongs_together(make_sequences):
     assert np.array_equal(both.finals.observations, stopped.astype(np.float32))
 
 
-def test_none_of_a_removed_source_is_left_and_the_rest_keeps_its_order(memory, make_sequences):
+def test_none_of_a_removed_source_is_left_and_the_rest_keeps_its_order(
+    memory: SequenceMemory, make_sequences: Callable[..., Sequences]
+) -> None:
     for first in range(0, 16, 4):
         memory.push(
             interleave(make_sequences(4, first=first), make_sequences(2, first=900 + first, source=DEMONSTRATIONS))
@@ -68,14 +75,16 @@ def test_none_of_a_removed_source_is_left_and_the_rest_keeps_its_order(memory, m
     memory.check_valid()
 
 
-def test_a_memory_goes_on_as_a_ring_after_a_removal(memory, make_sequences):
+def test_a_memory_goes_on_as_a_ring_after_a_removal(
+    memory: SequenceMemory, make_sequences: Callable[..., Sequences]
+) -> None:
     memory.push(interleave(make_sequences(5), make_sequences(5, source=DEMONSTRATIONS)))
     memory.remove(DEMONSTRATIONS)
     memory.push(make_sequences(7, first=5))
     assert firsts(memory.contents()) == list(range(2, 12))
 
 
-def test_sampling_is_uniform(memory, make_sequences):
+def test_sampling_is_uniform(memory: SequenceMemory, make_sequences: Callable[..., Sequences]) -> None:
     memory.push(make_sequences(10))
     memory.push(make_sequences(3, first=10))
     counts = np.bincount(firsts(memory.sample(20_000, np.random.default_rng(1))), minlength=13)
@@ -84,7 +93,9 @@ def test_sampling_is_uniform(memory, make_sequences):
     assert chi_square < 27.9  # 99.9 % of the distribution with 9 degrees of freedom
 
 
-def test_a_sample_brings_the_observations_that_time_limits_stopped_at(memory, make_sequences):
+def test_a_sample_brings_the_observations_that_time_limits_stopped_at(
+    memory: SequenceMemory, make_sequences: Callable[..., Sequences]
+) -> None:
     memory.push(make_sequences(10, truncated_every=3))
     memory.push(make_sequences(4, first=10, truncated_every=2))
     sampled = memory.sample(200, np.random.default_rng(2))
@@ -94,7 +105,9 @@ def test_a_sample_brings_the_observations_that_time_limits_stopped_at(memory, ma
     assert np.array_equal(sampled.finals.observations, stopped.astype(np.float32))
 
 
-def test_too_many_at_once_and_sampling_from_nothing_are_refused(memory, make_sequences):
+def test_too_many_at_once_and_sampling_from_nothing_are_refused(
+    memory: SequenceMemory, make_sequences: Callable[..., Sequences]
+) -> None:
     with pytest.raises(ValueError, match="empty"):
         memory.sample(1, np.random.default_rng(0))
     with pytest.raises(ValueError, match="memory of 10"):
@@ -103,7 +116,9 @@ def test_too_many_at_once_and_sampling_from_nothing_are_refused(memory, make_seq
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(operations=st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7), st.booleans()), max_size=12))
-def test_it_holds_what_a_list_would_hold(make_sequences, operations):
+def test_it_holds_what_a_list_would_hold(
+    make_sequences: Callable[..., Sequences], operations: list[tuple[int, int, bool]]
+) -> None:
     memory, naive = SequenceMemory(capacity=7, steps=4, observation=ObservationSpec((2,)), actions=3), []
     count = 0
     for n, kind, removing in operations:
@@ -122,7 +137,9 @@ def test_it_holds_what_a_list_would_hold(make_sequences, operations):
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
 @given(pushes=st.lists(st.integers(1, 7), min_size=1, max_size=6))
-def test_a_restored_memory_samples_and_evicts_the_same(make_sequences, pushes):
+def test_a_restored_memory_samples_and_evicts_the_same(
+    make_sequences: Callable[..., Sequences], pushes: list[int]
+) -> None:
     memory = SequenceMemory(capacity=7, steps=4, observation=ObservationSpec((2,)), actions=3)
     for number, n in enumerate(pushes):
         memory.push(make_sequences(n, first=10 * number, truncated_every=2))
@@ -134,3 +151,26 @@ def test_a_restored_memory_samples_and_evicts_the_same(make_sequences, pushes):
         assert np.array_equal(one.finals.observations, other.finals.observations)
         for each in (memory, restored):
             each.push(make_sequences(3, first=900))
+
+
+def as_images(sequences: Sequences) -> Sequences:
+    """The same with observations of bytes."""
+    finals = sequences.finals._replace(observations=sequences.finals.observations.astype(np.uint8))
+    return replace(sequences, observations=sequences.observations.astype(np.uint8), finals=finals)
+
+
+def test_images_stay_bytes(make_sequences: Callable[..., Sequences]) -> None:
+    def fresh() -> SequenceMemory:
+        return SequenceMemory(capacity=8, steps=4, observation=ObservationSpec((2, 3, 1), "uint8"), actions=3)
+
+    one, other = fresh(), fresh()
+    stored = as_images(make_sequences(5, shape=(2, 3, 1), truncated_every=2))
+    one.push(stored)
+    other.set_state(one.get_state())
+    for memory in (one, other):
+        memory.check_valid()
+        for found in (memory.contents(), memory.sample(5, np.random.default_rng(0))):
+            assert found.observations.dtype == found.finals.observations.dtype == np.uint8
+        assert np.array_equal(memory.contents().observations, stored.observations)
+        assert np.array_equal(memory.contents().finals.observations, stored.finals.observations)
+    assert one.sample(3, np.random.default_rng(0)).finals.observations.shape[1:] == (2, 3, 1)

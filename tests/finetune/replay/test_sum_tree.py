@@ -1,5 +1,7 @@
 """The sum tree against a naive one, and its draws against their probabilities."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,7 +10,7 @@ from qwop.finetune.replay.sum_tree import SumTree
 
 
 @pytest.fixture
-def four():
+def four() -> SumTree:
     tree = SumTree(4)
     tree.set(np.arange(4), np.array([1.0, 2.0, 3.0, 4.0]))
     return tree
@@ -17,17 +19,17 @@ def four():
 @pytest.mark.parametrize(
     ("mass", "place"), [(0, 0), (0.999, 0), (1, 1), (2.5, 1), (3, 2), (5.9, 2), (6, 3), (9.999, 3)]
 )
-def test_a_mass_finds_the_place_that_covers_it(four, mass, place):
+def test_a_mass_finds_the_place_that_covers_it(four: SumTree, mass: float, place: int) -> None:
     assert four.find(np.array([mass])).tolist() == [place]
 
 
-def test_draws_are_in_proportion_to_the_values(four):
+def test_draws_are_in_proportion_to_the_values(four: SumTree) -> None:
     draws = np.bincount(four.find(np.random.default_rng(0).random(100_000) * four.total), minlength=4)
     expected = 1e5 * np.array([0.1, 0.2, 0.3, 0.4])
     assert ((draws - expected) ** 2 / expected).sum() < 16.27  # χ², 3 degrees of freedom, p = 0.001
 
 
-def test_a_place_overwritten_keeps_the_root_the_sum_of_the_leaves(four):
+def test_a_place_overwritten_keeps_the_root_the_sum_of_the_leaves(four: SumTree) -> None:
     four.set(np.array([2, 0, 2]), np.array([9.0, 0.5, 7.0]))
     assert four.values.tolist() == [0.5, 2.0, 7.0, 4.0]
     assert four.total == 13.5
@@ -39,7 +41,7 @@ value = st.one_of(st.just(0.0), st.floats(1e-9, 1e6))
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(1, 20), st.data())
-def test_it_does_what_a_naive_one_does(capacity, data):
+def test_it_does_what_a_naive_one_does(capacity: int, data: st.DataObject) -> None:
     tree, naive = SumTree(capacity), np.zeros(capacity)
     for _ in range(data.draw(st.integers(1, 5))):
         places = np.array(data.draw(st.lists(st.integers(0, capacity - 1), max_size=8)), dtype=np.int64)
@@ -59,13 +61,13 @@ def test_it_does_what_a_naive_one_does(capacity, data):
         assert ((before[found] <= masses + slack) & (masses - slack <= after[found])).all()
 
 
-def test_a_mass_beyond_all_finds_the_last_place_that_has_a_value():
+def test_a_mass_beyond_all_finds_the_last_place_that_has_a_value() -> None:
     tree = SumTree(8)
     tree.set(np.array([1, 4]), np.array([0.1, 0.2]))
     assert tree.find(np.array([tree.total, 1e9])).tolist() == [4, 4]
 
 
-def test_it_does_not_drift():
+def test_it_does_not_drift() -> None:
     tree, generator = SumTree(1000), np.random.default_rng(0)
     for _ in range(300):
         tree.set(generator.integers(1000, size=64), generator.random(64) * 10.0 ** generator.integers(-6, 6))
@@ -74,13 +76,13 @@ def test_it_does_not_drift():
 
 
 @pytest.mark.parametrize("wrong", [-1.0, float("nan"), float("inf")])
-def test_values_that_cannot_be_are_refused(four, wrong):
+def test_values_that_cannot_be_are_refused(four: SumTree, wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="at least 0"):
         four.set(np.array([0]), np.array([wrong]))
     with pytest.raises(IndexError):
         four.set(np.array([4]), np.array([1.0]))
 
 
-def test_nothing_is_found_where_nothing_is():
+def test_nothing_is_found_where_nothing_is() -> None:
     with pytest.raises(ValueError, match="every value is 0"):
         SumTree(4).find(np.array([0.0]))

@@ -1,15 +1,17 @@
 import json
+from pathlib import Path
 
 import pytest
+from qwop.finetune.reports.milestones import Row
 from qwop.finetune.reports.report import phase_bands, write_report
 
 
-def row(decisions, phase, share, **numbers):
+def row(decisions: int, phase: str, share: float, **numbers: float) -> Row:
     return {"decisions": decisions, "phase": phase, "memory/live": 1 - share, "memory/demonstrations": share, **numbers}
 
 
 @pytest.fixture
-def run(tmp_path):
+def run(tmp_path: Path) -> tuple[Path, list[Row]]:
     rows = [
         row(100, "alone", 0.0, **{"live/metres": 1.5, "live/importance_weight": 1.0}),
         row(200, "alone", 0.0, **{"live/metres": 2.5, "live/importance_weight": 1.1}),
@@ -24,13 +26,13 @@ def run(tmp_path):
     return tmp_path, rows
 
 
-def test_bands_follow_the_phases_and_know_where_demonstrations_were(run):
+def test_bands_follow_the_phases_and_know_where_demonstrations_were(run: tuple[Path, list[Row]]) -> None:
     _, rows = run
     bands = [(band.start, band.end, band.name, band.shaded) for band in phase_bands(rows)]
     assert bands == [(0, 200, "alone", False), (200, 300, "mixed", True), (300, 400, "alone_again", False)]
 
 
-def test_the_page_holds_curves_evaluations_and_film_and_fetches_nothing(run):
+def test_the_page_holds_curves_evaluations_and_film_and_fetches_nothing(run: tuple[Path, list[Row]]) -> None:
     folder, _ = run
     (folder / "best.mp4").write_bytes(b"film")
     page = write_report(folder, "a <run>").read_text()
@@ -43,6 +45,6 @@ def test_the_page_holds_curves_evaluations_and_film_and_fetches_nothing(run):
     assert "<script" not in page
 
 
-def test_a_run_without_film_or_evaluation_has_a_page_too(tmp_path):
+def test_a_run_without_film_or_evaluation_has_a_page_too(tmp_path: Path) -> None:
     (tmp_path / "metrics.jsonl").write_text("")
     assert "<h1>" in write_report(tmp_path, "empty").read_text()

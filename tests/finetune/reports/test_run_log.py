@@ -1,24 +1,25 @@
 """The log of a run counts on where a resumed run goes on."""
 
 import json
+from pathlib import Path
 
 import pytest
 from qwop.finetune.experience.collector import EpisodeEnd
 from qwop.finetune.reports.run_log import METRICS, RunLog, read_metrics
 
 
-def end(seconds, frames, finished=True):
+def end(seconds: float | None, frames: int, finished: bool = True) -> EpisodeEnd:
     return EpisodeEnd(total_reward=1.0, decisions=9, metres=100.0, seconds=seconds, frames=frames, finished=finished)
 
 
-def test_seconds_and_frames_count_from_the_beginning_over_every_resumption(tmp_path):
+def test_seconds_and_frames_count_from_the_beginning_over_every_resumption(tmp_path: Path) -> None:
     first = RunLog(tmp_path)
     first.open()
-    first.episodes([end(60.0, 1800), end(50.0, 1510), end(3.0, 90, finished=False)])
+    first.metrics.episodes([end(60.0, 1800), end(50.0, 1510), end(3.0, 90, finished=False)])
     row = first.write(100, 100, "alone", {})
     assert (row["live/frames"], row["live/best_seconds"], row["live/seconds_of_finishers"]) == (3400, 50.0, 55.0)
     first.write(200, 100, "alone", {})
-    first.episodes([end(None, 7)])
+    first.metrics.episodes([end(None, 7)])
     lost = first.write(300, 100, "alone", {})  # after the checkpoint that is resumed from
     assert lost["live/frames"] == 3407
     first.close()
@@ -28,7 +29,7 @@ def test_seconds_and_frames_count_from_the_beginning_over_every_resumption(tmp_p
     (tmp_path / METRICS).write_text("".join(json.dumps(row) + "\n" for row in rows))
     second = RunLog(tmp_path)
     second.open(resume_at=200)
-    second.episodes([end(49.0, 600)])
+    second.metrics.episodes([end(49.0, 600)])
     row = second.write(300, 100, "alone", {})
     second.close()
     assert row["live/frames"] == 4000
@@ -36,10 +37,10 @@ def test_seconds_and_frames_count_from_the_beginning_over_every_resumption(tmp_p
     assert [row["decisions"] for row in read_metrics(tmp_path)] == [100, 200, 300]
 
 
-def test_an_environment_without_frames_has_no_count_of_them(tmp_path):
+def test_an_environment_without_frames_has_no_count_of_them(tmp_path: Path) -> None:
     log = RunLog(tmp_path)
     log.open()
-    log.episodes([EpisodeEnd(1.0, 9, None, None, None, None)])
+    log.metrics.episodes([EpisodeEnd(1.0, 9, None, None, None, None)])
     row = log.write(100, 100, "alone", {})
     log.close()
     assert "live/frames" not in row

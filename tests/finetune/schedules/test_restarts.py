@@ -1,27 +1,31 @@
 """Games that begin where earlier ones were."""
 
+from typing import Any
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from qwop.common.errors import BadInput
 from qwop.envs.qwop.vector import QWOPVectorEnv
 from qwop.finetune.experience.collector import Collector
 from qwop.finetune.schedules.phase import parse_phases
 from qwop.finetune.schedules.restarts import Restarts, RestartSettings
+from qwop.policies.state import ArrayState
 
 GAMES = 8
 STRETCH = RestartSettings(0.5, (-1.0, 0.4))
 """Where runners who press keys at random soon are."""
 
 
-def vector(settings=STRETCH):
+def vector(settings: RestartSettings = STRETCH) -> Restarts:
     return Restarts(QWOPVectorEnv(GAMES, autoreset_mode="SameStep", frames_per_step=4, max_idle_frames=5), settings)
 
 
-def actions(steps, seed=0):
+def actions(steps: int, seed: int = 0) -> NDArray[np.int64]:
     return np.random.default_rng(seed).integers(0, 11, (steps, GAMES))
 
 
-def test_some_games_begin_in_the_stretch_and_say_so():
+def test_some_games_begin_in_the_stretch_and_say_so() -> None:
     env = vector()
     env.reset(seed=1)
     began, from_start = 0, 0
@@ -37,7 +41,7 @@ def test_some_games_begin_in_the_stretch_and_say_so():
     assert from_start > 3
 
 
-def test_a_restarted_game_is_the_saved_one():
+def test_a_restarted_game_is_the_saved_one() -> None:
     env = QWOPVectorEnv(2, autoreset_mode="SameStep", frames_per_step=4)
     env.reset(seed=0)
     for _ in range(5):
@@ -50,7 +54,7 @@ def test_a_restarted_game_is_the_saved_one():
         assert not np.array_equal(observations[1], observation)
 
 
-def test_it_goes_on_from_its_state_to_the_bit():
+def test_it_goes_on_from_its_state_to_the_bit() -> None:
     one, other = vector(), vector()
     one.reset(seed=3)
     other.reset(seed=4)
@@ -62,18 +66,19 @@ def test_it_goes_on_from_its_state_to_the_bit():
             np.testing.assert_array_equal(mine, others)
 
 
-def test_games_that_did_not_begin_at_the_start_are_not_reported():
-    def collector(env):
-        return Collector(env, 300, np.random.default_rng(0))
+class Uniform:
+    """A policy that presses keys at random."""
 
-    class Uniform:
-        def initial_state(self, n):
-            return ()
+    def initial_state(self, n: int) -> ArrayState:
+        return ()
 
-        def step(self, observations, state):
-            return np.full((len(observations), 11), 1 / 11, dtype=np.float32), state
+    def step(self, observations: NDArray[Any], state: ArrayState) -> tuple[NDArray[np.float32], ArrayState]:
+        return np.full((len(observations), 11), 1 / 11, dtype=np.float32), state
 
-    sequences, ends = collector(vector(RestartSettings(0.9, (-1.0, 0.4)))).collect(Uniform())
+
+def test_games_that_did_not_begin_at_the_start_are_not_reported() -> None:
+    collector = Collector(vector(RestartSettings(0.9, (-1.0, 0.4))), 300, np.random.default_rng(0))
+    sequences, ends = collector.collect(Uniform())
     assert 0 < len(ends) < (sequences.terminated | sequences.truncated).sum()
 
 
@@ -81,17 +86,18 @@ def test_games_that_did_not_begin_at_the_start_are_not_reported():
     "wrong",
     [
         {"metres": [1, 2]},
+        {"share": 0.5, "order": "sideways"},
         {"share": 1.5, "metres": [1, 2]},
         {"share": 0.5, "metres": [2, 1]},
         {"share": 0.5, "metres": 3},
         1,
     ],
 )
-def test_settings_that_mean_nothing_are_refused(wrong):
+def test_settings_that_mean_nothing_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(BadInput, match=r"phases\.late\.restarts"):
         parse_phases({"late": {"hours": 1, "restarts": wrong}})
 
 
-def test_a_phase_names_them():
+def test_a_phase_names_them() -> None:
     (phase,) = parse_phases({"late": {"hours": 1, "restarts": {"share": 0.5, "metres": [38, 50]}}})
     assert phase.restarts == RestartSettings(0.5, (38.0, 50.0))

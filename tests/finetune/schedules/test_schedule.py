@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 from qwop.common.errors import BadInput
 from qwop.finetune.schedules.phase import Phase, Ramp, parse_phases, plain_phases
@@ -8,16 +10,16 @@ ALONE = Phase("alone", hours=1.0)
 MIXED = Phase("mixed", hours=0.5, demonstrations=Ramp(1.0, 0.0), until_unstable=True)
 
 
-def schedule(*phases, rate=9.0, scale=1.0):
+def schedule(*phases: Phase, rate: float = 9.0, scale: float = 1.0) -> Schedule:
     return Schedule(phases, rate, scale, ReturnMonitor(StabilitySettings(window=5)))
 
 
-def test_an_hour_is_an_hour_of_game_time():
+def test_an_hour_is_an_hour_of_game_time() -> None:
     assert schedule(Phase("x", hours=65.0)).lengths == (2_106_000,)
     assert schedule(ALONE, MIXED, rate=10.0, scale=0.1).lengths == (3600, 1800)
 
 
-def test_phases_follow_each_other_and_then_it_is_finished():
+def test_phases_follow_each_other_and_then_it_is_finished() -> None:
     one = schedule(ALONE, MIXED, scale=0.01)
     assert one.lengths == (324, 162)
     assert one.remaining == 486
@@ -31,7 +33,7 @@ def test_phases_follow_each_other_and_then_it_is_finished():
     assert one.finished
 
 
-def test_a_phase_ends_when_play_becomes_unstable_if_it_says_so():
+def test_a_phase_ends_when_play_becomes_unstable_if_it_says_so() -> None:
     falling = [100.0] * 5 + [10.0] * 5
     one = schedule(MIXED, ALONE)
     assert one.advance(20, falling)
@@ -39,13 +41,13 @@ def test_a_phase_ends_when_play_becomes_unstable_if_it_says_so():
     assert not one.advance(20, falling)
 
 
-def test_the_returns_of_an_earlier_phase_do_not_end_a_later_one():
+def test_the_returns_of_an_earlier_phase_do_not_end_a_later_one() -> None:
     one = schedule(ALONE, MIXED, scale=0.01)
     one.advance(324, [100.0] * 5)
     assert not one.advance(1, [10.0] * 5)
 
 
-def test_its_state_is_its_place():
+def test_its_state_is_its_place() -> None:
     one, other = schedule(ALONE, MIXED), schedule(ALONE, MIXED)
     one.advance(33_000)
     one.advance(500, [1.0, 2.0])
@@ -55,7 +57,7 @@ def test_its_state_is_its_place():
 
 
 @pytest.mark.parametrize("more", [(Phase("none", 0.0),), ()])
-def test_a_schedule_that_is_over_goes_on_where_it_is_made_longer(more):
+def test_a_schedule_that_is_over_goes_on_where_it_is_made_longer(more: tuple[Phase, ...]) -> None:
     short, long = schedule(ALONE, *more, scale=0.01), schedule(ALONE, Phase("none", 0.5), MIXED, scale=0.01)
     short.advance(324)
     assert (short.finished, short.place) == (True, 0)
@@ -63,16 +65,16 @@ def test_a_schedule_that_is_over_goes_on_where_it_is_made_longer(more):
     assert (long.finished, long.place, long.remaining) == (False, 1, 162 + 162)
 
 
-def test_a_phase_of_no_length_is_skipped():
+def test_a_phase_of_no_length_is_skipped() -> None:
     assert schedule(Phase("none", hours=0.0), ALONE).phase is ALONE
 
 
-def test_nothing_left_of_a_schedule_is_refused():
+def test_nothing_left_of_a_schedule_is_refused() -> None:
     with pytest.raises(BadInput, match=r"schedule\.scale"):
         schedule(ALONE, scale=1e-9)
 
 
-def test_phases_are_read_from_data():
+def test_phases_are_read_from_data() -> None:
     phases = parse_phases(
         {
             "first": {"hours": 2, "critic_only": True},
@@ -85,7 +87,7 @@ def test_phases_are_read_from_data():
     )
 
 
-def test_phases_come_back_as_they_were_written():
+def test_phases_come_back_as_they_were_written() -> None:
     given = {
         "first": {"hours": 2},
         "second": {"hours": 0.5, "demonstrations": [1, 0], "entropy": 0.1, "live": False},
@@ -108,6 +110,6 @@ def test_phases_come_back_as_they_were_written():
         ({"hours": 1, "entropy": [1, float("nan")]}, r"x\.entropy=\[1, nan\]: expected a number"),
     ],
 )
-def test_a_phase_that_cannot_be_read_is_refused(settings, message):
+def test_a_phase_that_cannot_be_read_is_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(BadInput, match=message):
         parse_phases({"x": settings})

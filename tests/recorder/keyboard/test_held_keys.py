@@ -30,7 +30,7 @@ def test_a_held_key_repeats_and_counts_once() -> None:
     assert (held.presses, held.other_presses(), held.other_presses()) == (2, ["r"], [])
 
 
-def test_a_tap_shorter_than_a_frame_is_down_for_one() -> None:
+def test_a_tap_shorter_than_a_frame_is_held_for_one() -> None:
     held = HeldKeys()
     held.press("o")
     held.release("o")

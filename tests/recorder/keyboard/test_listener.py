@@ -62,7 +62,7 @@ def test_without_pynput_the_message_says_what_to_install(monkeypatch: pytest.Mon
         ("win32", {}, "click the window and press a key again"),
     ],
 )
-def test_the_advice_is_that_of_the_system(platform: str, environment: dict[str, str], said: str) -> None:
+def test_the_advice_depends_on_the_operating_system(platform: str, environment: dict[str, str], said: str) -> None:
     assert said in advice(platform, environment)
     assert "source=page" in advice(platform, environment)
 

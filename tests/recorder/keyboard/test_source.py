@@ -141,11 +141,12 @@ main()
         ({"reward": "money"}, "reward=money"),
     ],
 )
-def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], said: str, tmp_path: Path) -> None:
+def test_invalid_settings_are_refused(settings: dict[str, Any], said: str, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=said):
         open_keyboard(KeyboardSettings(**settings), tmp_path / "games")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux has displays")
 def test_without_a_display_the_command_says_so_and_exits(tmp_path: Path) -> None:
     kept = {name: value for name, value in os.environ.items() if "DISPLAY" not in name}

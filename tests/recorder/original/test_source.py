@@ -113,7 +113,7 @@ def test_a_person_plays_in_the_window_until_it_is_closed(
         ({"folder": "{fake}", "reward": "money"}, "reward=money"),
     ],
 )
-def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], said: str, fake: Path, tmp_path: Path) -> None:
+def test_invalid_settings_are_refused(settings: dict[str, Any], said: str, fake: Path, tmp_path: Path) -> None:
     pole = Policy(ActorCritic(4, 2, hidden=(16,)), EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)))
     words = {"fake": fake, "pole": save_policy(tmp_path / "pole.safetensors", pole)}
     named = {name: value.format(**words) if isinstance(value, str) else value for name, value in settings.items()}

@@ -1,4 +1,4 @@
-"""The page in a real browser: played by sent keys, recorded, shown again."""
+"""The page in a real browser: games played by key events, recorded and played back."""
 
 import re
 import shutil
@@ -24,7 +24,7 @@ if BROWSER is None or DRIVER is None:
 RECORD = str(Path(sysconfig.get_path("scripts")) / "qwop-record")
 
 OWN = "#games tr[data-collection=own]"
-"""The rows of the list that are the player's games; the embedded ones stand there too."""
+"""Rows of the player's own games; the list contains the embedded ones, too."""
 
 TAP_LOGIC = """
 const done = arguments[arguments.length - 1];
@@ -47,7 +47,7 @@ import('./keyboard.js').then(({ Keyboard }) => {
 
 
 class Page:
-    """`qwop-record` under way, and a browser that looks at its page."""
+    """A running `qwop-record`, and a browser that shows its page."""
 
     def __init__(self, browser: Any, folder: Path) -> None:
         self.browser, self.folder = browser, folder
@@ -89,7 +89,7 @@ class Page:
         self.keys().send_keys(key).perform()
 
     def fall(self) -> None:
-        """A game that ends by itself: a step with Q and O, then O until he is down."""
+        """Play a game that ends by itself: a step with Q and O, then O until the runner falls."""
         self.press("q")
         self.wait("playing")
         self.keys().key_down("q").key_down("o").pause(0.25).key_up("q").perform()
@@ -190,11 +190,11 @@ def test_a_game_can_be_watched_raced_against_and_discarded(page: Page) -> None:
     assert page.browser.get_log("browser") == []
 
 
-def test_keys_are_those_down_at_a_frames_end_and_those_tapped_within_it(page: Page) -> None:
+def test_a_frame_gets_the_keys_held_at_its_end_and_those_tapped_within_it(page: Page) -> None:
     assert page.browser.execute_async_script(TAP_LOGIC) == [1, 2, 6, 4, 4]
 
 
-def test_the_page_says_when_the_recorder_has_stopped_and_the_recorder_what_it_has(page: Page) -> None:
+def test_stopping_is_shown_on_the_page_and_ends_with_a_summary(page: Page) -> None:
     page.fall()
     said = page.stop()
     page.wait("closed")
@@ -203,7 +203,7 @@ def test_the_page_says_when_the_recorder_has_stopped_and_the_recorder_what_it_ha
     assert "fell 1" in said
 
 
-def test_what_is_drawn_is_the_runner_on_his_track(page: Page) -> None:
+def test_the_runner_is_drawn_on_the_track(page: Page) -> None:
     """The shirt's blue above the track's red, as in the pictures of qwop.envs."""
     time.sleep(0.3)
     colours = page.browser.execute_script("""

@@ -4,27 +4,27 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from qwop.datasets.from_keys import episode_from_keys, qwop_info
 from qwop.datasets.schema import DatasetInfo
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs import EnvironmentSpec, replay
 from qwop.envs.spec import ObservationSpec
 from qwop.recorder.page.library import Library
-from qwop.recorder.person import episode_of, person_info
 
-INFO = person_info(3, "shaped", 0)
+INFO = qwop_info(frames_per_step=3, reward="shaped", observation_lag=0)
 
 
 def record(folder: Path, *games: list[int], player: str = "me") -> None:
     writer = DatasetWriter(folder, INFO)
     for keys in games:
-        episode = episode_of(np.array(keys, np.uint8), INFO, player=player, source="page", epsilon=0.05)
+        episode = episode_from_keys(np.array(keys, np.uint8), INFO, player=player, source="page", epsilon=0.05)
         writer.write(episode)
 
 
 SHORT, LONG, FALL = [0] * 3 + [1] * 6, [5] * 10 + [10] * 20, [4] * 200
 
 
-def test_lists_own_games_newest_first_and_then_the_others(tmp_path: Path) -> None:
+def test_own_games_are_listed_first_and_newest_first(tmp_path: Path) -> None:
     record(tmp_path / "own", SHORT, FALL)
     record(tmp_path / "expert", LONG, player="expert")
     entries = Library(tmp_path / "own", {"embedded": tmp_path / "expert"}).entries()
@@ -39,7 +39,7 @@ def test_lists_own_games_newest_first_and_then_the_others(tmp_path: Path) -> Non
     assert expert.metres == pytest.approx(replay(LONG).events[-1, 0])
 
 
-def test_the_best_is_the_farthest_own_game_unless_one_finished(tmp_path: Path) -> None:
+def test_the_best_unfinished_game_is_the_farthest(tmp_path: Path) -> None:
     record(tmp_path / "own", SHORT, LONG)
     best = Library(tmp_path / "own", {}).to_json()["best"]
     farthest = max((SHORT, LONG), key=lambda keys: float(replay(keys).events[-1, 0]))
@@ -56,7 +56,7 @@ def test_games_recorded_meanwhile_appear(tmp_path: Path) -> None:
     assert len(library.entries()) == 2
 
 
-def test_gives_the_keys_that_replay_a_game(tmp_path: Path) -> None:
+def test_the_keys_of_a_game_replay_it(tmp_path: Path) -> None:
     record(tmp_path / "own", SHORT, FALL)
     keys = Library(tmp_path / "own", {}).keys("own", "episode-000001")
     assert keys.tolist() == FALL[: len(keys)]
@@ -77,7 +77,7 @@ def test_a_discarded_game_is_out_of_the_dataset_but_not_deleted(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("name", ["episode-000009", "../own/episode-000000", "dataset", ""])
-def test_names_that_are_no_game_are_refused(tmp_path: Path, name: str) -> None:
+def test_unknown_names_are_refused(tmp_path: Path, name: str) -> None:
     record(tmp_path / "own", SHORT)
     library = Library(tmp_path / "own", {})
     with pytest.raises(KeyError):
@@ -91,7 +91,7 @@ def test_names_that_are_no_game_are_refused(tmp_path: Path, name: str) -> None:
 def test_games_without_keys_or_of_another_environment_are_left_out(tmp_path: Path) -> None:
     folder = tmp_path / "poles"
     info = DatasetInfo(EnvironmentSpec("CartPole-v1"), ObservationSpec((71,)), 11)
-    episode = episode_of(np.array(SHORT, np.uint8), INFO, player="me", source="page", epsilon=0.05)
+    episode = episode_from_keys(np.array(SHORT, np.uint8), INFO, player="me", source="page", epsilon=0.05)
     DatasetWriter(folder, info).write(episode)
     assert Library(folder, {}).entries() == []
     assert Library(tmp_path / "own", {"other": folder}).entries() == []

@@ -14,16 +14,16 @@ import numpy as np
 import pytest
 from qwop.common.errors import BadInput
 from qwop.datasets import open_dataset
+from qwop.datasets.from_keys import qwop_info
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs import replay
 from qwop.recorder.page.library import Library
 from qwop.recorder.page.rows import ROW, rows_of_game
 from qwop.recorder.page.server import PageServer
-from qwop.recorder.person import person_info
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-INFO = person_info(3, "shaped", 0)
+INFO = qwop_info(frames_per_step=3, reward="shaped", observation_lag=0)
 FALL = [4] * 60
 
 
@@ -90,7 +90,7 @@ def play(connection: ClientConnection, number: int, keys: list[int], at_once: in
     return shown
 
 
-def test_a_game_played_over_the_wire_is_recorded_as_it_ends_and_replays_exactly(recorder: Recorder) -> None:
+def test_a_game_is_recorded_as_it_ends_and_replays_exactly(recorder: Recorder) -> None:
     with recorder.play() as connection:
         shown = np.concatenate(play(connection, 1, FALL, at_once=7))
         ended = json.loads(connection.recv(timeout=10))
@@ -106,7 +106,7 @@ def test_a_game_played_over_the_wire_is_recorded_as_it_ends_and_replays_exactly(
     assert ended["seconds"] == pytest.approx(len(keys) / 30)
 
 
-def test_a_game_that_is_left_is_kept_if_it_was_played(recorder: Recorder) -> None:
+def test_an_abandoned_game_is_kept_if_a_key_was_pressed(recorder: Recorder) -> None:
     with recorder.play() as connection:
         play(connection, 1, [0] * 6)
         play(connection, 2, [1] * 6)  # restarts; the first had no key down
@@ -170,7 +170,7 @@ def test_serves_the_page_the_scene_and_the_games(recorder: Recorder) -> None:
     "path",
     ["nothing", "../server.py", "static/page.css", "games/own/episode-000007.bin", "games/x/y.bin", "tiles/x.png"],
 )
-def test_there_is_nothing_else_to_fetch(recorder: Recorder, path: str) -> None:
+def test_other_paths_are_not_found(recorder: Recorder, path: str) -> None:
     assert recorder.get(recorder.address.path + path)[0] == 404
 
 
@@ -199,13 +199,13 @@ def test_an_invalid_message_closes_the_connection_of_that_page_alone(recorder: R
         play(other, 1, [1] * 3)
 
 
-def test_listens_on_this_machine_alone_and_refuses_a_port_that_is_taken(recorder: Recorder, tmp_path: Path) -> None:
+def test_only_this_machine_is_served_and_a_port_in_use_is_refused(recorder: Recorder, tmp_path: Path) -> None:
     assert recorder.address.hostname == "127.0.0.1"
     with pytest.raises(BadInput, match=f"source.port={recorder.address.port}"):
         PageServer(Library(tmp_path / "two", {}), INFO, "me", 0.05, "none", recorder.address.port or 0)
 
 
-def test_stopping_tells_a_game_that_waits_to_be_written(tmp_path: Path) -> None:
+def test_stopping_reports_that_a_waiting_game_was_not_written(tmp_path: Path) -> None:
     """Nobody takes the episodes here, yet the page must not wait forever."""
     server = PageServer(Library(tmp_path / "dataset", {}), INFO, "me", 0.05, "none", 0)
     server.start()

@@ -94,7 +94,7 @@ def test_the_outcome_follows_from_the_last_row(
     assert game.outcome == outcome
 
 
-def test_a_game_of_one_row_is_left_out(make_demo: Callable[..., Any]) -> None:
+def test_a_game_of_one_row_is_dropped(make_demo: Callable[..., Any]) -> None:
     converted = convert(recording(make_demo([((3,) * 9, 10, 6.0), ((), 10, 6.0), ((3,) * 5, 10, 6.0)])))
     assert [len(game.actions) for game in converted.games] == [9, 5]
     assert "1 of a single row dropped" in converted.notes[-1]
@@ -114,7 +114,7 @@ def test_a_game_of_one_row_is_left_out(make_demo: Callable[..., Any]) -> None:
     ],
     ids=["twice the reward", "another reward", "score rewards", "columns", "columns, absolute", "noise"],
 )
-def test_numbers_that_are_not_the_game_s_are_refused(
+def test_numbers_that_qwop_cannot_produce_are_refused(
     make_demo: Callable[..., Any], absolute: bool, spoil: Callable[[Any], Any]
 ) -> None:
     arrays = make_demo([((3, 4) * 20, 10, 6.0)], absolute=absolute)
@@ -126,7 +126,7 @@ def test_numbers_that_are_not_the_game_s_are_refused(
 @pytest.mark.parametrize("absolute", [False, True])
 @pytest.mark.parametrize("seed", range(4))
 def test_a_game_of_the_simulator_converts_to_what_was_played(absolute: bool, seed: int) -> None:
-    """Real physics, contacts and falls, in the published form: 3 frames a decision, no row after the last action."""
+    """Real physics, contacts and falls, in the published form: 3 frames per decision, no row after the last action."""
     random = np.random.default_rng(seed)
     actions = np.repeat(random.integers(11, size=60), 4)
     played = replay(np.repeat(ACTION_KEYS[actions], 3))

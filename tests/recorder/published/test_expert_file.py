@@ -20,7 +20,7 @@ def test_a_recording_is_read_game_by_game(tmp_path: Path, make_demo: Callable[..
     assert recording.name == "demo.npz"
 
 
-def test_the_digest_is_of_what_is_in_the_file(tmp_path: Path, make_demo: Callable[..., Any]) -> None:
+def test_the_digest_is_of_the_arrays(tmp_path: Path, make_demo: Callable[..., Any]) -> None:
     np.savez(tmp_path / "one.npz", **make_demo())
     np.savez_compressed(tmp_path / "two.npz", **make_demo())
     np.savez(tmp_path / "other.npz", **make_demo(seed=1))
@@ -62,7 +62,7 @@ def poked(row: Any, value: Any) -> Callable[[Any], Any]:
         (changed("episode_starts", poked(9, True)), r"episode_returns are float64 \[1\], expected numbers \[2\]"),
     ],
 )
-def test_what_is_no_recording_is_refused_by_name(
+def test_invalid_arrays_are_refused_by_name(
     tmp_path: Path, make_demo: Callable[..., Any], change: Callable[[Any], Any], message: str
 ) -> None:
     path = tmp_path / "demo.npz"
@@ -89,7 +89,7 @@ def test_an_archive_of_other_things_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("keep", [0.3, 0.9, 0.999])
-def test_a_torn_recording_is_refused(tmp_path: Path, make_demo: Callable[..., Any], keep: float) -> None:
+def test_a_truncated_recording_is_refused(tmp_path: Path, make_demo: Callable[..., Any], keep: float) -> None:
     path = tmp_path / "demo.npz"
     np.savez(path, **make_demo())
     content = path.read_bytes()

@@ -55,7 +55,7 @@ def test_every_game_of_every_file_is_an_episode(files: Path, tmp_path: Path) -> 
         assert taken == pytest.approx(0.95 + 0.05 / 11)
 
 
-def test_notes_say_what_was_found_and_done(files: Path, tmp_path: Path) -> None:
+def test_notes_report_findings_and_changes(files: Path, tmp_path: Path) -> None:
     notes = "\n".join(open_import(settings(files, "relative.npz", "absolute.npz"), tmp_path).notes)
     for expected in (
         "relative.npz: x relative to the torso and shaped reward: both kept",
@@ -74,7 +74,7 @@ def test_a_stopped_game_is_truncated(tmp_path: Path, make_demo: Callable[..., An
     assert (episode.outcome, episode.terminated, episode.truncated) == ("stopped", False, True)
 
 
-def test_epsilon_is_a_choice(files: Path, tmp_path: Path) -> None:
+def test_epsilon_is_a_setting(files: Path, tmp_path: Path) -> None:
     source = open_import(settings(files, "relative.npz", epsilon=0.2), tmp_path)
     episode = next(source.episodes)
     assert episode.probabilities_from == "smoothed(0.2)"

@@ -1,4 +1,6 @@
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -6,38 +8,39 @@ import torch
 from qwop.common.errors import BadInput
 from qwop.finetune.agents.acer.learner import AcerLearner
 from qwop.finetune.agents.acer.settings import AcerSettings
-from qwop.finetune.experience.sequences import DEMONSTRATIONS, interleave
+from qwop.finetune.experience.sequences import DEMONSTRATIONS, Sequences, interleave
 from qwop.policies.networks import ActorCritic
+from torch import Tensor, nn
 
 CPU = torch.device("cpu")
 
 
-def learner(seed=0, hidden=(16,), **settings):
+def learner(seed: int = 0, hidden: tuple[int, ...] = (16,), **settings: Any) -> AcerLearner:
     network = ActorCritic(2, 3, hidden, torch.Generator().manual_seed(seed))
     return AcerLearner(network, AcerSettings(**{"reward_scale": 1.0, **settings}), CPU)
 
 
 @pytest.fixture
-def batch(make_sequences):
+def batch(make_sequences: Callable[..., Sequences]) -> Sequences:
     raw = make_sequences(6, truncated_every=2)
     return replace(raw, observations=raw.observations / 1000, rewards=raw.rewards / 1000)
 
 
-def parameters(module):
+def parameters(module: nn.Module) -> dict[str, Tensor]:
     return {name: parameter.detach().clone() for name, parameter in module.named_parameters()}
 
 
-def test_the_published_network_has_54_166_parameters():
+def test_the_published_network_has_54_166_parameters() -> None:
     one = AcerLearner(ActorCritic(71, 11), AcerSettings(), CPU)
     assert sum(parameter.numel() for parameter in one.network.parameters()) == 54_166
 
 
-def test_the_discount_follows_the_decision_rate():
+def test_the_discount_follows_the_decision_rate() -> None:
     assert AcerSettings().at_rate(25.0).gamma == pytest.approx(0.9964, abs=5e-5)
     assert AcerSettings().at_rate(None).gamma == 0.99
 
 
-def test_an_update_moves_the_network_and_its_average_a_hundredth_as_far(batch):
+def test_an_update_moves_the_network_and_its_average_a_hundredth_as_far(batch: Sequences) -> None:
     one = learner()
     before, average = parameters(one.network), parameters(one.average)
     one.update(batch)
@@ -47,13 +50,13 @@ def test_an_update_moves_the_network_and_its_average_a_hundredth_as_far(batch):
         assert torch.allclose(dict(one.average.named_parameters())[name], expected, atol=1e-7)
 
 
-def test_nothing_of_the_average_network_gathers_a_gradient(batch):
+def test_nothing_of_the_average_network_gathers_a_gradient(batch: Sequences) -> None:
     one = learner()
     one.update(batch)
     assert all(parameter.grad is None for parameter in one.average.parameters())
 
 
-def test_critic_only_moves_the_q_head_alone(batch):
+def test_critic_only_moves_the_q_head_alone(batch: Sequences) -> None:
     one = learner()
     before = parameters(one.network)
     one.update(batch, critic_only=True)
@@ -61,7 +64,7 @@ def test_critic_only_moves_the_q_head_alone(batch):
     assert moved == {"q_head.weight", "q_head.bias"}
 
 
-def test_fitted_values_are_those_of_the_policy_and_leave_it_as_it_is(make_sequences):
+def test_fitted_values_are_those_of_the_policy_and_leave_it_as_it_is(make_sequences: Callable[..., Sequences]) -> None:
     # A walk along a line with a reward of 1 a step, forever: V = 1/(1 − γ) everywhere.
     one = learner(gamma=0.9)
     raw = make_sequences(200)
@@ -83,14 +86,14 @@ def test_fitted_values_are_those_of_the_policy_and_leave_it_as_it_is(make_sequen
     assert one.network(torch.from_numpy(endless.observations[:5, 0]))[1].mean().item() < 5
 
 
-def test_a_learning_rate_of_nothing_changes_nothing(batch):
+def test_a_learning_rate_of_nothing_changes_nothing(batch: Sequences) -> None:
     one = learner()
     before = parameters(one.network)
     one.update(batch, learning_rate=0.0)
     assert all(torch.equal(new, before[name]) for name, new in parameters(one.network).items())
 
 
-def test_imitation_acts_on_demonstrations_alone(batch):
+def test_imitation_acts_on_demonstrations_alone(batch: Sequences) -> None:
     shown = replace(batch, source=np.full(6, DEMONSTRATIONS, dtype=np.int8))
     for one_batch, expected in ((batch, False), (shown, True)):
         plain, imitating = learner(), learner()
@@ -101,7 +104,7 @@ def test_imitation_acts_on_demonstrations_alone(batch):
 
 
 @pytest.mark.parametrize("space", ["probabilities", "logits"])
-def test_it_learns_which_action_pays(make_sequences, space):
+def test_it_learns_which_action_pays(make_sequences: Callable[..., Sequences], space: str) -> None:
     one = learner(learning_rate=0.02, gamma=0.0, trust_region=space)
     generator = np.random.default_rng(0)
     for _ in range(400):
@@ -117,8 +120,8 @@ def test_it_learns_which_action_pays(make_sequences, space):
     assert one.probabilities(np.zeros((1, 2), dtype=np.float32))[0, 1] > 0.9
 
 
-def test_the_entropy_bonus_keeps_a_policy_open(make_sequences):
-    def entropy(weight):
+def test_the_entropy_bonus_keeps_a_policy_open(make_sequences: Callable[..., Sequences]) -> None:
+    def entropy(weight: float) -> float:
         one = learner(learning_rate=0.02, entropy_coefficient=weight, gamma=0.0)
         with torch.no_grad():
             one.network.policy_head.bias.copy_(torch.tensor([2.0, 0.0, 0.0]))
@@ -131,7 +134,7 @@ def test_the_entropy_bonus_keeps_a_policy_open(make_sequences):
     assert entropy(0.5) > entropy(0.0) + 0.2
 
 
-def test_a_diagnosis_tells_the_sources_apart(batch):
+def test_a_diagnosis_tells_the_sources_apart(batch: Sequences) -> None:
     certain = np.tile(np.array([0.01, 0.01, 0.98], dtype=np.float32), (6, 4, 1))
     shown = replace(
         batch,
@@ -147,7 +150,7 @@ def test_a_diagnosis_tells_the_sources_apart(batch):
     assert diagnosis.by_source["demonstrations"]["trace_length"] == pytest.approx(3.5)  # half are cut after 3
 
 
-def test_its_state_goes_on_to_the_bit(batch):
+def test_its_state_goes_on_to_the_bit(batch: Sequences) -> None:
     one, other = learner(), learner(seed=1)
     for _ in range(3):
         one.update(batch)
@@ -160,7 +163,7 @@ def test_its_state_goes_on_to_the_bit(batch):
         assert torch.equal(weights, parameters(other.average)[name])
 
 
-def test_half_precision_learns_nearly_the_same(batch):
+def test_half_precision_learns_nearly_the_same(batch: Sequences) -> None:
     one, other = learner(hidden=(32, 16)), learner(hidden=(32, 16), precision="bfloat16")
     for each in (one, other):
         each.update(batch)
@@ -169,14 +172,14 @@ def test_half_precision_learns_nearly_the_same(batch):
 
 
 @pytest.mark.parametrize("wrong", [{"precision": "float8"}, {"trust_region": "sphere"}])
-def test_settings_that_cannot_be_used_are_refused(wrong):
+def test_settings_that_cannot_be_used_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(BadInput, match=next(iter(wrong))):
         AcerSettings(**wrong)
 
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-def test_a_gpu_learns_the_same_but_for_rounding(batch):
+def test_a_gpu_learns_the_same_but_for_rounding(batch: Sequences) -> None:
     one = learner()
     other = AcerLearner(
         ActorCritic(2, 3, (16,), torch.Generator().manual_seed(0)), AcerSettings(), torch.device("cuda")

@@ -1,10 +1,10 @@
 """The formulas of ACER, on numbers worked out by hand."""
 
-import math
+from typing import Any
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from qwop.finetune.agents.acer import losses as acer
 from torch import nn, tensor
@@ -12,7 +12,12 @@ from torch import nn, tensor
 GAMMA = 0.9
 
 
-def retrace(terminated=(False, False, False), truncated=(False, False, False), final_values=(0.0, 0.0, 0.0), rho=None):
+def retrace(
+    terminated: Any = (False, False, False),
+    truncated: Any = (False, False, False),
+    final_values: Any = (0.0, 0.0, 0.0),
+    rho: Any = None,
+) -> list[float]:
     targets = acer.retrace(
         rewards=tensor([[1.0, 0.0, 2.0]]),
         terminated=tensor([terminated]),
@@ -26,31 +31,31 @@ def retrace(terminated=(False, False, False), truncated=(False, False, False), f
     return targets[0].tolist()
 
 
-def test_retrace_targets():
+def test_retrace_targets() -> None:
     assert retrace() == pytest.approx([2.6875, 3.15, 3.8], abs=1e-6)
 
 
-def test_retrace_stops_at_the_end_of_an_episode():
+def test_retrace_stops_at_the_end_of_an_episode() -> None:
     assert retrace(terminated=(False, True, False)) == pytest.approx([1.27, 0.0, 3.8], abs=1e-6)
 
 
-def test_a_truncated_step_bootstraps_from_the_observation_that_it_stopped_at():
+def test_a_truncated_step_bootstraps_from_the_observation_that_it_stopped_at() -> None:
     # t = 1: 0 + 0.9·5; t = 0: 1 + 0.9·(0.5·(4.5 − 1) + 0.8)
     targets = retrace(truncated=(False, True, False), final_values=(7.0, 5.0, 7.0))
     assert targets == pytest.approx([3.295, 4.5, 3.8], abs=1e-6)
 
 
-def test_a_step_that_is_both_terminated_and_truncated_is_terminal():
+def test_a_step_that_is_both_terminated_and_truncated_is_terminal() -> None:
     ended = retrace(terminated=(False, True, False), truncated=(False, True, False), final_values=(7.0, 5.0, 7.0))
     assert ended == pytest.approx([1.27, 0.0, 3.8], abs=1e-6)
 
 
-def test_a_sequence_cut_at_a_time_limit_does_not_bootstrap_from_the_next_episode():
+def test_a_sequence_cut_at_a_time_limit_does_not_bootstrap_from_the_next_episode() -> None:
     assert retrace(truncated=(False, False, True), final_values=(0.0, 0.0, 5.0))[-1] == pytest.approx(2 + 0.9 * 5)
     assert retrace(terminated=(False, False, True))[-1] == pytest.approx(2.0)
 
 
-def test_retrace_on_policy_with_q_equal_to_v_is_the_n_step_return():
+def test_retrace_on_policy_with_q_equal_to_v_is_the_n_step_return() -> None:
     rewards, values = torch.rand(4, 6), torch.rand(4, 7)
     nothing = torch.zeros(4, 6, dtype=torch.bool)
     targets = acer.retrace(
@@ -60,7 +65,7 @@ def test_retrace_on_policy_with_q_equal_to_v_is_the_n_step_return():
     assert torch.allclose(targets[:, 0], n_step, atol=1e-6)
 
 
-def test_policy_gradient_truncates_and_corrects():
+def test_policy_gradient_truncates_and_corrects() -> None:
     pi, mu, q = tensor([0.5, 0.3, 0.2]), tensor([0.02, 0.9, 0.08]), tensor([1.0, 2.0, 3.0])
     value = (pi * q).sum()
     assert value.item() == pytest.approx(1.7)
@@ -70,8 +75,9 @@ def test_policy_gradient_truncates_and_corrects():
     assert acer.logit_gradient(pi, g).tolist() == pytest.approx([11.395, -6.837, -4.558], abs=1e-4)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 2**31))
-def test_policy_gradient_is_the_derivative_of_the_gain(seed):
+def test_policy_gradient_is_the_derivative_of_the_gain(seed: int) -> None:
     random = torch.Generator().manual_seed(seed)
     pi, mu = (torch.rand(5, 4, generator=random, dtype=torch.float64).softmax(-1) for _ in range(2))
     mu = (mu**6) / (mu**6).sum(-1, keepdim=True)
@@ -89,7 +95,7 @@ def test_policy_gradient_is_the_derivative_of_the_gain(seed):
     assert torch.allclose(acer.policy_gradient(pi, mu, actions, q, values, q_ret, c), expected)
 
 
-def test_an_action_that_the_behaviour_never_takes_is_finite():
+def test_an_action_that_the_behaviour_never_takes_is_finite() -> None:
     g = acer.policy_gradient(
         tensor([1.0, 0.0]), tensor([0.0, 1.0]), tensor(0), tensor([1.0, 2.0]), tensor(1.0), tensor(3.0), c=10.0
     )
@@ -100,7 +106,7 @@ def test_an_action_that_the_behaviour_never_takes_is_finite():
     ("g", "expected"),
     [([0.6, 0.0, -0.2], [0.6, 0.0, -0.2]), ([-2.0, 0.5, -1.0], [-1.7815345, 0.8641092, -0.7269181])],
 )
-def test_trust_region(g, expected):
+def test_trust_region(g: list[float], expected: list[float]) -> None:
     k = acer.kl_gradient(tensor([0.5, 0.3, 0.2]), tensor([0.4, 0.4, 0.2]), epsilon=0.0)
     assert k.tolist() == pytest.approx([-0.8, -4 / 3, -1.0])
     z = acer.trust_region(tensor(g), k, delta=1.0, epsilon=0.0)
@@ -108,8 +114,9 @@ def test_trust_region(g, expected):
     assert float(k @ z) <= 1 + 1e-6
 
 
+@settings(deadline=None)
 @given(st.integers(0, 2**31))
-def test_the_trust_region_bounds_every_row_on_its_own(seed):
+def test_the_trust_region_bounds_every_row_on_its_own(seed: int) -> None:
     random = torch.Generator().manual_seed(seed)
     pi, average = (torch.randn(6, 4, generator=random, dtype=torch.float64).softmax(-1) for _ in range(2))
     g = 5 * torch.randn(6, 4, generator=random, dtype=torch.float64)
@@ -120,14 +127,14 @@ def test_the_trust_region_bounds_every_row_on_its_own(seed):
     assert torch.equal(z[inside], g[inside])
 
 
-def test_the_kl_gradient_is_the_derivative_of_the_divergence():
+def test_the_kl_gradient_is_the_derivative_of_the_divergence() -> None:
     average = tensor([0.4, 0.4, 0.2], dtype=torch.float64)
     phi = tensor([0.5, 0.3, 0.2], dtype=torch.float64, requires_grad=True)
     (expected,) = torch.autograd.grad((average * (average / phi).log()).sum(), phi)
     assert torch.allclose(acer.kl_gradient(phi.detach(), average, epsilon=0.0), expected)
 
 
-def test_the_kl_gradient_in_logits_is_the_derivative_too():
+def test_the_kl_gradient_in_logits_is_the_derivative_too() -> None:
     average = tensor([0.4, 0.4, 0.2], dtype=torch.float64)
     logits = tensor([0.3, -0.2, 1.0], dtype=torch.float64, requires_grad=True)
     pi = logits.softmax(-1)
@@ -135,7 +142,7 @@ def test_the_kl_gradient_in_logits_is_the_derivative_too():
     assert torch.allclose(acer.kl_logit_gradient(pi.detach(), average), expected)
 
 
-def test_an_all_but_impossible_action_leaves_the_likely_ones_alone_in_logits_but_not_in_probabilities():
+def test_an_all_but_impossible_action_leaves_the_likely_ones_alone_in_logits_but_not_in_probabilities() -> None:
     pi, average = tensor([0.6, 0.4 - 1e-5, 1e-5]), tensor([0.5, 0.5 - 1e-5, 1e-5])
     g = tensor([0.0, 0.0, -1.0 / 1e-5])  # the gain of an unlikely action that went badly
     in_logits = acer.trust_region(acer.logit_gradient(pi, g), acer.kl_logit_gradient(pi, average), delta=1.0)
@@ -144,7 +151,7 @@ def test_an_all_but_impossible_action_leaves_the_likely_ones_alone_in_logits_but
     assert in_probabilities.abs().max() > 1000
 
 
-def test_the_entropy_bonus_pushes_the_logits_up_the_entropy():
+def test_the_entropy_bonus_pushes_the_logits_up_the_entropy() -> None:
     logits = tensor([2.0, 0.0, -1.0], dtype=torch.float64, requires_grad=True)
     phi = logits.softmax(-1)
     (expected,) = torch.autograd.grad(-(phi * phi.log()).sum(), logits, retain_graph=True)
@@ -152,7 +159,7 @@ def test_the_entropy_bonus_pushes_the_logits_up_the_entropy():
     assert torch.allclose(found, expected)
 
 
-def test_critic_loss_is_half_the_mean_square_and_holds_its_target():
+def test_critic_loss_is_half_the_mean_square_and_holds_its_target() -> None:
     q, target = tensor([1.0, 2.0], requires_grad=True), tensor([3.0, 2.0], requires_grad=True)
     loss = acer.critic_loss(q, target)
     assert loss.item() == pytest.approx(1.0)
@@ -161,20 +168,20 @@ def test_critic_loss_is_half_the_mean_square_and_holds_its_target():
     assert q.grad.tolist() == pytest.approx([-1.0, 0.0])
 
 
-def test_trace_lengths_stop_at_cuts_and_at_the_end_of_an_episode():
+def test_trace_lengths_stop_at_cuts_and_at_the_end_of_an_episode() -> None:
     rho, done = tensor([[2.0, 0.5, 0.5], [1.0, 1.0, 1.0]]), tensor([[False] * 3, [False, True, False]])
     assert acer.trace_lengths(rho, done).tolist() == pytest.approx([1 + 0.5 + 0.25, 2.0])
 
 
-def test_the_average_network_moves_by_one_hundredth():
+def test_the_first_step_of_a_trace_counts_whatever_its_weight() -> None:
+    # Qret_0 = r_0 + γ·ρ̄_1·r_1 + …: ρ_0 is no part of it.
+    rho, done = tensor([[0.0, 0.5], [0.1, 1.0]]), tensor([[False, False]] * 2)
+    assert acer.trace_lengths(rho, done).tolist() == pytest.approx([1.5, 2.0])
+
+
+def test_the_average_network_moves_by_one_hundredth() -> None:
     average, network = nn.Linear(3, 2), nn.Linear(3, 2)
     before = [parameter.clone() for parameter in average.parameters()]
     acer.update_average(average, network, alpha=0.99)
     for old, new, target in zip(before, average.parameters(), network.parameters(), strict=True):
         assert torch.allclose(new, 0.99 * old + 0.01 * target)
-
-
-def test_the_discount_keeps_its_horizon_in_seconds():
-    assert acer.time_scaled_discount(0.99, 9, 9) == 0.99
-    assert acer.time_scaled_discount(0.99, 9, 25) == pytest.approx(0.9964, abs=5e-5)
-    assert acer.time_scaled_discount(0.99, 9, 18) ** 18 == pytest.approx(math.pow(0.99, 9))

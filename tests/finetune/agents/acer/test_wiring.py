@@ -1,5 +1,6 @@
 """ACER's agent: what reaches its learner, and from where."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 from qwop.datasets.reader import open_dataset
-from qwop.datasets.schema import DatasetInfo
+from qwop.datasets.schema import DatasetInfo, Episode
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.agents.acer.agent import AcerAgent, build_acer
@@ -57,7 +58,7 @@ class Recording(AcerLearner):
 
 
 @pytest.fixture
-def make_agent(make_episode: Any) -> Any:
+def make_agent(make_episode: Callable[..., Episode]) -> Any:
     def make(mode: str = "current", loop: AcerLoopSettings = LOOP) -> tuple[AcerAgent, Recording]:
         learner = Recording()
         demonstrations = Demonstrations([make_episode(60, first=1e6)], streams=4, steps=4)
@@ -74,7 +75,9 @@ def iterate(agent: AcerAgent, live: Sequences | None, now: PhaseValues = NOW) ->
     agent.update(now)
 
 
-def test_one_update_on_the_live_sequences_alone_comes_first(make_agent: Any, make_sequences: Any) -> None:
+def test_one_update_on_the_live_sequences_alone_comes_first(
+    make_agent: Any, make_sequences: Callable[..., Sequences]
+) -> None:
     agent, learner = make_agent()
     for number in range(3):
         live = make_sequences(4, first=4 * number)
@@ -85,7 +88,7 @@ def test_one_update_on_the_live_sequences_alone_comes_first(make_agent: Any, mak
         assert set(first.batch.source) == {LIVE}
 
 
-def test_the_factors_of_the_phase_reach_every_update(make_agent: Any, make_sequences: Any) -> None:
+def test_the_factors_of_the_phase_reach_every_update(make_agent: Any, make_sequences: Callable[..., Sequences]) -> None:
     agent, learner = make_agent()
     for critic_only in (False, True):
         learner.updates.clear()
@@ -98,7 +101,7 @@ def test_the_factors_of_the_phase_reach_every_update(make_agent: Any, make_seque
         assert {one.factors["imitation"] for one in learner.replayed()} == {0.3}
 
 
-def test_memory_is_sampled_once_it_holds_enough(make_agent: Any, make_sequences: Any) -> None:
+def test_memory_is_sampled_once_it_holds_enough(make_agent: Any, make_sequences: Callable[..., Sequences]) -> None:
     agent, learner = make_agent()
     iterate(agent, make_sequences(4))
     assert len(agent.memory) == 8  # with as many demonstrations; one fewer than `start`
@@ -112,7 +115,7 @@ def test_memory_is_sampled_once_it_holds_enough(make_agent: Any, make_sequences:
 
 @pytest.mark.parametrize("mode", ["current", "current_at_sampling"])
 def test_the_behaviour_of_demonstrations_is_the_policys_at_the_moment_that_the_mode_says(
-    make_agent: Any, make_sequences: Any, mode: str
+    make_agent: Any, make_sequences: Callable[..., Sequences], mode: str
 ) -> None:
     agent, learner = make_agent(mode)
     inserted, later = learner.pi, np.array([0.6, 0.3, 0.1], dtype=np.float32)
@@ -129,7 +132,9 @@ def test_the_behaviour_of_demonstrations_is_the_policys_at_the_moment_that_the_m
     assert (live == np.float32(1 / 3)).all()
 
 
-def test_another_environment_empties_the_memory_and_rescales_the_discount(make_agent: Any, make_sequences: Any) -> None:
+def test_another_environment_empties_the_memory_and_rescales_the_discount(
+    make_agent: Any, make_sequences: Callable[..., Sequences]
+) -> None:
     agent, learner = make_agent()
     iterate(agent, make_sequences(4))
     agent.enter(27.0)
@@ -139,7 +144,9 @@ def test_another_environment_empties_the_memory_and_rescales_the_discount(make_a
     assert learner.settings.gamma == 0.99
 
 
-def test_a_phase_without_demonstrations_removes_them_at_once(make_agent: Any, make_sequences: Any) -> None:
+def test_a_phase_without_demonstrations_removes_them_at_once(
+    make_agent: Any, make_sequences: Callable[..., Sequences]
+) -> None:
     agent, _ = make_agent()
     iterate(agent, make_sequences(4))
     agent.begin_phase(Phase("mixed", 1.0, demonstrations=Ramp(1.0, 0.0)))
@@ -148,7 +155,9 @@ def test_a_phase_without_demonstrations_removes_them_at_once(make_agent: Any, ma
     assert agent.memory.shares() == {"live": 1.0, "demonstrations": 0.0}
 
 
-def test_the_values_of_an_untrained_policy_are_not_fitted(make_agent: Any, make_sequences: Any) -> None:
+def test_the_values_of_an_untrained_policy_are_not_fitted(
+    make_agent: Any, make_sequences: Callable[..., Sequences]
+) -> None:
     loop = replace(LOOP, value_decisions=40)
     for mu, fitted in (([0.33, 0.33, 0.34], False), ([0.6, 0.2, 0.2], True)):
         agent, learner = make_agent(loop=loop)
@@ -161,7 +170,7 @@ def test_the_values_of_an_untrained_policy_are_not_fitted(make_agent: Any, make_
 
 
 def test_the_agent_is_built_with_the_discount_of_the_first_environment_and_its_share_of_demonstrations(
-    tmp_path: Path, make_episode: Any
+    tmp_path: Path, make_episode: Callable[..., Episode]
 ) -> None:
     spec = EnvironmentSpec("CartPole-v1")
     DatasetWriter(tmp_path / "demos", DatasetInfo(spec, ObservationSpec((4,)), 2)).write(

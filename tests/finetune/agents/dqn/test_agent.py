@@ -1,18 +1,24 @@
 """Double DQN in the training loop: what enters and leaves the memory, resuming, environments, that it learns."""
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
 from qwop.common.errors import BadInput
-from qwop.datasets.reader import open_dataset
-from qwop.datasets.schema import DatasetInfo
+from qwop.datasets.reader import Dataset, open_dataset
+from qwop.datasets.schema import DatasetInfo, Episode
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.finetune.agents.dqn.agent import demonstrated_transitions
+from qwop.finetune.agents.dqn.agent import DdqnAgent, demonstrated_transitions
 from qwop.finetune.agents.dqn.settings import DdqnLoopSettings, DdqnSettings
 from qwop.finetune.agents.registry import ALGORITHMS
 from qwop.finetune.checkpoint import checkpoints, load_checkpoint
-from qwop.finetune.experience.collector import Collector
+from qwop.finetune.experience.collector import Collector, EpisodeEnd
+from qwop.finetune.experience.sequences import Sequences
+from qwop.finetune.loop import Progress
 from qwop.finetune.reports.run_log import RunLog, read_metrics
 from qwop.finetune.run import RunContext, build_run
 from qwop.finetune.schedules.phase import Phase, Ramp
@@ -20,6 +26,7 @@ from qwop.finetune.schedules.schedule import PUBLISHED_RATE
 from qwop.finetune.settings import RunSettings
 from qwop.policies.networks import ActorCritic, DuelingQ
 from qwop.policies.policy import Policy
+from torch import Tensor
 
 CARTPOLE = EnvironmentSpec("CartPole-v1")
 QWOP = EnvironmentSpec("QWOP-v1", {"frames_per_step": 3, "reward": "speed"})
@@ -29,8 +36,20 @@ DECISION = 1 / 3600 / PUBLISHED_RATE  # hours
 class Run:
     """A small run, and what can be seen of it."""
 
-    def __init__(self, folder, phases, dataset=None, spec=CARTPOLE, resume=False, seed=0, algorithm=None, **loop):
-        self.shares, self.phase_ends, self.seen = [], [], []
+    def __init__(
+        self,
+        folder: Path,
+        phases: tuple[Phase, ...],
+        dataset: Dataset | None = None,
+        spec: EnvironmentSpec = CARTPOLE,
+        resume: bool = False,
+        seed: int = 0,
+        algorithm: Any = None,
+        **loop: Any,
+    ) -> None:
+        self.shares: list[tuple[str, float]] = []
+        self.phase_ends: list[tuple[str, dict[str, float]]] = []
+        self.seen: list[tuple[str, int, float]] = []
         state = load_checkpoint(checkpoints(folder / "checkpoints")[-1]) if resume else None
         self.log = RunLog(folder)
         self.log.open(resume_at=state["decisions"] if state else None)
@@ -62,23 +81,25 @@ class Run:
         )
         policy = Policy(self.network, spec, ObservationSpec(shape))
         self.loop = build_run(ALGORITHMS["ddqn"], policy, dataset, settings, context)
-        self.memory, self.learner = self.loop.agent.memory, self.loop.agent.learner
+        agent = self.loop.agent
+        assert isinstance(agent, DdqnAgent)
+        self.memory, self.learner = agent.memory, agent.learner
         if state:
             self.loop.set_state(state)
 
-    def look(self, progress):
+    def look(self, progress: Progress) -> None:
         self.shares.append((progress.phase, self.memory.shares()["demonstrations"]))
         stored = self.memory.contents()
         # The discount of a whole transition: γ to the power of its steps.
         self.seen.append((progress.phase, len(stored), float(stored.discounts.max(initial=0.0))))
 
-    def weights(self):
+    def weights(self) -> Tensor:
         return torch.cat(
             [p.detach().flatten() for net in (self.network, self.learner.target) for p in net.parameters()]
         )
 
 
-def write(folder, episodes, info):
+def write(folder: Path, episodes: list[Episode], info: DatasetInfo) -> Dataset:
     writer = DatasetWriter(folder, info)
     for episode in episodes:
         writer.write(episode)
@@ -86,7 +107,7 @@ def write(folder, episodes, info):
 
 
 @pytest.fixture
-def dataset(tmp_path, make_episode):
+def dataset(tmp_path: Path, make_episode: Callable[..., Episode]) -> Dataset:
     episodes = [make_episode(n, first=100 * i, actions=2, shape=(4,), terminated=i != 1) for i, n in enumerate((30, 7))]
     return write(tmp_path / "demos", episodes, DatasetInfo(CARTPOLE, ObservationSpec((4,)), 2))
 
@@ -95,7 +116,9 @@ MIXED = Phase("mixed", 600 * DECISION, demonstrations=Ramp(0.5, 0.5), imitation=
 PHASES = (Phase("alone", 200 * DECISION), MIXED, Phase("alone again", 200 * DECISION))
 
 
-def test_a_third_of_the_memory_is_demonstrations_while_they_are_on_and_nothing_after(tmp_path, dataset):
+def test_a_third_of_the_memory_is_demonstrations_while_they_are_on_and_nothing_after(
+    tmp_path: Path, dataset: Dataset
+) -> None:
     run = Run(tmp_path, PHASES, dataset, capacity=2000)
     run.loop.run()
     assert [name for name, _ in run.phase_ends] == ["alone", "mixed", "alone again"]
@@ -107,7 +130,7 @@ def test_a_third_of_the_memory_is_demonstrations_while_they_are_on_and_nothing_a
     run.memory.check_valid()
 
 
-def test_all_decisions_of_the_demonstrations_are_transitions_that_respect_their_ends(dataset):
+def test_all_decisions_of_the_demonstrations_are_transitions_that_respect_their_ends(dataset: Dataset) -> None:
     made = demonstrated_transitions(dataset, DdqnSettings(n_steps=3, gamma=0.9))
     assert len(made) == 37
     assert np.flatnonzero(made.discounts == 0).tolist() == [27, 28, 29]  # the second episode was cut off, not over
@@ -117,7 +140,7 @@ def test_all_decisions_of_the_demonstrations_are_transitions_that_respect_their_
     assert set(made.source) == {1}
 
 
-def test_without_live_play_only_demonstrations_are_learned_from(tmp_path, dataset):
+def test_without_live_play_only_demonstrations_are_learned_from(tmp_path: Path, dataset: Dataset) -> None:
     phases = (Phase("shown", 200 * DECISION, Ramp(1.0, 1.0), imitation=Ramp(1.0, 1.0), live=False), MIXED)
     run = Run(tmp_path, phases, dataset, start=20)
     before = run.weights()
@@ -127,7 +150,9 @@ def test_without_live_play_only_demonstrations_are_learned_from(tmp_path, datase
 
 
 @pytest.mark.parametrize("overlap", [True, False])
-def test_a_run_that_is_killed_and_resumed_equals_one_that_is_not(tmp_path, dataset, overlap):
+def test_a_run_that_is_killed_and_resumed_equals_one_that_is_not(
+    tmp_path: Path, dataset: Dataset, overlap: bool
+) -> None:
     settings = {"checkpoint_every": 300, "log_every": 100, "overlap": overlap}
     whole = Run(tmp_path / "whole", PHASES, dataset, **settings)
     whole.loop.run()
@@ -144,12 +169,14 @@ def test_a_run_that_is_killed_and_resumed_equals_one_that_is_not(tmp_path, datas
         assert [mine[key] for key in same] == [theirs[key] for key in same]
 
 
-def test_epsilon_follows_the_decisions_and_play_is_exactly_epsilon_greedy(tmp_path, monkeypatch):
+def test_epsilon_follows_the_decisions_and_play_is_exactly_epsilon_greedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     played = []
     collect = Collector.collect
 
-    def collected(self, policy):
-        sequences, ends = collect(self, policy)
+    def collected(self: Collector, *arguments: Any) -> tuple[Sequences, list[EpisodeEnd]]:
+        sequences, ends = collect(self, *arguments)
         played.append(sequences)
         return sequences, ends
 
@@ -164,7 +191,7 @@ def test_epsilon_follows_the_decisions_and_play_is_exactly_epsilon_greedy(tmp_pa
         assert largest == pytest.approx(np.full((4, 5), 1 - epsilon + epsilon / 2), abs=1e-6)
 
 
-def test_a_phase_in_another_environment_begins_with_an_empty_memory_and_its_own_discount(tmp_path):
+def test_a_phase_in_another_environment_begins_with_an_empty_memory_and_its_own_discount(tmp_path: Path) -> None:
     phases = (
         Phase("slow", 160 * DECISION),
         Phase("fast", 160 * DECISION, environment={"frames_per_step": 1}),
@@ -187,7 +214,9 @@ def test_a_phase_in_another_environment_begins_with_an_empty_memory_and_its_own_
     assert torch.equal(resumed.weights(), run.weights())
 
 
-def test_demonstrations_of_another_environment_than_the_phase_are_refused(tmp_path, make_episode):
+def test_demonstrations_of_another_environment_than_the_phase_are_refused(
+    tmp_path: Path, make_episode: Callable[..., Episode]
+) -> None:
     dataset = write(
         tmp_path / "demos", [make_episode(9, actions=11, shape=(71,))], DatasetInfo(QWOP, ObservationSpec((71,)), 11)
     )
@@ -201,15 +230,15 @@ def test_demonstrations_of_another_environment_than_the_phase_are_refused(tmp_pa
     [
         (Phase("values", 1.0, critic_only=True), {}, "critic_only"),
         (Phase("x", 1.0), {"capacity": 30, "start": 10}, "loop.capacity=30"),
-        (Phase("x", 1.0), {"batch_size": 0}, "loop.batch_size=0"),
+        (Phase("x", 1.0), {"batch_size": 0}, "batch_size=0: expected"),
     ],
 )
-def test_what_means_nothing_here_is_refused(tmp_path, phase, loop, message):
+def test_what_means_nothing_here_is_refused(tmp_path: Path, phase: Phase, loop: dict[str, Any], message: str) -> None:
     with pytest.raises(BadInput, match=message):
         Run(tmp_path, (phase,), **loop)
 
 
-def test_an_actor_critic_is_refused_with_a_way_to_go_on(tmp_path):
+def test_an_actor_critic_is_refused_with_a_way_to_go_on(tmp_path: Path) -> None:
     policy = Policy(ActorCritic(4, 2, (8,)), CARTPOLE, ObservationSpec((4,)))
     settings = RunSettings((Phase("x", 1.0),), DdqnSettings(), DdqnLoopSettings())
     with pytest.raises(BadInput, match="qwop-record source=policy"):
@@ -218,7 +247,7 @@ def test_an_actor_critic_is_refused_with_a_way_to_go_on(tmp_path):
         )
 
 
-def test_it_learns_to_balance(tmp_path):
+def test_it_learns_to_balance(tmp_path: Path) -> None:
     algorithm = {"epsilon_start": 1.0, "epsilon_end": 0.02, "epsilon_share": 0.4, "hidden": (32, 32)}
     run = Run(
         tmp_path,

@@ -1,27 +1,30 @@
 """One update of double DQN, looked at from outside."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 from qwop.common.errors import BadInput
 from qwop.finetune.agents.dqn.learner import DdqnLearner
 from qwop.finetune.agents.dqn.settings import DdqnSettings
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE
 from qwop.finetune.experience.transitions import Transitions
 from qwop.policies.networks import DuelingQ
+from torch import Tensor
 
 CPU = torch.device("cpu")
 
 
-def learner(seed=0, **settings):
+def learner(seed: int = 0, **settings: Any) -> DdqnLearner:
     chosen = DdqnSettings(**{"hidden": (16, 8), "reward_scale": 1.0, **settings})
     generator = torch.Generator().manual_seed(seed)
     return DdqnLearner(DuelingQ(2, 3, chosen.hidden, generator, max(chosen.quantiles, 1)), chosen, CPU)
 
 
-def make(n=8, seed=0, source=LIVE, **columns):
+def make(n: int = 8, seed: int = 0, source: int = LIVE, **columns: Any) -> Transitions:
     generator = np.random.default_rng(seed)
     return replace(
         Transitions(
@@ -36,16 +39,16 @@ def make(n=8, seed=0, source=LIVE, **columns):
     )
 
 
-def weights_of(network):
+def weights_of(network: Any) -> Tensor:
     return torch.cat([parameter.detach().flatten() for parameter in network.parameters()])
 
 
-def ones(n=8):
+def ones(n: int = 8) -> NDArray[np.float32]:
     return np.ones(n, dtype=np.float32)
 
 
 @pytest.mark.parametrize("quantiles", [0, 4])
-def test_the_target_stands_still_until_it_is_copied_and_has_no_gradients(quantiles):
+def test_the_target_stands_still_until_it_is_copied_and_has_no_gradients(quantiles: int) -> None:
     one = learner(quantiles=quantiles)
     before = weights_of(one.target)
     for _ in range(3):
@@ -57,7 +60,7 @@ def test_the_target_stands_still_until_it_is_copied_and_has_no_gradients(quantil
     assert torch.equal(weights_of(one.target), weights_of(one.network))
 
 
-def test_errors_are_those_of_the_double_target_neither_weighted_nor_clipped():
+def test_errors_are_those_of_the_double_target_neither_weighted_nor_clipped() -> None:
     one, batch = learner(reward_scale=2.0), make(rewards=np.full(8, 50.0, dtype=np.float32))
     with torch.no_grad():
         one.target.value[0].bias.add_(1.0)
@@ -70,7 +73,7 @@ def test_errors_are_those_of_the_double_target_neither_weighted_nor_clipped():
     np.testing.assert_allclose(errors, expected, rtol=1e-5)
 
 
-def test_a_sample_of_weight_zero_teaches_nothing():
+def test_a_sample_of_weight_zero_teaches_nothing() -> None:
     """That shows whether weights are applied sample by sample: the same update as without it (at half the mean)."""
     both, alone = learner(), learner()
     first = make()[np.arange(4)]
@@ -80,7 +83,7 @@ def test_a_sample_of_weight_zero_teaches_nothing():
     torch.testing.assert_close(weights_of(both.network), weights_of(alone.network), rtol=0, atol=1e-6)
 
 
-def test_each_parameter_is_clipped_by_itself():
+def test_each_parameter_is_clipped_by_itself() -> None:
     one = learner(max_gradient_norm=1e-3)
     one.update(make(rewards=np.full(8, 100.0, dtype=np.float32)), ones())
     norms = [float(parameter.grad.norm()) for parameter in one.network.parameters()]
@@ -89,14 +92,14 @@ def test_each_parameter_is_clipped_by_itself():
 
 
 @pytest.mark.parametrize(("source", "expected"), [(DEMONSTRATIONS, False), (LIVE, True)])
-def test_the_margin_loss_is_for_demonstrations_alone(source, expected):
+def test_the_margin_loss_is_for_demonstrations_alone(source: int, expected: bool) -> None:
     plain, imitating = learner(), learner()
     plain.update(make(source=source), ones())
     imitating.update(make(source=source), ones(), imitation=1.0)
     assert torch.equal(weights_of(plain.network), weights_of(imitating.network)) is expected
 
 
-def test_the_margin_loss_makes_the_demonstrated_action_the_greedy_one():
+def test_the_margin_loss_makes_the_demonstrated_action_the_greedy_one() -> None:
     one = learner(learning_rate=0.01)
     batch = make(
         32,
@@ -113,7 +116,7 @@ def test_the_margin_loss_makes_the_demonstrated_action_the_greedy_one():
 
 
 @pytest.mark.parametrize("quantiles", [0, 8])
-def test_it_learns_which_action_pays(quantiles):
+def test_it_learns_which_action_pays(quantiles: int) -> None:
     one, generator = learner(learning_rate=0.01, quantiles=quantiles), np.random.default_rng(0)
     for number in range(200):
         batch = make(32, seed=number)
@@ -125,7 +128,7 @@ def test_it_learns_which_action_pays(quantiles):
     assert q == pytest.approx([0, 1, 0], abs=0.15)
 
 
-def test_an_ended_episode_is_worth_its_reward_alone():
+def test_an_ended_episode_is_worth_its_reward_alone() -> None:
     one = learner()
     before = one.network(torch.from_numpy(make().observations)).detach().numpy()
     batch = make(discounts=np.zeros(8, dtype=np.float32))
@@ -134,7 +137,7 @@ def test_an_ended_episode_is_worth_its_reward_alone():
 
 
 @pytest.mark.parametrize("quantiles", [0, 4])
-def test_its_state_goes_on_to_the_bit(quantiles):
+def test_its_state_goes_on_to_the_bit(quantiles: int) -> None:
     one, other = learner(quantiles=quantiles), learner(seed=1, quantiles=quantiles)
     for number in range(3):
         one.update(make(seed=number), ones())
@@ -145,7 +148,7 @@ def test_its_state_goes_on_to_the_bit(quantiles):
     assert torch.equal(weights_of(one.network), weights_of(other.network))
 
 
-def test_a_diagnosis_tells_the_sources_apart():
+def test_a_diagnosis_tells_the_sources_apart() -> None:
     batch = replace(make(), source=np.array([LIVE] * 6 + [DEMONSTRATIONS] * 2, dtype=np.int8))
     weights = np.array([1.0] * 6 + [0.5] * 2, dtype=np.float32)
     errors, diagnosis = learner().update(batch, weights, diagnose=True)
@@ -153,7 +156,7 @@ def test_a_diagnosis_tells_the_sources_apart():
     assert diagnosis.by_source["live"]["td_error"] == pytest.approx(np.abs(errors[:6]).mean())
 
 
-def test_another_decision_rate_keeps_the_horizon():
+def test_another_decision_rate_keeps_the_horizon() -> None:
     assert DdqnSettings().at_rate(25.0).gamma == pytest.approx(0.9964, abs=5e-5)
     assert DdqnSettings().at_rate(None).gamma == 0.99
 
@@ -161,11 +164,11 @@ def test_another_decision_rate_keeps_the_horizon():
 @pytest.mark.parametrize(
     "wrong", [{"n_steps": 0}, {"quantiles": -1}, {"epsilon_start": 1.5}, {"learning_rate": 0.0}, {"epsilon_share": 0.0}]
 )
-def test_settings_that_cannot_be_used_are_refused(wrong):
+def test_settings_that_cannot_be_used_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(BadInput, match=next(iter(wrong))):
         DdqnSettings(**wrong)
 
 
-def test_a_network_of_other_quantiles_is_refused():
+def test_a_network_of_other_quantiles_is_refused() -> None:
     with pytest.raises(BadInput, match=r"algorithm\.quantiles=5: .* has expected values"):
         DdqnLearner(DuelingQ(2, 3, (8,)), DdqnSettings(quantiles=5), CPU)

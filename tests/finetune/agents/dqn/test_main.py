@@ -2,10 +2,12 @@
 
 import json
 import sys
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import torch
-from qwop.datasets.schema import DatasetInfo
+from qwop.datasets.schema import DatasetInfo, Episode
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.main import main
@@ -14,6 +16,8 @@ from qwop.policies.networks import ActorCritic, DuelingQ
 from qwop.policies.policy import Policy
 
 CARTPOLE = EnvironmentSpec("CartPole-v1")
+
+Finetune = Callable[..., tuple[int, str]]
 
 SMALL = (
     "algorithm=ddqn",
@@ -30,18 +34,24 @@ SMALL = (
     "loop.checkpoint_every=400",
     "algorithm.hidden=[16,8]",
     "evaluation.episodes=4",
+    "video=false",
 )
 
 
 @pytest.fixture
-def finetune(monkeypatch, capsys, tmp_path, make_episode):
+def finetune(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    make_episode: Callable[..., Episode],
+) -> Finetune:
     """Runs the command in this process, in a folder with demonstrations; its exit code, and what it said."""
     writer = DatasetWriter(tmp_path / "demos", DatasetInfo(CARTPOLE, ObservationSpec((4,)), 2))
     for length in (30, 25):
         writer.write(make_episode(length, actions=2, shape=(4,)))
     monkeypatch.chdir(tmp_path)
 
-    def call(*arguments):
+    def call(*arguments: str) -> tuple[int, str]:
         monkeypatch.setattr(sys, "argv", ["qwop-finetune", *arguments])
         try:
             main()
@@ -53,7 +63,7 @@ def finetune(monkeypatch, capsys, tmp_path, make_episode):
     return call
 
 
-def test_demonstrations_alone_are_enough_to_start_from(finetune, tmp_path):
+def test_demonstrations_alone_are_enough_to_start_from(finetune: Finetune, tmp_path: Path) -> None:
     code, said = finetune("demonstrations=demos", *SMALL, "out=run")
     assert code == 0, said
     policy = load_policy(tmp_path / "run" / "policy.safetensors")
@@ -84,7 +94,9 @@ def test_demonstrations_alone_are_enough_to_start_from(finetune, tmp_path):
         (["demonstrations=demos", "+schedule.phases.alone.environment={frames_per_step:2}"], "frames_per_step"),
     ],
 )
-def test_bad_input_is_one_line_and_writes_nothing(finetune, tmp_path, arguments, message):
+def test_bad_input_is_one_line_and_writes_nothing(
+    finetune: Finetune, tmp_path: Path, arguments: list[str], message: str
+) -> None:
     save_policy(tmp_path / "actor.safetensors", Policy(ActorCritic(4, 2, (16,)), CARTPOLE, ObservationSpec((4,))))
     code, said = finetune(*SMALL, *arguments, "out=run")
     assert code == 2

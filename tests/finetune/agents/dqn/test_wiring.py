@@ -1,5 +1,6 @@
 """Double DQN's agent: what reaches its memory and its learner, and when."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from qwop.finetune.agents.base import AgentContext
 from qwop.finetune.agents.dqn.agent import DdqnAgent
 from qwop.finetune.agents.dqn.learner import DdqnLearner
 from qwop.finetune.agents.dqn.settings import DdqnLoopSettings, DdqnSettings
+from qwop.finetune.experience.sequences import Sequences
 from qwop.finetune.experience.transitions import Transitions
 from qwop.finetune.metrics import Diagnosis, Metrics
 from qwop.finetune.replay.prioritised_memory import PrioritisedMemory, PrioritySettings
@@ -55,7 +57,9 @@ def steps_stored(agent: DdqnAgent) -> list[int]:
     return [round(d) for d in (stored.next_observations[:, 0] - stored.observations[:, 0]).tolist()]
 
 
-def test_updates_come_as_often_as_decisions_allow_and_the_target_follows(make_sequences: Any) -> None:
+def test_updates_come_as_often_as_decisions_allow_and_the_target_follows(
+    make_sequences: Callable[..., Sequences],
+) -> None:
     agent, learner = make_agent(train_every=3.2, target_every=6)
     counts = []
     for number in range(6):
@@ -68,7 +72,7 @@ def test_updates_come_as_often_as_decisions_allow_and_the_target_follows(make_se
     assert all(factors["learning_rate"] == 0.5 and factors["imitation"] == 0.3 for *_, factors in learner.updates)
 
 
-def test_the_errors_of_an_update_become_priorities(make_sequences: Any) -> None:
+def test_the_errors_of_an_update_become_priorities(make_sequences: Callable[..., Sequences]) -> None:
     agent, learner = make_agent(train_every=1.0)
     for number in range(3):
         agent.observe(make_sequences(2, first=10 * number), NOW)
@@ -78,7 +82,7 @@ def test_the_errors_of_an_update_become_priorities(make_sequences: Any) -> None:
     assert set(learner.updates[-1][0].actions) == {1}
 
 
-def test_beta_rises_to_one_over_the_schedule(make_sequences: Any) -> None:
+def test_beta_rises_to_one_over_the_schedule(make_sequences: Callable[..., Sequences]) -> None:
     agent, _ = make_agent()
     found = []
     for decisions in (0, 50, 100, 200):
@@ -88,7 +92,9 @@ def test_beta_rises_to_one_over_the_schedule(make_sequences: Any) -> None:
 
 
 @pytest.mark.parametrize("pause", ["no live play", "new games"])
-def test_steps_that_wait_are_forgotten_when_their_games_end(make_sequences: Any, pause: str) -> None:
+def test_steps_that_wait_are_forgotten_when_their_games_end(
+    make_sequences: Callable[..., Sequences], pause: str
+) -> None:
     agent, _ = make_agent()
     agent.observe(make_sequences(2), NOW)
     if pause == "new games":
@@ -99,7 +105,7 @@ def test_steps_that_wait_are_forgotten_when_their_games_end(make_sequences: Any,
     assert set(steps_stored(agent)) == {3}
 
 
-def test_steps_that_wait_go_on_in_the_next_phase(make_sequences: Any) -> None:
+def test_steps_that_wait_go_on_in_the_next_phase(make_sequences: Callable[..., Sequences]) -> None:
     agent, _ = make_agent()
     agent.observe(make_sequences(2), NOW)
     agent.begin_phase(Phase("more", 1.0))
@@ -107,7 +113,9 @@ def test_steps_that_wait_go_on_in_the_next_phase(make_sequences: Any) -> None:
     assert max(steps_stored(agent)) > 1000
 
 
-def test_another_environment_empties_the_memory_and_rescales_the_discount(make_sequences: Any) -> None:
+def test_another_environment_empties_the_memory_and_rescales_the_discount(
+    make_sequences: Callable[..., Sequences],
+) -> None:
     agent, _ = make_agent(rate=18.0)
     agent.observe(make_sequences(2), NOW)
     assert agent.memory.contents().discounts == pytest.approx(0.9**1.5)

@@ -1,6 +1,8 @@
 """An update of PPO: what it moves, what it leaves, and what it does not depend on."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,21 +10,23 @@ import torch
 from qwop.common.errors import BadInput
 from qwop.finetune.agents.ppo.learner import PpoLearner
 from qwop.finetune.agents.ppo.settings import PpoSettings
+from qwop.finetune.experience.sequences import Sequences
 from qwop.policies.networks import Actor, ActorCritic
+from torch import Tensor, nn
 
 SMALL = PpoSettings(hidden=(16,), minibatch=10)
 
 
-def learner(network=None, settings=SMALL):
+def learner(network: Actor | ActorCritic | None = None, settings: PpoSettings = SMALL) -> PpoLearner:
     made = network or Actor(2, 3, (16,), torch.Generator().manual_seed(0))
     return PpoLearner(made, settings, torch.device("cpu"), torch.Generator().manual_seed(1))
 
 
-def weights(module):
+def weights(module: nn.Module) -> Tensor:
     return torch.cat([parameter.detach().flatten() for parameter in module.parameters()]).clone()
 
 
-def played(make_sequences, network, **more):
+def played(make_sequences: Callable[..., Sequences], network: Actor | ActorCritic, **more: Any) -> Sequences:
     """Sequences whose actions have the probabilities that the network gives them."""
     one = make_sequences(6, steps=5, **more)
     one = replace(one, observations=one.observations / 1000)
@@ -31,7 +35,7 @@ def played(make_sequences, network, **more):
     return replace(one, behaviour_probabilities=torch.softmax(logits, -1).numpy(), rewards=one.rewards / 1000)
 
 
-def test_an_update_moves_policy_and_values(make_sequences):
+def test_an_update_moves_policy_and_values(make_sequences: Callable[..., Sequences]) -> None:
     one = learner(settings=replace(SMALL, epochs=2, target_kl=10.0))
     before = weights(one.network), weights(one.values)
     diagnosis = one.update(played(make_sequences, one.network), np.random.default_rng(0))
@@ -40,22 +44,38 @@ def test_an_update_moves_policy_and_values(make_sequences):
     assert diagnosis.scalars["epochs"] == 2.0
 
 
-def test_the_policy_that_played_is_at_no_distance_before_the_first_step(make_sequences):
+def test_the_policy_that_played_is_at_no_distance_before_the_first_step(
+    make_sequences: Callable[..., Sequences],
+) -> None:
     network = Actor(2, 3, (16,), torch.Generator().manual_seed(0))
     network.scaler.mean.fill_(1.0)  # statistics of its own, so that the update leaves them
-    one = learner(network, replace(SMALL, epochs=1, minibatch=1000, learning_rate=0.0))
-    diagnosis = one.update(played(make_sequences, network), np.random.default_rng(0))
+    one = learner(network, replace(SMALL, epochs=1, minibatch=1000))
+    diagnosis = one.update(played(make_sequences, network), np.random.default_rng(0), learning_rate=0.0)
     assert diagnosis.scalars["kl"] == pytest.approx(0.0, abs=1e-6)
     assert diagnosis.scalars["clipped_share"] == 0.0
 
 
-def test_an_update_ends_early_far_from_the_policy_that_played(make_sequences):
+def test_running_statistics_leave_the_ratios_of_the_first_step_alone(
+    make_sequences: Callable[..., Sequences],
+) -> None:
+    one = learner(settings=replace(SMALL, epochs=1, minibatch=1000))
+    with torch.no_grad():
+        one.network.policy_head.weight.mul_(100)
+    one.update(played(make_sequences, one.network), np.random.default_rng(0), learning_rate=0.0)
+    further = played(make_sequences, one.network, first=30)
+    mean = one.network.scaler.mean.clone()
+    diagnosis = one.update(further, np.random.default_rng(0), learning_rate=0.0)
+    assert diagnosis.scalars["kl"] == pytest.approx(0.0, abs=1e-6)
+    assert not torch.equal(mean, one.network.scaler.mean)  # they move, but afterwards
+
+
+def test_an_update_ends_early_far_from_the_policy_that_played(make_sequences: Callable[..., Sequences]) -> None:
     one = learner(settings=replace(SMALL, epochs=50, target_kl=1e-5))
     diagnosis = one.update(played(make_sequences, one.network), np.random.default_rng(0))
     assert diagnosis.scalars["epochs"] < 50
 
 
-def test_critic_only_leaves_the_policy_as_it_is(make_sequences):
+def test_critic_only_leaves_the_policy_as_it_is(make_sequences: Callable[..., Sequences]) -> None:
     one = learner()
     before = weights(one.network), weights(one.values)
     one.update(played(make_sequences, one.network), np.random.default_rng(0), critic_only=True)
@@ -63,7 +83,9 @@ def test_critic_only_leaves_the_policy_as_it_is(make_sequences):
     assert not torch.equal(before[1], weights(one.values))
 
 
-def test_a_new_network_is_scaled_by_all_that_was_played_and_a_fitted_one_stays_so(make_sequences):
+def test_a_new_network_is_scaled_by_all_that_was_played_and_a_fitted_one_stays_so(
+    make_sequences: Callable[..., Sequences],
+) -> None:
     one = learner()
     parts = [played(make_sequences, one.network, first=first) for first in (0, 6)]
     for part in parts:
@@ -80,7 +102,7 @@ def test_a_new_network_is_scaled_by_all_that_was_played_and_a_fitted_one_stays_s
     assert torch.equal(fitted.scaler.mean, mean)
 
 
-def test_time_limits_are_bootstrapped_from_what_they_stopped_at(make_sequences):
+def test_time_limits_are_bootstrapped_from_what_they_stopped_at(make_sequences: Callable[..., Sequences]) -> None:
     one = learner()
     stopped = played(make_sequences, one.network, truncated_every=2)
     moved = replace(stopped, finals=stopped.finals._replace(observations=stopped.finals.observations + 1.0))
@@ -92,7 +114,7 @@ def test_time_limits_are_bootstrapped_from_what_they_stopped_at(make_sequences):
     assert not torch.equal(*states)
 
 
-def test_it_goes_on_from_its_state_to_the_bit(make_sequences):
+def test_it_goes_on_from_its_state_to_the_bit(make_sequences: Callable[..., Sequences]) -> None:
     one = learner()
     sequences = played(make_sequences, one.network)
     one.update(sequences, np.random.default_rng(0))
@@ -106,7 +128,7 @@ def test_it_goes_on_from_its_state_to_the_bit(make_sequences):
     assert torch.equal(one.network.scaler.mean, other.network.scaler.mean)
 
 
-def test_it_continues_an_actor_critic_and_leaves_its_q_head(make_sequences):
+def test_it_continues_an_actor_critic_and_leaves_its_q_head(make_sequences: Callable[..., Sequences]) -> None:
     network = ActorCritic(2, 3, (16,), torch.Generator().manual_seed(0))
     q_head, trunk = network.q_head.weight.detach().clone(), network.trunk[0].weight.detach().clone()
     one = learner(network)
@@ -115,7 +137,7 @@ def test_it_continues_an_actor_critic_and_leaves_its_q_head(make_sequences):
     assert not torch.equal(trunk, network.trunk[0].weight)
 
 
-def test_the_horizon_in_seconds_stays_when_the_rate_changes():
+def test_the_horizon_in_seconds_stays_when_the_rate_changes() -> None:
     one = learner(settings=replace(SMALL, gamma=0.985, gamma_rate=10.0))
     one.at_rate(15.0)
     assert one.settings.gamma == pytest.approx(0.985 ** (10 / 15))
@@ -123,7 +145,7 @@ def test_the_horizon_in_seconds_stays_when_the_rate_changes():
     assert one.settings.gamma == pytest.approx(0.985 ** (1 / 3))
 
 
-def test_half_precision_learns_nearly_the_same(make_sequences):
+def test_half_precision_learns_nearly_the_same(make_sequences: Callable[..., Sequences]) -> None:
     one, other = learner(), learner(settings=replace(SMALL, precision="bfloat16"))
     together = played(make_sequences, one.network)
     for each in (one, other):
@@ -132,6 +154,6 @@ def test_half_precision_learns_nearly_the_same(make_sequences):
     assert not torch.equal(weights(one.network), weights(other.network))
 
 
-def test_an_unknown_precision_is_refused():
+def test_an_unknown_precision_is_refused() -> None:
     with pytest.raises(BadInput, match="precision"):
         PpoSettings(precision="float8")

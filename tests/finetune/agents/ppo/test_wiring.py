@@ -1,5 +1,6 @@
 """PPO's agent: what reaches its learner, and from where."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ def context(rate: float | None = None) -> AgentContext:
     return AgentContext(torch.device("cpu"), Metrics(), np.random.default_rng(0), 0, rate)
 
 
-def test_one_update_an_iteration_with_the_factors_of_the_phase(make_sequences: Any) -> None:
+def test_one_update_an_iteration_with_the_factors_of_the_phase(make_sequences: Callable[..., Sequences]) -> None:
     learner, collaborators = Recording(), context()
     agent = PpoAgent(learner, collaborators)
     for critic_only in (False, True):

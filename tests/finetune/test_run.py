@@ -1,0 +1,135 @@
+"""Runs of every algorithm, killed at some barrier and resumed, against runs that were not."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from qwop.datasets.reader import Dataset, open_dataset
+from qwop.datasets.schema import DatasetInfo, Episode
+from qwop.datasets.writer import DatasetWriter
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.finetune.agents.registry import ALGORITHMS
+from qwop.finetune.checkpoint import checkpoints, load_checkpoint
+from qwop.finetune.loop import Loop
+from qwop.finetune.reports.run_log import RunLog
+from qwop.finetune.run import RunContext, build_run
+from qwop.finetune.schedules.phase import Phase, Ramp
+from qwop.finetune.settings import RunSettings
+from qwop.policies.policy import Policy
+
+SPEC = EnvironmentSpec("QWOP-v1", {"frames_per_step": 3, "reward": "speed"})
+SEEN, ACTIONS = ObservationSpec((71,)), 11
+ITERATION = 3 * 5
+ITERATIONS = 8
+HOURS = ITERATION / 3600 / 10  # of one iteration, at 10 decisions a second
+
+LOOPS: dict[str, dict[str, Any]] = {
+    "acer": {"capacity": 24, "start": 6, "value_decisions": 30},
+    "ddqn": {"capacity": 120, "start": 20, "batch_size": 8, "target_every": 25},
+    "ppo": {"overlap": True},
+}
+ALGORITHM: dict[str, dict[str, Any]] = {
+    "acer": {},
+    "ddqn": {"hidden": (8,)},
+    "ppo": {"hidden": (8,), "minibatch": 8},
+}
+
+
+@pytest.fixture(scope="module")
+def demonstrations(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    """A game of noise, for a run that does not care who plays."""
+    random, n = np.random.default_rng(0), 40
+    folder = tmp_path_factory.mktemp("demonstrations")
+    DatasetWriter(folder / "demos", DatasetInfo(SPEC, SEEN, ACTIONS)).write(
+        Episode(
+            observations=random.normal(size=(n + 1, 71)).astype(np.float32),
+            actions=random.integers(ACTIONS, size=n).astype(np.int16),
+            behaviour_probabilities=np.full((n, ACTIONS), 1 / ACTIONS, dtype=np.float32),
+            rewards=random.normal(size=n).astype(np.float32),
+            times=np.arange(n + 1) / 10,
+            keys=None,
+            terminated=True,
+            truncated=False,
+            outcome="fell",
+            player="tests",
+            source="tests",
+            probabilities_from="recorded",
+        )
+    )
+    return open_dataset(folder / "demos")
+
+
+def make(name: str, folder: Path, dataset: Dataset, every: int, resume: bool = False) -> Loop:
+    algorithm = ALGORITHMS[name]
+    chosen = algorithm.settings(**ALGORITHM[name])
+    shown = Ramp(1.0, 0.5) if name != "ppo" else Ramp(0.0, 0.0)
+    phases = (
+        Phase("one", 3 * HOURS, learning_rate=Ramp(1.0, 0.5)),
+        Phase("two", (ITERATIONS - 3) * HOURS, demonstrations=shown),
+    )
+    live = algorithm.loop(
+        **{"num_envs": 3, "steps": 5, "log_every": 45, "checkpoint_every": every * ITERATION, **LOOPS[name]}
+    )
+    network = algorithm.new_network(chosen)(71, ACTIONS, torch.Generator().manual_seed(0))
+    log = RunLog(folder)
+    log.open()
+    context = RunContext(torch.device("cpu"), folder / "checkpoints", log)
+    settings = RunSettings(phases, chosen, live, seed=0)
+    loop = build_run(algorithm, Policy(network, SPEC, SEEN), None if name == "ppo" else dataset, settings, context)
+    if resume:
+        loop.set_state(load_checkpoint(checkpoints(folder / "checkpoints")[-1]))
+    return loop
+
+
+def assert_same(one: Any, other: Any, where: str = "state") -> None:
+    """Equal to the bit, whatever is nested in it; a list may stand for a tuple."""
+    if isinstance(one, dict):
+        assert one.keys() == other.keys(), where
+        for key in one:
+            assert_same(one[key], other[key], f"{where}.{key}")
+    elif isinstance(one, list | tuple):
+        assert len(one) == len(other), where
+        for number, (mine, theirs) in enumerate(zip(one, other, strict=True)):
+            assert_same(mine, theirs, f"{where}[{number}]")
+    elif isinstance(one, np.ndarray):
+        assert (one.dtype, one.shape) == (other.dtype, other.shape), where
+        assert one.tobytes() == other.tobytes(), where
+    elif isinstance(one, torch.Tensor):
+        assert torch.equal(one, other), where
+    else:
+        assert one == other, where
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_a_run_killed_at_any_barrier_and_resumed_has_the_state_of_one_that_was_not(
+    name: str, tmp_path: Path, demonstrations: Dataset
+) -> None:
+    random = np.random.default_rng(len(name))
+    every, barriers = int(random.integers(1, 3)), random.choice(np.arange(1, ITERATIONS - 1), size=2, replace=False)
+    whole = make(name, tmp_path / "whole", demonstrations, every)
+    whole.run()
+    expected = whole.get_state()
+    assert expected["decisions"] == ITERATIONS * ITERATION
+    for barrier in barriers:
+        folder = tmp_path / f"killed at {barrier}"
+        make(name, folder, demonstrations, every).run(until=int(barrier) * ITERATION)
+        resumed = make(name, folder, demonstrations, every, resume=True)
+        assert not resumed.finished
+        resumed.run()
+        assert_same(resumed.get_state(), expected)
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_taking_the_state_of_a_run_changes_nothing(name: str, tmp_path: Path, demonstrations: Dataset) -> None:
+    asked, left = (make(name, tmp_path / folder, demonstrations, every=2) for folder in ("asked", "left"))
+    for loop in (asked, left):
+        loop.run(until=2 * ITERATION)
+    before = asked.get_state()
+    assert_same(asked.get_state(), before)
+    asked, left = (make(name, tmp_path / folder, demonstrations, every=2, resume=True) for folder in ("asked", "left"))
+    asked.get_state()
+    for loop in (asked, left):
+        loop.run(until=6 * ITERATION)
+    assert_same(asked.get_state(), left.get_state())
