@@ -109,7 +109,7 @@ def states_along(
 ) -> list[dict[str, NDArray[Any]]]:
     """The states that an episode goes through, from which a game can go on: as `Session.get_state` gives them.
 
-    frames: which, counted from the episode's first observation and increasing; None: those at its decisions. BadInput
+    frames: which, counted from the reset and increasing; None: those at its decisions. BadInput
     where its keys are unknown.
     """
     keys = _keys(episode)

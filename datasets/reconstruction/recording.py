@@ -132,7 +132,8 @@ class RecordingSearch:
                 if not before and waiting is None and _stuck_at_start(attempt.found, samples):
                     waiting = self._waiting(samples, attempt.found.samples)
                     attempt = self._attempt(samples, before, resets, waiting)
-                if attempt.found.samples == len(samples):
+                place = attempt.found.samples
+                if place == len(samples) or self._begins_anew(samples[place]):
                     return attempt
                 attempts.append(attempt)
         return max(attempts, key=lambda one: one.found.samples)
@@ -143,11 +144,15 @@ class RecordingSearch:
         A player may reset the game by hand; the recording goes on as if nothing had happened.
         """
         place, pressed = first.found.samples, first.found.keys()
-        if place == len(samples) or not len(pressed):
+        if not len(pressed) or not self._begins_anew(samples[place]):
             return first, 0
         given_up = PlayedGame(pressed[1:], Opening(first.resets, int(pressed[0]), first.waiting))
         again = self._attempt(samples[place:], (*first.before, given_up), 1)
         return (again, place) if again.found.samples > 2 else (first, 0)
+
+    def _begins_anew(self, sample: NDArray[np.float64]) -> bool:
+        """Whether a sample shows the first frames of a game."""
+        return self._known_search.comes_near(self._before_first_frame((), 1), sample)
 
     def _attempt(
         self, samples: NDArray[np.float64], before: tuple[PlayedGame, ...], resets: int, waiting: int = 0
@@ -157,7 +162,7 @@ class RecordingSearch:
         return _Attempt(self._known_search.explain(samples, start), before, resets, waiting)
 
     def _waiting(self, samples: NDArray[np.float64], place: int) -> int:
-        """The frames of waiting that make the first sample which moves, at `place`; 0 if none do. No key is held then."""
+        """The frames of waiting, without a key, that make the first sample which moves, at `place`; 0 if none do."""
         start = self._before_first_frame((), self._resets)
         reals, integers = np.repeat(start[0], LONGEST_WAIT, axis=0), np.repeat(start[1], LONGEST_WAIT, axis=0)
         for row in range(1, LONGEST_WAIT):
@@ -208,7 +213,7 @@ class RecordingSearch:
     def _ending(self, last: Game, held: int, outcome: str) -> NDArray[np.uint8]:
         """The keys of the frames after the last sample; none where no keys that are held end the game so."""
         order = np.concatenate([[held], EFFECTIVE_KEYS[held != EFFECTIVE_KEYS]]).astype(np.uint8)
-        reals, integers = (np.repeat(rows, len(order), axis=0) for rows in last)
+        reals, integers = np.repeat(last[0], len(order), axis=0), np.repeat(last[1], len(order), axis=0)
         for _ in range(ENDING):
             self._known_search.play((reals, integers), order)
         ended = [outcome_of(row[at.EVENTS : at.EVENTS + 6]) == outcome for row in reals]

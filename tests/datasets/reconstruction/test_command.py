@@ -127,7 +127,7 @@ def test_the_recordings_own_decisions_can_be_kept(imported: Path, tmp_path: Path
     [
         ([], "no verb; expected one of reconstruct"),
         (["polish"], "no verb polish; expected one of reconstruct"),
-        (["reconstruct", "nowhere", "out=x"], "nowhere: no such folder; expected a dataset's folder"),
+        (["reconstruct", "nowhere", "out=x"], "nowhere: no such folder; expected the folder of a dataset"),
         (["reconstruct", "out=x"], "dataset is not set"),
         (["reconstruct", "nowhere"], "out is not set"),
         (["reconstruct", "nowhere", "out=x", "reward=gold"], "reward=gold: expected"),
