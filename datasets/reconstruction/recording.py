@@ -151,7 +151,7 @@ class RecordingSearch:
         return (again, place) if again.found.samples > 2 else (first, 0)
 
     def _begins_anew(self, sample: NDArray[np.float64]) -> bool:
-        """Whether a sample shows the first frames of a game."""
+        """True if a sample shows the first frames of a game."""
         return self._known_search.comes_near(self._before_first_frame((), 1), sample)
 
     def _attempt(
@@ -225,5 +225,5 @@ class RecordingSearch:
 
 
 def _stuck_at_start(found: Explained, samples: NDArray[np.float64]) -> bool:
-    """Whether samples that show the start are all that is explained, and there are more."""
+    """True if only samples of the start are explained, though there are more."""
     return len(found.candidates) == 1 and 0 < found.samples < len(samples)

@@ -33,7 +33,7 @@ MOST_GAMES = 60_000
 
 _MOTOR_SPEEDS = [at.JOINT + at.JOINT_REALS * joint + at.MOTOR_SPEED for joint in range(at.JOINTS)]
 _LASTING = np.setdiff1d(np.arange(at.REALS), _MOTOR_SPEEDS)
-"""What of a game's numbers outlives a frame: the keys set the motors' speeds anew."""
+"""The numbers of a game that outlive a frame; the keys set the motors' speeds anew."""
 
 Game = tuple[NDArray[np.float64], NDArray[np.int32]]
 
@@ -122,7 +122,7 @@ class Search:
         return Explained(place, candidates, np.array(frames, dtype=np.int64), error)
 
     def comes_near(self, start: Game, sample: NDArray[np.float64], changes: int = 2) -> bool:
-        """Whether few frames with few changes of keys after the first lead from a game near to a sample."""
+        """True if few frames, with few changes of keys after the first, lead from a game near to a sample."""
         begun = Candidates(*start, [b""], np.zeros(1, dtype=np.int64))
         near, _ = self._near(begun, sample, self._plan[0][0], changes + 2)
         return near is not None

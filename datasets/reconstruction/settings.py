@@ -9,7 +9,7 @@ from ...envs.qwop.task import OBSERVATIONS
 
 @dataclass(frozen=True)
 class ReconstructSettings(Settings):
-    """What is reconstructed, and how the new dataset shows it."""
+    """The dataset to reconstruct, and the decisions, observations and rewards of the new one."""
 
     dataset: str = setting(help="Folder of a dataset of imported recordings.", example="data/kurodo")
     out: str = setting(

@@ -37,7 +37,7 @@ class Replay:
 
 @dataclass(frozen=True)
 class Opening:
-    """How a game began, from the end of the one before.
+    """The beginning of a game, from the end of the one before.
 
     resets: how many in a row, each with its frame (some ways of asking for a reset make two). held: the keys down in
     the frame that the last reset plays. waiting: frames between the reset and the first click on a page that nobody has
@@ -161,7 +161,7 @@ class Session:
 
     @property
     def hidden(self) -> NDArray[np.float64]:
-        """What bodies and events do not show, float64 [3], in the order of `names.HIDDEN_COLUMNS`."""
+        """Numbers that bodies and events do not show, float64 [3], in the order of `names.HIDDEN_COLUMNS`."""
         return play_keys(self._reals, self._integers, np.empty(0, np.uint8), self._lanes)[0, -HIDDEN:]
 
     def get_state(self) -> dict[str, NDArray[Any]]:
