@@ -59,7 +59,7 @@ def replay_round() -> tuple[int, float]:
     frames = 0
     began = clock()
     for _ in range(100):
-        frames += len(qwop.envs.qwop.replay(keys).states) - 1
+        frames += len(qwop.envs.replay(keys).states) - 1
     return frames, clock() - began
 
 

@@ -1,11 +1,12 @@
 """Draw two gaits: the champion's and, below it, that of recorded games, for example Kurodo's.
 
     qwop-record source=import 'source.files=[demos/kuro_try*.npz]' source.player=kurodo dataset=data/kurodo
-    python benchmarks/gait_picture.py --keys champion --demonstrations data/kurodo --name Kurodo --out docs/gait.png
+    qwop-dataset reconstruct data/kurodo out=data/kurodo-frames
+    python benchmarks/gait_picture.py --demonstrations data/kurodo-frames --name Kurodo --out docs/gait.png
 
 Both are shown where they run most regularly between 60 and 95 m, from the moment when the right foot passes the left;
-of the recorded games, the fastest finished one is used. All parts share one time axis. Recordings contain positions
-about nine times a second; between them the bodies are interpolated linearly.
+of the recorded games, the fastest finished one is used. All parts share one time axis. A game with keys is replayed
+frame by frame; one without shows its observations, with the bodies interpolated linearly between them.
 """
 
 import argparse
@@ -16,6 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
+from qwop.datasets.from_keys import replay_episode
 from qwop.datasets.reader import open_dataset
 from qwop.envs.engine import layout as at
 from qwop.envs.pictures.backdrop import GROUND_Y
@@ -110,10 +112,15 @@ def gait_of_recordings(name: str, folder: Path, colour: tuple[int, int, int]) ->
     if not finished:
         raise SystemExit(f"{folder}: no finished game")
     episode = min(finished, key=lambda one: float(one.times[-1]))
-    frames = np.rint(np.diff(episode.times) * FRAMES_A_SECOND).astype(np.int64)
-    states = states_of_observations(episode.observations, frames)
+    if episode.keys is not None:
+        states = replay_episode(episode).states
+        seconds = float(seconds_from_first_key(np.concatenate(episode.keys))[len(states) - 1])
+    else:
+        frames = np.rint(np.diff(episode.times) * FRAMES_A_SECOND).astype(np.int64)
+        states = states_of_observations(episode.observations, frames)
+        seconds = float(episode.times[-1])
     stride = steady_stride(states, STRETCH, STRIDES + 0.5)
-    return Gait(name, colour, states[stride.start :], stride, float(episode.times[-1]))
+    return Gait(name, colour, states[stride.start :], stride, seconds)
 
 
 def picture(gaits: Sequence[Gait]) -> Image.Image:

@@ -127,7 +127,12 @@ def test_a_mistake_in_the_program_keeps_its_traceback(walk: Run) -> None:
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupted_command_says_so_and_has_its_own_exit_code(walk: Run, sent: signal.Signals, code: int) -> None:
     before = signal.getsignal(signal.SIGTERM)
-    assert walk(work=lambda settings: os.kill(os.getpid(), sent)) == (code, "\nqwop-walk: interrupted\n")
+    # A shell's background jobs inherit an ignored SIGINT; a command in the foreground has Python's handler.
+    interrupts = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        assert walk(work=lambda settings: os.kill(os.getpid(), sent)) == (code, "\nqwop-walk: interrupted\n")
+    finally:
+        signal.signal(signal.SIGINT, interrupts)
     assert signal.getsignal(signal.SIGTERM) is before
 
 
