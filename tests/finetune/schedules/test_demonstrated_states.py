@@ -126,6 +126,14 @@ def test_a_stretch_that_nobody_passed_is_refused(dataset: Dataset) -> None:
         demonstrated_states(dataset, FRAME_BY_FRAME, (200.0, 300.0))
 
 
+def test_games_have_ten_seconds_left_before_the_time_limit(dataset: Dataset) -> None:
+    short = EnvironmentSpec("QWOP-v1", {"frames_per_step": 1, "time_limit": 25.0})
+    clocks = [float(state.game["numbers"][3]) for state in demonstrated_states(dataset, short, (0.0, 100.0))]
+    assert 14.0 < max(clocks) <= 15.0
+    with pytest.raises(BadInput, match="raise time_limit"):
+        demonstrated_states(dataset, short, (90.0, 100.0))
+
+
 def test_a_resumed_run_equals_an_uninterrupted_one(tmp_path: Path, dataset: Dataset) -> None:
     restarts = RestartSettings(0.5, (10.0, 90.0), source="demonstrations", order="backwards")
     phases = (Phase("practice", 1920 / 36000, restarts=restarts),)
