@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from qwop.common.progress import progress_bar
 from qwop.datasets.behaviour_probabilities import smoothed, smoothed_name
+from qwop.datasets.origin import Origin
 from qwop.datasets.schema import DatasetInfo, Episode
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.names import ACTION_KEYS
@@ -113,10 +114,11 @@ def found_game(policy: Policy, search: Search, number: int, source: str, show) -
         truncated=truncated,
         outcome=info["outcome"] if terminated or truncated else "stopped",
         player="search",
-        source=f"{source}, game {number}",
+        source=source,
         probabilities_from=smoothed_name(EPSILON),
         seed=seed,
         metres=float(info["distance"]),
+        origin=Origin(game=number),
     )
 
 
