@@ -45,7 +45,7 @@ def test_it_is_not_added_to(tmp_path: Path) -> None:
     folder = tmp_path / "old"
     shutil.copytree(VERSION_1, folder)
     before = sorted(path.name for path in folder.iterdir())
-    with pytest.raises(BadInput, match="a dataset of version 1, .*: qwop-dataset upgrade .* out="):
+    with pytest.raises(BadInput, match=r"a dataset of version 1, .*: qwop-dataset upgrade .* out="):
         DatasetWriter(folder, open_dataset(folder).info)
     assert sorted(path.name for path in folder.iterdir()) == before
 
