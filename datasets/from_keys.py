@@ -42,9 +42,12 @@ def effective_action(keys: int) -> int:
     return int(np.flatnonzero(thighs | calves == ACTION_KEYS)[0])
 
 
+_EFFECTIVE = tuple(effective_action(keys) for keys in range(16))
+
+
 def decision_action(keys: NDArray[np.uint8]) -> int:
     """Find the most frequent action among a decision's frames; the latest one wins a tie."""
-    actions = [effective_action(int(held)) for held in keys]
+    actions = [_EFFECTIVE[held] for held in keys.tolist()]
     return max(reversed(actions), key=actions.count)
 
 

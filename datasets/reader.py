@@ -213,5 +213,5 @@ def _require_own(metadata: Mapping[bytes, bytes] | None, info: DatasetInfo) -> N
 
 
 def _read_table(parquet: pq.ParquetFile, columns: list[str] | None = None) -> pa.Table:
-    # pq.read_table would take a folder named 'x=1' for a partition and add a column.
-    return parquet.read(columns)
+    # An episode is too small for threads to help.
+    return parquet.read(columns, use_threads=False)

@@ -153,16 +153,20 @@ class Episode:
         _require("actions", self.actions, np.int16, (steps,))
         _require("rewards", self.rewards, np.float32, (steps,))
         _require("times", self.times, np.float64, (steps + 1,))
-        if (np.diff(self.times) < 0).any():
-            raise ValueError("times decrease")
+        backwards = np.flatnonzero(np.diff(self.times) < 0)
+        if len(backwards):
+            raise ValueError(f"times decrease in row {backwards[0] + 1}")
         check_probabilities(self.behaviour_probabilities, self.actions)
         if self.keys is not None:
             if len(self.keys) != steps:
                 raise ValueError(f"keys for {len(self.keys)} decisions, expected {steps}")
             for frames in self.keys:
-                _require("keys", frames, np.uint8, (len(frames),))
-                if (frames > 15).any():
-                    raise ValueError("keys hold a number above 15 (Q = 1, W = 2, O = 4, P = 8)")
+                if frames.dtype != np.uint8 or frames.ndim != 1:
+                    _require("keys", frames, np.uint8, (len(frames),))
+            frames_of_decisions = np.repeat(np.arange(steps), [len(frames) for frames in self.keys])
+            wrong = frames_of_decisions[np.concatenate(self.keys) > 15]
+            if len(wrong):
+                raise ValueError(f"keys hold a number above 15 (Q = 1, W = 2, O = 4, P = 8) in row {wrong[0]}")
 
     def _check_fields(self) -> None:
         for name, kinds, expected in _FIELD_TYPES:
@@ -217,16 +221,19 @@ def check_probabilities(probabilities: NDArray[np.float32], actions: NDArray[np.
     if probabilities.ndim != 2:
         raise ValueError(f"behaviour_probabilities have shape {probabilities.shape}, expected [T, A]")
     _require("behaviour_probabilities", probabilities, np.float32, (len(actions), probabilities.shape[1]))
-    if ((actions < 0) | (actions >= probabilities.shape[1])).any():
-        raise ValueError(f"actions hold a number outside 0 … {probabilities.shape[1] - 1}")
-    if (probabilities < 0).any():
-        raise ValueError("a behaviour probability is negative")
+    outside = np.flatnonzero((actions < 0) | (actions >= probabilities.shape[1]))
+    if len(outside):
+        raise ValueError(f"actions hold a number outside 0 … {probabilities.shape[1] - 1} in row {outside[0]}")
+    negative = np.flatnonzero((probabilities < 0).any(axis=1))
+    if len(negative):
+        raise ValueError(f"a behaviour probability is negative in row {negative[0]}")
     sums = probabilities.sum(axis=1, dtype=np.float64)
     if (abs(sums - 1) > SUM_TOLERANCE).any():
         worst = int(abs(sums - 1).argmax())
-        raise ValueError(f"the behaviour probabilities of step {worst} sum to {sums[worst]:.6f}, expected 1")
-    if (probabilities[np.arange(len(actions)), actions] <= 0).any():
-        raise ValueError("an action taken has behaviour probability 0")
+        raise ValueError(f"the behaviour probabilities of row {worst} sum to {sums[worst]:.6f}, expected 1")
+    impossible = np.flatnonzero(probabilities[np.arange(len(actions)), actions] <= 0)
+    if len(impossible):
+        raise ValueError(f"an action taken has behaviour probability 0 in row {impossible[0]}")
 
 
 def arrow_schema(info: DatasetInfo) -> pa.Schema:
@@ -271,4 +278,5 @@ def _require(name: str, array: NDArray[Any], dtype: type, shape: tuple[int, ...]
         expected = f"{np.dtype(dtype).name} {list(shape)}"
         raise ValueError(f"{name} are {array.dtype.name} {list(array.shape)}, expected {expected}")
     if array.dtype.kind == "f" and not np.isfinite(array).all():
-        raise ValueError(f"{name} hold a number that is not finite")
+        row = int((~np.isfinite(array)).reshape(len(array), -1).any(axis=1).argmax())
+        raise ValueError(f"{name} hold a number that is not finite in row {row}")

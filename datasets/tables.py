@@ -5,6 +5,7 @@ import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -112,6 +113,13 @@ def content_sha256(metadata: Mapping[bytes, bytes], episode: Episode) -> str:
     for array in arrays:
         add(np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<"), copy=False)).reshape(-1))
     return digest.hexdigest()
+
+
+def identity(episode: Episode) -> str:
+    """SHA-256 of what an episode is, whatever its dataset's version or settings: of its fields and its arrays."""
+    fields = {name: getattr(episode, name) for name in EPISODE_FIELDS}
+    fields |= {"origin": episode.origin.to_json(), "start": _start_to_json(episode)}
+    return content_sha256({name.encode(): json.dumps(value).encode() for name, value in fields.items()}, episode)
 
 
 def decode_metadata(raw: Mapping[bytes, bytes] | None) -> dict[str, Any]:
@@ -271,4 +279,5 @@ def _keys(decisions: pa.Table) -> tuple[NDArray[np.uint8], ...] | None:
     if column.null_count or column.flatten().null_count:
         raise BadInput("column keys is null in some decisions and not in others")
     frames = np.array(column.flatten().to_numpy())
-    return tuple(np.split(frames, np.cumsum(column.value_lengths().to_numpy())[:-1]))
+    ends = np.cumsum(column.value_lengths().to_numpy()).tolist()
+    return tuple(frames[begin:end] for begin, end in pairwise([0, *ends]))

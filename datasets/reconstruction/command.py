@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from ...common.command import Command
 from ...common.errors import BadInput
 from ...common.files import write_whole
 from ...common.progress import progress_bar
@@ -22,6 +21,7 @@ from ..from_keys import episode_from_keys, qwop_info
 from ..origin import Origin
 from ..reader import Dataset, open_dataset
 from ..schema import DatasetInfo, Episode
+from ..verb import Verb
 from ..writer import DatasetWriter
 from .recording import ReconstructedGame, RecordingSearch
 from .samples import read_samples
@@ -245,15 +245,7 @@ def _row(game: ReconstructedGame, imported: Episode, episode: Episode | None, to
     )
 
 
-class Reconstruct(Command[ReconstructSettings]):
-    """The verb as a command."""
-
-    @property
-    def program(self) -> str:
-        return "qwop-dataset reconstruct"
-
-
-command = Reconstruct(
+command = Verb(
     "dataset-reconstruct",
     ReconstructSettings,
     run,
