@@ -1,20 +1,27 @@
 """Reading: the episodes in a dataset's folder."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, BinaryIO, TypeVar, overload
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ..common.checks import show
 from ..common.errors import BadInput
+from ..common.reading import CannotBeRead, open_regular
+from ..envs.spec import LONGEST_REASON
+from .bounds import require_bounded, require_footer
 from .folder import EPISODE_NAME, read_info
-from .schema import DatasetInfo, Episode
+from .schema import DatasetInfo, Episode, arrow_schema
 from .step_table import step_table
 from .summary import Summary, summarise
 from .tables import decode_metadata, from_table
+
+
+Read = TypeVar("Read")
 
 
 class Dataset(Sequence[Episode]):
@@ -49,7 +56,7 @@ class Dataset(Sequence[Episode]):
 
     def metadata(self, index: int) -> dict[str, Any]:
         """Metadata of one episode's file: player, source, `software_version`, `created`, …"""
-        return decode_metadata(_parquet(self.files[index], pq.read_schema).metadata)
+        return decode_metadata(_parquet(self.files[index], lambda source, _: pq.read_schema(source).metadata))
 
     def steps(self) -> pd.DataFrame:
         """All rows of all episodes, T + 1 for an episode of T decisions.
@@ -80,29 +87,29 @@ def open_dataset(folder: str | os.PathLike[str]) -> Dataset:
 
 def read_episode(path: Path, info: DatasetInfo) -> Episode:
     """Read the episode in one file; BadInput names the file and what is wrong with it."""
-    table = _parquet(path, _read_table)
-    try:
-        own = DatasetInfo.from_json(decode_metadata(table.schema.metadata))
-        if differences := info.differences(own):
-            raise BadInput(f"does not belong to this dataset, whose {'; '.join(differences)}")
-        return from_table(table, info)
-    except BadInput as error:
-        raise BadInput(f"{path}: {error}; move it out of the dataset") from None
+    return _parquet(path, lambda source, size: from_table(_read_table(source, size, info), info))
 
 
-def _read_table(source: Any) -> pa.Table:
+def _read_table(source: BinaryIO, size: int, info: DatasetInfo) -> pa.Table:
     # pq.read_table would take a folder named 'x=1' for a partition and add a column.
     with pq.ParquetFile(source, page_checksum_verification=True) as file:
-        return file.read()
+        own = DatasetInfo.from_json(decode_metadata(file.schema_arrow.metadata))
+        if differences := info.differences(own):
+            raise BadInput(f"does not belong to this dataset, whose {'; '.join(differences)}")
+        require_bounded(file, source, size, info)
+        return file.read(columns=arrow_schema(info).names)
 
 
-def _parquet(path: Path, read: Any) -> Any:
-    """Call `read` on the opened file; BadInput if it is not a complete Parquet file."""
+def _parquet(path: Path, read: Callable[[BinaryIO, int], Read]) -> Read:
+    """Call `read` with the opened file and its size; BadInput if it is not a complete Parquet file."""
     try:
-        with path.open("rb") as source:
-            return read(source)
-    except FileNotFoundError:
-        raise BadInput(f"{path}: no such file, though it existed when the dataset was opened") from None
+        with open_regular(path, None, "move it out of the dataset") as (source, size):
+            require_footer(source, size)
+            return read(source, size)
+    except CannotBeRead:
+        raise
+    except BadInput as error:
+        raise BadInput(f"{path}: {error}; move it out of the dataset") from None
     except (OSError, ValueError, pa.ArrowException) as error:
-        reason = str(error).splitlines()[0]
+        reason = show(error, LONGEST_REASON)
         raise BadInput(f"{path}: damaged or not a Parquet file ({reason}); move it out of the dataset") from None
