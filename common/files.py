@@ -1,7 +1,6 @@
 """Files that are whole or not there, and folders that can be written."""
 
 import os
-import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -43,24 +42,6 @@ def whole_file(path: Path) -> Iterator[Path]:
         sync_folder(path.parent)
     except OSError as error:
         raise cannot_be_written(path, error) from None
-
-
-def read_regular(path: Path, at_most: int | None = None) -> bytes:
-    """Content of a file of at most so many bytes. OSError for anything else: a folder, a pipe, a device, a larger file.
-
-    Never waits for a pipe's other end.
-    """
-    # Windows knows no pipes of that name, and would translate line ends without O_BINARY.
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-    with open(os.open(path, flags), "rb") as file:
-        found = os.fstat(file.fileno())
-        if stat.S_ISDIR(found.st_mode):
-            raise IsADirectoryError(21, "is a folder", str(path))
-        if not stat.S_ISREG(found.st_mode):
-            raise OSError(22, "is no regular file", str(path))
-        if at_most is not None and found.st_size > at_most:
-            raise OSError(27, f"has {found.st_size:,} bytes, expected at most {at_most:,}", str(path))
-        return file.read()
 
 
 @contextmanager

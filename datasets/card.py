@@ -1,10 +1,11 @@
 """The dataset card, `README.md`: for people, and with the front matter that Hugging Face's hub reads."""
 
+import os
 import re
 from pathlib import Path
 
-from ..common.errors import BadInput
-from ..common.files import read_regular, write_whole
+from ..common.files import write_whole
+from ..common.reading import MEGABYTE, read_bytes
 from .schema import COLUMN_MEANINGS, arrow_schema
 from .summary import Summary
 
@@ -12,9 +13,6 @@ CARD = "README.md"
 
 BEGIN, END = "<!-- facts: written by qwop-dataset describe -->", "<!-- end of facts -->"
 """Everything between these lines is derived from the files; the rest belongs to whoever writes it."""
-
-LARGEST_CARD = 1_000_000
-"""Bytes."""
 
 _FACTS = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.DOTALL)
 _SIZE = re.compile(r"(?m)^size_categories:\n- .*$")
@@ -73,12 +71,9 @@ def card_is_true(folder: Path, summary: Summary) -> bool | None:
 
 
 def _read(path: Path) -> str | None:
-    try:
-        return read_regular(path, LARGEST_CARD).decode("utf-8", errors="replace")
-    except FileNotFoundError:
+    if not os.path.lexists(path):
         return None
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be read ({error.strerror or error}); move it away") from None
+    return read_bytes(path, MEGABYTE, "expected the dataset's card; move it away").decode("utf-8", errors="replace")
 
 
 def _front_matter(summary: Summary) -> str:

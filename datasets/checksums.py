@@ -12,11 +12,14 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from ..common.errors import BadInput
-from ..common.files import read_regular, write_whole
+from ..common.files import write_whole
+from ..common.reading import MEGABYTE, read_bytes
 from .folder import DESCRIPTION, EPISODE_NAME
 
 CHECKSUMS = "SHA256SUMS"
+
+LARGEST_LIST = 256 * MEGABYTE
+"""Bytes: three million episodes."""
 
 _LINE = re.compile(r"([0-9a-f]{64})  (\S+)")
 _REMOVED = re.compile(r"# removed: (\S+)")
@@ -74,15 +77,10 @@ def write_checksums(folder: Path, checksums: Mapping[str, str]) -> None:
 
 def _lines(folder: Path) -> list[str]:
     path = folder / CHECKSUMS
-    try:
-        text = read_regular(path).decode("utf-8", errors="replace")
-    except FileNotFoundError:
+    if not os.path.lexists(path):
         return []
-    except OSError as error:
-        raise BadInput(
-            f"{path}: cannot be read ({error.strerror or error}); move it away, then: qwop-dataset describe {folder}"
-        ) from None
-    return [line for line in text.split("\n") if line]
+    content = read_bytes(path, LARGEST_LIST, f"move it away, then: qwop-dataset describe {folder}")
+    return [line for line in content.decode("utf-8", errors="replace").split("\n") if line]
 
 
 def _append(folder: Path, lines: Iterable[str]) -> None:

@@ -6,8 +6,10 @@ from ..common.files import write_whole
 from .card import write_card
 from .checksums import add_checksums, sha256, write_checksums
 from .croissant import CROISSANT, croissant
+from .episode_file import open_episode_file
 from .folder import DESCRIPTION, episode_numbers, parse_info, read_description, to_text
-from .reader import Dataset, episode_of, open_dataset, read_file
+from .reader import Dataset, open_dataset
+from .schema import DatasetInfo
 from .summary import Summary
 
 
@@ -34,9 +36,7 @@ def accepted(folder: Path) -> Dataset:
     info = parse_info(content, folder / DESCRIPTION)
     checksums = {DESCRIPTION: sha256(content)}
     for name in episode_numbers(folder).values():
-        found = read_file(folder / name)
-        episode_of(folder / name, found, info)
-        checksums[name] = sha256(found)
+        checksums[name] = _checked(folder / name, info)
     write_checksums(folder, checksums)
     return open_dataset(folder)
 
@@ -47,7 +47,12 @@ def _unlisted(dataset: Dataset) -> dict[str, str]:
         found[DESCRIPTION] = sha256(read_description(dataset.folder))
     for path in dataset.files:
         if path.name not in dataset.checksums:
-            content = read_file(path)
-            episode_of(path, content, dataset.info)
-            found[path.name] = sha256(content)
+            found[path.name] = _checked(path, dataset.info)
     return found
+
+
+def _checked(path: Path, info: DatasetInfo) -> str:
+    """SHA-256 of an episode's file, which is read completely."""
+    with open_episode_file(path) as file:
+        file.episode(info)
+        return file.sha256

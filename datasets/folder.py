@@ -7,40 +7,36 @@ from pathlib import Path
 from typing import Any
 
 from ..common.errors import BadInput
-from ..common.files import read_regular
+from ..common.reading import MEGABYTE, parse_json, read_bytes
 from .schema import SCHEMA_VERSION, DatasetInfo
 
 DESCRIPTION = "dataset.json"
 
-EPISODE_NAME = re.compile(r"episode-(\d{6}|[1-9]\d{6,8})\.parquet", re.ASCII)
-
-LARGEST_DESCRIPTION = 1_000_000
+LARGEST_DESCRIPTION = MEGABYTE
 """Bytes."""
+
+EPISODE_NAME = re.compile(r"episode-(\d{6}|[1-9]\d{6,8})\.parquet", re.ASCII)
 
 
 def read_info(folder: Path) -> DatasetInfo:
     """Read the description of the dataset in `folder`; BadInput if the folder is not a dataset."""
-    path = folder / DESCRIPTION
-    return parse_info(read_description(folder), path)
+    return parse_info(read_description(folder), folder / DESCRIPTION)
 
 
 def read_description(folder: Path) -> bytes:
     """Content of the description of the dataset in `folder`; BadInput if the folder is not a dataset."""
     path = folder / DESCRIPTION
-    try:
-        return read_regular(path, LARGEST_DESCRIPTION)
-    except FileNotFoundError:
+    if not path.exists():
         found = f"no {DESCRIPTION} in it" if folder.is_dir() else "no such folder"
-        raise BadInput(f"{folder}: {found}; expected the folder of a dataset, as written by qwop-record") from None
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be read ({error.strerror or error})") from None
+        raise BadInput(f"{folder}: {found}; expected the folder of a dataset, as written by qwop-record")
+    return read_bytes(path, LARGEST_DESCRIPTION, "expected the description of a dataset, as written by qwop-record")
 
 
 def parse_info(content: bytes, path: Path) -> DatasetInfo:
     """Description of a dataset from the content of the file `path`; BadInput names the file."""
     try:
-        return DatasetInfo.from_json(json.loads(content.decode("utf-8")))
-    except (ValueError, RecursionError) as error:  # BadInput, not UTF-8, or invalid JSON
+        return DatasetInfo.from_json(parse_json(content))
+    except ValueError as error:  # BadInput, or invalid JSON
         raise BadInput(f"{path}: {str(error).splitlines()[0]}") from None
 
 

@@ -8,19 +8,16 @@ from typing import Any, overload
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pyarrow.dataset as pads
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from ..common.errors import BadInput
-from ..common.files import read_regular
 from .checksums import CHECKSUMS, read_checksums, sha256
-from .folder import DESCRIPTION, EPISODE_NAME, episode_number, episode_numbers, parse_info, read_description
+from .episode_file import EpisodeFile, changed, open_episode_file
+from .folder import DESCRIPTION, EPISODE_NAME, episode_numbers, parse_info, read_description
 from .schema import DatasetInfo, Episode, arrow_schema
 from .step_table import step_table
 from .summary import FACT_COLUMNS, Facts, Summary, facts_of, summarise
-from .tables import decode_metadata, from_table
 
 
 class Dataset(Sequence[Episode]):
@@ -63,14 +60,16 @@ class Dataset(Sequence[Episode]):
 
     def lengths(self) -> NDArray[np.int64]:
         """Number of decisions of each episode, int64 [E], from the files' footers."""
-        return np.array([self._parquet(path).metadata.num_rows - 1 for path in self.files], dtype=np.int64)
+        lengths = []
+        for path in self.files:
+            with self._opened(path) as file:
+                lengths.append(file.parquet.metadata.num_rows - 1)
+        return np.array(lengths, dtype=np.int64)
 
     def metadata(self, index: int) -> dict[str, Any]:
         """Metadata of one episode's file: player, source, `software_version`, `created`, …"""
-        path = self.files[index]
-        parquet = self._parquet(path)
-        with naming(path):
-            return decode_metadata(parquet.schema_arrow.metadata)
+        with self._opened(self.files[index]) as file:
+            return file.metadata()
 
     def arrow(self) -> pads.Dataset:
         """All rows of all episodes as a `pyarrow.dataset.Dataset`, which streams them.
@@ -106,16 +105,16 @@ class Dataset(Sequence[Episode]):
         return read_episode(path, self.info, self.checksums.get(path.name))
 
     def _facts(self, path: Path) -> Facts:
-        parquet = self._parquet(path)
-        with naming(path):
-            return facts_of(_read_columns(parquet, self.info, FACT_COLUMNS), self.info)
+        with self._opened(path) as file:
+            return facts_of(file.table(self.info, FACT_COLUMNS), self.info)
 
-    def _parquet(self, path: Path) -> pq.ParquetFile:
-        """The opened file. One without a listed checksum is read once completely, which checks its content's hash."""
-        content = read_file(path, self.checksums.get(path.name))
-        if path.name not in self.checksums:
-            episode_of(path, content, self.info)
-        return open_parquet(path, content)
+    @contextmanager
+    def _opened(self, path: Path) -> Iterator[EpisodeFile]:
+        """An opened file. One without a listed checksum is read once completely, which checks its content's hash."""
+        with open_episode_file(path, self.checksums.get(path.name)) as file:
+            if path.name not in self.checksums:
+                file.episode(self.info)
+            yield file
 
 
 def open_dataset(folder: str | os.PathLike[str]) -> Dataset:
@@ -142,76 +141,5 @@ def read_episode(path: Path, info: DatasetInfo, checksum: str | None = None) -> 
 
     checksum: SHA-256 that the file has to have, where it is known.
     """
-    return episode_of(path, read_file(path, checksum), info)
-
-
-def episode_of(path: Path, content: bytes, info: DatasetInfo) -> Episode:
-    """The episode in the content of the file `path`; BadInput names the file and what is wrong with it."""
-    parquet = open_parquet(path, content)
-    with naming(path):
-        _require_own(parquet.schema_arrow.metadata, info)
-        return from_table(_read_table(parquet), info, episode_number(path))
-
-
-def read_file(path: Path, checksum: str | None = None) -> bytes:
-    """Content of an episode's file; BadInput if it cannot be read, or if it has another SHA-256."""
-    try:
-        content = read_regular(path)
-    except FileNotFoundError:
-        raise BadInput(f"{path}: no such file, though it existed when the dataset was opened") from None
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be read ({error.strerror or error}); move it out of the dataset") from None
-    if checksum is not None and sha256(content) != checksum:
-        raise changed(path)
-    return content
-
-
-def open_parquet(path: Path, content: bytes) -> pq.ParquetFile:
-    """The content of the file `path` as a Parquet file; BadInput if it is none or not complete."""
-    with naming(path):
-        return pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True)
-
-
-def _read_columns(parquet: pq.ParquetFile, info: DatasetInfo, names: Sequence[str]) -> pa.Table:
-    """Some columns of an episode's opened file; BadInput if it is not of this dataset or lacks one."""
-    _require_own(parquet.schema_arrow.metadata, info)
-    expected = arrow_schema(info)
-    for name in names:
-        found = parquet.schema_arrow.field(name).type if name in parquet.schema_arrow.names else "missing"
-        if found != expected.field(name).type:
-            raise BadInput(f"column {name} is {found}, expected {expected.field(name).type}")
-    return _read_table(parquet, list(names))
-
-
-def changed(path: Path) -> BadInput:
-    """The error for a file whose checksum is not the listed one."""
-    return BadInput(
-        f"{path}: was changed, or {CHECKSUMS} was: its SHA-256 is not the one listed there; qwop-dataset verify "
-        f"{path.parent} says more"
-    )
-
-
-@contextmanager
-def naming(path: Path) -> Iterator[None]:
-    """Context manager: turn errors about the content of the file `path` into BadInput that names it."""
-    try:
-        yield
-    except BadInput as error:
-        raise BadInput(f"{path}: {error}; move it out of the dataset") from None
-    except (OSError, ValueError, OverflowError, pa.ArrowException) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise BadInput(f"{path}: damaged or not a Parquet file ({reason}); move it out of the dataset") from None
-
-
-def _require_own(metadata: Mapping[bytes, bytes] | None, info: DatasetInfo) -> None:
-    own = DatasetInfo.from_json(decode_metadata(metadata))
-    differences = info.differences(own)
-    if own.version != info.version:
-        differences.append(f"schema_version is {info.version}, not {own.version}")
-    if differences:
-        raise BadInput(f"does not belong to this dataset, whose {DESCRIPTION} says {'; '.join(differences)}")
-
-
-def _read_table(parquet: pq.ParquetFile, columns: list[str] | None = None) -> pa.Table:
-    # An episode is too small for threads to help.
-    return parquet.read(columns, use_threads=False)
+    with open_episode_file(path, checksum) as file:
+        return file.episode(info)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..common.checks import show
 from ..common.errors import BadInput
+from ..common.reading import whole_number
 from ..envs.qwop.session import GameStart
 from ..envs.spec import EnvironmentSpec, ObservationSpec
 from .origin import NO_ORIGIN, Origin
@@ -36,6 +37,9 @@ COLUMN_MEANINGS = {
     "time": "seconds on the game's clock, or decisions where it has none",
 }
 """What each column of an episode's file holds."""
+
+MOST_ACTIONS = 32_767
+"""Actions of an environment, at most: episodes hold them as int16."""
 
 SUM_TOLERANCE = 1e-4
 """Largest distance from 1 of a sum of probabilities; a float32 softmax over thousands of actions stays well below."""
@@ -69,12 +73,17 @@ class DatasetInfo:
     def from_json(cls, data: Mapping[str, Any]) -> "DatasetInfo":
         """Inverse of `to_json`; BadInput if the data are incomplete or of another schema version."""
         try:
-            version = _whole(data, "schema_version")
+            version = whole_number(data["schema_version"], "schema_version", 1000)
             if version not in READABLE_VERSIONS:
                 advice = "upgrade qwop" if version > SCHEMA_VERSION else "record it again"
                 raise BadInput(f"schema version {show(version)}, expected at most {SCHEMA_VERSION}; {advice}")
             environment = EnvironmentSpec.from_json(data["environment"])
-            return cls(environment, ObservationSpec.from_json(data), _whole(data, "actions"), version)
+            return cls(
+                environment,
+                ObservationSpec.from_json(data),
+                whole_number(data["actions"], "actions", MOST_ACTIONS),
+                version,
+            )
         except BadInput:
             raise
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
@@ -92,7 +101,7 @@ class DatasetInfo:
     def _settings(self) -> dict[str, Any]:
         return {
             "environment": self.environment.id,
-            **dict(self.environment.settings),
+            **self.environment.to_json()["settings"],
             **self.observation.to_json(),
             "actions": self.actions,
         }
@@ -264,13 +273,6 @@ def arrow_schema(info: DatasetInfo) -> pa.Schema:
             pa.field("time", pa.float64(), nullable=False),
         ]
     )
-
-
-def _whole(data: Mapping[str, Any], name: str) -> int:
-    value = data[name]
-    if type(value) is not int:
-        raise BadInput(f"not a dataset description ({name} is {show(value)}, expected a whole number)")
-    return value
 
 
 def _require(name: str, array: NDArray[Any], dtype: type, shape: tuple[int, ...]) -> None:

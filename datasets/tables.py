@@ -13,6 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..common.errors import BadInput
+from ..common.reading import parse_json
 from ..envs.qwop.session import GameStart
 from .origin import Origin, from_words
 from .schema import DatasetInfo, Episode, arrow_schema
@@ -134,8 +135,8 @@ def decode_metadata(raw: Mapping[bytes, bytes] | None) -> dict[str, Any]:
         if missing and not optional:
             raise BadInput(f"its metadata lacks {missing[0]}, so it is not an episode recorded by qwop-record")
         try:
-            return {name: json.loads(found[name.encode()]) for name in names if name not in missing}
-        except (ValueError, RecursionError) as error:
+            return {name: parse_json(found[name.encode()]) for name in names if name not in missing}
+        except ValueError as error:
             raise BadInput(f"its metadata cannot be read ({error})") from None
 
     metadata = take(METADATA_NAMES)

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from ..common.errors import BadInput
 from ..common.files import beside, sync_folder, write_synced
+from ..envs.spec import EnvironmentSpec
 from .checksums import add_checksums, read_checksums, sha256
 from .folder import DESCRIPTION, episode_name, next_number, read_info, require_same, to_text
 from .schema import DatasetInfo, Episode
@@ -25,12 +26,14 @@ class DatasetWriter:
     A file is written under a temporary name, synced, and only then given its name by a hard link, which fails if the
     name is taken. A file with an episode's name is therefore complete, numbering continues, and any number of writers
     can share a folder without a lock that could go stale. Its checksum is listed after that, so a killed writer leaves
-    at worst an episode that is not listed. Raises BadInput if the folder holds episodes of other settings.
+    at worst an episode that is not listed. Raises BadInput if the folder holds episodes of other settings, and for
+    settings that no file may hold.
     """
 
     def __init__(self, folder: str | os.PathLike[str], info: DatasetInfo) -> None:
         self.folder = Path(folder)
         self.info = info
+        EnvironmentSpec.from_json(info.environment.to_json())  # so that what is written can be read
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             if not (self.folder / DESCRIPTION).exists():

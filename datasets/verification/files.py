@@ -1,6 +1,5 @@
 """Checks of a dataset's files: each episode by itself, and the folder as a whole."""
 
-import json
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -8,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...common.errors import BadInput
-from ...common.files import read_regular
+from ...common.reading import MEGABYTE, CannotBeRead, parse_json, read_bytes
 from ..card import CARD, card_is_true
 from ..checksums import CHECKSUMS, malformed_lines, read_checksums, sha256
 from ..croissant import CROISSANT, croissant
+from ..episode_file import ADVICE, open_episode_file
 from ..folder import DESCRIPTION, EPISODE_NAME, episode_numbers, parse_info, read_description
-from ..reader import episode_of, open_parquet
 from ..schema import DatasetInfo
 from ..summary import FACT_COLUMNS, Facts, facts_of, summarise
 from ..tables import HASH
@@ -67,18 +66,14 @@ class Verification:
     def _check(self, name: str) -> Checked:
         path = self.folder / name
         try:
-            content = read_regular(path)
-        except OSError as error:
-            return Checked(path, (Problem(path, f"cannot be read ({error.strerror or error})"),))
-        as_listed = name not in self.checksums or sha256(content) == self.checksums[name]
-        try:
-            episode = episode_of(path, content, self.info)
-            parquet = open_parquet(path, content)
-            facts = facts_of(parquet.read(list(FACT_COLUMNS), use_threads=False), self.info)
+            with open_episode_file(path) as file:
+                episode = file.episode(self.info)
+                facts = facts_of(file.table(self.info, FACT_COLUMNS), self.info)
+                own_hash = file.raw_metadata(HASH)
         except BadInput as error:
             return Checked(path, (_problem(path, error),))
         problems: list[Problem] = []
-        if not as_listed:
+        if self.checksums.get(name, file.sha256) != file.sha256:
             whole = f", but its content has the hash that its metadata give ({HASH})" if self.info.version > 1 else ""
             problems.append(Problem(path, f"its SHA-256 is not the one in {CHECKSUMS}{whole}"))
         replayed = self.replay and can_replay(episode, self.info)
@@ -87,9 +82,7 @@ class Verification:
                 problems += [Problem(path, found) for found in replay_differences(episode, self.info)]
             except ValueError as error:
                 problems.append(Problem(path, f"keys: the game cannot be played again ({error})"))
-        metadata = parquet.schema_arrow.metadata
-        digest = json.loads(metadata[HASH.encode()]) if HASH.encode() in metadata else None
-        return Checked(path, tuple(problems), facts, digest, replayed)
+        return Checked(path, tuple(problems), facts, own_hash.decode() if own_hash else None, replayed)
 
     def _of_list(self) -> Iterator[Problem]:
         path = self.folder / CHECKSUMS
@@ -128,32 +121,26 @@ class Verification:
 
     def _of_derived(self) -> Iterator[Problem]:
         facts = [one.facts for one in self.checked if one.facts is not None]
-        if (
-            len(facts) == len(self.checked)
-            and facts
-            and card_is_true(self.folder, summarise(facts, self.info)) is False
-        ):
-            yield Problem(self.folder / CARD, "its facts are not those of the episodes", harmless=True)
-        path = self.folder / CROISSANT
+        whole = bool(facts) and len(facts) == len(self.checked)
         try:
-            content = read_regular(path, 10_000_000)
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            yield Problem(path, f"cannot be read ({error.strerror or error})")
-            return
-        if not _is_croissant_of(content, self.info):
-            yield Problem(path, "does not describe this dataset", harmless=True)
+            if whole and card_is_true(self.folder, summarise(facts, self.info)) is False:
+                yield Problem(self.folder / CARD, "its facts are not those of the episodes", harmless=True)
+            path = self.folder / CROISSANT
+            if os.path.lexists(path) and not _is_croissant_of(read_bytes(path, MEGABYTE, "move it away"), self.info):
+                yield Problem(path, "does not describe this dataset", harmless=True)
+        except CannotBeRead as error:
+            file, _, found = str(error).partition(": ")
+            yield Problem(Path(file), found)
 
 
 def _is_croissant_of(content: bytes, info: DatasetInfo) -> bool:
     """True if the file describes such a dataset, under whatever name: folders are renamed."""
     try:
-        found = json.loads(content)
+        found = parse_json(content)
         return bool(found == croissant(found["name"], info))
-    except (ValueError, RecursionError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError):
         return False
 
 
 def _problem(path: Path, error: BadInput) -> Problem:
-    return Problem(path, str(error).removeprefix(f"{path}: ").removesuffix("; move it out of the dataset"))
+    return Problem(path, str(error).removeprefix(f"{path}: ").removesuffix(f"; {ADVICE}"))

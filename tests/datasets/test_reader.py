@@ -64,7 +64,9 @@ def datasets(draw: st.DrawFn) -> tuple[DatasetInfo, Episode]:
         created="2026-01-02T03:04:05+00:00",
         software_version="1.2.3",
     )
-    settings = draw(st.dictionaries(st.sampled_from(["reward", "lag"]), st.integers() | st.text("ab") | st.none()))
+    settings = draw(
+        st.dictionaries(st.sampled_from(["reward", "lag"]), st.integers(-9, 9) | st.sampled_from([None, True, 0.25]))
+    )
     return DatasetInfo(EnvironmentSpec("Any-v0", settings), ObservationSpec(shape, dtype), count), episode
 
 

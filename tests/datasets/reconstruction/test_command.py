@@ -129,8 +129,8 @@ def test_the_recordings_own_decisions_can_be_kept(imported: Path, tmp_path: Path
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "no verb; expected one of reconstruct"),
-        (["polish"], "no verb polish; expected one of reconstruct"),
+        ([], "no verb; expected one of verify"),
+        (["polish"], "no verb polish; expected one of verify"),
         (["reconstruct", "nowhere", "out=x"], "nowhere: no such folder; expected the folder of a dataset"),
         (["reconstruct", "out=x"], "dataset is not set"),
         (["reconstruct", "nowhere"], "out is not set"),
