@@ -52,10 +52,11 @@ def open_regular(path: Path, most: int | None, expected: str) -> Iterator[tuple[
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except (OSError, ValueError) as error:  # ValueError: a name with a null byte
         raise CannotBeRead(f"{path}: {_reason(error)}; {expected}") from None
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode):
+        os.close(descriptor)
+        raise CannotBeRead(f"{path}: {_kind(found.st_mode)}; {expected}")
     with os.fdopen(descriptor, "rb") as file:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            raise CannotBeRead(f"{path}: {_kind(found.st_mode)}; {expected}")
         if most is not None and found.st_size > most:
             raise _too_large(path, found.st_size, most, expected)
         yield file, found.st_size

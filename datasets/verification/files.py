@@ -91,8 +91,9 @@ class Verification:
         for name in sorted(self.checksums):
             if name != DESCRIPTION and name not in self.names:
                 yield Problem(self.folder / name, f"missing, though {CHECKSUMS} lists it")
-        for line in malformed_lines(self.folder):
-            yield Problem(path, f"line {line} is no checksum of a file of this dataset")
+        if lines := malformed_lines(self.folder):
+            more = f", nor are {len(lines) - 1:,} others" if len(lines) > 1 else ""
+            yield Problem(path, f"line {lines[0]} is no checksum of a file of this dataset{more}")
         if self.info.version > 1:
             unlisted = [name for name in (DESCRIPTION, *self.names) if name not in self.checksums]
             if len(unlisted) == len(self.names) + 1:
