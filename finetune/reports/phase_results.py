@@ -26,7 +26,7 @@ class PhaseResults:
         """Save and evaluate the policy; returns a summary in one line."""
         path = self._folder / "phases" / f"{index + 1}-{phase.name}.safetensors"
         save_policy(path, policy)
-        if not self._settings.episodes:
+        if self._settings.episodes == 0:
             return f"{phase.name}: {path}"
         self._last = evaluate(policy, self._settings)
         document = {"phase": phase.name, **self._last.to_json()}
