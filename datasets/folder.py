@@ -1,14 +1,17 @@
 """The files of a dataset's folder: its description, and one file per episode."""
 
-import json
 import os
 import re
 from pathlib import Path
 
 from ..common.errors import BadInput
+from ..common.reading import MEGABYTE, parse_json, read_text
 from .schema import DatasetInfo
 
 DESCRIPTION = "dataset.json"
+
+LARGEST_DESCRIPTION = MEGABYTE
+"""Bytes."""
 
 EPISODE_NAME = re.compile(r"episode-(\d{6,})\.parquet")
 
@@ -16,15 +19,12 @@ EPISODE_NAME = re.compile(r"episode-(\d{6,})\.parquet")
 def read_info(folder: Path) -> DatasetInfo:
     """Read the description of the dataset in `folder`; BadInput if the folder is not a dataset."""
     path = folder / DESCRIPTION
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
+    if not path.exists():
         found = f"no {DESCRIPTION} in it" if folder.is_dir() else "no such folder"
-        raise BadInput(f"{folder}: {found}; expected the folder of a dataset, as written by qwop-record") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path}: cannot be read ({error})") from None
+        raise BadInput(f"{folder}: {found}; expected the folder of a dataset, as written by qwop-record")
+    text = read_text(path, LARGEST_DESCRIPTION, "expected the description of a dataset, as written by qwop-record")
     try:
-        return DatasetInfo.from_json(json.loads(text))
+        return DatasetInfo.from_json(parse_json(text))
     except ValueError as error:  # BadInput, or invalid JSON
         raise BadInput(f"{path}: {str(error).splitlines()[0]}") from None
 

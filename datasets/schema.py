@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..common.errors import BadInput
+from ..common.reading import whole_number
 from ..envs.qwop.session import GameStart
 from ..envs.spec import EnvironmentSpec, ObservationSpec
 
@@ -17,6 +18,9 @@ SCHEMA_VERSION = 1
 
 OUTCOMES = ("finished", "fell", "stopped", "terminated", "truncated")
 """Ways in which an episode ends: QWOP's own, and Gymnasium's two for environments that report nothing more."""
+
+MOST_ACTIONS = 32_767
+"""Actions of an environment, at most: episodes hold them as int16."""
 
 SUM_TOLERANCE = 1e-4
 """Largest distance from 1 of a sum of probabilities; a float32 softmax over thousands of actions stays well below."""
@@ -46,12 +50,14 @@ class DatasetInfo:
     def from_json(cls, data: Mapping[str, Any]) -> "DatasetInfo":
         """Inverse of `to_json`; BadInput if the data are incomplete or of another schema version."""
         try:
-            version = int(data["schema_version"])
+            version = whole_number(data["schema_version"], "schema_version", 1000)
             if version != SCHEMA_VERSION:
                 advice = "upgrade qwop" if version > SCHEMA_VERSION else "record it again"
                 raise BadInput(f"schema version {version}, expected {SCHEMA_VERSION}; {advice}")
             environment = EnvironmentSpec.from_json(data["environment"])
-            return cls(environment, ObservationSpec.from_json(data), int(data["actions"]))
+            return cls(
+                environment, ObservationSpec.from_json(data), whole_number(data["actions"], "actions", MOST_ACTIONS)
+            )
         except BadInput:
             raise
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -69,7 +75,7 @@ class DatasetInfo:
     def _settings(self) -> dict[str, Any]:
         return {
             "environment": self.environment.id,
-            **dict(self.environment.settings),
+            **self.environment.to_json()["settings"],
             **self.observation.to_json(),
             "actions": self.actions,
         }

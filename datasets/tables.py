@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..common.errors import BadInput
+from ..common.reading import parse_json
 from ..envs.qwop.session import GameStart
 from .schema import DatasetInfo, Episode, arrow_schema
 
@@ -78,7 +79,7 @@ def decode_metadata(raw: Mapping[bytes, bytes] | None) -> dict[str, Any]:
         raise BadInput(f"its metadata lacks {missing[0]}, so it is not an episode recorded by qwop-record")
     later = [name for name in LATER_METADATA_NAMES if name.encode() in found]
     try:
-        return {name: json.loads(found[name.encode()]) for name in (*METADATA_NAMES, *later)}
+        return {name: parse_json(found[name.encode()]) for name in (*METADATA_NAMES, *later)}
     except ValueError as error:
         raise BadInput(f"its metadata cannot be read ({error})") from None
 

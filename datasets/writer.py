@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 
 from ..common.errors import BadInput
 from ..common.files import beside, sync_folder, write_synced
+from ..envs.spec import EnvironmentSpec
 from .folder import DESCRIPTION, next_number, read_info, require_same
 from .schema import DatasetInfo, Episode
 from .tables import to_table
@@ -22,12 +23,13 @@ class DatasetWriter:
     A file is written under a temporary name, synced, and only then given its name by a hard link, which fails if the
     name is taken. A file with an episode's name is therefore complete, numbering continues, and any number of writers
     can share a folder without a lock that could go stale. Raises BadInput if the folder holds episodes of other
-    settings.
+    settings, and for settings that no file may hold.
     """
 
     def __init__(self, folder: str | os.PathLike[str], info: DatasetInfo) -> None:
         self.folder = Path(folder)
         self.info = info
+        EnvironmentSpec.from_json(info.environment.to_json())  # so that what is written can be read
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             if not (self.folder / DESCRIPTION).exists():

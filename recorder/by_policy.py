@@ -25,7 +25,7 @@ def open_policy(
     Games are yielded as they end. `played_in` maps the policy's environment to another one of the same game in which
     to play. Raises BadInput for a file that is not a policy and for invalid settings.
     """
-    policy = load_policy(settings.policy)
+    policy = load_policy(settings.policy, given=settings.environment.keys())
     own = policy.environment
     policy = replace(policy, environment=EnvironmentSpec(own.id, {**own.settings, **settings.environment}))
     capabilities = policy.environment.capabilities

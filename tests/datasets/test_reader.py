@@ -55,7 +55,9 @@ def datasets(draw: st.DrawFn) -> tuple[DatasetInfo, Episode]:
         seed=draw(st.none() | st.integers(0, 2**63)),
         metres=draw(st.none() | st.floats(-1e3, 1e3)),
     )
-    settings = draw(st.dictionaries(st.sampled_from(["reward", "lag"]), st.integers() | st.text("ab") | st.none()))
+    settings = draw(
+        st.dictionaries(st.sampled_from(["reward", "lag"]), st.integers(-9, 9) | st.sampled_from([None, True, 0.25]))
+    )
     return DatasetInfo(EnvironmentSpec("Any-v0", settings), ObservationSpec(shape, dtype), count), episode
 
 

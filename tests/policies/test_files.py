@@ -126,12 +126,12 @@ def rewritten(path: Path, **changes: object) -> Path:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"observation_shape": [70]}, "scaler.mean: shape (71,), expected (70,)"),
-        ({"actions": 5}, "policy_head.bias: shape (11,), expected (5,)"),
-        ({"architecture": {"name": "actor-critic", "hidden": [256]}}, "expected (11, 256)"),
+        ({"observation_shape": [70]}, "scaler.mean: float32 [71], expected float32 [70]"),
+        ({"actions": 5}, "policy_head.bias: float32 [11], expected float32 [5]"),
+        ({"architecture": {"name": "actor-critic", "hidden": [256]}}, "expected float32 [11, 256]"),
         ({"architecture": {"name": "transformer"}}, "transformer"),
         ({"format": 99}, "format 99, expected 1"),
-        ({"environment": None}, "not a policy"),
+        ({"environment": None}, "environment is null"),
         ({"observation_dtype": "uint8"}, "images need a network for images"),
     ],
 )
@@ -146,3 +146,35 @@ def test_weights_that_are_not_finite_are_refused(tmp_path: Path) -> None:
     with torch.no_grad():
         policy.network.q_head.bias[3] = float("nan")
     assert "q_head.bias: not finite" in refused(save_policy(tmp_path / "p", policy))
+
+
+def test_a_file_cannot_name_a_program_and_the_command_line_can(tmp_path: Path) -> None:
+    environment = {"id": "QWOPOriginal-v1", "settings": {"frames_per_step": 3, "browser": "/bin/sh"}}
+    path = rewritten(save_policy(tmp_path / "p", make_policy()), environment=environment)
+    assert "browser=/bin/sh: a file may not set that" in refused(path)
+    assert load_policy(path, given=["browser"]).environment.settings == {"frames_per_step": 3}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"architecture": {"name": "actor-critic", "hidden": [100_000_000]}},
+        {"architecture": {"name": "actor-critic", "hidden": [65_536, 65_536]}},
+        {"architecture": {"name": "actor-critic", "hidden": [1] * 100_000}},
+        {"architecture": {"name": "dueling-q", "hidden": [256], "quantiles": 10**9}},
+        {"observation_shape": [2**24]},
+        {"observation_shape": [2**40]},
+        {"actions": 10**9},
+    ],
+)
+def test_nothing_is_made_of_a_size_that_the_weights_do_not_have(tmp_path: Path, changes: dict[str, object]) -> None:
+    assert "expected" in refused(rewritten(save_policy(tmp_path / "p", make_policy()), **changes))
+
+
+def test_weights_of_another_type_are_refused(tmp_path: Path) -> None:
+    path = save_policy(tmp_path / "p", make_policy())
+    with safe_open(path, framework="pt") as file:
+        metadata = file.metadata()
+        tensors = {name: file.get_tensor(name).double() for name in file.keys()}  # noqa: SIM118 (not a dict)
+    save_file(tensors, path, metadata)
+    assert "float64 [11], expected float32 [11]" in refused(path)
