@@ -36,6 +36,7 @@ class PhaseEvaluationSettings(EvaluationSettings):
     """The games after each phase."""
 
     episodes: int = setting(EvaluationSettings.episodes, "Games after each phase. 0: none.", at_least=0)
+    drawn: int = setting(100, "Games with drawn actions, beside the greedy ones. 0: none.", at_least=0)
 
 
 @dataclass(frozen=True, kw_only=True)

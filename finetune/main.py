@@ -53,8 +53,8 @@ def run(settings: FinetuneSettings) -> None:
         console.print(note, highlight=False, soft_wrap=True)
     trained = _copy_for_training(start.policy, settings)
     environments = phase_environments(trained.environment, run_settings.phases)
-    results = PhaseResults(out, settings.evaluation)
     with progress_bar("decisions", console) as bar, closing(RunLog(out)) as log:
+        results = PhaseResults(out, settings.evaluation, settings.evaluation.drawn, log)
         task = bar.add_task("starting", total=None)
 
         def show(now: Progress) -> None:
@@ -62,7 +62,7 @@ def run(settings: FinetuneSettings) -> None:
 
         def evaluate_phase(index: int, phase: Phase) -> None:
             bar.update(task, description=f"evaluating after {phase.name}")
-            summary = results.add(index, phase, replace(trained, environment=environments[index]))
+            summary = results.add(index, phase, replace(trained, environment=environments[index]), loop.decisions)
             bar.console.print(summary, highlight=False, soft_wrap=True)
 
         def save() -> None:
@@ -79,6 +79,12 @@ def run(settings: FinetuneSettings) -> None:
         already_over = loop.finished
         log.open(resume_at=state["decisions"] if state else None)
         try:
+            if state is None:
+                bar.update(task, description="evaluating the start")
+                with log.metrics.stopwatch.on("evaluating the start"):
+                    said = results.add_start(start.policy)
+                if said is not None:
+                    bar.console.print(said, highlight=False, soft_wrap=True)
             loop.run()
         except KeyboardInterrupt:
             taken = checkpoints(out / "checkpoints")
@@ -95,6 +101,8 @@ def run(settings: FinetuneSettings) -> None:
     console.print(film, highlight=False, soft_wrap=True)
     if results.last is not None:
         console.print(f"in the end: {results.last}", highlight=False, soft_wrap=True)
+    if results.gain is not None:
+        console.print(f"from start to end: {results.gain}", highlight=False, soft_wrap=True)
 
 
 def choose_device(name: str) -> torch.device:
