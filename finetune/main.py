@@ -30,6 +30,9 @@ from .start import SCRATCH, find_start
 START = "start.safetensors"
 """The initial policy of a run, kept with it."""
 
+OUTSIDE = 0.2
+"""Fraction of the critic's values beyond the returns seen so far that the terminal warns about."""
+
 
 def run(settings: FinetuneSettings) -> None:
     """Train along the schedule; leave policy, checkpoints, log, evaluations and report in `out`."""
@@ -57,7 +60,13 @@ def run(settings: FinetuneSettings) -> None:
         results = PhaseResults(out, settings.evaluation, settings.evaluation.drawn, log)
         task = bar.add_task("starting", total=None)
 
+        warned = False
+
         def show(now: Progress) -> None:
+            nonlocal warned
+            if not warned and now.row.get("learner/values_outside", 0.0) > OUTSIDE:
+                warned = True
+                bar.console.print(outside_warning(now), highlight=False, soft_wrap=True)
             bar.update(task, description=_describe(now), completed=now.decisions, total=now.decisions + now.remaining)
 
         def evaluate_phase(index: int, phase: Phase) -> None:
@@ -103,6 +112,17 @@ def run(settings: FinetuneSettings) -> None:
         console.print(f"in the end: {results.last}", highlight=False, soft_wrap=True)
     if results.gain is not None:
         console.print(f"from start to end: {results.gain}", highlight=False, soft_wrap=True)
+
+
+def outside_warning(now: Progress) -> str:
+    """A line about a critic that has left the returns that were ever seen."""
+    row = now.row
+    low, high = row["learner/value_low"], row["learner/value_high"]
+    return (
+        f"warning: after {row['decisions']:,} decisions {row['learner/values_outside']:.0%} of the critic's values are "
+        f"beyond the returns seen so far ({low:.3g} to {high:.3g}, scaled): it diverges; lower the learning rate, "
+        "or start from a clone"
+    )
 
 
 def choose_device(name: str) -> torch.device:

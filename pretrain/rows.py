@@ -29,6 +29,11 @@ class Rows:
     def __len__(self) -> int:
         return len(self.actions)
 
+    def __getitem__(self, chosen: NDArray[np.int64]) -> "Rows":
+        """The decisions with these numbers."""
+        probabilities = None if self.probabilities is None else self.probabilities[chosen]
+        return Rows(self.observations[chosen], self.actions[chosen], self.previous[chosen], probabilities)
+
 
 def rows_of(episodes: Iterable[Episode]) -> Rows:
     """All decisions of the episodes, in order; the last observation of an episode has no decision.

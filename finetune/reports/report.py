@@ -125,7 +125,12 @@ LEARNING: tuple[Chart, ...] = (
     ("error of Q, root mean square", {"error": "learner/q_error"}, False),
     ("mean size of the temporal-difference error", {source: f"{source}/td_error" for source in SOURCES}, False),
     ("share of random actions", {"epsilon": "learner/epsilon"}, False),
-    ("value", {"value": "learner/value"}, False),
+    (
+        "value, and the bounds of what it is learned from",
+        {"value": "learner/value", "least": "learner/value_low", "largest": "learner/value_high"},
+        False,
+    ),
+    ("share of values beyond their bounds", {"share": "learner/values_outside"}, False),
     ("norm of the gradient", {"norm": "learner/gradient_norm"}, True),
 )
 
