@@ -20,6 +20,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 COPIED = shutil.ignore_patterns(".git", "runs", "data", "site", "__pycache__", ".*_cache", ".venv", "build")
 
+FIRST = ("test_wiring.py", "test_update.py", "test_losses.py")
+"""Tests that run before the others in their folder: quick ones that notice most."""
+
 
 @dataclass(frozen=True)
 class Mutant:
@@ -193,7 +196,8 @@ def killed(mutant: Mutant, copy: Path) -> bool:
     path.write_text(mutated(mutant, source))
     # The copy comes before the installed package.
     environment = {**os.environ, "PYTHONPATH": str(copy / ".typing"), "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", mutant.tests]
+    first = [f"{mutant.tests}/{name}" for name in FIRST if (copy / mutant.tests / name).exists()]
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *first, mutant.tests]
     try:
         done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True)
     finally:
