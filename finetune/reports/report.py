@@ -179,6 +179,8 @@ def _evaluation_table(files: list[Path]) -> str:
         for name, one in documents
     ]
     table = _table(("phase", "games", *columns.values(), *drawn.values()), body)
+    if all(one.get("exact") for _, one in documents):
+        return f"{table}<p>Every number of idle frames was played once, so the figures are exact.</p>"
     return f"{table}<p>In brackets: 95 % bootstrap intervals of the mean.</p>"
 
 
