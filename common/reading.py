@@ -4,8 +4,10 @@ import json
 import os
 import re
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from .checks import show
 from .errors import BadInput
@@ -15,8 +17,13 @@ MEGABYTE = 2**20
 DEEPEST = 200
 """Lists and objects inside each other in a JSON document, at most."""
 
-_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', re.DOTALL)
+# A string without an end reaches to the text's, so that nothing is looked at twice.
+_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[\[{]|[\]}]', re.DOTALL)
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class CannotBeRead(BadInput):
+    """A file that is not there, is no file, or is too large; the message names it."""
 
 
 def read_bytes(path: Path, most: int, expected: str) -> bytes:
@@ -24,32 +31,35 @@ def read_bytes(path: Path, most: int, expected: str) -> bytes:
 
     Does not wait for a pipe, and takes no more memory than `most` from a device or from a file that grows meanwhile.
     """
-    try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-        with os.fdopen(descriptor, "rb") as file:
-            require_regular(file.fileno(), path, most, expected)
+    with open_regular(path, most, expected) as (file, _):
+        try:
             data = file.read(most + 1)
-    except BadInput:
-        raise
-    except (OSError, ValueError) as error:  # ValueError: a name with a null byte
-        raise BadInput(f"{path}: {_reason(error)}; {expected}") from None
+        except OSError as error:
+            raise CannotBeRead(f"{path}: {_reason(error)}; {expected}") from None
     if len(data) > most:
-        raise too_large(path, len(data), most, expected)
+        raise _too_large(path, len(data), most, expected)
     return data
 
 
-def require_regular(descriptor: int, path: Path, most: int, expected: str) -> None:
-    """BadInput unless an open file is one of the disk, of at most `most` bytes."""
+@contextmanager
+def open_regular(path: Path, most: int | None, expected: str) -> Iterator[tuple[BinaryIO, int]]:
+    """Context manager: open a file of the disk; yields it and its size in bytes, which is at most `most`.
+
+    CannotBeRead, ending with what was `expected`, for a missing file, a folder, a pipe (which is not waited for), a
+    device.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    except (OSError, ValueError) as error:  # ValueError: a name with a null byte
+        raise CannotBeRead(f"{path}: {_reason(error)}; {expected}") from None
     found = os.fstat(descriptor)
     if not stat.S_ISREG(found.st_mode):
-        raise BadInput(f"{path}: {_kind(found.st_mode)}; {expected}")
-    if found.st_size > most:
-        raise too_large(path, found.st_size, most, expected)
-
-
-def too_large(path: Path, size: int, most: int, expected: str) -> BadInput:
-    """The error for a file of more bytes than any that is right."""
-    return BadInput(f"{path}: {size / MEGABYTE:,.1f} MB, more than the {most / MEGABYTE:,.0f} MB permitted; {expected}")
+        os.close(descriptor)
+        raise CannotBeRead(f"{path}: {_kind(found.st_mode)}; {expected}")
+    with os.fdopen(descriptor, "rb") as file:
+        if most is not None and found.st_size > most:
+            raise _too_large(path, found.st_size, most, expected)
+        yield file, found.st_size
 
 
 def read_text(path: Path, most: int, expected: str) -> str:
@@ -114,6 +124,11 @@ def _float(text: str) -> float:
 
 def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is no number of JSON")
+
+
+def _too_large(path: Path, size: int, most: int, expected: str) -> CannotBeRead:
+    shown = f"{size / MEGABYTE:,.1f} MB, more than the {most / MEGABYTE:,.0f} MB permitted"
+    return CannotBeRead(f"{path}: {shown}; {expected}")
 
 
 def _kind(mode: int) -> str:

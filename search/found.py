@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..datasets.behaviour_probabilities import smoothed, smoothed_name
+from ..datasets.origin import Origin
 from ..datasets.schema import Episode
 from ..envs.names import ACTION_KEYS, FRAMES_A_SECOND
 from ..envs.spec import EnvironmentSpec
@@ -12,8 +13,13 @@ EPSILON = 0.05
 """ε of the smoothed behaviour probabilities: a search draws nothing."""
 
 
-def found_episode(environment: EnvironmentSpec, actions: NDArray[np.int64], idle_frames: int, source: str) -> Episode:
-    """Play actions, int64 [decisions], after so many idle frames in the environment, without delays."""
+def found_episode(
+    environment: EnvironmentSpec, actions: NDArray[np.int64], idle_frames: int, source: str, origin: Origin
+) -> Episode:
+    """Play actions, int64 [decisions], after so many idle frames in the environment, without delays.
+
+    A game that has not ended is truncated there.
+    """
     env = environment.make(max_idle_frames=0, delay=0.0)
     observation, info = env.reset(options={"idle_frames": idle_frames})
     observations, rewards, times, keys = [observation], [], [float(info["clock"])], []
@@ -34,12 +40,13 @@ def found_episode(environment: EnvironmentSpec, actions: NDArray[np.int64], idle
         times=np.array(times),
         keys=tuple(keys),
         terminated=terminated,
-        truncated=truncated,
+        truncated=not terminated,
         outcome=info["outcome"] if terminated or truncated else "stopped",
         player="search",
         source=source,
         probabilities_from=smoothed_name(EPSILON),
         metres=float(info["distance"]),
+        origin=origin,
     )
 
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -12,6 +12,8 @@ from ..common.files import require_writable_folder
 from ..common.progress import progress_bar
 from ..common.settings import Settings, nested, setting
 from ..common.shared_settings import LONGEST_IDLE
+from ..datasets.folder import next_number
+from ..datasets.origin import Origin
 from ..datasets.reader import open_dataset
 from ..datasets.schema import DatasetInfo, Episode
 from ..datasets.writer import DatasetWriter
@@ -58,40 +60,36 @@ def run(settings: SearchCommandSettings) -> None:
     writer = DatasetWriter(out / GAMES, info)
     write_configuration(settings, out)
     console = Console()
-    origin = _origin(settings)
-    found = {episode.source: episode for episode in open_dataset(out / GAMES)} if _has_games(out) else {}
+    source, origin = _source(settings)
+    found = {(one.source, one.origin): one for one in open_dataset(out / GAMES)} if next_number(out / GAMES) else {}
     with progress_bar("metres", console) as bar:
         for number in range(settings.games):
             idle = settings.first + number * settings.every
-            source = f"{origin} after {idle} idle frames"
-            if source in found:
-                console.print(f"after {idle} idle frames: found before, {described(found[source])}", highlight=False)
+            this = replace(origin, game=idle)
+            if (source, this) in found:
+                before = described(found[source, this])
+                console.print(f"after {idle} idle frames: found before, {before}", highlight=False)
                 continue
             task = bar.add_task(f"after {idle} idle frames", total=100)
 
             def show(metres: float, seconds: float) -> None:
                 bar.update(task, completed=round(metres), description=f"after {idle} idle frames, {seconds:.1f} s")  # noqa: B023
 
-            episode = found_episode(policy.environment, search.run(idle, show), idle, source)
+            episode = found_episode(policy.environment, search.run(idle, show), idle, source, this)
             writer.write(episode)
-            found[source] = episode
+            found[source, this] = episode
             bar.remove_task(task)
             bar.console.print(f"after {idle} idle frames: {described(episode)}", highlight=False)
     search.close()
     _write_best(min(found.values(), key=rank), settings, console)
 
 
-def _origin(settings: SearchCommandSettings) -> str:
-    """Compose `Episode.source` of the games that this policy and these settings find, up to the start."""
+def _source(settings: SearchCommandSettings) -> tuple[str, Origin]:
+    """Say what identifies the games that this policy and these settings find, up to their start."""
     path = policy_path(settings.policy)
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
     how = settings.search
-    numbers = f"width {how.width} lookahead {how.lookahead} siblings {how.siblings} shortlist {how.shortlist}"
-    return f"{path.name} sha256:{digest} searched, {numbers},"
-
-
-def _has_games(out: Path) -> bool:
-    return any((out / GAMES).glob("episode-*.parquet"))
+    numbers = f"width {how.width}, lookahead {how.lookahead}, siblings {how.siblings}, shortlist {how.shortlist}"
+    return f"search from {path.name}, {numbers}", Origin(sha256=hashlib.sha256(path.read_bytes()).hexdigest()[:12])
 
 
 def _write_best(best: Episode, settings: SearchCommandSettings, console: Console) -> None:

@@ -85,7 +85,6 @@ def _episodes(
                     player=settings.player,
                     source="keyboard",
                     epsilon=settings.epsilon,
-                    cut=game.stopped_by_limit,
                 )
             if player.done:
                 return

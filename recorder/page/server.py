@@ -172,7 +172,6 @@ class PageServer:
             player=self._player,
             source="page",
             epsilon=self._epsilon,
-            cut=game.stopped_by_limit,
         )
         pending = _PendingEpisode(episode)
         if self._stopped.is_set():
