@@ -110,22 +110,17 @@ def build_ppo(
                 f"schedule.phases.{phase.name}: algorithm=ppo has no memory; leave out demonstrations and live, "
                 "or choose algorithm=acer (imitation needs no memory)"
             )
-<<<<<<< HEAD
-    if policy.values is not None:
-        values = copy.deepcopy(policy.values)
-    else:
-        generator = torch.Generator().manual_seed(context.seed)
-        values = Values(network.observation_size, settings.algorithm.hidden, generator)
-    learner = PpoLearner(network, values, settings.algorithm, context.device)
-=======
     demonstrated = None
     if any(phase.imitates for phase in settings.phases):
         if dataset is None:
             raise BadInput("imitation: the run has no demonstrations; name them (demonstrations=data/kurodo)")
         require_same_observations(settings.phases, policy.environment, dataset)
         demonstrated = rows_of(dataset)
-    generator = torch.Generator().manual_seed(context.seed)
-    learner = PpoLearner(network, settings.algorithm, context.device, generator)
->>>>>>> demos
+    if policy.values is not None:
+        values = copy.deepcopy(policy.values)
+    else:
+        generator = torch.Generator().manual_seed(context.seed)
+        values = Values(network.observation_size, settings.algorithm.hidden, generator)
+    learner = PpoLearner(network, values, settings.algorithm, context.device)
     learner.at_rate(context.decisions_per_second)
     return PpoAgent(learner, demonstrated, context)
