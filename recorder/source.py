@@ -1,6 +1,6 @@
 """The interface between a source of games and the recorder."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,7 +17,9 @@ class Source:
     All input is validated before a Source is created, so that nothing is written for bad input.
 
     episodes: each one is written before the next is requested. total: number of episodes, None if unknown. notes:
-    lines to print before recording. written: callback with the file of each episode, once it is written.
+    lines to print before recording. written: callback with the file of each episode, once it is written. finish: called
+    once recording has ended, for whatever reason; stops the source and returns the games that were under way and are
+    worth keeping, as far as they were played.
     """
 
     info: DatasetInfo
@@ -25,6 +27,7 @@ class Source:
     total: int | None = None
     notes: list[str] = field(default_factory=list)
     written: Callable[[Path], None] = lambda path: None
+    finish: Callable[[], Sequence[Episode]] = tuple
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,9 @@ DISCARDED = "discarded"
 LISTED = 200
 """Number of games listed of each collection, the newest ones."""
 
+LONGEST_NAME = 255
+"""Length that file systems allow."""
+
 _SCORE = EVENT_COLUMNS.index("score")
 
 
@@ -63,7 +66,7 @@ class Library:
         for collection, folder in self._collections.items():
             try:
                 dataset = open_dataset(folder)
-            except BadInput:  # no game yet
+            except (BadInput, OSError):  # no game yet, or the folder is gone
                 continue
             newest = (self._entry(collection, path, dataset.info) for path in reversed(dataset.files[-LISTED:]))
             found += [entry for entry in newest if entry is not None]
@@ -98,10 +101,9 @@ class Library:
 
     def _path(self, folder: Path, name: str) -> Path:
         file = f"{name}.parquet"
-        path = folder / file
-        if EPISODE_NAME.fullmatch(file) is None or not path.is_file():
+        if len(file) > LONGEST_NAME or EPISODE_NAME.fullmatch(file) is None or not (folder / file).is_file():
             raise KeyError(name)
-        return path
+        return folder / file
 
     def _entry(self, collection: str, path: Path, info: DatasetInfo) -> Entry | None:
         if path not in self._entries:
