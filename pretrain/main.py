@@ -15,7 +15,6 @@ from ..common.progress import progress_bar
 from ..common.settings import to_plain
 from ..datasets.embedded import embedded_dataset
 from ..datasets.reader import Dataset, open_dataset
-from ..datasets.schema import Episode
 from ..evaluation.evaluate import Evaluation, EvaluationSettings, evaluate
 from ..policies.files import save_policy
 from ..policies.policy import Policy
@@ -39,14 +38,14 @@ def run(chosen: PretrainSettings) -> None:
     console = Console()
     use_one_thread()
     dataset = open_dataset(chosen.dataset or embedded_dataset())
-    episodes = _enough(list(dataset), dataset)
+    _require_enough(dataset)
     _require_new(Path(chosen.out))
     if cloning.backend == "d3rlpy":
         require_d3rlpy(cloning)
     out = write_configuration(chosen, Path(chosen.out))
     made = {"command": "qwop-pretrain", "settings": to_plain(chosen)}
     try:
-        policy, splits = _clone(episodes, dataset, chosen, out, made, console)
+        policy, splits = _clone(dataset, chosen, out, made, console)
     except KeyboardInterrupt:
         if (out / POLICY).exists():
             console.print(f"stopped: the best pass so far is in {out / POLICY}, unmeasured", soft_wrap=True)
@@ -62,17 +61,16 @@ def _require_new(out: Path) -> None:
         raise BadInput(f"{out}: holds a policy already, which stays; name another folder with out=, or move it away")
 
 
-def _enough(episodes: list[Episode], dataset: Dataset) -> list[Episode]:
-    if len(episodes) < 3:
+def _require_enough(dataset: Dataset) -> None:
+    """Raise BadInput for too few episodes, or a damaged one, before anything is written."""
+    if len(dataset.lengths()) < 3:
         raise BadInput(
-            f"{dataset.folder}: {len(episodes)} episode(s), expected at least 3: to learn from, to say when to stop, "
+            f"{dataset.folder}: {len(dataset)} episode(s), expected at least 3: to learn from, to say when to stop, "
             "and to measure by; record more games"
         )
-    return episodes
 
 
 def _clone(
-    episodes: list[Episode],
     dataset: Dataset,
     chosen: PretrainSettings,
     out: Path,
@@ -85,7 +83,7 @@ def _clone(
     with progress_bar("passes", console) as bar, closing(SummaryWriter(str(out / "tensorboard"))) as board:
         task = bar.add_task("cloning", total=chosen.splits * cloning.epochs)
         for part in range(chosen.splits):
-            train, held_out = hold_out(len(episodes), chosen.held_out, chosen.seed, part)
+            train, held_out = hold_out(len(dataset), chosen.held_out, chosen.seed, part)
 
             def report(epoch: Epoch, policy: Policy, part: int = part) -> None:
                 name = f"split {part + 1}: " if chosen.splits > 1 else ""
@@ -95,9 +93,9 @@ def _clone(
                 if part == 0 and epoch.is_best:
                     save_policy(out / POLICY, replace(policy, training={**policy.training, **made}))
 
-            policies.append(clone([episodes[i] for i in train], dataset.info, cloning, chosen.seed, report).policy)
+            policies.append(clone(dataset.select(train), dataset.info, cloning, chosen.seed, report).policy)
             bar.update(task, completed=(part + 1) * cloning.epochs)
-            splits.append(measure_held_out(policies[-1], episodes, train, held_out))
+            splits.append(measure_held_out(policies[-1], dataset, train, held_out))
     return policies[0], splits
 
 
