@@ -52,10 +52,11 @@ def open_regular(path: Path, most: int | None, expected: str) -> Iterator[tuple[
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except (OSError, ValueError) as error:  # ValueError: a name with a null byte
         raise CannotBeRead(f"{path}: {_reason(error)}; {expected}") from None
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode):
+        os.close(descriptor)
+        raise CannotBeRead(f"{path}: {_kind(found.st_mode)}; {expected}")
     with os.fdopen(descriptor, "rb") as file:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            raise CannotBeRead(f"{path}: {_kind(found.st_mode)}; {expected}")
         if most is not None and found.st_size > most:
             raise _too_large(path, found.st_size, most, expected)
         yield file, found.st_size
@@ -92,6 +93,28 @@ def whole_number(value: Any, name: str, most: int) -> int:
     if type(value) is not int or not 1 <= value <= most:
         raise ValueError(f"{name} is {show(value)}, expected a whole number from 1 to {most:,}")
     return value
+
+
+def parse_yaml(text: str) -> Any:
+    """Parse a YAML document as OmegaConf does, without resolving interpolations; ValueError for anything else.
+
+    No aliases, whose copies of copies take any memory, and no deep nesting.
+    """
+    import yaml
+    from omegaconf import OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
+
+    depth = 0
+    try:
+        for event in yaml.parse(text, Loader=yaml.SafeLoader):
+            if isinstance(event, yaml.AliasEvent):
+                raise ValueError(f"an alias in line {event.start_mark.line + 1}")
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > DEEPEST // 4:
+                raise ValueError(f"nested more than {DEEPEST // 4} deep")
+        return OmegaConf.to_container(OmegaConf.create(text))
+    except (yaml.YAMLError, OmegaConfBaseException, RecursionError) as error:
+        raise ValueError(show(error, 200)) from None
 
 
 def _require_shallow(text: str) -> None:

@@ -5,7 +5,6 @@ header (Thrift's compact protocol) that Arrow obeys. What is counted here is wha
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import pyarrow.parquet as pq

@@ -20,7 +20,6 @@ from .step_table import step_table
 from .summary import Summary, summarise
 from .tables import decode_metadata, from_table
 
-
 Read = TypeVar("Read")
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.table import Table
 
+from ..common.checks import printable
 from .schema import OUTCOMES, DatasetInfo, Episode
 
 
@@ -103,4 +104,4 @@ def _spread(values: NDArray[np.int64] | NDArray[np.float64], number: str) -> str
 
 
 def _counts(counts: dict[str, int]) -> str:
-    return ", ".join(f"{name} {count}" for name, count in counts.items())
+    return ", ".join(f"{printable(name)} {count}" for name, count in counts.items())

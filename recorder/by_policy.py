@@ -6,11 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..common.errors import BadInput
+from ..common.reading import read_bytes
 from ..datasets.behaviour_probabilities import RECORDED
 from ..datasets.schema import DatasetInfo, Episode
 from ..envs.spec import EnvironmentSpec
 from ..policies.champion import policy_path
-from ..policies.files import load_policy
+from ..policies.files import LARGEST_FILE, load_policy
 from ..policies.policy import Policy
 from ..policies.rollout import Game, play
 from .settings import PolicySettings
@@ -56,7 +57,7 @@ def open_policy(
 def _origin(settings: PolicySettings, where: str) -> str:
     """Compose `Episode.source` of all games of one policy file, seed and mode, up to the game number."""
     path = policy_path(settings.policy)
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+    digest = hashlib.sha256(read_bytes(path, LARGEST_FILE, "it was there when it was loaded")).hexdigest()[:12]
     mode = "greedy" if settings.greedy else "sampled"
     idle = f" after up to {settings.max_idle_frames} idle frames" if settings.max_idle_frames else ""
     return f"{path.name} sha256:{digest} {mode}{idle} seed {settings.seed}{where} game "

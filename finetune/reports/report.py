@@ -1,7 +1,6 @@
 """`report.html`: the report of a run, in one file that opens without a server."""
 
 import base64
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from html import escape
@@ -9,7 +8,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from ...common.errors import BadInput
 from ...common.files import write_whole
+from ...common.reading import MEGABYTE, parse_json, read_text
 from ..experience.sequences import SOURCES
 from .charts import Band, line_chart
 from .milestones import milestones
@@ -148,13 +149,26 @@ def _charts(rows: list[dict[str, Any]], bands: list[Band], charts: tuple[Chart, 
 
 
 def _evaluation_table(files: list[Path]) -> str:
-    documents = [(path.stem, json.loads(path.read_text())) for path in files]
+    documents = [(path.stem, _document(path)) for path in files]
     columns = {
         key: name for key, name in EVALUATION_COLUMNS.items() if any(one.get(key) is not None for _, one in documents)
     }
     body = [(name, str(one["episodes"]), *(_figure(one, key) for key in columns)) for name, one in documents]
     table = _table(("phase", "games", *columns.values()), body)
     return f"{table}<p>In brackets: 95 % bootstrap intervals of the mean.</p>"
+
+
+def _document(path: Path) -> dict[str, Any]:
+    """The evaluation at a phase's end."""
+    try:
+        document = parse_json(read_text(path, MEGABYTE, "remove it"))
+    except BadInput:
+        raise
+    except ValueError as error:
+        raise BadInput(f"{path}: {error}; remove it") from None
+    if not isinstance(document, dict) or "episodes" not in document:
+        raise BadInput(f"{path}: not an evaluation; remove it")
+    return document
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
