@@ -33,7 +33,7 @@ def read_bytes(path: Path, most: int, expected: str) -> bytes:
     """
     with open_regular(path, most, expected) as (file, _):
         try:
-            data = file.read(most + 1)
+            data = file.read(most + 1) or b""  # None where there is nothing yet
         except OSError as error:
             raise CannotBeRead(f"{path}: {_reason(error)}; {expected}") from None
     if len(data) > most:

@@ -15,8 +15,9 @@ import shutil
 import sys
 import tempfile
 import time
+import traceback
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from .guard import READ, REFUSED, Ended, run_guarded
@@ -49,9 +50,14 @@ def try_case(kind: Kind, how: str, name: str, change: object, originals: Path, c
     shutil.rmtree(case, ignore_errors=True)
     case.mkdir()
     (case / "out").mkdir()
-    copy = prepare(kind, originals, case, change if how == "change" else None)  # type: ignore[arg-type]
-    if how == "place":
-        places(changed_file(kind, copy))[name]()
+    copy = case / kind.original
+
+    def make() -> None:
+        prepare(kind, originals, case, change if how == "change" else None)  # type: ignore[arg-type]
+        if how == "place":
+            places(changed_file(kind, copy))[name]()
+
+    aside(make)
 
     def work() -> None:
         if by_command:
@@ -71,20 +77,28 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="hostile-") as base:
         work = Path(base).resolve()
         set_traps(work)
-        child = os.fork()  # the libraries' threads of writing stay there
-        if child == 0:
-            devnull = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(devnull, 1)
-            make_originals(work / "originals")
-            os._exit(0)
-        assert os.waitpid(child, 0)[1] == 0, "the original files could not be made"
-        warm()
+        aside(lambda: make_originals(work / "originals"))
+        warm(work / "originals", work)
         print(f"{'kind':20} {'files':>6} {'read':>6} {'refused':>8} {'wrong':>6} {'most MB':>8} {'longest s':>10} {'took':>7}")
         for name, kind in kinds.items():
-            failures += _try_kind(name, kind, -(-count // len(kinds)), work)
-    for failure in failures:
-        print(failure)
+            found = _try_kind(name, kind, -(-count // len(kinds)), work)
+            print("".join(found), end="", flush=True)
+            failures += found
     return 1 if failures else 0
+
+
+def aside(work: Callable[[], None]) -> None:
+    """Do something in a forked process, whose memory and threads are not those that the readers inherit."""
+    child = os.fork()
+    if child == 0:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        try:
+            work()
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0, "a file could not be made"
 
 
 def _try_kind(name: str, kind: Kind, count: int, work: Path) -> list[str]:
@@ -104,7 +118,7 @@ def _try_kind(name: str, kind: Kind, count: int, work: Path) -> list[str]:
                 KEPT.mkdir(exist_ok=True)
                 shutil.copytree(work / "case", kept, symlinks=True, ignore=_pipes)
                 where = "command line" if by_command else "library"
-                failures.append(f"\n{name}, {said} ({where}): {ended.how}; kept in {kept}\n{ended.said}")
+                failures.append(f"{name}, {said} ({where}): {ended.how}; kept in {kept}\n{ended.said}\n")
     wrong = counts.total() - counts[READ] - counts[REFUSED]
     took = time.monotonic() - began
     print(

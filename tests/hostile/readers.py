@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+from qwop.common.errors import naming
 from qwop.datasets import open_dataset
 from qwop.datasets.from_keys import replay_episode
 from qwop.datasets.main import main as dataset_command
-from qwop.datasets.reconstruction.samples import read_samples, samples_path
+from qwop.datasets.reconstruction.samples import read_samples
 from qwop.envs.qwop.keys_file import read_keys
 from qwop.evaluation.keys_game import in_simulator
 from qwop.evaluation.main import main as evaluate_command
@@ -48,8 +48,9 @@ class Kind:
 
 def read_policy(path: Path, out: Path) -> None:
     policy = load_policy(path)
-    for _ in play(policy, episodes=2, seed=0, greedy=True, num_envs=2):
-        pass
+    with naming(path):  # as the commands do
+        for _ in play(policy, episodes=2, seed=0, greedy=True, num_envs=2):
+            pass
 
 
 def read_dataset(folder: Path, out: Path) -> None:
@@ -191,9 +192,8 @@ def on_command_line(kind: Kind, copy: Path, out: Path) -> None:
     kind.main()
 
 
-def warm() -> None:
-    """Load what reading uses, compiled kernels among it, so that no child has to."""
-    in_simulator(np.zeros(3, np.uint8))
+def warm(originals: Path, out: Path) -> None:
+    """Read the originals, so that no child has to load modules and compiled kernels first."""
+    for name in ("policy", "policy of CartPole", "keys", "episode", "samples"):
+        KINDS[name].read(originals / KINDS[name].original, out)
 
-
-__all__ = ["KINDS", "Kind", "changed_file", "on_command_line", "prepare", "samples_path", "warm"]
