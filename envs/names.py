@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 FRAMES_A_SECOND = 30
+
+UNITS_A_METRE = 10.0
 """Frames per second of the game's clock."""
 
 LONGEST_GAME = 3600

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Collection
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -17,12 +18,15 @@ from ..common.files import write_whole
 from ..common.reading import MEGABYTE, parse_json, read_bytes, whole_number
 from ..envs.spec import LONGEST_REASON, EnvironmentSpec, ObservationSpec
 from .champion import policy_path
-from .networks import ARCHITECTURES
+from .networks import ARCHITECTURES, Values, hidden_widths
 from .policy import Policy
 
 FORMAT = 1
 METADATA = "policy"
 """The only metadata entry, a JSON document (several entries would be written in an arbitrary order)."""
+
+VALUES = "values."
+"""What the names of the value network's tensors begin with, in a file that has one."""
 
 LARGEST_FILE, LARGEST_HEADER = 128 * MEGABYTE, 4 * MEGABYTE
 """Bytes of a policy file and of its header, at most: 30 million weights."""
@@ -45,7 +49,11 @@ def save_policy(path: str | os.PathLike[str], policy: Policy) -> Path:
         "software": f"qwop {version('qwop')}",
         "training": dict(policy.training),
     }
-    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in policy.network.state_dict().items()}
+    tensors = dict(policy.network.state_dict())
+    if policy.values is not None:
+        document["values"] = {"hidden": list(policy.values.hidden)}
+        tensors |= {VALUES + name: tensor for name, tensor in policy.values.state_dict().items()}
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     data = save(tensors, metadata={METADATA: json.dumps(document, sort_keys=True)})
     return write_whole(path, data)
 
@@ -104,12 +112,24 @@ def _build(document: Any, tensors: dict[str, torch.Tensor], given: Collection[st
     actions = whole_number(document["actions"], "actions", MOST_ACTIONS)
     made = ARCHITECTURES[architecture["name"]]
     # On no device first, where tensors have shapes and no numbers: the file decides sizes only where it has as many.
+    widths = hidden_widths(document["values"]) if "values" in document else None
     with torch.device("meta"):
-        expected = made.from_description(observation, actions, architecture).state_dict()
+        expected = dict(made.from_description(observation, actions, architecture).state_dict())
+        if widths is not None:
+            values = Values(observation.size, widths)
+            expected |= {VALUES + name: tensor for name, tensor in values.state_dict().items()}
     _require_same_tensors(expected, tensors)
     network = made.from_description(observation, actions, architecture)
-    network.load_state_dict(tensors)
-    return Policy(network, environment, observation, document["training"])
+    network.load_state_dict({name: tensor for name, tensor in tensors.items() if not name.startswith(VALUES)})
+    policy = Policy(network, environment, observation, document["training"])
+    return policy if widths is None else replace(policy, values=_load_values(observation.size, widths, tensors))
+
+
+def _load_values(size: int, widths: list[int], tensors: dict[str, torch.Tensor]) -> Values:
+    values = Values(size, widths)
+    own = {name.removeprefix(VALUES): tensor for name, tensor in tensors.items() if name.startswith(VALUES)}
+    values.load_state_dict(own)
+    return values
 
 
 def _require_same_tensors(expected: dict[str, torch.Tensor], tensors: dict[str, torch.Tensor]) -> None:

@@ -174,6 +174,7 @@ class Values(nn.Module):
 
     def __init__(self, observation_size: int, hidden: Sequence[int], generator: torch.Generator | None = None) -> None:
         super().__init__()
+        self.hidden = tuple(hidden)
         self.trunk = MLP(observation_size, hidden, nn.Tanh, generator)
         self.head = orthogonal_linear(self.trunk.width, 1, 1.0, generator)
 

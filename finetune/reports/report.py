@@ -8,12 +8,11 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from ...common.errors import BadInput
 from ...common.files import write_whole
-from ...common.reading import MEGABYTE, parse_json, read_text
 from ..experience.sequences import SOURCES
 from .charts import Band, line_chart
 from .milestones import milestones
+from .phase_results import read_evaluation
 from .run_log import read_metrics
 
 STYLE = """
@@ -36,6 +35,13 @@ EVALUATION_COLUMNS = {
     "mean_metres": "mean m",
     "mean_return": "mean return",
 }
+DRAWN_COLUMNS = {
+    "finishes": "drawn: finished",
+    "episodes": "of",
+    "median_seconds": "median s",
+    "mean_metres": "mean m",
+    "mean_return": "mean return",
+}
 
 
 def write_report(folder: Path, title: str) -> Path:
@@ -45,9 +51,9 @@ def write_report(folder: Path, title: str) -> Path:
     if rows:
         last = rows[-1]["decisions"]
         parts.append(f"<p>{last:,} decisions in {len(rows)} rows of the log. Shaded: phases with demonstrations.</p>")
-    evaluations = sorted((folder / "phases").glob("*.json"))
+    evaluations = sorted((folder / "phases").glob("*.json"), key=lambda path: int(path.name.partition("-")[0]))
     if evaluations:
-        parts += ["<h2>Evaluation after each phase</h2>", _evaluation_table(evaluations)]
+        parts += ["<h2>Evaluation of the start and after each phase</h2>", _evaluation_table(evaluations)]
     film = folder / "best.mp4"
     if film.exists():
         parts += ["<h2>The best game of the last evaluation</h2>", _video(film)]
@@ -119,7 +125,12 @@ LEARNING: tuple[Chart, ...] = (
     ("error of Q, root mean square", {"error": "learner/q_error"}, False),
     ("mean size of the temporal-difference error", {source: f"{source}/td_error" for source in SOURCES}, False),
     ("share of random actions", {"epsilon": "learner/epsilon"}, False),
-    ("value", {"value": "learner/value"}, False),
+    (
+        "value, and the bounds of what it is learned from",
+        {"value": "learner/value", "least": "learner/value_low", "largest": "learner/value_high"},
+        False,
+    ),
+    ("share of values beyond their bounds", {"share": "learner/values_outside"}, False),
     ("norm of the gradient", {"norm": "learner/gradient_norm"}, True),
 )
 
@@ -149,26 +160,28 @@ def _charts(rows: list[dict[str, Any]], bands: list[Band], charts: tuple[Chart, 
 
 
 def _evaluation_table(files: list[Path]) -> str:
-    documents = [(path.stem, _document(path)) for path in files]
+    documents = [(path.stem, read_evaluation(path)) for path in files]
     columns = {
         key: name for key, name in EVALUATION_COLUMNS.items() if any(one.get(key) is not None for _, one in documents)
     }
-    body = [(name, str(one["episodes"]), *(_figure(one, key) for key in columns)) for name, one in documents]
-    table = _table(("phase", "games", *columns.values()), body)
+    drawn = {
+        key: name
+        for key, name in DRAWN_COLUMNS.items()
+        if any(one.get("drawn", {}).get(key) is not None for _, one in documents)
+    }
+    body = [
+        (
+            name,
+            str(one["episodes"]),
+            *(_figure(one, key) for key in columns),
+            *(_figure(one.get("drawn", {}), key) for key in drawn),
+        )
+        for name, one in documents
+    ]
+    table = _table(("phase", "games", *columns.values(), *drawn.values()), body)
+    if all(one.get("exact") for _, one in documents):
+        return f"{table}<p>Every number of idle frames was played once, so the figures are exact.</p>"
     return f"{table}<p>In brackets: 95 % bootstrap intervals of the mean.</p>"
-
-
-def _document(path: Path) -> dict[str, Any]:
-    """The evaluation at a phase's end."""
-    try:
-        document = parse_json(read_text(path, MEGABYTE, "remove it"))
-    except BadInput:
-        raise
-    except ValueError as error:
-        raise BadInput(f"{path}: {error}; remove it") from None
-    if not isinstance(document, dict) or "episodes" not in document:
-        raise BadInput(f"{path}: not an evaluation; remove it")
-    return document
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -24,7 +24,7 @@ MANY = 60_000_000
 
 @pytest.fixture
 def table(info: DatasetInfo, make_episode: Callable[..., Episode]) -> pa.Table:
-    return to_table(make_episode(), info)
+    return to_table(make_episode(), info, 0)
 
 
 def bomb(table: pa.Table) -> bytes:

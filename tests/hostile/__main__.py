@@ -79,7 +79,9 @@ def main(arguments: list[str]) -> int:
         set_traps(work)
         aside(lambda: make_originals(work / "originals"))
         warm(work / "originals", work)
-        print(f"{'kind':20} {'files':>6} {'read':>6} {'refused':>8} {'wrong':>6} {'most MB':>8} {'longest s':>10} {'took':>7}")
+        print(
+            f"{'kind':20} {'files':>6} {'read':>6} {'refused':>8} {'wrong':>6} {'most MB':>8} {'longest s':>10} {'took':>7}"
+        )
         for name, kind in kinds.items():
             found = _try_kind(name, kind, -(-count // len(kinds)), work)
             print("".join(found), end="", flush=True)

@@ -160,7 +160,9 @@ class _Watch:
 
     def _writes(self, arguments: tuple[Any, ...]) -> bool:
         path, mode, flags = arguments
-        writing = any(sign in mode for sign in "wax+") if isinstance(mode, str) else bool(flags & (os.O_WRONLY | os.O_RDWR))
+        writing = (
+            any(sign in mode for sign in "wax+") if isinstance(mode, str) else bool(flags & (os.O_WRONLY | os.O_RDWR))
+        )
         if not writing or not isinstance(path, str | bytes | os.PathLike):
             return False
         place = Path(os.fsdecode(path)).absolute()

@@ -144,7 +144,10 @@ def json_documents(seed: int, environment: str = "environment") -> Iterator[tupl
     random = np.random.default_rng(seed)
     if environment:
         for number, value in enumerate(ENVIRONMENTS):
-            yield f"environment {number}: {str(value)[:60]}", lambda data, value=value: _with(data, (environment,), value)
+            yield (
+                f"environment {number}: {str(value)[:60]}",
+                lambda data, value=value: _with(data, (environment,), value),
+            )
     for number in itertools.count():
         value = HOSTILE[number % len(HOSTILE)]
         draw = random.random()
@@ -236,8 +239,9 @@ def safetensors(seed: int, entry: str, environment: str) -> Iterator[Named]:
     yield "header of 200 MB", lambda data: struct.pack("<Q", 200_000_000) + b" " * 200_000_000
     for name, value in (("nan", 0x7FC00000), ("infinity", 0x7F800000), ("huge", 0x7F7FFFFF)):
         yield f"weights {name}", lambda data, value=value: data[:-4] + struct.pack("<I", value)
-        yield f"all weights {name}", lambda data, value=value: _joined(
-            _split(data)[0], struct.pack("<I", value) * (len(_split(data)[1]) // 4)
+        yield (
+            f"all weights {name}",
+            lambda data, value=value: _joined(_split(data)[0], struct.pack("<I", value) * (len(_split(data)[1]) // 4)),
         )
     descriptions = json_documents(seed, environment)
     headers = json_documents(seed + 1, "")
@@ -277,8 +281,37 @@ def yaml_texts() -> Iterator[Named]:
 
 def keys_texts() -> Iterator[Named]:
     """Changes of a file of keys."""
-    for count in ("0", "-1", "999999999999", "9999999", "300000", "300001", "1e9", "0x10", "1_000", "٣", "1.5", "NaN", "", "9" * 10_000):
-        for keys in ("Q", "-", "QWOP", "QQQQ", "QWOPQ", "q", "ß", "Ｑ", "\x1b[31m", CANARY, "$(touch canary)", "Q\0", ""):
+    for count in (
+        "0",
+        "-1",
+        "999999999999",
+        "9999999",
+        "300000",
+        "300001",
+        "1e9",
+        "0x10",
+        "1_000",
+        "٣",
+        "1.5",
+        "NaN",
+        "",
+        "9" * 10_000,
+    ):
+        for keys in (
+            "Q",
+            "-",
+            "QWOP",
+            "QQQQ",
+            "QWOPQ",
+            "q",
+            "ß",
+            "Ｑ",
+            "\x1b[31m",
+            CANARY,
+            "$(touch canary)",
+            "Q\0",
+            "",
+        ):
             line = f"{count} {keys}\n".encode()
             yield f"{count[:12]} {keys!r}", lambda data, line=line: data + line
     for name, text in {
@@ -292,7 +325,9 @@ def keys_texts() -> Iterator[Named]:
 
 def _random_keys() -> bytes:
     random = np.random.default_rng(0)
-    return b"".join(b"%d %s\n" % (random.integers(1, 9), random.choice([b"Q", b"W", b"OP", b"-"])) for _ in range(20_000))
+    return b"".join(
+        b"%d %s\n" % (random.integers(1, 9), random.choice([b"Q", b"W", b"OP", b"-"])) for _ in range(20_000)
+    )
 
 
 def npz_files(seed: int) -> Iterator[Named]:
@@ -423,7 +458,10 @@ def episodes(seed: int) -> Iterator[Named]:
     yield "one row", rewritten(lambda table: table.slice(0, 1))
     yield "many groups", rewritten(lambda table: table, row_group_size=1)
     yield "no metadata", rewritten(lambda table: table.replace_schema_metadata(None))
-    yield "much metadata", rewritten(lambda table: table.replace_schema_metadata({**table.schema.metadata, "x": "x" * 30_000_000}))
+    yield (
+        "much metadata",
+        rewritten(lambda table: table.replace_schema_metadata({**table.schema.metadata, "x": "x" * 30_000_000})),
+    )
     for name in ("player", "source", "outcome", "probabilities_from", "seed", "metres", "terminated", "truncated", "start",
                  "created", "software_version", "schema_version", "observation_shape", "observation_dtype", "actions"):  # fmt: skip
         for value in HOSTILE:

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from qwop.datasets import embedded_dataset, open_dataset
 from qwop.datasets.from_keys import episode_from_keys, qwop_info
+from qwop.datasets.origin import Origin
 from qwop.datasets.reconstruction.samples import write_samples
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.names import FEATURES
@@ -33,9 +34,13 @@ def make_originals(folder: Path) -> None:
     folder.mkdir(parents=True)
     generator = torch.Generator().manual_seed(0)
     task = EnvironmentSpec("QWOP-v1", {"frames_per_step": 4, "time_limit": 6.0})
-    save_policy(folder / "policy.safetensors", Policy(ActorCritic(71, 11, (16,), generator), task, ObservationSpec((71,))))
+    save_policy(
+        folder / "policy.safetensors", Policy(ActorCritic(71, 11, (16,), generator), task, ObservationSpec((71,)))
+    )
     cartpole = EnvironmentSpec("CartPole-v1")
-    save_policy(folder / "dueling.safetensors", Policy(DuelingQ(4, 2, (8,), generator), cartpole, ObservationSpec((4,))))
+    save_policy(
+        folder / "dueling.safetensors", Policy(DuelingQ(4, 2, (8,), generator), cartpole, ObservationSpec((4,)))
+    )
     keys = np.concatenate(open_dataset(embedded_dataset())[0].keys or ())
     write_keys(folder / "keys.txt", keys[:300], "a game")
     _dataset(folder / "dataset", keys)
@@ -52,8 +57,13 @@ def _dataset(folder: Path, keys: np.ndarray) -> None:
         part = keys[: 160 + 40 * number]
         writer.write(
             episode_from_keys(
-                part, info, player="somebody", source=f"recording.npz sha256:{DIGEST} game {number}", epsilon=0.05,
-                start=start if number == 2 else None, cut=True,
+                part,
+                info,
+                player="somebody",
+                source="recording.npz",
+                epsilon=0.05,
+                start=start if number == 2 else None,
+                origin=Origin(sha256=DIGEST, game=number),
             )  # fmt: skip
         )
     write_samples(folder, DIGEST, [np.zeros((12, len(FEATURES))) + number for number in range(3)])
@@ -73,4 +83,3 @@ def _recording(path: Path) -> None:
 
 def _run(arguments: Iterable[str]) -> None:
     main.run(main.read(list(arguments)))
-

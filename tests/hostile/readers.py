@@ -161,6 +161,10 @@ KINDS = {
 }  # fmt: skip
 
 
+LEFT_OUT = shutil.ignore_patterns("tensorboard", "phases", "*000128*", "SHA256SUMS")
+"""Checksums would refuse every change of a dataset, and whoever makes a hostile one leaves them out."""
+
+
 def _of_text(change: Callable[[Any], str]) -> mutations.Change:
     import json
 
@@ -171,7 +175,7 @@ def prepare(kind: Kind, originals: Path, case: Path, change: mutations.Change | 
     """Copy the original into the empty folder `case`; returns the copy. Its file is changed, if it is to be."""
     source, copy = originals / kind.original, case / kind.original
     if source.is_dir():
-        shutil.copytree(source, copy, ignore=shutil.ignore_patterns("tensorboard", "phases", "*000128*"))
+        shutil.copytree(source, copy, ignore=LEFT_OUT)
     else:
         shutil.copy(source, copy)
     if change is not None:
@@ -196,4 +200,3 @@ def warm(originals: Path, out: Path) -> None:
     """Read the originals, so that no child has to load modules and compiled kernels first."""
     for name in ("policy", "policy of CartPole", "keys", "episode", "samples"):
         KINDS[name].read(originals / KINDS[name].original, out)
-

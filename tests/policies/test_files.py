@@ -1,6 +1,7 @@
 """Policy files: what comes back, and what is refused."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import torch
 from qwop.common.errors import BadInput
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.files import METADATA, load_policy, save_policy
-from qwop.policies.networks import Actor, ActorCritic, DuelingQ
+from qwop.policies.networks import Actor, ActorCritic, DuelingQ, Values
 from qwop.policies.policy import Policy
 from safetensors import safe_open
 from safetensors.torch import save_file
@@ -42,6 +43,36 @@ def test_an_actor_comes_back(tmp_path: Path) -> None:
     rows = torch.randn(10, 4)
     assert isinstance(loaded, Actor)
     assert torch.equal(loaded.logits(rows), network.logits(rows))
+
+
+def test_values_come_back_beside_the_policy_they_were_learned_with(tmp_path: Path) -> None:
+    generator = torch.Generator().manual_seed(0)
+    policy = Policy(
+        Actor(4, 3, (16, 8), generator),
+        EnvironmentSpec("CartPole-v1"),
+        ObservationSpec((4,)),
+        values=Values(4, (12, 5), generator),
+    )
+    loaded = load_policy(save_policy(tmp_path / "p", policy))
+    assert policy.values is not None
+    assert loaded.values is not None
+    scaled = torch.randn(7, 4)
+    assert torch.equal(loaded.values(scaled), policy.values(scaled))
+    assert torch.equal(loaded.network.logits(scaled), policy.network.logits(scaled))
+    bare = load_policy(save_policy(tmp_path / "bare", replace(policy, values=None)))
+    assert bare.values is None
+
+
+def test_values_of_other_widths_than_described_are_refused(tmp_path: Path) -> None:
+    policy = Policy(Actor(4, 3, (8,)), EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)), values=Values(4, (12,)))
+    path = save_policy(tmp_path / "p", policy)
+    with safe_open(path, framework="pt") as file:
+        document = json.loads(file.metadata()[METADATA])
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
+    for values in ({"hidden": [13]}, {"hidden": "12"}, {}, 12):
+        save_file(tensors, path, metadata={METADATA: json.dumps({**document, "values": values})})
+        with pytest.raises(BadInput, match=str(path)):
+            load_policy(path)
 
 
 def test_a_dueling_network_comes_back_with_its_quantiles_and_its_epsilon(tmp_path: Path) -> None:
