@@ -18,6 +18,7 @@ from hydra.core.config_store import ConfigStore
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from .checks import printable
 from .errors import BadInput
 from .files import require_writable_folder, write_whole
 from .overrides import explain, normalise
@@ -166,7 +167,7 @@ def _exit_codes(program: str) -> Iterator[None]:
     try:
         yield
     except BadInput as error:
-        print(f"{program}: {error}", file=sys.stderr)
+        print(f"{program}: {printable(str(error))}", file=sys.stderr)
         sys.exit(EXIT_BAD_INPUT)
     except OSError as error:
         if error.errno not in NO_ROOM:

@@ -8,11 +8,15 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
+from ..envs.names import FRAMES_A_SECOND
 from ..envs.pictures.video import game_pictures, write_video
 from ..envs.qwop.keys_file import write_keys
 from ..envs.qwop.replay import replay
 from ..envs.spec import EnvironmentSpec
 from ..policies.rollout import Game
+
+LONGEST_FILM = 10 * 60 * FRAMES_A_SECOND
+"""Frames."""
 
 
 def save_keys(path: Path, game: Game) -> Path:
@@ -47,7 +51,8 @@ def film(path: Path, game: Game, spec: EnvironmentSpec, progress: Callable[[int,
 
 
 def film_keys(path: Path, keys: NDArray[np.uint8], progress: Callable[[int, int], None]) -> None:
-    """Write a film of the game of QWOP that these keys, uint8 [n], play."""
+    """Write a film of the game of QWOP that these keys, uint8 [n], play: of its first ten minutes."""
+    keys = keys[:LONGEST_FILM]
     played = replay(keys)
     pictures = game_pictures(played.states, played.events, keys)
     write_video(path, _counted(pictures, len(played.states), progress))

@@ -7,18 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from rich.console import Console
 
+from ..common.checks import show
 from ..common.command import Command, write_configuration
 from ..common.errors import BadInput
-from ..common.progress import progress_bar
+from ..common.progress import plain_console, progress_bar
 from ..common.settings import to_plain
 from ..envs.spec import EnvironmentSpec
 from ..policies.files import save_policy
 from ..policies.policy import Policy
 from .checkpoint import checkpoints
 from .command_settings import FinetuneSettings
-from .loop import Progress
+from .loop import Loop, Progress
 from .reports.phase_results import PhaseResults
 from .reports.report import write_report
 from .reports.run_log import METRICS, RunLog
@@ -37,7 +37,7 @@ OUTSIDE = 0.2
 
 def run(settings: FinetuneSettings) -> None:
     """Train along the schedule; leave policy, checkpoints, log, evaluations and report in `out`."""
-    console = Console()
+    console = plain_console()
     algorithm, device, run_settings = settings.chosen_algorithm, choose_device(settings.device), settings.run
     torch.set_num_threads(settings.threads)
     out = Path(settings.out)
@@ -87,7 +87,7 @@ def run(settings: FinetuneSettings) -> None:
         if state is None:
             save_policy(out / START, start.policy)
         else:
-            loop.set_state(state)
+            _continue(loop, state, out)
         write_configuration(settings, out)
         already_over = loop.finished
         log.open(resume_at=state["decisions"] if state else None)
@@ -136,6 +136,20 @@ def choose_device(name: str) -> torch.device:
     if name == "cuda" and not torch.cuda.is_available():
         raise BadInput("device=cuda: no CUDA device here; device=auto takes what is available")
     return torch.device(name)
+
+
+def _continue(loop: Loop, state: dict[str, Any], out: Path) -> None:
+    """Put a checkpoint's state into the loop; BadInput for one of another make."""
+    try:
+        loop.set_state(state)
+    except BadInput:
+        raise
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, RuntimeError) as error:
+        newest = checkpoints(out / "checkpoints")[-1]
+        raise BadInput(
+            f"{newest}: does not fit this run ({type(error).__name__}: {show(error)}); remove it to resume from an older "
+            "one"
+        ) from error
 
 
 def _require_new(out: Path) -> None:

@@ -11,7 +11,7 @@ from torch.utils.tensorboard import SummaryWriter
 
 from ..common.command import Command, write_configuration
 from ..common.errors import BadInput
-from ..common.progress import progress_bar
+from ..common.progress import plain_console, progress_bar
 from ..common.settings import to_plain
 from ..datasets.embedded import embedded_dataset
 from ..datasets.reader import Dataset, open_dataset
@@ -35,7 +35,7 @@ one too."""
 def run(chosen: PretrainSettings) -> None:
     """Clone, measure on held-out episodes and in games; leave the policy and the measures in `out`."""
     cloning = chosen.cloning
-    console = Console()
+    console = plain_console()
     use_one_thread()
     dataset = open_dataset(chosen.dataset or embedded_dataset())
     _require_enough(dataset)

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from ..common.command import Command
 from ..common.errors import BadInput
-from ..common.progress import progress_bar
+from ..common.progress import plain_console, progress_bar
 from ..datasets.describe import describe
 from ..datasets.folder import next_number
 from ..datasets.reader import Dataset, open_dataset
@@ -23,7 +23,7 @@ from .settings import ReestimateSettings
 
 def run(chosen: ReestimateSettings) -> None:
     """Write the dataset `out`: the episodes of `dataset` in order, with μ from clones that never saw them."""
-    console = Console()
+    console = plain_console()
     dataset, out = open_dataset(chosen.dataset), Path(chosen.out)
     if out.exists() and next_number(out) > 0:
         raise BadInput(f"{out}: has episodes already; give out= a new folder")

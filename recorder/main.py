@@ -12,7 +12,7 @@ from rich.console import Console
 
 from ..common.command import Command, Terminated, to_yaml
 from ..common.files import require_writable_folder, write_whole
-from ..common.progress import progress_bar
+from ..common.progress import plain_console, progress_bar
 from ..datasets.describe import describe
 from ..datasets.folder import next_number
 from ..datasets.writer import DatasetWriter
@@ -31,7 +31,7 @@ from .source import Source
 
 def run(settings: RecordSettings) -> None:
     """Record all games of the source, each a whole file as soon as it has ended, and print the dataset's summary."""
-    console = Console()
+    console = plain_console()
     folder = Path(settings.folder)
     require_writable_folder(folder, "dataset")
     source = open_source(settings.source, folder)

@@ -17,6 +17,7 @@ from ..engine.features import FEATURES, FEATURES_ONLY, FULL, FULL_FEATURES
 from ..names import FEATURES as FEATURE_NAMES
 from ..names import FRAMES_A_SECOND as FRAMES_A_SECOND
 from ..names import FULL_FEATURES as FULL_NAMES
+from ..names import LONGEST_GAME
 from .rewards import REWARDS
 
 
@@ -27,9 +28,6 @@ def outcome_of(events: NDArray[np.float64]) -> str:
         return "running"
     return "finished" if landed and events[0] >= batch.FINISH_SCORE else "fell"
 
-
-LONGEST_GAME = 3600
-"""Seconds: an hour, of a game that a good runner ends within one minute."""
 
 OBSERVATIONS = {"features": (FEATURES_ONLY, FEATURES), "full": (FULL, FULL_FEATURES)}
 """By name: the kernels' constant for it, and its size."""
