@@ -134,3 +134,14 @@ def test_a_missing_dataset_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
     assert "nowhere" in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
     assert not (tmp_path / "run").exists()
+
+
+def test_a_damaged_episode_is_named_before_anything_is_written(
+    make_dataset: Callable[[int], Path], tmp_path: Path
+) -> None:
+    dataset = make_dataset(6)
+    path = dataset / "episode-000004.parquet"
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(BadInput, match=r"episode-000004\.parquet: was changed"):
+        pretrain(f"dataset={dataset}", f"out={tmp_path / 'run'}")
+    assert not (tmp_path / "run").exists()
