@@ -5,6 +5,7 @@ exactly, and the decision's action is the most frequent one of its frames; of eq
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -131,6 +132,24 @@ def relabelled(episode: Episode, info: DatasetInfo, epsilon: float) -> Episode:
         _keys(episode), info, player=episode.player, source=episode.source, epsilon=epsilon, start=episode.start,
         cut=episode.truncated,
     )  # fmt: skip
+
+
+def rewarded(episode: Episode, info: DatasetInfo) -> Episode:
+    """The same decisions with the rewards of another task, found by playing the keys again.
+
+    info: a dataset of `QWOP-v1` whose decision rate is the episode's. Raises BadInput where the keys are unknown.
+    """
+    task = QWOPTask(**info.environment.settings)
+    game = replay_episode(episode)
+    assert episode.keys is not None
+    ends = np.cumsum([len(held) for held in episode.keys])
+    # Frames before a policy's first decision belong to its keys, not to its rewards.
+    bounds = np.array([max(ends[0] - task.frames_per_step, 0), *ends])
+    states = game.states[np.minimum(bounds, len(game.states) - 1)]
+    rewards = rewards_along(
+        task.reward, states[:, 0, 0], states[:, 0, 1], bent_knee(states), shaping=task.shaping, outcome=episode.outcome
+    )
+    return replace(episode, rewards=rewards.astype(np.float32))
 
 
 def _keys(episode: Episode) -> NDArray[np.uint8]:

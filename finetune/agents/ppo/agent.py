@@ -11,7 +11,7 @@ from ....policies.networks import Actor, ActorCritic
 from ....policies.policy import Policy
 from ....pretrain.rows import Rows, rows_of
 from ...experience.sequences import Sequences
-from ...schedules.environments import require_same_observations
+from ...schedules.environments import require_same_play
 from ...schedules.phase import Phase, PhaseValues
 from ...settings import RunSettings
 from ..base import AgentContext, MakeNetwork
@@ -109,7 +109,7 @@ def build_ppo(
     if any(phase.imitates for phase in settings.phases):
         if dataset is None:
             raise BadInput("imitation: the run has no demonstrations; name them (demonstrations=data/kurodo)")
-        require_same_observations(settings.phases, policy.environment, dataset)
+        require_same_play(settings.phases, policy.environment, dataset)
         demonstrated = rows_of(dataset)
     generator = torch.Generator().manual_seed(context.seed)
     learner = PpoLearner(network, settings.algorithm, context.device, generator)
