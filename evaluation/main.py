@@ -99,7 +99,7 @@ def run(settings: EvaluateSettings) -> None:
         return
     assert settings.policy is not None
     use_one_thread()
-    policy = load_policy(settings.policy)
+    policy = load_policy(settings.policy, given=settings.environment.keys())
     spec = _environment(policy.environment, settings)
     in_original = settings.world == ORIGINAL
     games = replace(settings.games, num_envs=1) if in_original else settings.games  # one browser

@@ -13,6 +13,7 @@ from ..common.command import Command, write_configuration
 from ..common.errors import BadInput
 from ..common.progress import progress_bar
 from ..common.settings import to_plain
+from ..envs.spec import EnvironmentSpec
 from ..policies.files import save_policy
 from ..policies.policy import Policy
 from .checkpoint import checkpoints
@@ -62,21 +63,24 @@ def run(settings: FinetuneSettings) -> None:
 
         warned = False
 
-        def show(now: Progress) -> None:
+        def show(done: Progress) -> None:
             nonlocal warned
-            if not warned and now.row.get("learner/values_outside", 0.0) > OUTSIDE:
+            if not warned and done.row.get("learner/values_outside", 0.0) > OUTSIDE:
                 warned = True
-                bar.console.print(outside_warning(now), highlight=False, soft_wrap=True)
-            bar.update(task, description=_describe(now), completed=now.decisions, total=now.decisions + now.remaining)
+                bar.console.print(outside_warning(done), highlight=False, soft_wrap=True)
+            total = done.decisions + done.remaining
+            bar.update(task, description=_describe(done), completed=done.decisions, total=total)
+
+        def now(environment: EnvironmentSpec) -> Policy:
+            return replace(trained, environment=environment, values=loop.agent.values)
 
         def evaluate_phase(index: int, phase: Phase) -> None:
             bar.update(task, description=f"evaluating after {phase.name}")
-            summary = results.add(index, phase, replace(trained, environment=environments[index]), loop.decisions)
+            summary = results.add(index, phase, now(environments[index]), loop.decisions)
             bar.console.print(summary, highlight=False, soft_wrap=True)
 
         def save() -> None:
-            now = replace(trained, environment=environments[loop.phase_index])
-            save_policy(out / "policy.safetensors", now)
+            save_policy(out / "policy.safetensors", now(environments[loop.phase_index]))
 
         context = RunContext(device, out / "checkpoints", log, evaluate_phase, on_checkpoint=save, on_progress=show)
         loop = build_run(algorithm, trained, start.demonstrations, run_settings, context)

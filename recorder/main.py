@@ -13,9 +13,10 @@ from rich.console import Console
 from ..common.command import Command, Terminated, to_yaml
 from ..common.files import require_writable_folder, write_whole
 from ..common.progress import progress_bar
+from ..datasets.describe import describe
 from ..datasets.folder import next_number
-from ..datasets.reader import open_dataset
 from ..datasets.writer import DatasetWriter
+from .rescue import RescuingWriter
 from .settings import (
     BrowserSettings,
     ImportSettings,
@@ -38,11 +39,11 @@ def run(settings: RecordSettings) -> None:
     _keep_configuration(replace(settings, dataset=str(folder)), folder)
     for note in source.notes:
         console.print(note, highlight=False, soft_wrap=True)
-    record(source, writer, console)
+    record(source, RescuingWriter(writer), console)
     if next_number(folder) == 0:
         console.print(f"nothing was recorded into {folder}", soft_wrap=True, highlight=False)
     else:
-        console.print(open_dataset(folder).summary().table(f"{folder}"))
+        console.print(describe(folder).table(f"{folder}"))
 
 
 def open_source(settings: SourceSettings, folder: Path) -> Source:
@@ -72,18 +73,23 @@ def open_source(settings: SourceSettings, folder: Path) -> Source:
             return open_import(settings, folder)
 
 
-def record(source: Source, writer: DatasetWriter, console: Console) -> None:
-    """Write each episode of the source as it ends. Ctrl-C loses the unfinished games only.
+def record(source: Source, writer: RescuingWriter, console: Console) -> None:
+    """Write each episode of the source as it ends; Ctrl-C ends games under way, and those that a person plays are kept.
 
     Ctrl-C is the normal end of a source of unknown length, and interrupts any other source.
     """
     try:
-        with progress_bar("games", console) as progress:
-            task = progress.add_task("recording", total=source.total)
-            for episode in source.episodes:
-                with _after_interrupts():
-                    source.written(writer.write(episode))
-                progress.advance(task)
+        try:
+            with progress_bar("games", console) as progress:
+                task = progress.add_task("recording", total=source.total)
+                for episode in source.episodes:
+                    with _after_interrupts():
+                        source.written(writer.write(episode))
+                    progress.advance(task)
+        finally:
+            with _after_interrupts():
+                for episode in source.finish():
+                    writer.write(episode)
     except KeyboardInterrupt:
         console.print(f"stopped; all finished games are in {writer.folder}", soft_wrap=True, highlight=False)
         if source.total is not None:

@@ -1,10 +1,11 @@
 """The interface between a source of games and the recorder."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..datasets.folder import next_number
+from ..datasets.origin import Origin
 from ..datasets.reader import open_dataset
 from ..datasets.schema import DatasetInfo, Episode
 
@@ -16,7 +17,9 @@ class Source:
     All input is validated before a Source is created, so that nothing is written for bad input.
 
     episodes: each one is written before the next is requested. total: number of episodes, None if unknown. notes:
-    lines to print before recording. written: callback with the file of each episode, once it is written.
+    lines to print before recording. written: callback with the file of each episode, once it is written. finish: called
+    once recording has ended, for whatever reason; stops the source and returns the games that were under way and are
+    worth keeping, as far as they were played.
     """
 
     info: DatasetInfo
@@ -24,11 +27,24 @@ class Source:
     total: int | None = None
     notes: list[str] = field(default_factory=list)
     written: Callable[[Path], None] = lambda path: None
+    finish: Callable[[], Sequence[Episode]] = tuple
 
 
-def recorded_sources(folder: Path) -> list[str]:
-    """List `Episode.source` of each episode of a dataset; empty if the folder has no episode yet."""
+@dataclass(frozen=True)
+class Recorded:
+    """An episode that a dataset already has, as far as it identifies a game; see `Episode` for the fields."""
+
+    source: str
+    origin: Origin
+    max_idle_frames: int | None
+
+
+def recorded_games(folder: Path) -> list[Recorded]:
+    """The games of which a dataset already has episodes; empty if the folder has no episode yet."""
     if not folder.is_dir() or next_number(folder) == 0:
         return []
     dataset = open_dataset(folder)
-    return [dataset.metadata(index)["source"] for index in range(len(dataset))]
+    found = [dataset.metadata(index) for index in range(len(dataset))]
+    return [
+        Recorded(one["source"], Origin.from_json(one["origin"]), one["start"].get("max_idle_frames")) for one in found
+    ]

@@ -41,11 +41,36 @@ def open_keyboard(settings: KeyboardSettings, folder: Path) -> Source:
         window = opened.enter_context(Window("qwop", drawing.width, drawing.height))
         _probe(window, held, drawing)
         rest = opened.pop_all()
+    player = _Player(window, held, drawing)
+
+    def episode(game: LiveGame) -> Episode:
+        return episode_from_keys(
+            game.keys,
+            info,
+            player=settings.player,
+            source="keyboard",
+            epsilon=settings.epsilon,
+        )
+
+    def episodes() -> Iterator[Episode]:
+        recorded = 0
+        while not player.done and (settings.episodes is None or recorded < settings.episodes):
+            game = player.next_game()
+            if game.played:
+                recorded += 1
+                yield episode(game)
+
+    def finish() -> list[Episode]:
+        rest.close()
+        left = player.under_way
+        return [episode(left)] if left is not None and left.played else []
+
     return Source(
         info=info,
-        episodes=_episodes(rest, window, held, drawing, settings, info),
+        episodes=episodes(),
         total=settings.episodes,
         notes=["the keyboard works; Q, W, O, P to run, R to restart, Esc (or Ctrl-C here) when you are done"],
+        finish=finish,
     )
 
 
@@ -64,46 +89,23 @@ def _probe(window: Window, held: HeldKeys, drawing: Drawing) -> None:
     held.other_presses()
 
 
-def _episodes(
-    opened: ExitStack,
-    window: Window,
-    held: HeldKeys,
-    drawing: Drawing,
-    settings: KeyboardSettings,
-    info: DatasetInfo,
-) -> Iterator[Episode]:
-    recorded = 0
-    with opened:
-        player = _Player(window, held, drawing)
-        while settings.episodes is None or recorded < settings.episodes:
-            game = player.next_game()
-            if game.played:
-                recorded += 1
-                yield episode_from_keys(
-                    game.keys,
-                    info,
-                    player=settings.player,
-                    source="keyboard",
-                    epsilon=settings.epsilon,
-                    cut=game.stopped_by_limit,
-                )
-            if player.done:
-                return
-
-
 class _Player:
-    """The person at the window. done: true once they want no further game."""
+    """The person at the window.
+
+    done: true once they want no further game. under_way: the game that they play and have not left.
+    """
 
     def __init__(self, window: Window, held: HeldKeys, drawing: Drawing) -> None:
         self._window, self._held, self._drawing = window, held, drawing
         self._last, self._result = LiveGame(), ""
         self.done = False
+        self.under_way: LiveGame | None = None
 
     def next_game(self) -> LiveGame:
         """Let them play a game in real time, from its first key until it is over or abandoned."""
         if self._result:
             self._wait_for_restart()
-        game = LiveGame()
+        game = self.under_way = LiveGame()
         keys = self._wait_for_key(game)
         due = time.monotonic()
         while not (self.done or game.over or self._restarts()):
@@ -118,7 +120,7 @@ class _Player:
                 self._window.refresh()
             time.sleep(max(0.0, due - time.monotonic()))
             keys = self._held.next_frame()
-        self._last = game
+        self._last, self.under_way = game, None
         self._result = f"{game.outcome}: {game.metres:.1f} m in {game.seconds:.2f} s" if game.over else ""
         return game
 

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.errors import BadInput
+from ...datasets.checksums import add_removed
 from ...datasets.folder import EPISODE_NAME
 from ...datasets.reader import open_dataset, read_episode
-from ...datasets.schema import DatasetInfo, Episode
-from ...datasets.tables import decode_metadata
+from ...datasets.schema import DatasetInfo
 from ...envs.names import EVENT_COLUMNS
 from ...envs.pictures.video import seconds_from_first_key
 from ...envs.qwop.replay import replay
@@ -23,6 +23,9 @@ DISCARDED = "discarded"
 
 LISTED = 200
 """Number of games listed of each collection, the newest ones."""
+
+LONGEST_NAME = 255
+"""Length that file systems allow."""
 
 _SCORE = EVENT_COLUMNS.index("score")
 
@@ -63,7 +66,7 @@ class Library:
         for collection, folder in self._collections.items():
             try:
                 dataset = open_dataset(folder)
-            except BadInput:  # no game yet
+            except (BadInput, OSError):  # no game yet, or the folder is gone
                 continue
             newest = (self._entry(collection, path, dataset.info) for path in reversed(dataset.files[-LISTED:]))
             found += [entry for entry in newest if entry is not None]
@@ -92,15 +95,15 @@ class Library:
         discarded.mkdir(exist_ok=True)
         # The number may be used again, so the name alone could already be taken.
         target = discarded / f"{path.stem}-{uuid4().hex[:8]}{path.suffix}"
+        add_removed(self.folder, path.name)  # first, so that a kill leaves an episode that is not listed
         os.rename(path, target)
         return target
 
     def _path(self, folder: Path, name: str) -> Path:
         file = f"{name}.parquet"
-        path = folder / file
-        if EPISODE_NAME.fullmatch(file) is None or not path.is_file():
+        if len(file) > LONGEST_NAME or EPISODE_NAME.fullmatch(file) is None or not (folder / file).is_file():
             raise KeyError(name)
-        return path
+        return folder / file
 
     def _entry(self, collection: str, path: Path, info: DatasetInfo) -> Entry | None:
         if path not in self._entries:
@@ -112,20 +115,17 @@ class Library:
 
 
 def _read_entry(collection: str, path: Path, info: DatasetInfo) -> Entry | None:
-    import pyarrow.parquet as pq
-
     if not info.environment.capabilities.keys:
         return None
-    episode: Episode = read_episode(path, info)
+    episode = read_episode(path, info)
     if episode.keys is None:
         return None
     keys = np.concatenate(episode.keys)
-    metadata = decode_metadata(pq.read_schema(path).metadata)
     return Entry(
         collection=collection,
         name=path.stem,
         player=episode.player,
-        created=str(metadata["created"]),
+        created=episode.created or "",
         outcome=episode.outcome,
         metres=float(replay(keys).events[-1, _SCORE]),
         seconds=float(seconds_from_first_key(keys)[-1]),

@@ -1,7 +1,6 @@
 """The page's server: reachable from this machine only, protected by a token, one live game per open page."""
 
 import http
-import json
 import queue
 import secrets
 import threading
@@ -10,8 +9,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from websockets.datastructures import Headers
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
@@ -21,17 +18,20 @@ from ...common.errors import BadInput
 from ...datasets.from_keys import episode_from_keys
 from ...datasets.schema import DatasetInfo, Episode
 from ..live_game import LiveGame
+from . import connections, messages
+from .connections import Listener, PageConnection
 from .library import Library
+from .messages import Discard, Keys, Start
 from .rows import advanced, row_of
 from .site import Answer, Site
 
 HOST = "127.0.0.1"
 
-MAX_FRAMES_PER_MESSAGE = 60
-"""Limit on the keys in one message: the page sends a few frames at a time, so over two seconds' worth is an error."""
-
 _SECURITY = {
-    "Content-Security-Policy": "default-src 'self'; connect-src 'self' ws:; img-src 'self' data:",
+    "Content-Security-Policy": "default-src 'self'; connect-src 'self' ws://{host}; img-src 'self' data:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
@@ -41,7 +41,7 @@ _SECURITY = {
 class _PendingEpisode:
     """An episode waiting to be written.
 
-    done: set once it was written or never will be. path: its file; None if it was not written.
+    done: set once it was written or the page need not wait for it. path: its file; None if it was not written.
     """
 
     def __init__(self, episode: Episode) -> None:
@@ -53,8 +53,11 @@ class _PendingEpisode:
 class PageServer:
     """Serves the page, and yields every game as an episode once it has ended; the caller writes it.
 
-    Binds on construction; BadInput if that fails. `address` opens the page: it contains a token that other users of
-    this machine and other web sites do not know.
+    Binds on construction; BadInput if that fails. `address` opens the page. It contains a token that no web site
+    knows; besides, a request must name this server as its host and come from the page itself, so that neither a site
+    whose name was pointed at this machine (DNS rebinding) nor a request across sites gets an answer.
+
+    A page whose connection ends leaves its game, which is yielded as far as it was played.
     """
 
     def __init__(self, library: Library, info: DatasetInfo, player: str, epsilon: float, ghost: str, port: int) -> None:
@@ -64,13 +67,27 @@ class PageServer:
         self._pending: queue.Queue[_PendingEpisode] = queue.Queue()
         self._writing: _PendingEpisode | None = None
         self._stopped = threading.Event()
+        self._pages = threading.BoundedSemaphore(connections.MAX_PAGES)
         try:
-            self._server: Server = serve(
-                self._play, HOST, port, process_request=self._respond, compression=None, open_timeout=2
-            )
+            listener = Listener(HOST, port)
         except OSError as error:
             raise BadInput(f"source.port={port}: cannot be opened ({error.strerror}); 0 chooses a free one") from None
-        self._host = f"{HOST}:{self._server.socket.getsockname()[1]}"
+        self._server: Server = serve(
+            self._play,
+            sock=listener,
+            process_request=self._respond,
+            create_connection=PageConnection,
+            compression=None,
+            server_header=None,
+            open_timeout=connections.OPEN_SECONDS,
+            ping_interval=connections.PING_SECONDS,
+            ping_timeout=connections.PING_SECONDS,
+            close_timeout=connections.CLOSE_SECONDS,
+            max_size=connections.MAX_MESSAGE_BYTES,
+        )
+        listener.count_by(lambda: len(self._server.handler_threads))
+        self._host = f"{HOST}:{listener.getsockname()[1]}"
+        self._security = {name: value.format(host=self._host) for name, value in _SECURITY.items()}
         self.address = f"http://{self._host}/{self._token}/"
         self._thread = threading.Thread(target=self._server.serve_forever, name="page", daemon=True)
 
@@ -79,15 +96,12 @@ class PageServer:
         self._thread.start()
 
     def episodes(self) -> Iterator[Episode]:
-        """Yield the games as they end, until the server is stopped; closing the iterator stops it."""
-        try:
-            while not self._stopped.is_set():
-                # Without a timeout, Ctrl-C would not interrupt the wait on every platform.
-                with suppress(queue.Empty):
-                    self._writing = self._pending.get(timeout=0.5)
-                    yield self._writing.episode
-        finally:
-            self.stop()
+        """Yield the games as they end, until the server is stopped."""
+        while not self._stopped.is_set():
+            # Without a timeout, Ctrl-C would not interrupt the wait on every platform.
+            with suppress(queue.Empty):
+                self._writing = self._pending.get(timeout=0.5)
+                yield self._writing.episode
 
     def written(self, path: Path) -> None:
         """Report that the episode yielded last was written to `path`."""
@@ -95,75 +109,100 @@ class PageServer:
         self._writing.path = path
         self._writing.done.set()
 
-    def stop(self) -> None:
-        """Close all connections; pages whose game is still waiting are told that it will not be written."""
+    def stop(self) -> list[Episode]:
+        """Close all connections and return the games that were under way or not yet yielded, as far as played."""
         self._stopped.set()
-        with suppress(queue.Empty):
-            while True:
-                self._pending.get_nowait().done.set()
         if self._writing is not None:
             self._writing.done.set()
+        if self._thread.ident is None:  # never started
+            self._server.socket.close()
+            return []
         self._server.shutdown()
+        left = []
+        with suppress(queue.Empty):
+            while True:
+                left.append(self._pending.get_nowait().episode)
+        return left
 
     def _respond(self, connection: ServerConnection, request: Request) -> Response | None:
-        """Answer a GET request; None accepts the page's WebSocket connection."""
+        """Answer a request; None accepts the page's WebSocket connection."""
         path = request.path.split("?")[0]
         own = f"/{self._token}/"
-        # Any other Host comes from a web site whose name was pointed at this machine (DNS rebinding).
-        if request.headers.get("Host") != self._host or not secrets.compare_digest(path[: len(own)], own):
+        if request.headers.get_all("Host") != [self._host] or not secrets.compare_digest(path[: len(own)], own):
             return connection.respond(http.HTTPStatus.FORBIDDEN, "open the address that qwop-record printed\n")
         path = path.removeprefix(own)
+        if not self._from_the_page(request.headers, path):
+            return connection.respond(http.HTTPStatus.FORBIDDEN, "only the page itself may ask for this\n")
+        if request.method != "GET":
+            return connection.respond(http.HTTPStatus.METHOD_NOT_ALLOWED, "only GET is answered\n")
         if path == "play":
-            if request.headers.get("Origin") == f"http://{self._host}":
-                return None
-            return connection.respond(http.HTTPStatus.FORBIDDEN, "only the page itself may connect\n")
+            return None
         answer = self._site.answer(path)
-        return _response(answer) if answer else connection.respond(http.HTTPStatus.NOT_FOUND, "not found\n")
+        return self._response(answer) if answer else connection.respond(http.HTTPStatus.NOT_FOUND, "not found\n")
+
+    def _from_the_page(self, headers: Headers, path: str) -> bool:
+        """Tell whether the page made the request, by the headers that no page can forge; programs leave them out."""
+        origins = headers.get_all("Origin")
+        own = [f"http://{self._host}"]
+        if origins != own and (origins or path == "play"):
+            return False
+        # A link to the page may be anywhere; everything on it is fetched by the page.
+        return path in ("", "play") or headers.get_all("Sec-Fetch-Site") in ([], ["same-origin"], ["none"])
 
     def _play(self, connection: ServerConnection) -> None:
-        """Play one page's games. Its messages are JSON; the answers are frames as rows of float32 after a header."""
+        """Play one page's games."""
+        if not self._pages.acquire(blocking=False):
+            connection.close(1013, f"{connections.MAX_PAGES} pages are open already")
+            return
         game, number = LiveGame(), -1
         try:
             for message in connection:
-                request = json.loads(message)
-                match request["type"]:
-                    case "start":
-                        self._abandon(game)
-                        game, number = LiveGame(), int(request["game"])
-                        connection.send(_frames(number, 0, row_of(game)[None]))
-                    case "keys" if int(request["game"]) == number and not game.over:
+                match messages.parse(message):
+                    case Start(new):
+                        left, game, number = game, LiveGame(), new
+                        self._keep(left)
+                        connection.send(messages.frames(number, 0, row_of(game)[None]))
+                    case Keys(of, keys) if of == number:
                         first = len(game.keys) + 1
-                        connection.send(_frames(number, first, advanced(game, _checked(request["keys"]))))
+                        connection.send(messages.frames(number, first, advanced(game, keys)))
                         if game.over:
-                            connection.send(json.dumps(self._end(game, number)))
-                    case "discard":
-                        self._library.discard(str(request["name"]))
-                        connection.send(json.dumps({"type": "discarded", "name": request["name"]}))
-        except (ValueError, KeyError, TypeError) as error:
-            connection.close(1008, f"invalid message: {type(error).__name__}"[:100])
+                            ended, game, number = game, LiveGame(), -1
+                            connection.send(self._end(ended, of))
+                    case Discard(name):
+                        connection.send(self._discard(name))
+        except ValueError as error:
+            connection.close(1008, str(error)[:100])
         except ConnectionClosed:
             pass
         finally:
-            self._abandon(game)
-
-    def _abandon(self, game: LiveGame) -> None:
-        """Keep the part that was played of a game that the player left before its end."""
-        if not game.over and game.played:
+            self._pages.release()
             self._keep(game)
 
-    def _end(self, game: LiveGame, number: int) -> dict[str, Any]:
+    def _discard(self, name: str) -> str:
+        try:
+            self._library.discard(name)
+        except KeyError:
+            raise ValueError("no such game") from None
+        except OSError as error:
+            return messages.encode(type="not discarded", name=name, reason=(error.strerror or "unknown").lower())
+        return messages.encode(type="discarded", name=name)
+
+    def _end(self, game: LiveGame, number: int) -> str:
         path = self._keep(game)
-        return {
-            "type": "ended",
-            "game": number,
-            "name": path.stem if path else None,
-            "outcome": game.outcome,
-            "metres": game.metres,
-            "seconds": game.seconds,
-        }
+        return messages.encode(
+            type="ended",
+            game=number,
+            name=path.stem if path else None,
+            outcome=game.outcome,
+            metres=game.metres,
+            seconds=game.seconds,
+        )
 
     def _keep(self, game: LiveGame) -> Path | None:
-        """Hand the game over, wait until it is written, and return its path; None if it was not written."""
+        """Hand a game over as far as it was played, wait until it is written, and return its path.
+
+        None if no key was pressed, or if it was not written, or not yet.
+        """
         if not game.played:
             return None
         episode = episode_from_keys(
@@ -172,30 +211,14 @@ class PageServer:
             player=self._player,
             source="page",
             epsilon=self._epsilon,
-            cut=game.stopped_by_limit,
         )
         pending = _PendingEpisode(episode)
-        if self._stopped.is_set():
-            return None
         self._pending.put(pending)
         while not pending.done.wait(timeout=0.5):
             if self._stopped.is_set():
                 break
         return pending.path
 
-
-def _checked(keys: Any) -> list[int]:
-    held = [int(key) for key in keys]
-    if len(held) > MAX_FRAMES_PER_MESSAGE or any(not 0 <= key <= 15 for key in held):
-        raise ValueError("keys")
-    return held
-
-
-def _frames(number: int, first: int, rows: NDArray[np.float32]) -> bytes:
-    """Encode frames of a game: its number and the index of the first frame, both float32, then the rows."""
-    return np.array([number, first], dtype="<f4").tobytes() + rows.tobytes()
-
-
-def _response(answer: Answer) -> Response:
-    headers = {"Content-Type": answer.kind, "Content-Length": str(len(answer.content)), "Connection": "close"}
-    return Response(200, "OK", Headers({**headers, **_SECURITY}), answer.content)
+    def _response(self, answer: Answer) -> Response:
+        headers: dict[str, Any] = {"Content-Type": answer.kind, "Content-Length": str(len(answer.content))}
+        return Response(200, "OK", Headers({**headers, "Connection": "close", **self._security}), answer.content)

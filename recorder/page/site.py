@@ -61,7 +61,7 @@ class Site:
             case ["games", collection, name] if name.endswith(".bin"):
                 try:
                     rows = rows_of_game(self._library.keys(collection, name.removesuffix(".bin")))
-                except (KeyError, BadInput):
+                except (KeyError, BadInput, OSError):
                     return None
                 return Answer(rows.tobytes(), TYPES[".bin"])
             case ["tiles", name]:
@@ -72,8 +72,8 @@ class Site:
         return None
 
     def _static(self, name: str) -> Answer | None:
-        files = {file.name: file for file in STATIC.iterdir()}  # so that no name leads out of the folder
-        file = files.get(name)
+        # Looked up among the files that there are, so that no name leads out of the folder.
+        file = {file.name: file for file in STATIC.iterdir() if file.suffix in TYPES}.get(name)
         return None if file is None else Answer(file.read_bytes(), TYPES[file.suffix])
 
     @cached_property

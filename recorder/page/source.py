@@ -26,8 +26,12 @@ def open_page(settings: RecorderPageSettings, folder: Path) -> Source:
     return Source(
         info=info,
         episodes=_episodes(server, settings.open),
-        notes=[f"play at {server.address}", "press Ctrl-C here when you are done; every game is saved as it ends"],
+        notes=[
+            f"play at {server.address}",
+            "press Ctrl-C here when you are done; every game is saved as it ends, and so is one that is under way then",
+        ],
         written=server.written,
+        finish=server.stop,
     )
 
 

@@ -54,6 +54,10 @@ class AcerAgent:
     def network(self) -> ActorCritic:
         return self.learner.network
 
+    @property
+    def values(self) -> None:
+        """None: the policy's network has the values."""
+
     def warm_up(self, play: Callable[[], Sequences]) -> None:
         """Fit the critic to the initial policy, unless that is still uniform: then both are learned together."""
         if not self._settings.value_decisions:

@@ -1,5 +1,6 @@
 """PPO as an agent: one update on each iteration's live play, which is then forgotten."""
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -7,7 +8,7 @@ import torch
 
 from ....common.errors import BadInput
 from ....datasets.reader import Dataset
-from ....policies.networks import Actor, ActorCritic
+from ....policies.networks import Actor, ActorCritic, Values
 from ....policies.policy import Policy
 from ....pretrain.rows import Rows, rows_of
 from ...experience.sequences import Sequences
@@ -36,6 +37,10 @@ class PpoAgent:
     @property
     def network(self) -> Actor | ActorCritic:
         return self.learner.network
+
+    @property
+    def values(self) -> Values:
+        return self.learner.values
 
     def warm_up(self, play: Callable[[], Sequences]) -> None:
         """Do nothing: values are learned along with the policy."""
@@ -92,7 +97,7 @@ def build_ppo(
     settings: RunSettings[PpoSettings, PpoLoopSettings],
     context: AgentContext,
 ) -> PpoAgent:
-    """Make the agent that learns the policy's network, in place; its values start untrained."""
+    """Make the agent that learns the policy's network, in place, from the policy's values, or untrained ones."""
     network = policy.network
     if not isinstance(network, Actor | ActorCritic):
         raise BadInput(
@@ -111,7 +116,11 @@ def build_ppo(
             raise BadInput("imitation: the run has no demonstrations; name them (demonstrations=data/kurodo)")
         require_same_play(settings.phases, policy.environment, dataset)
         demonstrated = rows_of(dataset)
-    generator = torch.Generator().manual_seed(context.seed)
-    learner = PpoLearner(network, settings.algorithm, context.device, generator)
+    if policy.values is not None:
+        values = copy.deepcopy(policy.values)
+    else:
+        generator = torch.Generator().manual_seed(context.seed)
+        values = Values(network.observation_size, settings.algorithm.hidden, generator)
+    learner = PpoLearner(network, values, settings.algorithm, context.device)
     learner.at_rate(context.decisions_per_second)
     return PpoAgent(learner, demonstrated, context)

@@ -25,7 +25,7 @@ PATIENCE = 1.5
 
 
 class PpoLearner:
-    """Learns the policy's network in place, and V(s) in a network of its own, which only checkpoints keep.
+    """Learns the policy's network in place, and V(s) in a network of its own.
 
     A network whose scaler has no statistics yet gets running ones from all live play; existing statistics stay fixed.
     They move after an update, so that its ratios start from the policy that played, except for the first live play:
@@ -33,11 +33,11 @@ class PpoLearner:
     """
 
     def __init__(
-        self, network: Actor | ActorCritic, settings: PpoSettings, device: torch.device, generator: torch.Generator
+        self, network: Actor | ActorCritic, values: Values, settings: PpoSettings, device: torch.device
     ) -> None:
         self.settings = self._given = settings
         self.network = network.to(device)
-        self.values = Values(network.observation_size, settings.hidden, generator).to(device)
+        self.values = values.to(device)
         self._device = device
         self._seen = None if network.scaler.fitted else RunningStatistics(network.observation_size)
         self._optimiser = torch.optim.Adam(self._parameters(), lr=settings.learning_rate, eps=settings.epsilon)

@@ -21,9 +21,14 @@ export class GameList {
     this.loaded = new Map(); // path -> rows
   }
 
+  // Loads the list; where that fails, the one that was loaded before stays.
   async refresh() {
-    const { games, best } = await (await fetch("games.json")).json();
-    Object.assign(this, { games, best });
+    try {
+      const { games, best } = await (await fetch("games.json")).json();
+      Object.assign(this, { games, best });
+    } catch (error) {
+      console.warn("the list of games cannot be loaded", error);
+    }
     this.show();
   }
 

@@ -8,6 +8,11 @@ import { Scene } from "./scene.js";
 const COUNTDOWN = ["3", "2", "1"];
 const COUNT = 500; // ms each
 
+const ATTEMPTS = 10; // to connect again
+const BETWEEN_ATTEMPTS = 1000; // ms
+const GOING_AWAY = 1001; // codes of a closed WebSocket
+const TRY_LATER = 1013;
+
 const $ = (id) => document.getElementById(id);
 const body = document.body;
 
@@ -21,6 +26,7 @@ const games = new GameList($("games"), $("nothing"), { watch, race, discard });
 const caps = [...document.querySelectorAll(".keys kbd")];
 
 let socket = null;
+let attempts = 0; // to connect since frames last came
 let number = 0; // of the current game
 let live = null; // the current LiveGame
 let startRow = null; // the runner before the start
@@ -36,18 +42,31 @@ function connect() {
   address.protocol = "ws:";
   socket = new WebSocket(address);
   socket.binaryType = "arraybuffer";
-  socket.addEventListener("open", () => prepare());
+  socket.addEventListener("open", prepare);
   socket.addEventListener("message", ({ data }) => (typeof data === "string" ? onMessage(JSON.parse(data)) : onFrames(data)));
-  socket.addEventListener("close", () => {
+  socket.addEventListener("close", ({ code }) => {
     live = countdown = watched = null;
-    state("closed");
-    card("The recorder has stopped", "Every finished game is in the dataset.", []);
+    if (code === GOING_AWAY || attempts === ATTEMPTS) {
+      const kept = code === GOING_AWAY ? "Every game is in the dataset, as far as it was played." : "Every finished game is in the dataset.";
+      state("closed");
+      card("The recorder has stopped", kept, []);
+    } else if (code === TRY_LATER) {
+      state("lost");
+      card("Too many pages", "Other pages play here already: close one of them.", []);
+      setTimeout(connect, BETWEEN_ATTEMPTS);
+    } else {
+      state("lost");
+      card("Connection lost", "Connecting to the recorder again …", []);
+      attempts += 1;
+      setTimeout(connect, BETWEEN_ATTEMPTS);
+    }
   });
 }
 
 const send = (message) => socket.readyState === WebSocket.OPEN && socket.send(JSON.stringify(message));
 
 function onFrames(data) {
+  attempts = 0;
   const [game, first] = new Float32Array(data, 0, 2);
   if (game !== number) return;
   const flat = new Float32Array(data, 8);
@@ -71,6 +90,8 @@ async function onMessage(message) {
       if (body.dataset.state === "over") over();
     }
     best();
+  } else if (message.type === "not discarded") {
+    $("detail").textContent = `It stays in the dataset: ${message.reason}.`;
   }
 }
 
@@ -224,7 +245,7 @@ window.addEventListener("keydown", (event) => {
   if (event.repeat || event.ctrlKey || event.altKey || event.metaKey) return;
   const key = event.key.toLowerCase();
   const now = body.dataset.state;
-  if (now === "closed" || now === "loading") return;
+  if (["closed", "lost", "loading"].includes(now)) return;
   if (key === "r") begin();
   else if (key === "l") drawer($("drawer").hidden);
   else if (key === "g") setGhost(ghost ? null : games.chosen ?? games.bestOf("embedded") ?? games.best);

@@ -1,10 +1,8 @@
 """The page's server, with the requests of a page and with requests that no page should make."""
 
-import http.client
 import json
+import socket
 import threading
-import time
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,6 @@ import pytest
 from qwop.common.errors import BadInput
 from qwop.datasets import open_dataset
 from qwop.datasets.from_keys import qwop_info
-from qwop.datasets.writer import DatasetWriter
 from qwop.envs import replay
 from qwop.recorder.page.library import Library
 from qwop.recorder.page.rows import ROW, rows_of_game
@@ -25,48 +22,6 @@ from websockets.sync.client import ClientConnection, connect
 
 INFO = qwop_info(frames_per_step=3, reward="shaped", observation_lag=0)
 FALL = [4] * 60
-
-
-class Recorder:
-    """A server whose games are written as `qwop-record` writes them."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.server = PageServer(Library(folder, {}), INFO, "me", 0.05, "none", 0)
-        self.server.start()
-        self.address = urlsplit(self.server.address)
-        self._thread = threading.Thread(target=self._write)
-        self._thread.start()
-
-    def _write(self) -> None:
-        writer = DatasetWriter(self.folder, INFO)
-        for episode in self.server.episodes():
-            self.server.written(writer.write(episode))
-
-    def get(self, path: str, **headers: str) -> tuple[int, bytes]:
-        connection = http.client.HTTPConnection(self.address.netloc, timeout=10)
-        connection.request("GET", path, headers=headers)
-        answer = connection.getresponse()
-        return answer.status, answer.read()
-
-    def play(self, origin: str | None = None, path: str | None = None) -> ClientConnection:
-        origin = origin or f"http://{self.address.netloc}"
-        return connect(f"ws://{self.address.netloc}{path or self.address.path + 'play'}", origin=origin)  # type: ignore[arg-type]
-
-    def wait_for_games(self, count: int) -> None:
-        until = time.monotonic() + 20
-        while time.monotonic() < until:
-            if len(list(self.folder.glob("episode-*.parquet"))) == count:
-                return
-            time.sleep(0.02)
-        raise AssertionError(f"{len(list(self.folder.glob('episode-*.parquet')))} games, expected {count}")
-
-
-@pytest.fixture
-def recorder(tmp_path: Path) -> Iterator[Recorder]:
-    made = Recorder(tmp_path / "dataset")
-    yield made
-    made.server.stop()
 
 
 def frames(data: Any) -> tuple[int, int, Any]:
@@ -90,7 +45,7 @@ def play(connection: ClientConnection, number: int, keys: list[int], at_once: in
     return shown
 
 
-def test_a_game_is_recorded_as_it_ends_and_replays_exactly(recorder: Recorder) -> None:
+def test_a_game_is_recorded_as_it_ends_and_replays_exactly(recorder: Any) -> None:
     with recorder.play() as connection:
         shown = np.concatenate(play(connection, 1, FALL, at_once=7))
         ended = json.loads(connection.recv(timeout=10))
@@ -106,7 +61,7 @@ def test_a_game_is_recorded_as_it_ends_and_replays_exactly(recorder: Recorder) -
     assert ended["seconds"] == pytest.approx(len(keys) / 30)
 
 
-def test_an_abandoned_game_is_kept_if_a_key_was_pressed(recorder: Recorder) -> None:
+def test_an_abandoned_game_is_kept_if_a_key_was_pressed(recorder: Any) -> None:
     with recorder.play() as connection:
         play(connection, 1, [0] * 6)
         play(connection, 2, [1] * 6)  # restarts; the first had no key down
@@ -115,10 +70,37 @@ def test_an_abandoned_game_is_kept_if_a_key_was_pressed(recorder: Recorder) -> N
     episodes = list(open_dataset(recorder.folder))
     assert [sum(map(len, episode.keys or ())) for episode in episodes] == [6, 9]
     assert {episode.outcome for episode in episodes} == {"stopped"}
-    assert not any(episode.truncated or episode.terminated for episode in episodes)
+    assert all(episode.truncated and not episode.terminated for episode in episodes)
 
 
-def test_two_pages_play_their_own_games(recorder: Recorder) -> None:
+def test_a_game_under_way_is_kept_when_its_connection_breaks_off(recorder: Any) -> None:
+    with recorder.play() as connection:
+        play(connection, 1, [5] * 9)
+        connection.socket.shutdown(socket.SHUT_RDWR)  # no closing handshake
+        recorder.wait_for_games(1)
+    (episode,) = open_dataset(recorder.folder)
+    assert np.concatenate(episode.keys or ()).tolist() == [5] * 9
+
+
+def test_a_game_under_way_is_kept_when_the_recorder_stops(recorder: Any) -> None:
+    with recorder.play() as idle, recorder.play() as connection:
+        play(idle, 1, [0] * 9)
+        play(connection, 1, [5] * 9)
+        recorder.stop()
+    (episode,) = open_dataset(recorder.folder)
+    assert np.concatenate(episode.keys or ()).tolist() == [5] * 9
+
+
+def test_a_game_whose_end_the_page_never_saw_is_kept_once(recorder: Any) -> None:
+    with recorder.play() as connection:
+        play(connection, 1, [5] * 3)
+        connection.send(json.dumps({"type": "keys", "game": 1, "keys": FALL}))
+        connection.socket.shutdown(socket.SHUT_RDWR)
+        recorder.wait_for_games(1)
+    assert open_dataset(recorder.folder)[0].outcome == "fell"
+
+
+def test_two_pages_play_their_own_games(recorder: Any) -> None:
     with recorder.play() as one, recorder.play() as two:
         first = play(one, 1, [1] * 6)
         second = play(two, 1, [2] * 9)
@@ -126,7 +108,7 @@ def test_two_pages_play_their_own_games(recorder: Recorder) -> None:
     recorder.wait_for_games(2)
 
 
-def test_keys_of_an_earlier_game_are_not_played_in_the_next(recorder: Recorder) -> None:
+def test_keys_of_an_earlier_game_are_not_played_in_the_next(recorder: Any) -> None:
     with recorder.play() as connection:
         play(connection, 1, [1] * 3)
         connection.send(json.dumps({"type": "start", "game": 2}))
@@ -137,7 +119,7 @@ def test_keys_of_an_earlier_game_are_not_played_in_the_next(recorder: Recorder) 
     assert (game, first, len(rows)) == (2, 1, 1)
 
 
-def test_a_game_can_be_discarded(recorder: Recorder) -> None:
+def test_a_game_can_be_discarded(recorder: Any) -> None:
     with recorder.play() as connection:
         play(connection, 1, FALL)
         name = json.loads(connection.recv(timeout=10))["name"]
@@ -147,7 +129,7 @@ def test_a_game_can_be_discarded(recorder: Recorder) -> None:
     assert len(list((recorder.folder / "discarded").iterdir())) == 1
 
 
-def test_serves_the_page_the_scene_and_the_games(recorder: Recorder) -> None:
+def test_serves_the_page_the_scene_and_the_games(recorder: Any) -> None:
     path = recorder.address.path
     with recorder.play() as connection:
         play(connection, 1, FALL)
@@ -170,11 +152,11 @@ def test_serves_the_page_the_scene_and_the_games(recorder: Recorder) -> None:
     "path",
     ["nothing", "../server.py", "static/page.css", "games/own/episode-000007.bin", "games/x/y.bin", "tiles/x.png"],
 )
-def test_other_paths_are_not_found(recorder: Recorder, path: str) -> None:
+def test_other_paths_are_not_found(recorder: Any, path: str) -> None:
     assert recorder.get(recorder.address.path + path)[0] == 404
 
 
-def test_without_the_token_or_from_another_site_nothing_is_served(recorder: Recorder) -> None:
+def test_without_the_token_or_from_another_site_nothing_is_served(recorder: Any) -> None:
     path = recorder.address.path
     assert recorder.get("/")[0] == 403
     assert recorder.get("/wrong-token-of-some-length/games.json")[0] == 403
@@ -189,7 +171,7 @@ def test_without_the_token_or_from_another_site_nothing_is_served(recorder: Reco
     "message",
     ["{", '{"type": "keys"}', '{"type": "keys", "game": 1, "keys": [16]}', '{"type": "discard", "name": "../x"}', "[]"],
 )
-def test_an_invalid_message_closes_the_connection_of_that_page_alone(recorder: Recorder, message: str) -> None:
+def test_an_invalid_message_closes_the_connection_of_that_page_alone(recorder: Any, message: str) -> None:
     with recorder.play() as other, recorder.play() as connection:
         connection.send(json.dumps({"type": "start", "game": 1}))
         connection.recv(timeout=10)
@@ -199,22 +181,24 @@ def test_an_invalid_message_closes_the_connection_of_that_page_alone(recorder: R
         play(other, 1, [1] * 3)
 
 
-def test_only_this_machine_is_served_and_a_port_in_use_is_refused(recorder: Recorder, tmp_path: Path) -> None:
+def test_only_this_machine_is_served_and_a_port_in_use_is_refused(recorder: Any, tmp_path: Path) -> None:
     assert recorder.address.hostname == "127.0.0.1"
     with pytest.raises(BadInput, match=f"source.port={recorder.address.port}"):
         PageServer(Library(tmp_path / "two", {}), INFO, "me", 0.05, "none", recorder.address.port or 0)
 
 
-def test_stopping_reports_that_a_waiting_game_was_not_written(tmp_path: Path) -> None:
+def test_stopping_returns_a_game_that_waits_to_be_written(tmp_path: Path) -> None:
     """Nobody takes the episodes here, yet the page must not wait forever."""
     server = PageServer(Library(tmp_path / "dataset", {}), INFO, "me", 0.05, "none", 0)
     server.start()
     address = urlsplit(server.address)
     with connect(f"ws://{address.netloc}{address.path}play", origin=f"http://{address.netloc}") as connection:  # type: ignore[arg-type]
         play(connection, 1, FALL)
-        stopping = threading.Timer(0.3, server.stop)
+        left: list[Any] = []
+        stopping = threading.Timer(0.3, lambda: left.extend(server.stop()))
         stopping.start()
         with suppress(ConnectionClosed):
             assert json.loads(connection.recv(timeout=10))["name"] is None
         stopping.join(timeout=15)
         assert not stopping.is_alive()
+    assert [episode.outcome for episode in left] == ["fell"]

@@ -189,9 +189,8 @@ def trained(settings: Mapping[str, Any], updates: list[dict[str, Any]]) -> tuple
     network = Actor(2, 3, (8,), torch.Generator().manual_seed(0))
     with torch.no_grad():
         network.policy_head.weight.mul_(30)
-    learner = PpoLearner(
-        network, PpoSettings(**settings, hidden=(6,)), torch.device("cpu"), torch.Generator().manual_seed(1)
-    )
+    values = Values(2, (6,), torch.Generator().manual_seed(1))
+    learner = PpoLearner(network, values, PpoSettings(**settings), torch.device("cpu"))
     reference = Reference(copy.deepcopy(network), learner.values, settings)
     mine, theirs = np.random.default_rng(5), np.random.default_rng(5)
     for number, more in enumerate(updates):

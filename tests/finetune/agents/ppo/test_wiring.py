@@ -18,7 +18,7 @@ from qwop.finetune.experience.sequences import Sequences
 from qwop.finetune.metrics import Diagnosis, Metrics
 from qwop.finetune.schedules.phase import FULL, Phase, PhaseValues
 from qwop.finetune.settings import RunSettings
-from qwop.policies.networks import Actor
+from qwop.policies.networks import Actor, Values
 from qwop.policies.policy import Policy
 from qwop.pretrain.rows import Rows
 
@@ -31,7 +31,7 @@ class Recording(PpoLearner):
     """Keeps what its updates are called with, and learns nothing."""
 
     def __init__(self) -> None:
-        super().__init__(Actor(2, 3, (4,)), SETTINGS, torch.device("cpu"), torch.Generator())
+        super().__init__(Actor(2, 3, (4,)), Values(2, (4,)), SETTINGS, torch.device("cpu"))
         self.updates: list[tuple[Sequences, dict[str, Any]]] = []
 
     def update(self, played: Sequences, shuffle: np.random.Generator, **factors: Any) -> Diagnosis:
@@ -87,3 +87,16 @@ def test_the_discount_is_that_of_the_environment_from_the_start_and_when_it_chan
     assert agent.learner.settings.gamma == pytest.approx(0.9**0.25)
     agent.enter(None)
     assert agent.learner.settings.gamma == 0.9
+
+
+def test_a_policys_values_are_continued_and_kept_as_they_were() -> None:
+    values = Values(4, (6, 5), torch.Generator().manual_seed(3))
+    policy = Policy(Actor(4, 2, (4,)), EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)), values=values)
+    settings = RunSettings((Phase("x", 1.0),), SETTINGS, PpoLoopSettings())
+    agent = build_ppo(policy, None, settings, context())
+    scaled = torch.randn(3, 4)
+    before = values(scaled)
+    assert torch.equal(agent.values(scaled), before)
+    with torch.no_grad():
+        agent.values.head.bias.add_(1.0)
+    assert torch.equal(values(scaled), before)

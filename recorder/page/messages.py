@@ -1,0 +1,67 @@
+"""Messages between the page and its server: JSON, and frames as rows of float32 after a header."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+MAX_FRAMES = 60
+"""Frames whose keys one message may hold. The page sends a few at a time; this is two seconds' worth."""
+
+MAX_GAME = 2**24
+"""Largest number of a game: float32 counts up to here."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """A new game begins, numbered by the page; the one before it is left."""
+
+    game: int
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The keys held in each of the next frames of a game."""
+
+    game: int
+    keys: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Discard:
+    """A recorded game is to be taken out of the dataset."""
+
+    name: str
+
+
+def parse(message: str | bytes) -> Start | Keys | Discard:
+    """Read a message of the page; ValueError for anything else."""
+    try:
+        read = json.loads(message) if isinstance(message, str) else None
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    match read:
+        case {"type": "start", "game": int(game), **rest} if not rest and _is_game(game):
+            return Start(game)
+        case {"type": "keys", "game": int(game), "keys": list(keys), **rest} if not rest and _is_game(game):
+            if len(keys) <= MAX_FRAMES and all(type(held) is int and 0 <= held <= 15 for held in keys):
+                return Keys(game, tuple(keys))
+        case {"type": "discard", "name": str(name), **rest} if not rest:
+            return Discard(name)
+    raise ValueError("not a message of the page")
+
+
+def frames(game: int, first: int, rows: NDArray[np.float32]) -> bytes:
+    """Encode frames of a game: its number and the index of the first frame, both float32, then the rows."""
+    return np.array([game, first], dtype="<f4").tobytes() + rows.tobytes()
+
+
+def encode(**answer: Any) -> str:
+    """Encode any other answer."""
+    return json.dumps(answer, allow_nan=False)
+
+
+def _is_game(number: int) -> bool:
+    return type(number) is int and 0 <= number <= MAX_GAME

@@ -1,0 +1,67 @@
+"""A page's server whose games are written as `qwop-record` writes them."""
+
+import http.client
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from qwop.datasets.from_keys import qwop_info
+from qwop.datasets.writer import DatasetWriter
+from qwop.recorder.page.library import Library
+from qwop.recorder.page.server import PageServer
+from websockets.sync.client import ClientConnection, connect
+
+INFO = qwop_info(frames_per_step=3, reward="shaped", observation_lag=0)
+
+
+class Recorder:
+    """A server whose games are written as `qwop-record` writes them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.server = PageServer(Library(folder, {}), INFO, "me", 0.05, "none", 0)
+        self.server.start()
+        self.address = urlsplit(self.server.address)
+        self._thread = threading.Thread(target=self._write)
+        self._thread.start()
+
+    def _write(self) -> None:
+        writer = DatasetWriter(self.folder, INFO)
+        for episode in self.server.episodes():
+            self.server.written(writer.write(episode))
+
+    def stop(self) -> None:
+        """Stop, and write the games that were under way."""
+        left = self.server.stop()
+        self._thread.join(timeout=20)
+        writer = DatasetWriter(self.folder, INFO)
+        for episode in left:
+            writer.write(episode)
+
+    def get(self, path: str, **headers: str) -> tuple[int, bytes]:
+        connection = http.client.HTTPConnection(self.address.netloc, timeout=10)
+        connection.request("GET", path, headers=headers)
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+
+    def play(self, origin: str | None = None, path: str | None = None) -> ClientConnection:
+        origin = origin or f"http://{self.address.netloc}"
+        return connect(f"ws://{self.address.netloc}{path or self.address.path + 'play'}", origin=origin)  # type: ignore[arg-type]
+
+    def wait_for_games(self, count: int) -> None:
+        until = time.monotonic() + 20
+        while time.monotonic() < until:
+            if len(list(self.folder.glob("episode-*.parquet"))) == count:
+                return
+            time.sleep(0.02)
+        raise AssertionError(f"{len(list(self.folder.glob('episode-*.parquet')))} games, expected {count}")
+
+
+@pytest.fixture
+def recorder(tmp_path: Path) -> Iterator[Recorder]:
+    made = Recorder(tmp_path / "dataset")
+    yield made
+    made.stop()
