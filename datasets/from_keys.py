@@ -184,24 +184,6 @@ def relabelled(
     )
 
 
-def rewarded(episode: Episode, info: DatasetInfo) -> Episode:
-    """The same decisions with the rewards of another task, found by playing the keys again.
-
-    info: a dataset of `QWOP-v1` whose decision rate is the episode's. Raises BadInput where the keys are unknown.
-    """
-    task = QWOPTask(**info.environment.settings)
-    game = replay_episode(episode)
-    assert episode.keys is not None
-    ends = np.cumsum([len(held) for held in episode.keys])
-    # Frames before a policy's first decision belong to its keys, not to its rewards.
-    bounds = np.array([max(ends[0] - task.frames_per_step, 0), *ends])
-    states = game.states[np.minimum(bounds, len(game.states) - 1)]
-    rewards = rewards_along(
-        task.reward, states[:, 0, 0], states[:, 0, 1], bent_knee(states), shaping=task.shaping, outcome=episode.outcome
-    )
-    return replace(episode, rewards=rewards.astype(np.float32))
-
-
 def _keys(episode: Episode) -> NDArray[np.uint8]:
     if episode.keys is None:
         raise BadInput(f"{episode.label}: an episode without keys cannot be played again")

@@ -7,7 +7,7 @@ from typing import Any
 from gymnasium.vector import VectorEnv
 
 from ...common.errors import BadInput
-from ...datasets.from_keys import rewarded
+from ...datasets.from_keys import relabelled
 from ...datasets.reader import Dataset
 from ...datasets.schema import Episode
 from ...envs.qwop.vector import QWOPVectorEnv
@@ -29,6 +29,10 @@ def phase_environments(first: EnvironmentSpec, phases: Sequence[Phase]) -> tuple
 
 JUDGEMENT = ("reward", "shaping", "time_limit")
 """Settings of an environment that change neither observations nor what an action does."""
+
+
+UNUSED = 0.05
+"""Smoothing of probabilities that stay as they are."""
 
 
 def require_same_play(phases: Sequence[Phase], first: EnvironmentSpec, dataset: Dataset) -> None:
@@ -62,7 +66,7 @@ def remembered(phases: Sequence[Phase], first: EnvironmentSpec, dataset: Dataset
     if wanted == _rewards(dataset.info.environment):
         return list(dataset)
     info = replace(dataset.info, environment=spec)
-    return [rewarded(episode, info) for episode in dataset]
+    return [relabelled(episode, info, UNUSED, same_decisions=True) for episode in dataset]
 
 
 def _played(spec: EnvironmentSpec) -> EnvironmentSpec:

@@ -1,6 +1,5 @@
 """Episodes from keys, at any decision rate, and back: starts are kept, games relabel by replay."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetWriter, Episode, embedded_dataset, open_dataset
-from qwop.datasets.from_keys import episode_from_keys, qwop_info, relabelled, replay_episode, rewarded, states_along
+from qwop.datasets.from_keys import episode_from_keys, qwop_info, relabelled, replay_episode, states_along
 from qwop.envs.names import ACTION_KEYS
 from qwop.envs.qwop.session import GameStart, Opening, PlayedGame
 from qwop.envs.qwop.vector import QWOPVectorEnv
@@ -84,22 +83,3 @@ def test_wrong_frames_and_missing_keys_are_refused() -> None:
 
     with pytest.raises(BadInput, match="without keys"):
         replay_episode(replace(made, keys=None))
-
-
-def test_other_rewards_leave_the_decisions_of_a_policys_game_alone() -> None:
-    game = open_dataset(embedded_dataset())[1]
-    assert game.keys is not None
-    assert len(game.keys[0]) > len(game.keys[1])  # idle frames come before the first decision
-    own = qwop_info(frames_per_step=2, observation="full", reward="shaped")
-    np.testing.assert_array_equal(rewarded(game, own).rewards, game.rewards)
-    race = rewarded(game, qwop_info(frames_per_step=2, observation="full", reward="race", shaping=0.0))
-    np.testing.assert_array_equal(race.behaviour_probabilities, game.behaviour_probabilities)
-    np.testing.assert_array_equal(race.observations, game.observations)
-    assert race.rewards.sum() == pytest.approx(100 + 10, abs=0.6)  # metres from the first decision to the line, finish
-    assert race.rewards[-1] > 9
-
-
-def test_rewards_without_keys_are_refused() -> None:
-    game = replace(open_dataset(embedded_dataset())[1], keys=None)
-    with pytest.raises(BadInput, match="without keys"):
-        rewarded(game, qwop_info(frames_per_step=2, reward="race"))

@@ -1,11 +1,14 @@
 """Demonstrations in the environments of phases."""
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from qwop.common.errors import BadInput
-from qwop.datasets import embedded_dataset, open_dataset
+from qwop.datasets import DatasetInfo, DatasetWriter, Episode, embedded_dataset, open_dataset
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.schedules.environments import remembered
 from qwop.finetune.schedules.phase import FULL, Phase
 
@@ -41,3 +44,16 @@ def test_demonstrations_have_the_rewards_of_the_phases_that_use_them() -> None:
 def test_demonstrations_of_other_play_are_refused(phases: list[Phase], message: str) -> None:
     with pytest.raises(BadInput, match=message):
         remembered(phases, SPEC, DATASET)
+
+
+def test_demonstrations_without_keys_keep_their_rewards_or_are_refused(
+    tmp_path: Path, make_episode: Callable[..., Episode]
+) -> None:
+    spec = EnvironmentSpec("QWOP-v1", {"reward": "shaped"})
+    DatasetWriter(tmp_path / "demos", DatasetInfo(spec, ObservationSpec((71,)), 11)).write(
+        make_episode(5, actions=11, shape=(71,))
+    )
+    dataset = open_dataset(tmp_path / "demos")
+    assert len(remembered([phase()], spec, dataset)) == 1
+    with pytest.raises(BadInput, match="without keys"):
+        remembered([phase(reward="race")], spec, dataset)
