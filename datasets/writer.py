@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 
 from ..common.errors import BadInput
 from ..common.files import beside, sync_folder, write_synced
+from ..common.occupancy import Occupancy
 from .folder import DESCRIPTION, next_number, read_info, require_same
 from .schema import DatasetInfo, Episode
 from .tables import to_table
@@ -21,8 +22,8 @@ class DatasetWriter:
 
     A file is written under a temporary name, synced, and only then given its name by a hard link, which fails if the
     name is taken. A file with an episode's name is therefore complete, numbering continues, and any number of writers
-    can share a folder without a lock that could go stale. Raises BadInput if the folder holds episodes of other
-    settings.
+    can share a folder without a lock that could go stale; what a killed one left is removed by the next. Raises
+    BadInput if the folder holds episodes of other settings.
     """
 
     def __init__(self, folder: str | os.PathLike[str], info: DatasetInfo) -> None:
@@ -39,6 +40,7 @@ class DatasetWriter:
                 f"{self.folder}: cannot be written ({error.strerror}); give dataset= another folder"
             ) from None
         require_same(read_info(self.folder), info, self.folder)
+        self._presence = Occupancy(self.folder)
         self._next = next_number(self.folder)
 
     def write(self, episode: Episode) -> Path:

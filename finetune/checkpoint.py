@@ -24,7 +24,7 @@ def save_checkpoint(folder: Path, decisions: int, state: dict[str, Any], keep: i
     path = folder / f"decisions-{decisions:012d}.pt"
     write_whole(path, lambda file: torch.save(_packed({**state, "version": VERSION}), file))
     for old in checkpoints(folder)[:-keep]:
-        old.unlink()
+        old.unlink(missing_ok=True)
     return path
 
 

@@ -12,6 +12,9 @@ from .milestones import seconds_of
 
 METRICS = "metrics.jsonl"
 
+FLUSH_SECONDS = 5
+"""Time between two flushes of TensorBoard's file."""
+
 
 class RunLog:
     """Writes rows of `metrics` into a folder.
@@ -36,7 +39,8 @@ class RunLog:
             write_whole(path, "".join(json.dumps(row) + "\n" for row in kept))
             if kept:
                 self._seconds, self._frames = seconds_of(kept)[-1], kept[-1].get("live/frames", 0)
-        self._board = SummaryWriter(str(self._folder / "tensorboard"), purge_step=resume_at)
+        # An interrupt at the wrong moment keeps it from closing until it flushes.
+        self._board = SummaryWriter(str(self._folder / "tensorboard"), purge_step=resume_at, flush_secs=FLUSH_SECONDS)
         path.touch()
         self.metrics.stopwatch.read()
 
