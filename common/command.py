@@ -210,25 +210,32 @@ def _handled(program: str) -> Iterator[None]:
         sys.exit(code)
 
 
+class _Interrupt:
+    """A handler that keeps the signals' numbers."""
+
+    def __init__(self, received: list[int]) -> None:
+        self.received = received
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        self.received.append(number)
+        raise _interruption(number)
+
+
 @contextmanager
 def _signals() -> Iterator[list[int]]:
     """SIGINT raises KeyboardInterrupt within, SIGTERM and SIGHUP `Terminated`, unless they are ignored (nohup).
 
-    Gives the signals received so far. Only the main thread can ask for that.
+    Gives the signals received so far, an inner context those of the outer one. Only the main thread can ask for that.
     """
-    received: list[int] = []
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        received.append(number)
-        raise _interruption(number)
-
+    handlers = [signal.getsignal(number) for number in (signal.SIGINT, *TERMINATING)]
+    received: list[int] = next((outer.received for outer in handlers if isinstance(outer, _Interrupt)), [])
     if threading.current_thread() is not threading.main_thread():
         yield received
         return
     usual = {signal.SIGINT: signal.default_int_handler, **dict.fromkeys(TERMINATING, signal.SIG_DFL)}
     before = {number: handler for number, handler in usual.items() if signal.getsignal(number) is handler}
     for number in before:
-        signal.signal(number, interrupt)
+        signal.signal(number, _Interrupt(received))
     try:
         yield received
     finally:

@@ -31,14 +31,14 @@ LEFTOVER = re.compile(r"\.[0-9a-f]{32}\.partial(\.\w+)?")
 class Occupancy:
     """Presence of a writer in a folder that several may write into, until `close` or the end of the process.
 
-    Where nobody else is present, what killed processes left there is removed. BadInput where somebody has the folder
+    Where nobody else is present, what killed processes left there, and in the folders `within`, is removed. BadInput where somebody has the folder
     alone (`sole_writer`).
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, within: Sequence[str] = ()) -> None:
         self._descriptor = _open(folder)
         if _lock(self._descriptor, exclusive=True):
-            remove_leftovers([folder])
+            remove_leftovers([folder, *(folder / name for name in within)])
         patience = time.monotonic() + _REMOVING
         while _lock(self._descriptor, exclusive=False) is False:
             if time.monotonic() > patience:

@@ -10,6 +10,9 @@ from .schema import DatasetInfo
 
 DESCRIPTION = "dataset.json"
 
+RECORDINGS = "recordings"
+"""Subfolder with the settings of every recording into the dataset."""
+
 EPISODE_NAME = re.compile(r"episode-(\d{6,})\.parquet")
 
 

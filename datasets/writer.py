@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from ..common.errors import BadInput
 from ..common.files import beside, sync_folder, write_synced
 from ..common.occupancy import Occupancy
-from .folder import DESCRIPTION, next_number, read_info, require_same
+from .folder import DESCRIPTION, RECORDINGS, next_number, read_info, require_same
 from .schema import DatasetInfo, Episode
 from .tables import to_table
 
@@ -40,7 +40,7 @@ class DatasetWriter:
                 f"{self.folder}: cannot be written ({error.strerror}); give dataset= another folder"
             ) from None
         require_same(read_info(self.folder), info, self.folder)
-        self._presence = Occupancy(self.folder)
+        self._presence = Occupancy(self.folder, within=(RECORDINGS,))
         self._next = next_number(self.folder)
 
     def write(self, episode: Episode) -> Path:

@@ -13,7 +13,7 @@ from rich.console import Console
 from ..common.command import TERMINATING, Command, Terminated, to_yaml
 from ..common.files import require_writable_folder, write_whole
 from ..common.progress import progress_bar
-from ..datasets.folder import next_number
+from ..datasets.folder import RECORDINGS, next_number
 from ..datasets.reader import open_dataset
 from ..datasets.writer import DatasetWriter
 from .rescue import RescuingWriter
@@ -119,7 +119,7 @@ def _after_interrupts() -> Iterator[None]:
 def _keep_configuration(settings: RecordSettings, folder: Path) -> None:
     """Write this recording's settings beside those of the others into the same dataset."""
     name = f"{datetime.now():%Y-%m-%dT%H-%M-%S.%f}-{os.getpid()}.yaml"
-    write_whole(folder / "recordings" / name, to_yaml(settings))
+    write_whole(folder / RECORDINGS / name, to_yaml(settings))
 
 
 main = Command(
