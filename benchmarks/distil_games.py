@@ -1,7 +1,7 @@
 """Train a policy to play searched games by itself.
 
-    python benchmarks/search_games.py runs/champion --games 31 --width 32 --lookahead 15 --dataset data/found
-    python benchmarks/distil_games.py champion data/found --out distilled.safetensors
+    qwop-search policy=champion games=31 out=runs/found
+    python benchmarks/distil_games.py champion runs/found/games --out distilled.safetensors
 
 The game has no randomness: after the same idle frames, a policy that takes the actions of a searched game plays exactly
 that game. The loss is the cross-entropy of the searched actions. On games that the policy plays with exploration,

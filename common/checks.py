@@ -109,8 +109,13 @@ def show(value: Any, longest: int = LONGEST_SHOWN) -> str:
     elif isinstance(value, Sequence) and not isinstance(value, str):
         text = "[" + ", ".join(map(show, value)) + "]"
     else:
-        text = " ".join(str(value).split())
+        text = printable(" ".join(str(value).split()))
     return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def printable(text: str) -> str:
+    """The text with escapes for characters that a terminal would obey or could not print."""
+    return text if text.isprintable() else "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
 
 
 def allows_none(hint: Any) -> bool:

@@ -31,8 +31,8 @@ LEFTOVER = re.compile(r"\.[0-9a-f]{32}\.partial(\.\w+)?")
 class Occupancy:
     """Presence of a writer in a folder that several may write into, until `close` or the end of the process.
 
-    Where nobody else is present, what killed processes left there, and in the folders `within`, is removed. BadInput where somebody has the folder
-    alone (`sole_writer`).
+    Where nobody else is present, what killed processes left there, and in the folders `within`, is removed. BadInput
+    where somebody has the folder alone (`sole_writer`).
     """
 
     def __init__(self, folder: Path, within: Sequence[str] = ()) -> None:

@@ -4,43 +4,80 @@ import json
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 from ..common.errors import BadInput
-from .schema import DatasetInfo
+from ..common.reading import MEGABYTE, parse_json, read_bytes
+from .schema import SCHEMA_VERSION, DatasetInfo
 
 DESCRIPTION = "dataset.json"
 
 RECORDINGS = "recordings"
 """Subfolder with the settings of every recording into the dataset."""
 
-EPISODE_NAME = re.compile(r"episode-(\d{6,})\.parquet")
+LARGEST_DESCRIPTION = MEGABYTE
+"""Bytes."""
+
+EPISODE_NAME = re.compile(r"episode-(\d{6}|[1-9]\d{6,8})\.parquet", re.ASCII)
 
 
 def read_info(folder: Path) -> DatasetInfo:
     """Read the description of the dataset in `folder`; BadInput if the folder is not a dataset."""
+    return parse_info(read_description(folder), folder / DESCRIPTION)
+
+
+def read_description(folder: Path) -> bytes:
+    """Content of the description of the dataset in `folder`; BadInput if the folder is not a dataset."""
     path = folder / DESCRIPTION
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
+    if not path.exists():
         found = f"no {DESCRIPTION} in it" if folder.is_dir() else "no such folder"
-        raise BadInput(f"{folder}: {found}; expected the folder of a dataset, as written by qwop-record") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path}: cannot be read ({error})") from None
+        raise BadInput(f"{folder}: {found}; expected the folder of a dataset, as written by qwop-record")
+    return read_bytes(path, LARGEST_DESCRIPTION, "expected the description of a dataset, as written by qwop-record")
+
+
+def parse_info(content: bytes, path: Path) -> DatasetInfo:
+    """Description of a dataset from the content of the file `path`; BadInput names the file."""
     try:
-        return DatasetInfo.from_json(json.loads(text))
+        return DatasetInfo.from_json(parse_json(content))
     except ValueError as error:  # BadInput, or invalid JSON
         raise BadInput(f"{path}: {str(error).splitlines()[0]}") from None
 
 
 def require_same(found: DatasetInfo, expected: DatasetInfo, folder: Path) -> None:
-    """Raise BadInput naming the settings that differ, unless the dataset in `folder` has the `expected` ones."""
+    """Raise BadInput unless episodes of `expected` can be added to the dataset in `folder`; names what differs."""
     if differences := found.differences(expected):
         raise BadInput(
             f"{folder}: a dataset with other settings: {'; '.join(differences)}; give dataset= another folder"
         )
+    if found.version != SCHEMA_VERSION:
+        raise BadInput(
+            f"{folder}: a dataset of version {found.version}, which can be read but not added to; write it anew with: "
+            f"qwop-dataset upgrade {folder} out={folder}-{SCHEMA_VERSION}"
+        )
+
+
+def episode_numbers(folder: Path) -> dict[int, str]:
+    """Names of the files of episodes in `folder`, by number, in the order of the numbers."""
+    names = ((EPISODE_NAME.fullmatch(name), name) for name in os.listdir(folder))
+    return dict(sorted((int(match[1]), name) for match, name in names if match))
+
+
+def episode_number(path: Path) -> int | None:
+    """Number of the episode in a file, from its name; None for another name."""
+    match = EPISODE_NAME.fullmatch(path.name)
+    return int(match[1]) if match else None
+
+
+def episode_name(number: int) -> str:
+    """Name of the file of the episode with this number."""
+    return f"episode-{number:06d}.parquet"
 
 
 def next_number(folder: Path) -> int:
     """Number of the next episode in `folder`: one more than the highest."""
-    matches = (EPISODE_NAME.fullmatch(name) for name in os.listdir(folder))
-    return max((int(match[1]) + 1 for match in matches if match), default=0)
+    return max(episode_numbers(folder), default=-1) + 1
+
+
+def to_text(data: Any) -> str:
+    """JSON as the files of a dataset hold it."""
+    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"

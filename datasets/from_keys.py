@@ -5,6 +5,7 @@ exactly, and the decision's action is the most frequent one of its frames; of eq
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,10 @@ from ..envs.qwop.observations import bent_knee, observe, observe_full, observe_s
 from ..envs.qwop.replay import Replay
 from ..envs.qwop.rewards import rewards_along
 from ..envs.qwop.session import GameStart
-from ..envs.qwop.task import OBSERVATIONS, QWOPTask, outcome_of
+from ..envs.qwop.task import FRAMES_A_SECOND, OBSERVATIONS, QWOPTask, outcome_of
 from ..envs.spec import EnvironmentSpec, ObservationSpec
 from .behaviour_probabilities import smoothed, smoothed_name
+from .origin import NO_ORIGIN, Origin
 from .schema import DatasetInfo, Episode
 
 _ENDED, _CLOCK = EVENT_COLUMNS.index("ended"), EVENT_COLUMNS.index("clock")
@@ -40,9 +42,12 @@ def effective_action(keys: int) -> int:
     return int(np.flatnonzero(thighs | calves == ACTION_KEYS)[0])
 
 
+_EFFECTIVE = tuple(effective_action(keys) for keys in range(16))
+
+
 def decision_action(keys: NDArray[np.uint8]) -> int:
     """Find the most frequent action among a decision's frames; the latest one wins a tie."""
-    actions = [effective_action(int(held)) for held in keys]
+    actions = [_EFFECTIVE[held] for held in keys.tolist()]
     return max(reversed(actions), key=actions.count)
 
 
@@ -56,14 +61,14 @@ def episode_from_keys(
     start: GameStart | None = None,
     game: Replay | None = None,
     bounds: Sequence[int] | NDArray[np.int64] | None = None,
-    cut: bool = False,
+    origin: Origin = NO_ORIGIN,
 ) -> Episode:
     """Make the episode of a game from the keys of its frames, uint8 [n ≥ 1], those after its end ignored.
 
     info: a dataset of `QWOP-v1`, whose settings say what a decision is, what is observed and what is earned. start: how
     the game began. game: what these keys came to where it was played; None replays them. bounds: int [T + 1], the
-    frames at which decisions begin and the last one ends, from 0 on, if they do not last `frames_per_step` each. cut:
-    the game went on, so that an episode that has not ended is truncated; else the player gave it up. Behaviour
+    frames at which decisions begin and the last one ends, if they do not last `frames_per_step` each from frame 0 on;
+    the keys of earlier frames belong to the first decision. A game that has not ended is truncated. Behaviour
     probabilities are `smoothed` with ε, whatever the keys did within a decision.
     """
     settings = QWOPTask(**info.environment.settings)
@@ -73,7 +78,7 @@ def episode_from_keys(
     if bounds is None:
         bounds = [*range(0, len(played), settings.frames_per_step), len(played)]
     bounds = np.unique(np.minimum(bounds, len(played)))
-    decisions = np.split(played, bounds[1:-1])
+    decisions = np.split(played[: bounds[-1]], bounds[1:-1])
     actions = np.array([decision_action(held) for held in decisions], dtype=np.int16)
     states = game.states[bounds]
     ended = bool(game.events[-1, _ENDED] and bounds[-1] == len(game.states) - 1)
@@ -89,13 +94,14 @@ def episode_from_keys(
         times=game.events[bounds, _CLOCK],
         keys=tuple(decisions),
         terminated=ended,
-        truncated=cut and not ended,
+        truncated=not ended,
         outcome=outcome,
         player=player,
         source=source,
         probabilities_from=smoothed_name(epsilon),
         metres=float(states[-1, 0, 0] / 10),
         start=start,
+        origin=origin,
     )
 
 
@@ -125,28 +131,74 @@ def states_along(
     return states
 
 
-def relabelled(episode: Episode, info: DatasetInfo, epsilon: float) -> Episode:
-    """The same game at another decision rate, with other observations and rewards, by playing it again."""
-    return episode_from_keys(
+def first_frame(episode: Episode, game: Replay) -> int:
+    """Find the frame of the first observation: 0, or the number of idle frames before it. game: the episode's replay.
+
+    Those frames' keys are part of the first decision's.
+    """
+    assert episode.keys is not None
+    clock = game.events[: len(episode.keys[0]) + 1, _CLOCK]
+    return int(np.abs(clock - episode.times[0]).argmin())
+
+
+def own_bounds(episode: Episode, game: Replay) -> NDArray[np.int64]:
+    """The frames at which an episode's decisions begin and the last one ends, int64 [T + 1]."""
+    assert episode.keys is not None
+    return np.concatenate([[first_frame(episode, game)], np.cumsum([len(keys) for keys in episode.keys])])
+
+
+def relabelled(
+    episode: Episode, info: DatasetInfo, epsilon: float, *, rate: float | None = None, same_decisions: bool = False
+) -> Episode:
+    """The same game with other observations and rewards, and at another decision rate, by playing it again.
+
+    rate: decisions a second, which need not be a whole number of frames; None: those of `info`. same_decisions: keep
+    the episode's own decisions, whatever their length, with their actions and behaviour probabilities. Else the
+    probabilities are `smoothed` with ε.
+    """
+    game = replay_episode(episode)
+    if same_decisions:
+        bounds = own_bounds(episode, game)
+    else:
+        first, last = first_frame(episode, game), len(game.states) - 1
+        frames = FRAMES_A_SECOND / rate if rate else QWOPTask(**info.environment.settings).frames_per_step
+        bounds = np.append(np.arange(first, last, frames).round().astype(np.int64), last)
+    made = episode_from_keys(
         _keys(episode), info, player=episode.player, source=episode.source, epsilon=epsilon, start=episode.start,
-        cut=episode.truncated,
+        game=game, bounds=bounds, origin=episode.origin,
     )  # fmt: skip
+    made = replace(
+        made,
+        seed=episode.seed,
+        max_idle_frames=episode.max_idle_frames,
+        created=episode.created,
+        software_version=episode.software_version,
+    )
+    if not same_decisions:
+        return made
+    return replace(
+        made,
+        actions=episode.actions,
+        behaviour_probabilities=episode.behaviour_probabilities,
+        probabilities_from=episode.probabilities_from,
+    )
 
 
 def _keys(episode: Episode) -> NDArray[np.uint8]:
     if episode.keys is None:
-        raise BadInput(f"{episode.source}: an episode without keys cannot be played again")
+        raise BadInput(f"{episode.label}: an episode without keys cannot be played again")
     return np.concatenate(episode.keys)
 
 
 def _observations(game: Replay, bounds: NDArray[np.int64], settings: QWOPTask) -> NDArray[np.float32]:
     """Observations at the bounds of the decisions, late by the settings' lag."""
     late = settings.observation_lag
-    seen = bounds[late:] - late
+    at_start = late and bounds[0] == 0  # where there is no frame before
+    seen = bounds[1:] - 1 if at_start else bounds - late
     if settings.observation == "full":
         if game.hidden is None:
             raise BadInput("observation=full: this game was recorded without its hidden numbers")
         numbers = observe_full(game.states[seen], game.events[seen], game.hidden[seen])
     else:
         numbers = observe(game.states[seen])
-    return np.concatenate([observe_start(settings.observation)[None], numbers]) if late else numbers
+    return np.concatenate([observe_start(settings.observation)[None], numbers]) if at_start else numbers

@@ -5,7 +5,16 @@ from importlib import import_module
 
 from ..common.command import EXIT_BAD_INPUT
 
-VERBS = {"reconstruct": ("qwop.datasets.reconstruction.command", "find the keys of every frame of imported recordings")}
+VERBS = {
+    "verify": ("qwop.datasets.verification.command", "check everything that can be checked, by replay too"),
+    "describe": ("qwop.datasets.describe_command", "bring checksums, card and Croissant metadata up to date"),
+    "upgrade": ("qwop.datasets.editing.upgrade", "write a dataset of an older version anew"),
+    "merge": ("qwop.datasets.editing.merge", "several datasets as one"),
+    "split": ("qwop.datasets.editing.split", "a dataset in several parts, by episode"),
+    "drop": ("qwop.datasets.editing.drop", "a dataset without some of its episodes"),
+    "relabel": ("qwop.datasets.editing.relabel", "other rewards, observations or decision rates, by replay"),
+    "reconstruct": ("qwop.datasets.reconstruction.command", "find the keys of every frame of imported recordings"),
+}
 """The module of each verb, which has a `command`, and what it does."""
 
 HELP = ("-h", "--help")

@@ -1,33 +1,40 @@
 """Reading: the episodes in a dataset's folder."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, overload
 
+import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
+import pyarrow.dataset as pads
+from numpy.typing import NDArray
 
 from ..common.errors import BadInput
-from .folder import EPISODE_NAME, read_info
-from .schema import DatasetInfo, Episode
+from .checksums import CHECKSUMS, read_checksums, sha256
+from .episode_file import EpisodeFile, changed, open_episode_file
+from .folder import DESCRIPTION, EPISODE_NAME, episode_numbers, parse_info, read_description
+from .schema import DatasetInfo, Episode, arrow_schema
 from .step_table import step_table
-from .summary import Summary, summarise
-from .tables import decode_metadata, from_table
+from .summary import FACT_COLUMNS, Facts, Summary, facts_of, summarise
 
 
 class Dataset(Sequence[Episode]):
     """The episodes that a folder held when it was opened, in the order of their numbers. Each is read on access.
 
     folder: the dataset's folder. info: environment, observations and actions, which all episodes share. files: path of
-    each episode.
+    each episode. checksums: SHA-256 of the files that the folder's list has, by name. An episode is checked completely
+    whenever it is read: the file's checksum, the hash of its content, and everything that `Episode` demands.
     """
 
-    def __init__(self, folder: Path, info: DatasetInfo, files: tuple[Path, ...]) -> None:
+    def __init__(
+        self, folder: Path, info: DatasetInfo, files: tuple[Path, ...], checksums: Mapping[str, str] | None = None
+    ) -> None:
         self.folder = folder
         self.info = info
         self.files = files
+        self.checksums = checksums or {}
 
     def __len__(self) -> int:
         """The number of episodes."""
@@ -41,68 +48,98 @@ class Dataset(Sequence[Episode]):
 
     def __getitem__(self, index: int | slice) -> Episode | list[Episode]:
         if isinstance(index, slice):
-            return [read_episode(path, self.info) for path in self.files[index]]
-        return read_episode(self.files[index], self.info)
+            return list(self.select(range(len(self))[index]))
+        return self._read(self.files[index])
 
     def __iter__(self) -> Iterator[Episode]:
-        return (read_episode(path, self.info) for path in self.files)
+        return (self._read(path) for path in self.files)
+
+    def select(self, indices: Sequence[int]) -> "Dataset":
+        """The dataset of these episodes alone, in this order. Reads nothing."""
+        return Dataset(self.folder, self.info, tuple(self.files[index] for index in indices), self.checksums)
+
+    def lengths(self) -> NDArray[np.int64]:
+        """Number of decisions of each episode, int64 [E], from the files' footers."""
+        lengths = []
+        for path in self.files:
+            with self._opened(path) as file:
+                lengths.append(file.parquet.metadata.num_rows - 1)
+        return np.array(lengths, dtype=np.int64)
 
     def metadata(self, index: int) -> dict[str, Any]:
         """Metadata of one episode's file: player, source, `software_version`, `created`, …"""
-        return decode_metadata(_parquet(self.files[index], pq.read_schema).metadata)
+        with self._opened(self.files[index]) as file:
+            return file.metadata()
+
+    def arrow(self) -> pads.Dataset:
+        """All rows of all episodes as a `pyarrow.dataset.Dataset`, which streams them.
+
+        Its `scanner(columns=…, filter=…)` and `to_batches` read from the files only what is asked for, and polars and
+        DuckDB take it as it is. Checks the checksums of Parquet's pages and nothing more; `qwop-dataset verify` checks
+        everything.
+        """
+        options = pads.ParquetFragmentScanOptions(page_checksum_verification=True)
+        return pads.dataset(
+            [str(path) for path in self.files],
+            schema=arrow_schema(self.info),
+            format=pads.ParquetFileFormat(default_fragment_scan_options=options),
+        )
 
     def steps(self) -> pd.DataFrame:
         """All rows of all episodes, T + 1 for an episode of T decisions.
 
-        Columns: episode, step, time, action (and action_name if the environment names its actions), reward,
-        probability (of the action taken), then the observation. A vector has one column per number, named if the
-        environment names it ('torso.velocity_x'), else 'observation.0', …; an image or any other array of two or more
-        dimensions is one column, 'observation', of arrays [*shape]. Action, reward and probability are missing in an
-        episode's last row. Holds the whole dataset in memory; iterate over the episodes where that is too much.
+        Columns: episode, step, time, action (and action_name if the environment names its actions), reward, terminated,
+        truncated, probability (of the action taken), then the observation. A vector has one column per number, named if
+        the environment names it ('torso.velocity_x'), else 'observation.0', …; an image or any other array of two or
+        more dimensions is one column, 'observation', of arrays [*shape]. Those of a decision are missing in an
+        episode's last row. Holds the whole dataset in memory; `arrow` streams it.
         """
         tables = [step_table(episode, self.info, index) for index, episode in enumerate(self)]
         return pd.concat(tables, ignore_index=True)
 
     def summary(self) -> Summary:
-        """Statistics of all episodes, computed from their files."""
-        return summarise(self, self.info)
+        """Statistics of all episodes, computed from their files, whose observations are not decoded."""
+        return summarise((self._facts(path) for path in self.files), self.info)
+
+    def _read(self, path: Path) -> Episode:
+        return read_episode(path, self.info, self.checksums.get(path.name))
+
+    def _facts(self, path: Path) -> Facts:
+        with self._opened(path) as file:
+            return facts_of(file.table(self.info, FACT_COLUMNS), self.info)
+
+    @contextmanager
+    def _opened(self, path: Path) -> Iterator[EpisodeFile]:
+        """An opened file. One without a listed checksum is read once completely, which checks its content's hash."""
+        with open_episode_file(path, self.checksums.get(path.name)) as file:
+            if path.name not in self.checksums:
+                file.episode(self.info)
+            yield file
 
 
 def open_dataset(folder: str | os.PathLike[str]) -> Dataset:
-    """Open the dataset in `folder`; BadInput if there is none, or if it has no episode yet."""
+    """Open the dataset in `folder`; BadInput if there is none, if it has no episode yet, or if a file is missing."""
     folder = Path(folder)
-    info = read_info(folder)
-    numbered = sorted((int(match[1]), name) for name in os.listdir(folder) if (match := EPISODE_NAME.fullmatch(name)))
+    content = read_description(folder)
+    info = parse_info(content, folder / DESCRIPTION)
+    checksums = read_checksums(folder)
+    if checksums.get(DESCRIPTION, sha256(content)) != sha256(content):
+        raise changed(folder / DESCRIPTION)
+    numbered = episode_numbers(folder)
+    if missing := sorted({name for name in checksums if EPISODE_NAME.fullmatch(name)} - {*numbered.values()}):
+        raise BadInput(
+            f"{folder / missing[0]}: missing, though {CHECKSUMS} lists it; put it back or, if it was removed on "
+            f"purpose: qwop-dataset describe {folder} accept=true"
+        )
     if not numbered:
         raise BadInput(f"{folder}: the dataset has no episodes yet; record some with qwop-record dataset={folder}")
-    return Dataset(folder, info, tuple(folder / name for _, name in numbered))
+    return Dataset(folder, info, tuple(folder / name for name in numbered.values()), checksums)
 
 
-def read_episode(path: Path, info: DatasetInfo) -> Episode:
-    """Read the episode in one file; BadInput names the file and what is wrong with it."""
-    table = _parquet(path, _read_table)
-    try:
-        own = DatasetInfo.from_json(decode_metadata(table.schema.metadata))
-        if differences := info.differences(own):
-            raise BadInput(f"does not belong to this dataset, whose {'; '.join(differences)}")
-        return from_table(table, info)
-    except BadInput as error:
-        raise BadInput(f"{path}: {error}; move it out of the dataset") from None
+def read_episode(path: Path, info: DatasetInfo, checksum: str | None = None) -> Episode:
+    """Read the episode in one file; BadInput names the file and what is wrong with it.
 
-
-def _read_table(source: Any) -> pa.Table:
-    # pq.read_table would take a folder named 'x=1' for a partition and add a column.
-    with pq.ParquetFile(source, page_checksum_verification=True) as file:
-        return file.read()
-
-
-def _parquet(path: Path, read: Any) -> Any:
-    """Call `read` on the opened file; BadInput if it is not a complete Parquet file."""
-    try:
-        with path.open("rb") as source:
-            return read(source)
-    except FileNotFoundError:
-        raise BadInput(f"{path}: no such file, though it existed when the dataset was opened") from None
-    except (OSError, ValueError, pa.ArrowException) as error:
-        reason = str(error).splitlines()[0]
-        raise BadInput(f"{path}: damaged or not a Parquet file ({reason}); move it out of the dataset") from None
+    checksum: SHA-256 that the file has to have, where it is known.
+    """
+    with open_episode_file(path, checksum) as file:
+        return file.episode(info)

@@ -2,21 +2,44 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ..common.checks import show
 from ..common.errors import BadInput
+from ..common.reading import whole_number
 from ..envs.qwop.session import GameStart
 from ..envs.spec import EnvironmentSpec, ObservationSpec
+from .origin import NO_ORIGIN, Origin
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""Version that is written. Version 1 is read, too."""
+
+READABLE_VERSIONS = (1, 2)
 
 OUTCOMES = ("finished", "fell", "stopped", "terminated", "truncated")
 """Ways in which an episode ends: QWOP's own, and Gymnasium's two for environments that report nothing more."""
+
+COLUMN_MEANINGS = {
+    "episode": "number of the episode, as in the name of its file",
+    "step": "0 … T",
+    "observation": "what the player saw before deciding",
+    "action": "index of the action; null in the last row",
+    "behaviour_probabilities": "probability of each action, as the player drew it; null in the last row",
+    "reward": "reward of the action; null in the last row",
+    "terminated": "true if the action ended the game; null in the last row",
+    "truncated": "true if the game was left after the action, or cut by a limit; null in the last row",
+    "keys": "keys held in each frame of the decision (Q = 1, W = 2, O = 4, P = 8); null where unknown",
+    "time": "seconds on the game's clock, or decisions where it has none",
+}
+"""What each column of an episode's file holds."""
+
+MOST_ACTIONS = 32_767
+"""Actions of an environment, at most: episodes hold them as int16."""
 
 SUM_TOLERANCE = 1e-4
 """Largest distance from 1 of a sum of probabilities; a float32 softmax over thousands of actions stays well below."""
@@ -24,11 +47,15 @@ SUM_TOLERANCE = 1e-4
 
 @dataclass(frozen=True)
 class DatasetInfo:
-    """Description that all episodes of a dataset share: environment, observations, and the number of actions, A."""
+    """Description that all episodes of a dataset share: environment, observations, and the number of actions, A.
+
+    version: schema version of the files; two descriptions that differ in nothing else are equal.
+    """
 
     environment: EnvironmentSpec
     observation: ObservationSpec
     actions: int
+    version: int = field(default=SCHEMA_VERSION, compare=False)
 
     def __post_init__(self) -> None:
         if self.actions < 1:
@@ -36,7 +63,7 @@ class DatasetInfo:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "schema_version": SCHEMA_VERSION,
+            "schema_version": self.version,
             "environment": self.environment.to_json(),
             **self.observation.to_json(),
             "actions": self.actions,
@@ -46,15 +73,20 @@ class DatasetInfo:
     def from_json(cls, data: Mapping[str, Any]) -> "DatasetInfo":
         """Inverse of `to_json`; BadInput if the data are incomplete or of another schema version."""
         try:
-            version = int(data["schema_version"])
-            if version != SCHEMA_VERSION:
+            version = whole_number(data["schema_version"], "schema_version", 1000)
+            if version not in READABLE_VERSIONS:
                 advice = "upgrade qwop" if version > SCHEMA_VERSION else "record it again"
-                raise BadInput(f"schema version {version}, expected {SCHEMA_VERSION}; {advice}")
+                raise BadInput(f"schema version {show(version)}, expected at most {SCHEMA_VERSION}; {advice}")
             environment = EnvironmentSpec.from_json(data["environment"])
-            return cls(environment, ObservationSpec.from_json(data), int(data["actions"]))
+            return cls(
+                environment,
+                ObservationSpec.from_json(data),
+                whole_number(data["actions"], "actions", MOST_ACTIONS),
+                version,
+            )
         except BadInput:
             raise
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise BadInput(f"not a dataset description ({type(error).__name__}: {error})") from None
 
     def differences(self, other: "DatasetInfo") -> list[str]:
@@ -69,7 +101,7 @@ class DatasetInfo:
     def _settings(self) -> dict[str, Any]:
         return {
             "environment": self.environment.id,
-            **dict(self.environment.settings),
+            **self.environment.to_json()["settings"],
             **self.observation.to_json(),
             "actions": self.actions,
         }
@@ -86,13 +118,17 @@ class Episode:
     times: float64 [T + 1], never decreasing: seconds of the game's clock, or decisions if it has no clock.
     keys: for each decision the keys held in each of its game frames (uint8: Q = 1, W = 2, O = 4, P = 8), enough to
         replay the game exactly; None if unknown.
-    terminated, truncated: as in Gymnasium; both false if the recording just stops.
+    terminated, truncated: as in Gymnasium, at least one of them. A game that was left early is truncated.
     outcome: one of `OUTCOMES`.
-    player: name of the player. source: origin of the episode, in words.
+    player: name of the player. source: name of what was recorded: a policy's or recording's file, 'page', an address.
     probabilities_from: origin of μ: 'recorded', 'smoothed(0.05)', 'cloned(5 folds)', …
     seed: the seed of the environment's reset; None if unknown.
     metres: distance covered, in environments that measure one.
     start: how the game began that the keys replay; None for the first game of a page in a browser of today.
+    origin: what identifies the episode within its source.
+    max_idle_frames: upper bound of the random idle frames that the game began with; None if unknown.
+    created, software_version: when the episode was recorded (ISO 8601) and by which version of qwop; filled in when it
+        is written, and kept by commands that copy it.
     """
 
     observations: NDArray[np.float32] | NDArray[np.uint8]
@@ -110,8 +146,13 @@ class Episode:
     seed: int | None = None
     metres: float | None = None
     start: GameStart | None = None
+    origin: Origin = NO_ORIGIN
+    max_idle_frames: int | None = None
+    created: str | None = None
+    software_version: str | None = None
 
     def __post_init__(self) -> None:
+        self._check_fields()
         steps = len(self.actions)
         if steps < 1:
             raise ValueError("the episode has no decision")
@@ -121,24 +162,47 @@ class Episode:
         _require("actions", self.actions, np.int16, (steps,))
         _require("rewards", self.rewards, np.float32, (steps,))
         _require("times", self.times, np.float64, (steps + 1,))
-        if (np.diff(self.times) < 0).any():
-            raise ValueError("times decrease")
+        backwards = np.flatnonzero(np.diff(self.times) < 0)
+        if len(backwards):
+            raise ValueError(f"times decrease in row {backwards[0] + 1}")
         check_probabilities(self.behaviour_probabilities, self.actions)
         if self.keys is not None:
             if len(self.keys) != steps:
                 raise ValueError(f"keys for {len(self.keys)} decisions, expected {steps}")
             for frames in self.keys:
-                _require("keys", frames, np.uint8, (len(frames),))
-                if (frames > 15).any():
-                    raise ValueError("keys hold a number above 15 (Q = 1, W = 2, O = 4, P = 8)")
+                if frames.dtype != np.uint8 or frames.ndim != 1:
+                    _require("keys", frames, np.uint8, (len(frames),))
+            frames_of_decisions = np.repeat(np.arange(steps), [len(frames) for frames in self.keys])
+            wrong = frames_of_decisions[np.concatenate(self.keys) > 15]
+            if len(wrong):
+                raise ValueError(f"keys hold a number above 15 (Q = 1, W = 2, O = 4, P = 8) in row {wrong[0]}")
+
+    def _check_fields(self) -> None:
+        for name, kinds, expected in _FIELD_TYPES:
+            value = getattr(self, name)
+            if type(value) not in kinds:
+                raise ValueError(f"{name} is {show(value)}, expected {expected}")
         if self.outcome not in OUTCOMES:
-            raise ValueError(f"outcome {self.outcome!r}, expected one of {', '.join(OUTCOMES)}")
+            raise ValueError(f"outcome {self.outcome[:60]!r}, expected one of {', '.join(OUTCOMES)}")
+        if not self.terminated and not self.truncated:
+            raise ValueError("neither terminated nor truncated; an episode that was left early is truncated")
         if self.metres is not None and not math.isfinite(self.metres):
             raise ValueError(f"metres is {self.metres}, expected a finite number or None")
+        for name in ("seed", "max_idle_frames"):
+            value = getattr(self, name)
+            if value is not None and value < 0:
+                raise ValueError(f"{name} is {show(value)}, expected at least 0")
 
     def __len__(self) -> int:
         """T, the number of decisions."""
         return len(self.actions)
+
+    @property
+    def label(self) -> str:
+        """The episode's source and its place there, as in 'kuro_try1.npz sha256:0123456789ab game 3'."""
+        digest = f" sha256:{self.origin.sha256}" if self.origin.sha256 is not None else ""
+        number = f" game {self.origin.game}" if self.origin.game is not None else ""
+        return f"{self.source}{digest}{number}"
 
     def require_fit(self, info: DatasetInfo) -> None:
         """Raise ValueError unless the episode's observations and actions match `info`."""
@@ -150,38 +214,61 @@ class Episode:
             )
 
 
+_FIELD_TYPES: tuple[tuple[str, tuple[type, ...], str], ...] = (
+    *((name, (bool,), "true or false") for name in ("terminated", "truncated")),
+    *((name, (str,), "text") for name in ("outcome", "player", "source", "probabilities_from")),
+    *((name, (int, type(None)), "a whole number or null") for name in ("seed", "max_idle_frames")),
+    ("metres", (float, int, type(None)), "a number or null"),
+    ("start", (GameStart, type(None)), "a GameStart or None"),
+    ("origin", (Origin,), "an Origin"),
+    *((name, (str, type(None)), "text or null") for name in ("created", "software_version")),
+)
+
+
 def check_probabilities(probabilities: NDArray[np.float32], actions: NDArray[np.int16]) -> None:
     """Raise ValueError unless `actions` int16 [T] can have been drawn with `probabilities` float32 [T, A]."""
     if probabilities.ndim != 2:
         raise ValueError(f"behaviour_probabilities have shape {probabilities.shape}, expected [T, A]")
     _require("behaviour_probabilities", probabilities, np.float32, (len(actions), probabilities.shape[1]))
-    if ((actions < 0) | (actions >= probabilities.shape[1])).any():
-        raise ValueError(f"actions hold a number outside 0 … {probabilities.shape[1] - 1}")
-    if (probabilities < 0).any():
-        raise ValueError("a behaviour probability is negative")
+    outside = np.flatnonzero((actions < 0) | (actions >= probabilities.shape[1]))
+    if len(outside):
+        raise ValueError(f"actions hold a number outside 0 … {probabilities.shape[1] - 1} in row {outside[0]}")
+    negative = np.flatnonzero((probabilities < 0).any(axis=1))
+    if len(negative):
+        raise ValueError(f"a behaviour probability is negative in row {negative[0]}")
     sums = probabilities.sum(axis=1, dtype=np.float64)
     if (abs(sums - 1) > SUM_TOLERANCE).any():
         worst = int(abs(sums - 1).argmax())
-        raise ValueError(f"the behaviour probabilities of step {worst} sum to {sums[worst]:.6f}, expected 1")
-    if (probabilities[np.arange(len(actions)), actions] <= 0).any():
-        raise ValueError("an action taken has behaviour probability 0")
+        raise ValueError(f"the behaviour probabilities of row {worst} sum to {sums[worst]:.6f}, expected 1")
+    impossible = np.flatnonzero(probabilities[np.arange(len(actions)), actions] <= 0)
+    if len(impossible):
+        raise ValueError(f"an action taken has behaviour probability 0 in row {impossible[0]}")
 
 
 def arrow_schema(info: DatasetInfo) -> pa.Schema:
     """Columns of an episode's file: T + 1 rows; the columns of a decision are null in the last.
+
+    Version 1 lacks `episode`, the number in the file's name, and `terminated` and `truncated`.
 
     An observation is a list of float32, or, for uint8, its bytes: a list would take 20 % more space on disk and over
     ten times as long to read.
     """
     size = info.observation.size
     observation = pa.binary(size) if info.observation.dtype == "uint8" else pa.list_(pa.float32(), size)
+    later = [
+        pa.field("episode", pa.int32(), nullable=False),
+        pa.field("terminated", pa.bool_()),
+        pa.field("truncated", pa.bool_()),
+    ]
     return pa.schema(
         [
+            *(later[:1] if info.version > 1 else ()),
             pa.field("step", pa.int32(), nullable=False),
             pa.field("observation", observation, nullable=False),
             pa.field("action", pa.int16()),
             pa.field("behaviour_probabilities", pa.list_(pa.float32(), info.actions)),
             pa.field("reward", pa.float32()),
+            *(later[1:] if info.version > 1 else ()),
             pa.field("keys", pa.list_(pa.uint8())),
             pa.field("time", pa.float64(), nullable=False),
         ]
@@ -193,4 +280,5 @@ def _require(name: str, array: NDArray[Any], dtype: type, shape: tuple[int, ...]
         expected = f"{np.dtype(dtype).name} {list(shape)}"
         raise ValueError(f"{name} are {array.dtype.name} {list(array.shape)}, expected {expected}")
     if array.dtype.kind == "f" and not np.isfinite(array).all():
-        raise ValueError(f"{name} hold a number that is not finite")
+        row = int((~np.isfinite(array)).reshape(len(array), -1).any(axis=1).argmax())
+        raise ValueError(f"{name} hold a number that is not finite in row {row}")

@@ -22,6 +22,9 @@ def step_table(episode: Episode, info: DatasetInfo, index: int) -> pd.DataFrame:
     if action_names:
         columns["action_name"] = [*(action_names[action] for action in episode.actions), None]
     columns["reward"] = np.append(episode.rewards, np.float32(np.nan))
+    for name in ("terminated", "truncated"):
+        ends = [*[False] * (steps - 1), getattr(episode, name), None]
+        columns[name] = pd.array(ends, dtype="boolean")
     columns["probability"] = np.append(taken, np.float32(np.nan))
     return pd.DataFrame({**columns, **_observation_columns(episode, info)})
 

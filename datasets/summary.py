@@ -5,10 +5,32 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 from rich.table import Table
 
-from .schema import OUTCOMES, DatasetInfo, Episode
+from ..common.checks import show
+from ..common.errors import BadInput
+from .schema import OUTCOMES, DatasetInfo
+from .tables import decode_metadata
+
+FACT_COLUMNS = ("action", "reward", "keys", "time")
+"""Columns that a summary reads."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a summary takes of one episode; total is its return."""
+
+    steps: int
+    total: float
+    seconds: float
+    metres: float | None
+    action_counts: NDArray[np.int64]
+    outcome: str
+    player: str
+    probabilities_from: str
+    replayable: bool
 
 
 @dataclass(frozen=True)
@@ -35,30 +57,37 @@ class Summary:
     def episodes(self) -> int:
         return len(self.steps)
 
+    def rows(self) -> list[tuple[str, str]]:
+        """The statistics in words, each with its name."""
+        capabilities = self.info.environment.capabilities
+        rows = [
+            ("environment", str(self.info.environment)),
+            ("observations", str(self.info.observation)),
+            ("episodes", f"{self.episodes}"),
+            ("outcomes", _counts(self.outcomes)),
+            ("decisions", f"{self.steps.sum():,}; {_spread(self.steps, '.0f')} per episode"),
+            ("return", _spread(self.returns, ".1f")),
+        ]
+        known = self.metres[np.isfinite(self.metres)]
+        if len(known):
+            rows.append(("metres", _spread(known, ".1f")))
+        if capabilities.decisions_per_second:
+            in_all = f"{self.seconds.sum() / 60:.1f} min"
+            rows.append(("game time", f"{in_all}; {_spread(self.seconds, '.1f')} s per episode"))
+        rows.append(("actions", self._actions(capabilities.action_names)))
+        rows.append(("players", _counts(self.players)))
+        rows.append(("probabilities", _counts(self.probabilities_from)))
+        if capabilities.keys:
+            rows.append(("keys for exact replay", f"{self.replayable} of {self.episodes}"))
+        return rows
+
     def table(self, title: str = "") -> Table:
         """Summary as a table to print with rich."""
-        capabilities = self.info.environment.capabilities
         table = Table(title=title or None, title_justify="left", show_header=False)
         table.add_column("what", style="bold", no_wrap=True)
         table.add_column("found")
-        table.add_row("environment", str(self.info.environment))
-        table.add_row("observations", str(self.info.observation))
-        table.add_row("episodes", f"{self.episodes}")
-        table.add_row("outcomes", _counts(self.outcomes))
-        table.add_row("decisions", f"{self.steps.sum():,}; {_spread(self.steps, '.0f')} per episode")
-        table.add_row("return", _spread(self.returns, ".1f"))
-        known = self.metres[np.isfinite(self.metres)]
-        if len(known):
-            table.add_row("metres", _spread(known, ".1f"))
-        if capabilities.decisions_per_second:
-            table.add_row(
-                "game time", f"{self.seconds.sum() / 60:.1f} min; {_spread(self.seconds, '.1f')} s per episode"
-            )
-        table.add_row("actions", self._actions(capabilities.action_names))
-        table.add_row("players", _counts(self.players))
-        table.add_row("probabilities", _counts(self.probabilities_from))
-        if capabilities.keys:
-            table.add_row("keys for exact replay", f"{self.replayable} of {self.episodes}")
+        for name, found in self.rows():
+            table.add_row(name, found)
         return table
 
     def _actions(self, names: tuple[str, ...] | None) -> str:
@@ -68,32 +97,46 @@ class Summary:
         return ", ".join(f"{names[action]} {share[action]:.1%}" for action in common if share[action] > 0)
 
 
-def summarise(episodes: Iterable[Episode], info: DatasetInfo) -> Summary:
-    """Compute the statistics of at least one episode; iterates over `episodes` once."""
-    rows, metres = [], []
-    action_counts = np.zeros(info.actions, dtype=np.int64)
-    outcomes, players, sources = Counter[str](), Counter[str](), Counter[str]()
-    replayable = 0
-    for episode in episodes:
-        rows.append((len(episode), episode.rewards.sum(dtype=np.float64), episode.times[-1] - episode.times[0]))
-        metres.append(np.nan if episode.metres is None else episode.metres)
-        action_counts += np.bincount(episode.actions, minlength=info.actions)
-        outcomes[episode.outcome] += 1
-        players[episode.player] += 1
-        sources[episode.probabilities_from] += 1
-        replayable += episode.keys is not None
-    steps, returns, seconds = np.array(rows).T
+def facts_of(table: pa.Table, info: DatasetInfo) -> Facts:
+    """Facts of one episode from `FACT_COLUMNS` of its file, with the file's metadata; BadInput for impossible ones."""
+    metadata = decode_metadata(table.schema.metadata)
+    actions = table.column("action").drop_null().to_numpy()
+    if len(actions) and (actions.min() < 0 or actions.max() >= info.actions):
+        raise BadInput(f"column action holds a number outside 0 … {info.actions - 1}")
+    times = table.column("time").drop_null().to_numpy()
+    if len(times) < 2 or not len(actions):
+        raise BadInput("it has no decision")
+    outcome, metres = metadata["outcome"], metadata["metres"]
+    if outcome not in OUTCOMES:
+        raise BadInput(f"outcome {show(outcome)}, expected one of {', '.join(OUTCOMES)}")
+    return Facts(
+        steps=len(actions),
+        total=float(table.column("reward").drop_null().to_numpy().sum(dtype=np.float64)),
+        seconds=float(times[-1] - times[0]),
+        metres=float(metres) if isinstance(metres, int | float) else None,
+        action_counts=np.bincount(actions, minlength=info.actions),
+        outcome=outcome,
+        player=str(metadata["player"]),
+        probabilities_from=str(metadata["probabilities_from"]),
+        replayable=table.column("keys").null_count < len(table),
+    )
+
+
+def summarise(episodes: Iterable[Facts], info: DatasetInfo) -> Summary:
+    """Put the facts of at least one episode together; iterates over them once."""
+    found = list(episodes)
+    outcomes = Counter(one.outcome for one in found)
     return Summary(
         info=info,
-        steps=steps.astype(np.int64),
-        returns=returns,
-        seconds=seconds,
-        metres=np.array(metres, dtype=np.float64),
-        action_counts=action_counts,
+        steps=np.array([one.steps for one in found], dtype=np.int64),
+        returns=np.array([one.total for one in found], dtype=np.float64),
+        seconds=np.array([one.seconds for one in found], dtype=np.float64),
+        metres=np.array([np.nan if one.metres is None else one.metres for one in found], dtype=np.float64),
+        action_counts=np.sum([one.action_counts for one in found], axis=0, dtype=np.int64),
         outcomes={outcome: outcomes[outcome] for outcome in OUTCOMES if outcome in outcomes},
-        players=dict(players),
-        probabilities_from=dict(sources),
-        replayable=replayable,
+        players=dict(Counter(one.player for one in found)),
+        probabilities_from=dict(Counter(one.probabilities_from for one in found)),
+        replayable=sum(one.replayable for one in found),
     )
 
 

@@ -1,18 +1,22 @@
 """Writing: each episode is written completely or not at all, and nothing is overwritten."""
 
 import errno
-import json
+import io
 import os
+from contextlib import suppress
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..common.errors import BadInput
 from ..common.files import beside, sync_folder, write_synced
 from ..common.occupancy import Occupancy
-from .folder import DESCRIPTION, RECORDINGS, next_number, read_info, require_same
+from ..envs.spec import EnvironmentSpec
+from .checksums import add_checksums, read_checksums, sha256
+from .folder import DESCRIPTION, RECORDINGS, episode_name, next_number, read_info, require_same, to_text
 from .schema import DatasetInfo, Episode
-from .tables import to_table
+from .tables import renumbered, to_table
 
 NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 
@@ -22,13 +26,15 @@ class DatasetWriter:
 
     A file is written under a temporary name, synced, and only then given its name by a hard link, which fails if the
     name is taken. A file with an episode's name is therefore complete, numbering continues, and any number of writers
-    can share a folder without a lock that could go stale; what a killed one left is removed by the next. Raises
-    BadInput if the folder holds episodes of other settings.
+    can share a folder without a lock that could go stale. Its checksum is listed after that, so a killed writer leaves
+    at worst an episode that is not listed, and what the next writer removes. Raises BadInput if the folder holds
+    episodes of other settings, and for settings that no file may hold.
     """
 
     def __init__(self, folder: str | os.PathLike[str], info: DatasetInfo) -> None:
         self.folder = Path(folder)
         self.info = info
+        EnvironmentSpec.from_json(info.environment.to_json())  # so that what is written can be read
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             if not (self.folder / DESCRIPTION).exists():
@@ -41,29 +47,41 @@ class DatasetWriter:
             ) from None
         require_same(read_info(self.folder), info, self.folder)
         self._presence = Occupancy(self.folder, within=(RECORDINGS,))
+        read_checksums(self.folder)  # raises if they cannot be read, rather than at the first episode
         self._next = next_number(self.folder)
 
     def write(self, episode: Episode) -> Path:
         """Add an episode and return its path, once it is on the disk; ValueError if it does not fit `info`."""
         episode.require_fit(self.info)
-        table = to_table(episode, self.info)
-        with beside(self.folder / "episode") as partial:
-            write_synced(
-                partial, lambda file: pq.write_table(table, file, compression="zstd", write_page_checksum=True)
-            )
-            while not _give_name(partial, path := self.folder / f"episode-{self._next:06d}.parquet"):
-                self._next += 1
-        sync_folder(self.folder)
+        table = to_table(episode, self.info, self._next)
+        while not self._place(episode_name(self._next), to_parquet(table)):
+            self._next += 1  # another writer has the number, which the file holds too
+            table = renumbered(table, self._next)
         self._next += 1
-        return path
+        return self.folder / episode_name(self._next - 1)
+
+    def _place(self, name: str, content: bytes) -> bool:
+        """Put a file with this content under a name, listed and on the disk; False if the name is taken."""
+        with beside(self.folder / name) as partial:
+            write_synced(partial, content)
+            if not _give_name(partial, self.folder / name):
+                return False
+        sync_folder(self.folder)
+        with suppress(OSError):  # a full disk; the file itself is safe, and `qwop-dataset describe` lists it
+            add_checksums(self.folder, {name: sha256(content)})
+        return True
 
     def _describe(self) -> None:
         if next_number(self.folder) > 0:
             raise BadInput(f"{self.folder}: has episodes but no {DESCRIPTION}; give dataset= another folder")
-        with beside(self.folder / DESCRIPTION) as partial:
-            write_synced(partial, json.dumps(self.info.to_json(), indent=2) + "\n")
-            _give_name(partial, self.folder / DESCRIPTION)  # unless another writer was faster
-        sync_folder(self.folder)
+        self._place(DESCRIPTION, to_text(self.info.to_json()).encode())  # unless another writer was faster
+
+
+def to_parquet(table: pa.Table) -> bytes:
+    """The Parquet file of an episode's table."""
+    buffer = io.BytesIO()
+    pq.write_table(table, buffer, compression="zstd", write_page_checksum=True)
+    return buffer.getvalue()
 
 
 def _give_name(partial: Path, path: Path) -> bool:

@@ -9,7 +9,9 @@ class Capabilities:
     """Abilities that shared code may rely on. An environment that declares none has none.
 
     decisions_per_second: of the game's clock, where it has one (`info["clock"]`, seconds).
-    idle_start: games may begin with up to `max_idle_frames` frames without a key.
+    idle_start: games may begin with up to `max_idle_frames` frames without a key, or with as many as
+        `reset(options={"idle_frames": k})` says.
+    deterministic: a game depends on its idle frames and its actions alone, not on the seed.
     runs: games are runs; `info` has `score` and `distance` (metres), `time` (seconds from the first key) and `outcome`.
     keys: decisions are keys held for a number of frames (`info["frames"]`), from which `replay` plays a game again.
     saved_games: its vector form saves and restores single games (`save_game`, `put_game`).
@@ -19,6 +21,7 @@ class Capabilities:
 
     decisions_per_second: float | None = None
     idle_start: bool = False
+    deterministic: bool = False
     runs: bool = False
     keys: bool = False
     saved_games: bool = False

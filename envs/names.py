@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 FRAMES_A_SECOND = 30
+
+UNITS_A_METRE = 10.0
 """Frames per second of the game's clock."""
 
 KEY_Q, KEY_W, KEY_O, KEY_P = 1, 2, 4, 8

@@ -14,21 +14,30 @@ NAMESPACE = "qwop"
 
 @dataclass(frozen=True)
 class _Registration:
-    """entry_point, vector_entry_point: module and class; reward_threshold: mean return at which the task is solved."""
+    """entry_point, vector_entry_point: module and class. reward_threshold: mean return at which the task is solved.
+    task: the settings that make the task, which are stored with policies and datasets; the others (of the original's
+    page: browser, folder, address) come from the command line alone.
+    """
 
     entry_point: str
+    task: tuple[str, ...]
     vector_entry_point: str | None = None
     reward_threshold: float | None = None
 
 
+_TASK = (
+    "frames_per_step", "reward", "observation_lag", "max_idle_frames", "time_limit", "observation", "shaping", "delay",
+)  # fmt: skip
+
 REGISTERED = {
     "QWOP-v1": _Registration(
         "qwop.envs.qwop.env:QWOPEnv",
+        _TASK,
         "qwop.envs.qwop.vector:QWOPVectorEnv",
         # The default reward pays 2 for each of about 990 units to the line; a landing may leave the torso behind it.
         reward_threshold=1950.0,
     ),
-    "QWOPOriginal-v1": _Registration("qwop.envs.original.env:QWOPOriginalEnv"),
+    "QWOPOriginal-v1": _Registration("qwop.envs.original.env:QWOPOriginalEnv", _TASK),
 }
 """By short name."""
 

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,11 +12,21 @@ import numpy as np
 from gymnasium.wrappers import FlattenObservation
 from numpy.typing import NDArray
 
+from ..common.checks import printable, show
 from ..common.errors import BadInput
 from .capabilities import NONE, Capabilities, Capable
-from .registration import registered_id, short_id
+from .from_files import environment_in_file
+from .registration import REGISTERED, registered_id, short_id
 
 OBSERVATION_DTYPES = ("float32", "uint8")
+
+MOST_DIMENSIONS = 8
+
+LARGEST_OBSERVATION = 2**24
+"""Numbers in an observation that a file describes, at most: more than a picture of 2,560 × 1,440 pixels has."""
+
+LONGEST_REASON = 200
+"""Characters of another library's error that a message quotes."""
 
 _ONE_HOT = (gymnasium.spaces.Discrete, gymnasium.spaces.MultiDiscrete, gymnasium.spaces.MultiBinary)
 """Observation spaces that `EnvironmentSpec.make` turns into rows of zeros and ones."""
@@ -33,7 +43,7 @@ class ObservationSpec:
         if any(size < 1 for size in self.shape):
             raise ValueError(f"observation shape {self.shape}: expected sizes of at least 1")
         if self.dtype not in OBSERVATION_DTYPES:
-            raise ValueError(f"observations of {self.dtype}, expected {' or '.join(OBSERVATION_DTYPES)}")
+            raise ValueError(f"observations of {show(self.dtype)}, expected {' or '.join(OBSERVATION_DTYPES)}")
 
     @property
     def size(self) -> int:
@@ -60,9 +70,20 @@ class ObservationSpec:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "ObservationSpec":
-        """The inverse of `to_json`; files written before images existed name no type and hold float32."""
-        shape = tuple(int(size) for size in data["observation_shape"])
-        return cls(shape, str(data.get("observation_dtype", "float32")))
+        """The inverse of `to_json`; ValueError for anything else.
+
+        Files written before images existed name no type and hold float32.
+        """
+        shape = data["observation_shape"]
+        whole = isinstance(shape, list) and all(
+            type(size) is int and 1 <= size <= LARGEST_OBSERVATION for size in shape
+        )
+        if not whole or len(shape) > MOST_DIMENSIONS or math.prod(shape) > LARGEST_OBSERVATION:
+            raise ValueError(
+                f"observation_shape is {show(shape)}, expected up to {MOST_DIMENSIONS} whole numbers from 1, together "
+                f"at most {LARGEST_OBSERVATION:,} numbers"
+            )
+        return cls(tuple(shape), str(data.get("observation_dtype", "float32")))
 
     def __str__(self) -> str:
         return f"{self.dtype} {list(self.shape)}"
@@ -126,25 +147,42 @@ class EnvironmentSpec:
 
     @contextmanager
     def refusing(self) -> Iterator[None]:
-        """Context manager: turn errors of Gymnasium and the environment about a name or setting into BadInput."""
+        """Context manager: turn errors of Gymnasium and the environment about a name or setting into BadInput.
+
+        An environment may check its settings by any exception; it is the cause of the BadInput.
+        """
         try:
             yield
+        except BadInput:
+            raise
         except gymnasium.error.Error as error:
-            raise BadInput(f"environment {self.id}: {str(error).splitlines()[0]}") from None
-        except TypeError as error:
+            raise BadInput(f"environment {self.id}: {_first_line(error)}") from None
+        except Exception as error:
             # A setting that the constructor does not have.
-            found = re.search(r"unexpected keyword argument '(\w+)'", str(error))
-            if found is None:
-                raise
-            raise BadInput(f"environment {self.id}: no setting {found[1]}") from None
+            if found := re.search(r"unexpected keyword argument '(\w+)'", str(error)):
+                raise BadInput(f"environment {self.id}: no setting {found[1]}") from None
+            why = f"{type(error).__name__}: {_first_line(error)}"
+            raise BadInput(f"environment {self}: cannot be made ({why})") from error
 
     def to_json(self) -> dict[str, Any]:
-        return {"id": self.id, "settings": dict(self.settings)}
+        """The environment as files hold it; of the original's page, the task alone (not its place or browser)."""
+        settings = dict(self.settings)
+        if self.id in REGISTERED:
+            settings = {name: value for name, value in settings.items() if name in REGISTERED[self.id].task}
+        return {"id": self.id, "settings": settings}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> "EnvironmentSpec":
-        return cls(id=str(data["id"]), settings=dict(data["settings"]))
+    def from_json(cls, data: Any, given: Collection[str] = ()) -> "EnvironmentSpec":
+        """The environment that a file describes, without the settings that are `given` elsewhere.
+
+        BadInput for what a file may not say: see `from_files`.
+        """
+        return cls(*environment_in_file(data, given))
 
     def __str__(self) -> str:
         inside = ", ".join(f"{name}={value}" for name, value in sorted(self.settings.items()))
-        return f"{self.id}({inside})"
+        return printable(f"{self.id}({inside})")
+
+
+def _first_line(error: Exception) -> str:
+    return show(str(error).strip().partition("\n")[0], LONGEST_REASON)

@@ -1,28 +1,32 @@
 """Evaluation of a policy: play many games, summarise them and keep the best."""
 
-import math
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
-
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from ..common.settings import Settings, setting
 from ..common.shared_settings import max_idle_frames, num_envs, seed
 from ..envs.spec import EnvironmentSpec
 from ..policies.policy import Policy
 from ..policies.rollout import Game, play
+from .figures import figures_of
+from .results import GameResult, rank_of, result_of
+from .starts import Start, starts_up_to
 
-CONFIDENCE = 0.95
-RESAMPLES = 10_000
+DRAWN = 100
+"""Games that are drawn for each kind of start, unless told."""
 
 
 @dataclass(frozen=True)
 class EvaluationSettings(Settings):
     """The games that a policy is judged by."""
 
-    episodes: int = setting(100, "Games to play.", at_least=1)
+    episodes: int | None = setting(
+        None,
+        "Games to play. null: one for every number of idle frames where nothing else decides a game (greedy games of "
+        f"QWOP without delay), else {DRAWN}.",
+        at_least=1,
+    )
     seed: int = seed("Decides the games.")
     max_idle_frames: int = max_idle_frames(30)
     greedy: bool = setting(True, "Always take the most probable action; else draw it.")
@@ -30,36 +34,19 @@ class EvaluationSettings(Settings):
 
 
 @dataclass(frozen=True)
-class GameResult:
-    """One game of an evaluation.
-
-    metres: the game's score. seconds: from the first key to the end, at 30 frames a second. These and `idle_frames` are
-    None in an environment whose games are no runs.
-    """
-
-    index: int
-    seed: int
-    outcome: str
-    decisions: int
-    reward: float
-    metres: float | None
-    seconds: float | None
-    idle_frames: int | None
-
-    @property
-    def finished(self) -> bool:
-        """True if the jump landed with a score of at least 100."""
-        return self.outcome == "finished"
-
-
-@dataclass(frozen=True)
 class Evaluation:
-    """The games of one policy, in order, and the best one: the fastest finish, else the farthest, else most reward."""
+    """The games of one policy, in order, and the best one: the fastest finish, else the farthest, else most reward.
+
+    by_start: the games of each kind of start; the last but `settled` is all that was asked for. exact: there is one
+    game for every number of idle frames, and there are no others, so that shares are exact and need no interval.
+    """
 
     environment: EnvironmentSpec
     settings: EvaluationSettings
     results: tuple[GameResult, ...]
     best: Game
+    by_start: Mapping[Start, tuple[GameResult, ...]] = field(default_factory=dict)
+    exact: bool = False
 
     @property
     def has_metres(self) -> bool:
@@ -67,31 +54,31 @@ class Evaluation:
         return all(result.metres is not None for result in self.results)
 
     @property
-    def seconds(self) -> NDArray[np.float64]:
-        """Times of the finished games, float64 [finishes]."""
-        return np.array([r.seconds for r in self.results if r.finished and r.seconds is not None], dtype=np.float64)
+    def judged(self) -> tuple[GameResult, ...]:
+        """The games with any start, where the results hold games of several kinds."""
+        return next((games for start, games in self.by_start.items() if start.name == "any"), self.results)
 
     def summary(self) -> dict[str, Any]:
-        """The figures; each mean comes with its 95 % bootstrap interval [low, high]. Those of no game are None."""
-        rewards = np.array([result.reward for result in self.results])
-        figures: dict[str, Any] = {"episodes": len(self.results)}
-        if self.has_metres:
-            metres = np.array([result.metres for result in self.results], dtype=np.float64)
-            finishes = np.array([result.finished for result in self.results], dtype=np.float64)
-            figures |= {"finishes": int(finishes.sum())} | _mean("finish_share", finishes)
-            figures |= {
-                "best_seconds": _or_none(np.min, self.seconds),
-                "median_seconds": _or_none(np.median, self.seconds),
-            }
-            figures |= _mean("mean_seconds", self.seconds) | _mean("mean_metres", metres)
-            figures |= {"best_metres": float(metres.max())}
-        figures |= {"best_return": float(rewards.max()), "median_return": float(np.median(rewards))}
-        return figures | _mean("mean_return", rewards)
+        """Figures of the games with any start."""
+        return self.figures(self.judged)
+
+    def figures(self, results: Sequence[GameResult]) -> dict[str, Any]:
+        """Figures of some of the games (`figures_of`), with intervals unless the games are exact."""
+        if self.exact:
+            return figures_of(results, None)
+        one_a_start = self.settings.greedy and self.environment.capabilities.deterministic
+        return figures_of(results, [result.idle_frames if one_a_start else result.index for result in results])
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the best game itself, as plain data."""
+        starts = {
+            start.name: {"idle_frames": [start.least, start.most], **self.figures(games)}
+            for start, games in self.by_start.items()
+        }
         return {
             **self.summary(),
+            "exact": self.exact,
+            "starts": starts,
             "environment": self.environment.to_json(),
             "settings": asdict(self.settings),
             "best_game": self.best.index,
@@ -108,78 +95,78 @@ def evaluate(
 ) -> Evaluation:
     """Play the games of `settings` in the policy's environment, or in another of the same shapes.
 
-    `progress` is called with the number of games finished, `on_game` with each game, in order. Raises BadInput for an
-    environment of other shapes.
+    Without a number of episodes, greedy games of a deterministic environment with idle starts are played once for each
+    number of idle frames. Otherwise so many games (100 by default) are drawn for each kind of start, `rolling` and
+    `any`. `progress` is called with the number of games finished, `on_game` with each game, in order. Raises BadInput
+    for an environment of other shapes.
     """
     spec = environment or policy.environment
-    games = play(
-        policy,
-        episodes=settings.episodes,
-        seed=settings.seed,
-        greedy=settings.greedy,
-        num_envs=settings.num_envs,
-        max_idle_frames=settings.max_idle_frames if spec.capabilities.idle_start else 0,
-        environment=spec,
-        progress=progress,
-    )
-    results = []
+    plan = _plan(settings, spec)
+    results: list[GameResult] = []
     best: tuple[tuple[float, ...], Game] | None = None
-    for game in games:
-        result = result_of(game)
-        results.append(result)
-        on_game(game)
-        rank = _rank(result)
-        if best is None or rank > best[0]:
-            best = rank, game
+    for part in plan.parts:
+        games = play(
+            policy,
+            episodes=part.episodes,
+            seed=settings.seed,
+            greedy=settings.greedy,
+            num_envs=settings.num_envs,
+            max_idle_frames=part.max_idle_frames,
+            idle_frames=part.idle_frames,
+            environment=spec,
+            first=len(results),
+        )
+        for game in games:
+            result = result_of(game)
+            results.append(result)
+            on_game(game)
+            if progress is not None:
+                progress(len(results))
+            rank = rank_of(result)
+            if best is None or rank > best[0]:
+                best = rank, game
     assert best is not None
-    return Evaluation(spec, settings, tuple(results), best[1])
+    return Evaluation(spec, settings, tuple(results), best[1], plan.by_start(results), plan.exact)
 
 
-def result_of(game: Game) -> GameResult:
-    """Summarise a game."""
-
-    def number(name: str) -> float | None:
-        return float(game.info[name]) if name in game.info else None
-
-    return GameResult(
-        index=game.index,
-        seed=game.seed,
-        outcome=game.outcome,
-        decisions=len(game),
-        reward=float(game.rewards.sum(dtype=np.float64)),
-        metres=number("score"),
-        seconds=number("time"),
-        idle_frames=int(game.info["idle_frames"]) if "idle_frames" in game.info else None,
-    )
+def games_of(settings: EvaluationSettings, environment: EnvironmentSpec) -> int:
+    """Return the number of games that `evaluate` plays."""
+    return sum(part.episodes for part in _plan(settings, environment).parts)
 
 
-def bootstrap_interval(values: ArrayLike, seed: int = 0) -> tuple[float, float]:
-    """95 % confidence interval of the mean: percentiles of the means of 10,000 resamples."""
-    sample = np.asarray(values, dtype=np.float64)
-    generator = np.random.default_rng(seed)
-    # In blocks, so that many games do not take much memory.
-    blocks = math.ceil(RESAMPLES * len(sample) / 10_000_000) or 1
-    means = np.concatenate(
-        [
-            sample[generator.integers(0, len(sample), (part, len(sample)))].mean(axis=1)
-            for part in np.full(blocks, math.ceil(RESAMPLES / blocks))
-        ]
-    )
-    low, high = np.quantile(means, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    return float(low), float(high)
+@dataclass(frozen=True)
+class _Part:
+    """Games that are played together."""
+
+    episodes: int
+    max_idle_frames: int
+    idle_frames: Sequence[int] | None = None
 
 
-def _mean(name: str, values: NDArray[np.float64]) -> dict[str, Any]:
-    if not len(values):
-        return {name: None, f"{name}_interval": None}
-    return {name: float(values.mean()), f"{name}_interval": list(bootstrap_interval(values))}
+@dataclass(frozen=True)
+class _Plan:
+    """The games to play: one part for every number of idle frames, or one for each start that is drawn."""
+
+    parts: tuple[_Part, ...]
+    starts: tuple[Start, ...]
+    exact: bool
+
+    def by_start(self, results: Sequence[GameResult]) -> dict[Start, tuple[GameResult, ...]]:
+        """Divide the results by start. Drawn games of `rolling` are its own, not those of `any` that happen to be."""
+        own = results[: self.parts[0].episodes], results[-self.parts[-1].episodes :]
+        chosen = {
+            start: results if self.exact else own[0] if start.name == "rolling" else own[1] for start in self.starts
+        }
+        return {start: tuple(one for one in games if one.idle_frames in start) for start, games in chosen.items()}
 
 
-def _or_none(statistic: Callable[[NDArray[np.float64]], Any], values: NDArray[np.float64]) -> float | None:
-    return float(statistic(values)) if len(values) else None
-
-
-def _rank(result: GameResult) -> tuple[float, ...]:
-    """A sort key, greater for better games; of equals, the first game stands."""
-    seconds = result.seconds or 0.0
-    return (result.finished, -seconds if result.finished else 0.0, result.metres or 0.0, result.reward)
+def _plan(settings: EvaluationSettings, spec: EnvironmentSpec) -> _Plan:
+    able = spec.capabilities
+    if not able.idle_start:
+        return _Plan((_Part(settings.episodes or DRAWN, 0),), (), False)
+    starts = starts_up_to(settings.max_idle_frames)
+    if settings.episodes is None and settings.greedy and able.deterministic:
+        every = range(settings.max_idle_frames + 1)
+        return _Plan((_Part(len(every), settings.max_idle_frames, every),), starts, True)
+    drawn = [start for start in starts if start.name != "settled"]
+    return _Plan(tuple(_Part(settings.episodes or DRAWN, start.most) for start in drawn), starts, False)

@@ -1,8 +1,9 @@
 """`qwop-evaluate`: play a policy's games, or a file of keys, and report."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -23,11 +24,20 @@ from ..policies.files import load_policy
 from ..policies.rollout import Game
 from ..policies.threads import use_one_thread
 from .agreement import Agreement, agreement_json, compare
-from .evaluate import Evaluation, EvaluationSettings, evaluate
+from .evaluate import DRAWN, Evaluation, EvaluationSettings, evaluate, games_of
 from .film import film, film_keys, save_keys
 from .keys_game import in_original, in_simulator
+from .splits import MARKS
+from .starts import LONGEST_ROLLING
 
 SIMULATOR, ORIGINAL = WORLDS = ("simulator", "original")
+
+
+@dataclass(frozen=True)
+class CommandGamesSettings(EvaluationSettings):
+    """The games of the command: QWOP's with any start."""
+
+    max_idle_frames: int = 300
 
 
 @dataclass(frozen=True)
@@ -45,7 +55,14 @@ class EvaluateSettings(Settings):
     out: str | None = setting(
         None, "Folder of the report. null: beside the policy or keys (champion: here), named after them.", written=True
     )
-    games: EvaluationSettings = nested(EvaluationSettings, "Games of a policy.", inline=True)
+    games: CommandGamesSettings = nested(CommandGamesSettings, "Games of a policy.", inline=True)
+    late: float = setting(
+        0.3,
+        "Then play QWOP again with this share of the decisions one frame late, 100 rolling starts unless episodes says "
+        "how many. 0: do not.",
+        at_least=0,
+        at_most=1,
+    )
     world: str = setting(
         SIMULATOR, "Where to play: the simulator, or the original game's page in Chrome or Chromium.", choices=WORLDS
     )
@@ -82,7 +99,7 @@ def run(settings: EvaluateSettings) -> None:
         return
     assert settings.policy is not None
     use_one_thread()
-    policy = load_policy(settings.policy)
+    policy = load_policy(settings.policy, given=settings.environment.keys())
     spec = _environment(policy.environment, settings)
     in_original = settings.world == ORIGINAL
     games = replace(settings.games, num_envs=1) if in_original else settings.games  # one browser
@@ -94,19 +111,40 @@ def run(settings: EvaluateSettings) -> None:
 
     console = Console()
     with progress_bar("games", console) as bar:
-        task = bar.add_task("playing", total=games.episodes)
+        task = bar.add_task("playing", total=games_of(games, spec))
         evaluation = evaluate(policy, games, spec, lambda done: bar.update(task, completed=done), compare_if_original)
+        late = None
+        if _delays(settings, spec):
+            task = bar.add_task("playing with late decisions", total=games.episodes or DRAWN)
+            delayed = EnvironmentSpec(spec.id, {**spec.settings, "delay": settings.late})
+            asked = replace(games, max_idle_frames=LONGEST_ROLLING, episodes=games.episodes or DRAWN)
+            late = evaluate(policy, asked, delayed, lambda done: bar.update(task, completed=done))
     out = write_configuration(settings, Path(settings.folder))
     more = {"simulator": agreement_json(agreements)} if in_original else {}
+    if late is not None:
+        more["late"] = {"share": settings.late, **late.to_json()}
     document = {"policy": settings.policy, "world": settings.world, **evaluation.to_json(), **more}
     write_report(out / "evaluation.json", document)
-    shown = table(evaluation, settings.policy)
+    console.print(table(evaluation, settings.policy))
     if in_original:
         same = sum(game.agrees for game in agreements)
-        shown.add_row("same in the simulator", f"{same} of {len(agreements)}, by their keys")
-    console.print(shown)
+        console.print(f"same in the simulator, by their keys: {same} of {len(agreements)}", highlight=False)
+    if late is not None:
+        found = late.summary()
+        console.print(
+            f"{settings.late:.0%} of the decisions one frame late, rolling starts: finished {found['finishes']} of "
+            f"{found['episodes']}, median {_figure(found, 'median_seconds', 's')}",
+            highlight=False,
+            soft_wrap=True,
+        )
     console.print(f"report: {out / 'evaluation.json'}", highlight=False, soft_wrap=True)
     _write_best(out, evaluation, console, settings.video)
+
+
+def _delays(settings: EvaluateSettings, spec: EnvironmentSpec) -> bool:
+    """Tell whether to play again with late decisions: in games that have delays, and none so far."""
+    able = spec.capabilities
+    return settings.late > 0 and settings.world == SIMULATOR and able.idle_start and able.deterministic
 
 
 def write_report(path: Path, document: dict[str, Any]) -> None:
@@ -116,30 +154,47 @@ def write_report(path: Path, document: dict[str, Any]) -> None:
 
 
 def table(evaluation: Evaluation, title: str) -> Table:
-    """The figures, as a table to print."""
-    figures = evaluation.summary()
+    """The figures of each kind of start side by side, as a table to print."""
     asked = evaluation.settings
-    shown = Table(title=title, title_justify="left", show_header=False)
-    shown.add_row("environment", str(evaluation.environment))
-    shown.add_row("games", f"{figures['episodes']}, {'greedy' if asked.greedy else 'sampled'}, seed {asked.seed}")
+    columns = {str(start): evaluation.figures(games) for start, games in evaluation.by_start.items()}
+    columns = columns or {"": evaluation.summary()}
+    played = "every start once" if evaluation.exact else f"drawn by seed {asked.seed}"
+    how = "most probable actions" if asked.greedy else "actions drawn"
+    shown = Table("", *columns, title=f"{title}, {how}\n{evaluation.environment}", title_justify="left")
+    rows: list[tuple[str, Callable[[dict[str, Any]], str]]] = [
+        ("games", lambda of: f"{of['episodes']}, {played}"),
+    ]
     if evaluation.has_metres:
-        shown.add_row("finished", f"{figures['finishes']} of {figures['episodes']}")
-        shown.add_row("best time", _figure(figures, "best_seconds", "s"))
-        shown.add_row("median time", _figure(figures, "median_seconds", "s"))
-        shown.add_row("mean time", _figure(figures, "mean_seconds", "s"))
-        shown.add_row("mean distance", _figure(figures, "mean_metres", "m"))
-        shown.add_row("best distance", _figure(figures, "best_metres", "m"))
-    shown.add_row("mean return", _figure(figures, "mean_return", ""))
-    shown.add_row("best return", _figure(figures, "best_return", ""))
+        rows += [
+            ("finished", lambda of: f"{of['finishes']} of {of['episodes']}"),
+            ("best time", lambda of: _figure(of, "best_seconds", "s")),
+            ("median time", lambda of: _figure(of, "median_seconds", "s")),
+            ("mean time", lambda of: _figure(of, "mean_seconds", "s")),
+            ("mean distance", lambda of: _figure(of, "mean_metres", "m")),
+            ("best distance", lambda of: _figure(of, "best_metres", "m")),
+        ]
+        rows += [(f"{mark} m, median (best)", partial(_with_best, name=f"seconds_to_{mark}")) for mark in MARKS]
+        rows.append(("fastest second, median (best)", partial(_with_best, name="top_speed", unit="m/s")))
+    rows += [
+        ("mean return", lambda of: _figure(of, "mean_return", "")),
+        ("best return", lambda of: _figure(of, "best_return", "")),
+    ]
+    for name, value in rows:
+        shown.add_row(name, *(value(figures) for figures in columns.values()))
     return shown
 
 
 def _figure(figures: dict[str, Any], name: str, unit: str) -> str:
     if figures[name] is None:
-        return "none finished"
+        return "none"
     interval = figures.get(f"{name}_interval")
     between = f" (95 %: {interval[0]:.2f} to {interval[1]:.2f})" if interval else ""
     return f"{figures[name]:.2f} {unit}".rstrip() + between
+
+
+def _with_best(figures: dict[str, Any], name: str, unit: str = "s") -> str:
+    median, best = figures[f"median_{name}"], figures[f"best_{name}"]
+    return "none" if median is None else f"{median:.2f} {unit} ({best:.2f})"
 
 
 def _environment(own: EnvironmentSpec, chosen: EvaluateSettings) -> EnvironmentSpec:

@@ -12,7 +12,7 @@ from ..common.files import write_whole
 
 NAME = re.compile(r"decisions-(\d+)\.pt")
 
-VERSION = 2
+VERSION = 3
 """Of the state in a checkpoint; a run is resumed by the version that began it."""
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from ..common.settings import Settings, choice_of, file_choice, nested, option_of, rules, setting
 from ..common.shared_settings import max_idle_frames, seed
-from ..evaluation.evaluate import EvaluationSettings
+from ..evaluation.evaluate import DRAWN, EvaluationSettings
 from .agents.acer.settings import AcerLoopSettings, AcerSettings
 from .agents.dqn.settings import DdqnLoopSettings, DdqnSettings
 from .agents.ppo.settings import PpoLoopSettings, PpoSettings
@@ -35,7 +35,13 @@ class ScheduleSettings(Settings):
 class PhaseEvaluationSettings(EvaluationSettings):
     """The games after each phase."""
 
-    episodes: int = setting(EvaluationSettings.episodes, "Games after each phase. 0: none.", at_least=0)
+    episodes: int | None = setting(
+        None,
+        "Games after each phase. null: one for every number of idle frames where nothing else decides a game (greedy "
+        f"games of QWOP without delay), else {DRAWN}. 0: none.",
+        at_least=0,
+    )
+    drawn: int = setting(DRAWN, "Games with drawn actions, beside the greedy ones. 0: none.", at_least=0)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -76,6 +76,8 @@ class Loop:
         try:
             if not self.decisions:
                 self.agent.warm_up(self._play_aside)
+                if not self._schedule.finished:
+                    self.agent.begin_phase(self._schedule.phase)
             if self._place != self._schedule.place:  # resumed with a longer schedule than the one that was over
                 self._begin_phase()
             while not self._schedule.finished:

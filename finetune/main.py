@@ -14,6 +14,7 @@ from ..common.errors import BadInput
 from ..common.occupancy import sole_writer
 from ..common.progress import progress_bar
 from ..common.settings import to_plain
+from ..envs.spec import EnvironmentSpec
 from ..policies.files import save_policy
 from ..policies.policy import Policy
 from .checkpoint import checkpoints
@@ -30,6 +31,9 @@ from .start import SCRATCH, find_start
 
 START = "start.safetensors"
 """The initial policy of a run, kept with it."""
+
+OUTSIDE = 0.2
+"""Fraction of the critic's values beyond the returns seen so far that the terminal warns about."""
 
 
 def run(settings: FinetuneSettings) -> None:
@@ -59,21 +63,30 @@ def _train(settings: FinetuneSettings) -> None:
         console.print(note, highlight=False, soft_wrap=True)
     trained = _copy_for_training(start.policy, settings)
     environments = phase_environments(trained.environment, run_settings.phases)
-    results = PhaseResults(out, settings.evaluation)
     with progress_bar("decisions", console) as bar, closing(RunLog(out)) as log:
+        results = PhaseResults(out, settings.evaluation, settings.evaluation.drawn, log)
         task = bar.add_task("starting", total=None)
 
-        def show(now: Progress) -> None:
-            bar.update(task, description=_describe(now), completed=now.decisions, total=now.decisions + now.remaining)
+        warned = False
+
+        def show(done: Progress) -> None:
+            nonlocal warned
+            if not warned and done.row.get("learner/values_outside", 0.0) > OUTSIDE:
+                warned = True
+                bar.console.print(outside_warning(done), highlight=False, soft_wrap=True)
+            total = done.decisions + done.remaining
+            bar.update(task, description=_describe(done), completed=done.decisions, total=total)
+
+        def now(environment: EnvironmentSpec) -> Policy:
+            return replace(trained, environment=environment, values=loop.agent.values)
 
         def evaluate_phase(index: int, phase: Phase) -> None:
             bar.update(task, description=f"evaluating after {phase.name}")
-            summary = results.add(index, phase, replace(trained, environment=environments[index]))
+            summary = results.add(index, phase, now(environments[index]), loop.decisions)
             bar.console.print(summary, highlight=False, soft_wrap=True)
 
         def save() -> None:
-            now = replace(trained, environment=environments[loop.phase_index])
-            save_policy(out / "policy.safetensors", now)
+            save_policy(out / "policy.safetensors", now(environments[loop.phase_index]))
 
         context = RunContext(device, out / "checkpoints", log, evaluate_phase, on_checkpoint=save, on_progress=show)
         loop = build_run(algorithm, trained, start.demonstrations, run_settings, context)
@@ -86,6 +99,12 @@ def _train(settings: FinetuneSettings) -> None:
         already_over = loop.finished
         log.open(resume_at=loop.decisions if settings.resume else None)
         try:
+            if state is None:
+                bar.update(task, description="evaluating the start")
+                with log.metrics.stopwatch.on("evaluating the start"):
+                    said = results.add_start(start.policy)
+                if said is not None:
+                    bar.console.print(said, highlight=False, soft_wrap=True)
             loop.run()
         except KeyboardInterrupt:
             taken = checkpoints(out / "checkpoints")
@@ -105,6 +124,19 @@ def _train(settings: FinetuneSettings) -> None:
     console.print(film, highlight=False, soft_wrap=True)
     if results.last is not None:
         console.print(f"in the end: {results.last}", highlight=False, soft_wrap=True)
+    if results.gain is not None:
+        console.print(f"from start to end: {results.gain}", highlight=False, soft_wrap=True)
+
+
+def outside_warning(now: Progress) -> str:
+    """A line about a critic that has left the returns that were ever seen."""
+    row = now.row
+    low, high = row["learner/value_low"], row["learner/value_high"]
+    return (
+        f"warning: after {row['decisions']:,} decisions {row['learner/values_outside']:.0%} of the critic's values are "
+        f"beyond the returns seen so far ({low:.3g} to {high:.3g}, scaled): it diverges; lower the learning rate, "
+        "or start from a clone"
+    )
 
 
 def choose_device(name: str) -> torch.device:

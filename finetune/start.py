@@ -47,7 +47,7 @@ def find_start(
 
     Without a policy: the pretrained one if it exists and no demonstrations are named, else a clone of the
     demonstrations. Without demonstrations, if some are needed: the embedded ones. new_network makes the network of
-    policy=scratch; settings are those of a new environment.
+    policy=scratch; settings are those of a new environment, and those that a policy file need not give.
     """
     if environment is not None and policy != SCRATCH:
         raise BadInput(f"environment={environment}: only policy={SCRATCH} can choose it; a policy file names its own")
@@ -64,7 +64,7 @@ def find_start(
     if policy == SCRATCH:
         start = _new_policy(environment, settings or {}, dataset, new_network, torch.Generator().manual_seed(seed))
     elif policy is not None:
-        start = load_policy(policy)
+        start = load_policy(policy, given=(settings or {}).keys())
     else:
         assert dataset is not None
         notes.append(f"policy: a new clone of {dataset.folder}")

@@ -2,24 +2,37 @@
 
 import json
 import os
+from collections.abc import Collection
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
+from safetensors import SafetensorError
+from safetensors.torch import load, save
 
+from ..common.checks import show
 from ..common.errors import BadInput
 from ..common.files import write_whole
-from ..envs.spec import EnvironmentSpec, ObservationSpec
+from ..common.reading import MEGABYTE, parse_json, read_bytes, whole_number
+from ..envs.spec import LONGEST_REASON, EnvironmentSpec, ObservationSpec
 from .champion import policy_path
-from .networks import ARCHITECTURES
+from .networks import ARCHITECTURES, Values, hidden_widths
 from .policy import Policy
 
 FORMAT = 1
 METADATA = "policy"
 """The only metadata entry, a JSON document (several entries would be written in an arbitrary order)."""
+
+VALUES = "values."
+"""What the names of the value network's tensors begin with, in a file that has one."""
+
+LARGEST_FILE, LARGEST_HEADER = 128 * MEGABYTE, 4 * MEGABYTE
+"""Bytes of a policy file and of its header, at most: 30 million weights."""
+
+MOST_ACTIONS = 32_767
+"""Actions of a policy, at most; episodes hold them as int16."""
 
 MAKE_ONE = "make one with qwop-pretrain or qwop-finetune"
 
@@ -36,47 +49,102 @@ def save_policy(path: str | os.PathLike[str], policy: Policy) -> Path:
         "software": f"qwop {version('qwop')}",
         "training": dict(policy.training),
     }
-    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in policy.network.state_dict().items()}
+    tensors = dict(policy.network.state_dict())
+    if policy.values is not None:
+        document["values"] = {"hidden": list(policy.values.hidden)}
+        tensors |= {VALUES + name: tensor for name, tensor in policy.values.state_dict().items()}
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     data = save(tensors, metadata={METADATA: json.dumps(document, sort_keys=True)})
     return write_whole(path, data)
 
 
-def load_policy(path: str | os.PathLike[str]) -> Policy:
-    """Load a policy that `save_policy` wrote, or the `champion`. Raises BadInput for any other file."""
+def load_policy(path: str | os.PathLike[str], given: Collection[str] = ()) -> Policy:
+    """Load a policy that `save_policy` wrote, or the `champion`. Raises BadInput for any other file.
+
+    Environment settings whose names are `given` (on the command line) are not taken from the file, which may not set
+    all that a person may: see `envs.from_files`. Nothing is made of a size that the weights in the file do not have.
+    """
     path = policy_path(path)
-    if not path.is_file():
-        found = "a folder" if path.is_dir() else "no such file"
-        raise BadInput(f"{path}: {found}; expected a policy file (.safetensors); {MAKE_ONE}")
+    data = read_bytes(path, LARGEST_FILE, f"expected a policy file (.safetensors); {MAKE_ONE}")
     try:
-        with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
-    except (SafetensorError, OSError) as error:
-        raise BadInput(f"{path}: not a safetensors file ({str(error).splitlines()[0]}); {MAKE_ONE}") from None
+        header, tensors = parse_header(data), load(data)
+    except (ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
+        raise BadInput(f"{path}: not a safetensors file ({show(error, LONGEST_REASON)}); {MAKE_ONE}") from None
+    metadata = header.get("__metadata__", {})
     if METADATA not in metadata:
         raise BadInput(f"{path}: a safetensors file without the description of a policy; {MAKE_ONE}")
     try:
-        return _build(json.loads(metadata[METADATA]), tensors)
+        return _build(parse_json(metadata[METADATA]), tensors, given)
+    except BadInput as error:
+        raise BadInput(f"{path}: {error}") from None
     except (KeyError, TypeError, ValueError) as error:
-        raise BadInput(f"{path}: not a policy that this version can play ({error}); {MAKE_ONE}") from None
+        raise BadInput(f"{path}: not a policy that this version can play ({_why(error)}); {MAKE_ONE}") from None
 
 
-def _build(document: dict[str, Any], tensors: dict[str, torch.Tensor]) -> Policy:
+def parse_header(data: bytes) -> dict[str, Any]:
+    """The header of a safetensors file: its metadata and the type, shape and place of each tensor.
+
+    ValueError unless the lengths that it names are those of the file.
+    """
+    length = int.from_bytes(data[:8], "little")
+    if len(data) < 8 or length > min(LARGEST_HEADER, len(data) - 8):
+        raise ValueError(f"a header of {length:,} bytes in a file of {len(data):,}")
+    header = parse_json(data[8 : 8 + length])
+    if not isinstance(header, dict) or not all(isinstance(entry, dict) for entry in header.values()):
+        raise ValueError("its header does not describe tensors")
+    return header
+
+
+def _build(document: Any, tensors: dict[str, torch.Tensor], given: Collection[str]) -> Policy:
+    if not isinstance(document, dict):
+        raise ValueError(f"its description is {show(document)}")
     if document["format"] != FORMAT:
-        raise ValueError(f"format {document['format']}, expected {FORMAT}")
+        raise ValueError(f"format {show(document['format'])}, expected {FORMAT}")
     architecture = document["architecture"]
-    if architecture["name"] not in ARCHITECTURES:
-        raise ValueError(f"architecture {architecture['name']}, expected {' or '.join(ARCHITECTURES)}")
+    if not isinstance(architecture, dict):
+        raise ValueError(f"architecture is {show(architecture)}, expected its name and settings")
+    if architecture["name"] not in [*ARCHITECTURES]:
+        raise ValueError(f"architecture {show(architecture['name'])}, expected {' or '.join(ARCHITECTURES)}")
+    if not isinstance(document["training"], dict):
+        raise ValueError(f"training {show(document['training'])}, expected an object")
+    environment = EnvironmentSpec.from_json(document["environment"], given)
     observation = ObservationSpec.from_json(document)
+    actions = whole_number(document["actions"], "actions", MOST_ACTIONS)
     made = ARCHITECTURES[architecture["name"]]
-    network = made.from_description(observation, int(document["actions"]), architecture)
-    expected = network.state_dict()
+    # On no device first, where tensors have shapes and no numbers: the file decides sizes only where it has as many.
+    widths = hidden_widths(document["values"]) if "values" in document else None
+    with torch.device("meta"):
+        expected = dict(made.from_description(observation, actions, architecture).state_dict())
+        if widths is not None:
+            values = Values(observation.size, widths)
+            expected |= {VALUES + name: tensor for name, tensor in values.state_dict().items()}
+    _require_same_tensors(expected, tensors)
+    network = made.from_description(observation, actions, architecture)
+    network.load_state_dict({name: tensor for name, tensor in tensors.items() if not name.startswith(VALUES)})
+    policy = Policy(network, environment, observation, document["training"])
+    return policy if widths is None else replace(policy, values=_load_values(observation.size, widths, tensors))
+
+
+def _load_values(size: int, widths: list[int], tensors: dict[str, torch.Tensor]) -> Values:
+    values = Values(size, widths)
+    own = {name.removeprefix(VALUES): tensor for name, tensor in tensors.items() if name.startswith(VALUES)}
+    values.load_state_dict(own)
+    return values
+
+
+def _require_same_tensors(expected: dict[str, torch.Tensor], tensors: dict[str, torch.Tensor]) -> None:
+    """Raise ValueError unless the tensors have the names, shapes and types expected, and finite numbers."""
     for name in sorted(expected.keys() | tensors.keys()):
-        wanted = tuple(expected[name].shape) if name in expected else "none"
-        found = tuple(tensors[name].shape) if name in tensors else "none"
+        wanted, found = (_kind(each.get(name)) for each in (expected, tensors))
         if wanted != found:
-            raise ValueError(f"tensor {name}: shape {found}, expected {wanted}")
+            raise ValueError(f"tensor {show(name)}: {found}, expected {wanted}")
         if not torch.isfinite(tensors[name]).all():
             raise ValueError(f"tensor {name}: not finite")
-    network.load_state_dict(tensors)
-    return Policy(network, EnvironmentSpec.from_json(document["environment"]), observation, document["training"])
+
+
+def _kind(tensor: torch.Tensor | None) -> str:
+    return "none" if tensor is None else f"{str(tensor.dtype).removeprefix('torch.')} {list(tensor.shape)}"
+
+
+def _why(error: Exception) -> str:
+    return f"it lacks {error}" if isinstance(error, KeyError) else show(error, LONGEST_REASON)

@@ -6,7 +6,9 @@ from typing import Any, ClassVar, Self
 import torch
 from torch import Tensor, nn
 
+from ..common.checks import show
 from ..common.errors import BadInput
+from ..common.reading import whole_number
 from ..envs.spec import ObservationSpec
 from .encoders import MLP, normed_layers, orthogonal_linear
 from .scaling import ObservationScaler
@@ -18,6 +20,10 @@ HIDDEN = (256, 128)
 SCALED_LIMIT = 8.0
 """Bound of the scaled observations, in standard deviations, in `Actor` and `Values`. A number that is nearly always 0
 (the hurdle, out of sight) has a tiny deviation at first."""
+
+
+MOST_LAYERS, WIDEST, MOST_QUANTILES = 64, 65_536, 10_000
+"""Bounds of what a file may describe."""
 
 
 class Network(nn.Module):
@@ -94,7 +100,7 @@ class VectorNetwork(Network):
 
     @classmethod
     def from_description(cls, observation: ObservationSpec, actions: int, description: Mapping[str, Any]) -> Self:
-        return cls(observation, actions, [int(width) for width in description["hidden"]])
+        return cls(observation, actions, hidden_widths(description))
 
 
 class ActorCritic(VectorNetwork):
@@ -168,6 +174,7 @@ class Values(nn.Module):
 
     def __init__(self, observation_size: int, hidden: Sequence[int], generator: torch.Generator | None = None) -> None:
         super().__init__()
+        self.hidden = tuple(hidden)
         self.trunk = MLP(observation_size, hidden, nn.Tanh, generator)
         self.head = orthogonal_linear(self.trunk.width, 1, 1.0, generator)
 
@@ -232,13 +239,21 @@ class DuelingQ(VectorNetwork):
 
     @classmethod
     def from_description(cls, observation: ObservationSpec, actions: int, description: Mapping[str, Any]) -> Self:
-        hidden = [int(width) for width in description["hidden"]]
-        return cls(observation, actions, hidden, quantiles=int(description["quantiles"]))
+        quantiles = whole_number(description["quantiles"], "quantiles", MOST_QUANTILES)
+        return cls(observation, actions, hidden_widths(description), quantiles=quantiles)
 
 
 def dueling(values: Tensor, advantages: Tensor) -> Tensor:
     """Q(s, a) = V(s) + A(s, a) − mean_a' A(s, a'), [..., A, N], from values [..., 1, N] and advantages [..., A, N]."""
     return values + advantages - advantages.mean(dim=-2, keepdim=True)
+
+
+def hidden_widths(description: Mapping[str, Any]) -> list[int]:
+    """The widths of the hidden layers that a file describes; ValueError for anything else."""
+    hidden = description["hidden"]
+    if not isinstance(hidden, list) or len(hidden) > MOST_LAYERS:
+        raise ValueError(f"hidden is {show(hidden)}, expected a list of at most {MOST_LAYERS} widths")
+    return [whole_number(width, "hidden", WIDEST) for width in hidden]
 
 
 ARCHITECTURES: dict[str, type[Network]] = {one.architecture: one for one in (ActorCritic, Actor, DuelingQ)}

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..common.errors import BadInput
 from ..envs.spec import EnvironmentSpec, ObservationSpec
-from .networks import Network
+from .networks import Network, Values
 from .state import ArrayState, concatenate_rows, put_rows, select_rows, to_arrays, to_tensors
 
 ROWS = 64
@@ -22,14 +22,16 @@ class Policy:
     """π(a|s) of a network, with what is needed to play it again. Raises BadInput for observations of another
     size or type.
 
-    A policy may have a state (`initial_state`, `step`); that of a memoryless one is empty. `training` says how the
-    policy was made (command, settings, seed); it is kept in the file, and nothing depends on it.
+    A policy may have a state (`initial_state`, `step`); that of a memoryless one is empty. `values` are V(s) of the
+    observations as the network's scaler scales them, where the policy's learner had them apart (PPO). `training` says
+    how the policy was made (command, settings, seed); it is kept in the file, and nothing depends on it.
     """
 
     network: Network
     environment: EnvironmentSpec
     observation: ObservationSpec
     training: Mapping[str, Any] = field(default_factory=dict)
+    values: Values | None = None
 
     def __post_init__(self) -> None:
         wanted = self.network.observation

@@ -1,7 +1,7 @@
 """Games played by a policy, many at a time."""
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -57,6 +57,7 @@ def play(
     greedy: bool,
     num_envs: int = 64,
     max_idle_frames: int = 0,
+    idle_frames: Sequence[int] | None = None,
     environment: EnvironmentSpec | None = None,
     progress: Callable[[int], None] | None = None,
     first: int = 0,
@@ -66,7 +67,8 @@ def play(
 
     They come in order or, unless `ordered`, each as soon as it has ended. Game k depends on (seed, k) alone, whatever
     `num_envs`: it has its own reset seed, its own generator and its own row of the policy's state. Every game is played
-    to its end, so that short ones are not favoured. `environment` is the policy's own unless another of the same
+    to its end, so that short ones are not favoured. QWOP's games begin with 0 to `max_idle_frames` frames without a
+    key, drawn, or game k with `idle_frames[k - first]`. `environment` is the policy's own unless another of the same
     shapes is given. `progress` is called with the number of games finished. Raises BadInput for counts below 1 and for
     an environment of other shapes.
     """
@@ -78,7 +80,8 @@ def play(
     vector = make_vector(spec, min(num_envs, episodes), **more)
     try:
         _require_fit(policy, vector, spec)
-        games = _Games(policy, vector, range(first, first + episodes), seed, greedy, spec.capabilities.keys)
+        numbers = range(first, first + episodes)
+        games = _Games(policy, vector, numbers, seed, greedy, spec.capabilities.keys, idle_frames)
         waiting: dict[int, Game] = {}
         ended, due = 0, first
         while ended < episodes:
@@ -139,9 +142,11 @@ class _Games:
         seed: int,
         greedy: bool,
         has_keys: bool,
+        idle_frames: Sequence[int] | None,
     ) -> None:
         self.policy, self.vector, self.seed, self.greedy = policy, vector, seed, greedy
         self.has_keys = has_keys
+        self.idle_frames = None if idle_frames is None else dict(zip(numbers, idle_frames, strict=True))
         self.running: dict[int, _Start] = {}
         self.steps: deque[_Step] = deque()
         self.steps_dropped = 0
@@ -181,15 +186,22 @@ class _Games:
         slots = slots[: self.end - self.next_index]
         if not slots:
             return
+        if self.idle_frames is not None and len(slots) > 1:
+            for slot in slots:  # Gymnasium's options are the same for all environments of a reset.
+                self._start([slot])
+            return
         mask = np.zeros(self.vector.num_envs, dtype=np.bool_)
         mask[slots] = True
+        options: dict[str, Any] = {"reset_mask": mask}
+        if self.idle_frames is not None:
+            options["idle_frames"] = self.idle_frames[self.next_index]
         starts = {}
         for index, slot in enumerate(slots, self.next_index):
             for_reset, for_actions = np.random.SeedSequence(self.seed, spawn_key=(index,)).spawn(2)
             starts[slot] = (index, int(for_reset.generate_state(1)[0]), np.random.default_rng(for_actions))
         seeds = [starts[slot][1] if slot in starts else None for slot in range(self.vector.num_envs)]
         # Gymnasium's annotation knows one seed, its environments take one for each slot.
-        observations, infos = self.vector.reset(seed=seeds, options={"reset_mask": mask})  # type: ignore[arg-type]
+        observations, infos = self.vector.reset(seed=seeds, options=options)  # type: ignore[arg-type]
         self.observations = self.policy.observation.array(observations)
         self.state = reset_rows(self.state, self.initial, mask)
         for slot, (index, reset_seed, generator) in starts.items():

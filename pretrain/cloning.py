@@ -14,14 +14,22 @@ from .settings import CloningSettings
 
 
 def cloning_loss(
-    logits: Tensor, actions: Tensor, weights: Tensor | None = None, label_smoothing: float = 0.0
+    logits: Tensor,
+    actions: Tensor,
+    weights: Tensor | None = None,
+    label_smoothing: float = 0.0,
+    probabilities: Tensor | None = None,
 ) -> Tensor:
-    """L = −Σ_i w(a_i) Σ_a y_ia ln π(a|s_i) / Σ_i w(a_i),  y_i = (1 − λ)·onehot(a_i) + λ/A.
+    """L = −Σ_i w(a_i) Σ_a y_ia ln π(a|s_i) / Σ_i w(a_i),  y_i = (1 − λ)·μ(·|s_i) + λ/A.
 
-    logits [N, A], actions int64 [N], weights w [A] (default all 1), λ = label_smoothing.
+    μ(·|s_i) is onehot(a_i), or the player's own probabilities [N, A] where they are given. logits [N, A], actions int64
+    [N], weights w [A] (default all 1), λ = label_smoothing.
     """
     log_probabilities = functional.log_softmax(logits, dim=-1)
-    demonstrated = log_probabilities.gather(-1, actions[:, None])[:, 0]
+    if probabilities is None:
+        demonstrated = log_probabilities.gather(-1, actions[:, None])[:, 0]
+    else:
+        demonstrated = (probabilities * log_probabilities).sum(-1)
     losses = -(1 - label_smoothing) * demonstrated - label_smoothing * log_probabilities.mean(dim=-1)
     if weights is None:
         return losses.mean()
@@ -50,13 +58,19 @@ def policy_logits(network: ActorCritic, scaled: Tensor, dropout: float, generato
 def cloning_epochs(network: ActorCritic, rows: Rows, settings: CloningSettings, seed: int) -> Iterator[float]:
     """Fit the policy of `network` to `rows`; each pass yields the mean loss of its updates.
 
-    Trains the trunk and the policy head; the Q head stays as it is. The optimiser is AdamW, its learning rate falling
-    along half a cosine; `seed` decides order, dropout and noise.
+    Targets are the rows' probabilities if there are any and the settings want them, otherwise the actions. Trains the
+    trunk and the policy head; the Q head stays as it is. The optimiser is AdamW, its learning rate falling along half a
+    cosine; `seed` decides order, dropout and noise.
     """
+    probabilities = rows.probabilities if settings.soft_targets else None
+    settings = settings.completed(soft=probabilities is not None)
+    assert settings.dropout is not None
+    assert settings.label_smoothing is not None
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         observations = network.scaler(torch.from_numpy(rows.observations))
     actions = torch.from_numpy(rows.actions)
+    targets = None if probabilities is None else torch.from_numpy(probabilities)
     weights = class_weights(actions, network.actions, settings.class_balance) if settings.class_balance else None
     parameters = [*network.trunk.parameters(), *network.policy_head.parameters()]
     optimiser = torch.optim.AdamW(
@@ -75,7 +89,8 @@ def cloning_epochs(network: ActorCritic, rows: Rows, settings: CloningSettings, 
             if settings.input_noise:
                 seen = seen + settings.input_noise * torch.randn(seen.shape, generator=generator)
             logits = policy_logits(network, seen, settings.dropout, generator)
-            loss = cloning_loss(logits, actions[batch], weights, settings.label_smoothing)
+            mu = None if targets is None else targets[batch]
+            loss = cloning_loss(logits, actions[batch], weights, settings.label_smoothing, mu)
             optimiser.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             optimiser.step()

@@ -22,6 +22,7 @@ def d3rlpy_epochs(network: ActorCritic, rows: Rows, settings: CloningSettings, s
     Dropout, weight decay (here of biases too) and the half cosine of the rate are those of `settings`.
     """
     require_d3rlpy(settings)
+    settings = settings.completed(soft=False)
     d3rlpy = _import_quietly()
     d3rlpy.seed(seed)
     updates = math.ceil(len(rows) / settings.batch_size)

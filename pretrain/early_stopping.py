@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from ..policies.policy import Policy
-from .measures import measure
+from .measures import expected_nats, measure
 from .rows import Rows
 
 
@@ -25,18 +25,23 @@ def train_with_early_stopping(
 ) -> tuple[Epoch, ...]:
     """Run `epochs`, each of which trains `policy` in place and yields its loss, and restore the best pass's weights.
 
-    The best pass has the highest likelihood of the validation rows; training ends after `patience` passes without a
+    The best pass has the highest likelihood of the validation rows (its mean over all that the player could have done,
+    where the rows have the player's probabilities); training ends after `patience` passes without a
     better one. `on_epoch` is called after each pass, while the policy still has that pass's weights.
     """
     done: list[Epoch] = []
     best, best_weights = float("inf"), policy.network.state_dict()
     since_best = 0
     for number, loss in enumerate(epochs, 1):
-        found = measure(policy.probabilities(validation.observations), validation.actions)
-        is_best = found.nats < best
-        done.append(Epoch(number, loss, found.nats, found.accuracy, is_best))
+        predicted = policy.probabilities(validation.observations)
+        found = measure(predicted, validation.actions)
+        nats = found.nats
+        if validation.probabilities is not None:
+            nats = expected_nats(predicted, validation.probabilities)
+        is_best = nats < best
+        done.append(Epoch(number, loss, nats, found.accuracy, is_best))
         if is_best:
-            best, best_weights, since_best = found.nats, copy.deepcopy(policy.network.state_dict()), 0
+            best, best_weights, since_best = nats, copy.deepcopy(policy.network.state_dict()), 0
         else:
             since_best += 1
         on_epoch(done[-1])

@@ -55,6 +55,12 @@ def measure(probabilities: ArrayLike, actions: ArrayLike) -> Measures:
     )
 
 
+def expected_nats(probabilities: ArrayLike, played: ArrayLike) -> float:
+    """mean_i −Σ_a μ(a|s_i) ln p(a|s_i): the `nats` of actions drawn from `played` μ [N, A], in expectation."""
+    p, mu = np.asarray(probabilities, dtype=np.float64), np.asarray(played, dtype=np.float64)
+    return float(-(mu * np.log(np.maximum(p, LEAST))).sum(axis=1).mean())
+
+
 def reliability(confidences: ArrayLike, correct: ArrayLike) -> tuple[Bin, ...]:
     """Bins of the reliability diagram, from confidences [N] and the correctness of the predictions, bool [N]."""
     confidence, right = np.asarray(confidences, dtype=np.float64), np.asarray(correct, dtype=np.float64)

@@ -9,6 +9,7 @@ from rich.console import Console
 from ..common.command import Command
 from ..common.occupancy import whole_folder
 from ..common.progress import progress_bar
+from ..datasets.describe import describe
 from ..datasets.reader import Dataset, open_dataset
 from ..datasets.schema import Episode
 from ..datasets.writer import DatasetWriter
@@ -39,7 +40,7 @@ def run(chosen: ReestimateSettings) -> None:
         soft_wrap=True,
         highlight=False,
     )
-    console.print(open_dataset(out).summary().table(f"{out}"))
+    console.print(describe(out).table(f"{out}"))
 
 
 def reestimate(dataset: Dataset, chosen: ReestimateSettings, console: Console) -> list[Episode]:

@@ -1,6 +1,6 @@
 """The settings of `qwop-pretrain` and `qwop-reestimate`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..common.errors import BadInput
 from ..common.settings import Settings, nested, setting
@@ -14,7 +14,8 @@ BACKENDS = ("torch", "d3rlpy")
 class CloningSettings(Settings):
     """Cloning: a network fitted to the demonstrated actions by maximum likelihood.
 
-    The defaults were chosen on Kurodo's recordings, by the likelihood of validation episodes, not of those held out.
+    The defaults were chosen on Kurodo's recordings, by the likelihood of validation episodes, not of those held out;
+    those with soft targets on the embedded games, in the same way.
     """
 
     backend: str = setting(
@@ -33,12 +34,27 @@ class CloningSettings(Settings):
     weight_decay: float = setting(
         0.1, "Decoupled weight decay of weights, not biases (Loshchilov and Hutter 2019).", at_least=0
     )
-    dropout: float = setting(0.2, "Fraction of each hidden layer's units left out of an update.", at_least=0, below=1)
-    label_smoothing: float = setting(
-        0.02, "Fraction of each label spread evenly over all actions.", at_least=0, below=1
+    soft_targets: bool = setting(
+        True,
+        "Fit to the probabilities that a recorded policy drew its actions from, where a dataset has them, not to the "
+        "actions (distillation, Hinton et al. 2015).",
     )
-    input_noise: float = setting(
-        0.0, "Standard deviation of the Gaussian noise added to scaled observations.", at_least=0
+    dropout: float | None = setting(
+        None,
+        "Fraction of each hidden layer's units left out of an update. null: 0.2, with soft targets 0.",
+        at_least=0,
+        below=1,
+    )
+    label_smoothing: float | None = setting(
+        None,
+        "Fraction of each label spread evenly over all actions. null: 0.02, with soft targets or d3rlpy 0.",
+        at_least=0,
+        below=1,
+    )
+    input_noise: float | None = setting(
+        None,
+        "Standard deviation of the Gaussian noise added to scaled observations. null: 0, with soft targets 0.1.",
+        at_least=0,
     )
     class_balance: float = setting(
         0.0,
@@ -51,6 +67,17 @@ class CloningSettings(Settings):
     validation: float = setting(
         0.15, "Fraction of the episodes that decides when to stop; the network is not fitted to them.", above=0, below=1
     )
+
+    def completed(self, soft: bool) -> "CloningSettings":
+        """The settings with a number in place of every null; soft: the rows have probabilities to learn."""
+        hard = not soft
+        smoothing = 0.02 if hard and self.backend == "torch" else 0.0
+        return replace(
+            self,
+            dropout=0.2 * hard if self.dropout is None else self.dropout,
+            label_smoothing=smoothing if self.label_smoothing is None else self.label_smoothing,
+            input_noise=0.1 * soft if self.input_noise is None else self.input_noise,
+        )
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ..common.errors import BadInput
 from ..datasets.behaviour_probabilities import RECORDED
+from ..datasets.origin import Origin
 from ..datasets.schema import DatasetInfo, Episode
 from ..envs.spec import EnvironmentSpec
 from ..policies.champion import policy_path
@@ -14,7 +15,7 @@ from ..policies.files import load_policy
 from ..policies.policy import Policy
 from ..policies.rollout import Game, play
 from .settings import PolicySettings
-from .source import Source, recorded_sources
+from .source import Recorded, Source, recorded_games
 
 
 def open_policy(
@@ -25,7 +26,7 @@ def open_policy(
     Games are yielded as they end. `played_in` maps the policy's environment to another one of the same game in which
     to play. Raises BadInput for a file that is not a policy and for invalid settings.
     """
-    policy = load_policy(settings.policy)
+    policy = load_policy(settings.policy, given=settings.environment.keys())
     own = policy.environment
     policy = replace(policy, environment=EnvironmentSpec(own.id, {**own.settings, **settings.environment}))
     capabilities = policy.environment.capabilities
@@ -37,9 +38,9 @@ def open_policy(
     more = {"max_idle_frames": settings.max_idle_frames} if settings.max_idle_frames else {}
     policy.environment.make(**more).close()  # raises for invalid settings now, rather than at the first game
     environment = policy.environment if played_in is None else played_in(policy.environment)
-    other = "" if policy.environment == own else f" in {policy.environment}"
-    origin = _origin(settings, other if environment == policy.environment else f" in {environment.id}")
-    first = _next_game(recorded_sources(folder), origin)
+    other = None if policy.environment == own else str(policy.environment)
+    games = _recorded(settings, other if environment == policy.environment else environment.id)
+    first = _next_game(recorded_games(folder), games)
     notes = [f"{settings.policy}: playing {environment}"]
     if first:
         notes.append(f"{folder} already has games of this policy and seed: continuing with game {first}")
@@ -47,27 +48,27 @@ def open_policy(
         notes.append("all greedy games from the same start are the same: set source.max_idle_frames, for example to 30")
     return Source(
         info=DatasetInfo(policy.environment, policy.observation, policy.actions),
-        episodes=_episodes(policy, settings, environment, origin, first),
+        episodes=_episodes(policy, settings, environment, games, first),
         total=settings.episodes,
         notes=notes,
     )
 
 
-def _origin(settings: PolicySettings, where: str) -> str:
-    """Compose `Episode.source` of all games of one policy file, seed and mode, up to the game number."""
+def _recorded(settings: PolicySettings, played_in: str | None) -> Recorded:
+    """Identify all games of one policy file, seed and mode, up to the game's number."""
     path = policy_path(settings.policy)
     digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
-    mode = "greedy" if settings.greedy else "sampled"
-    idle = f" after up to {settings.max_idle_frames} idle frames" if settings.max_idle_frames else ""
-    return f"{path.name} sha256:{digest} {mode}{idle} seed {settings.seed}{where} game "
+    origin = Origin(sha256=digest, seed=settings.seed, greedy=settings.greedy, played_in=played_in)
+    return Recorded(path.name, origin, settings.max_idle_frames)
 
 
-def _next_game(sources: list[str], origin: str) -> int:
-    return max((int(source.removeprefix(origin)) + 1 for source in sources if source.startswith(origin)), default=0)
+def _next_game(recorded: list[Recorded], games: Recorded) -> int:
+    of_these = [one.origin.game for one in recorded if replace(one, origin=replace(one.origin, game=None)) == games]
+    return max((game + 1 for game in of_these if game is not None), default=0)
 
 
 def _episodes(
-    policy: Policy, settings: PolicySettings, environment: EnvironmentSpec, origin: str, first: int
+    policy: Policy, settings: PolicySettings, environment: EnvironmentSpec, recorded: Recorded, first: int
 ) -> Iterator[Episode]:
     games = play(
         policy,
@@ -81,10 +82,10 @@ def _episodes(
         ordered=False,
     )
     runs = environment.capabilities.runs
-    return (_episode(game, settings.player, f"{origin}{game.index}", runs) for game in games)
+    return (_episode(game, settings.player, recorded, runs) for game in games)
 
 
-def _episode(game: Game, player: str, source: str, runs: bool) -> Episode:
+def _episode(game: Game, player: str, recorded: Recorded, runs: bool) -> Episode:
     return Episode(
         observations=game.observations,
         actions=game.actions,
@@ -96,8 +97,10 @@ def _episode(game: Game, player: str, source: str, runs: bool) -> Episode:
         truncated=game.truncated,
         outcome=game.outcome,
         player=player,
-        source=source,
+        source=recorded.source,
         probabilities_from=RECORDED,
         seed=game.seed,
         metres=float(game.info["distance"]) if runs else None,
+        origin=replace(recorded.origin, game=game.index),
+        max_idle_frames=recorded.max_idle_frames,
     )

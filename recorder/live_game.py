@@ -25,11 +25,6 @@ class LiveGame:
         return bool(self._info["outcome"] != "running")
 
     @property
-    def stopped_by_limit(self) -> bool:
-        """True if the time limit ended the game."""
-        return bool(self._info["outcome"] == "stopped")
-
-    @property
     def played(self) -> bool:
         """True once a key was pressed."""
         return any(self._keys)

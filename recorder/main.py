@@ -13,8 +13,8 @@ from rich.console import Console
 from ..common.command import TERMINATING, Command, Terminated, to_yaml
 from ..common.files import require_writable_folder, write_whole
 from ..common.progress import progress_bar
+from ..datasets.describe import describe
 from ..datasets.folder import RECORDINGS, next_number
-from ..datasets.reader import open_dataset
 from ..datasets.writer import DatasetWriter
 from .rescue import RescuingWriter
 from .settings import (
@@ -43,7 +43,7 @@ def run(settings: RecordSettings) -> None:
     if next_number(folder) == 0:
         console.print(f"nothing was recorded into {folder}", soft_wrap=True, highlight=False)
     else:
-        console.print(open_dataset(folder).summary().table(f"{folder}"))
+        console.print(describe(folder).table(f"{folder}"))
 
 
 def open_source(settings: SourceSettings, folder: Path) -> Source:

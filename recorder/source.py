@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..datasets.folder import next_number
+from ..datasets.origin import Origin
 from ..datasets.reader import open_dataset
 from ..datasets.schema import DatasetInfo, Episode
 
@@ -29,9 +30,21 @@ class Source:
     finish: Callable[[], Sequence[Episode]] = tuple
 
 
-def recorded_sources(folder: Path) -> list[str]:
-    """List `Episode.source` of each episode of a dataset; empty if the folder has no episode yet."""
+@dataclass(frozen=True)
+class Recorded:
+    """An episode that a dataset already has, as far as it identifies a game; see `Episode` for the fields."""
+
+    source: str
+    origin: Origin
+    max_idle_frames: int | None
+
+
+def recorded_games(folder: Path) -> list[Recorded]:
+    """The games of which a dataset already has episodes; empty if the folder has no episode yet."""
     if not folder.is_dir() or next_number(folder) == 0:
         return []
     dataset = open_dataset(folder)
-    return [dataset.metadata(index)["source"] for index in range(len(dataset))]
+    found = [dataset.metadata(index) for index in range(len(dataset))]
+    return [
+        Recorded(one["source"], Origin.from_json(one["origin"]), one["start"].get("max_idle_frames")) for one in found
+    ]

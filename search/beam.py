@@ -1,24 +1,27 @@
 """Beam search for a better game than the policy plays, over saved states of the engine.
 
-In each decision, every game of the beam is continued with every action. Each of these candidates is then played on
-greedily by the policy for a while (a rollout, as in Tesauro and Galperin 1996) and judged by its distance and the value
-of the state reached; the best candidates are the next beam. The engine is deterministic, so the game found can be
+In each decision, every game of the beam is continued with every action. Those of the best value are then played on
+greedily by the policy for a while (a rollout, as in Tesauro and Galperin 1996) and judged by their distance and the
+value of the state reached; the best of them are the next beam. The engine is deterministic, so the game found can be
 played again.
 """
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from ..common.errors import BadInput
-from ..envs.engine import batch
+from ..common.settings import Settings, setting
+from ..envs.engine import batch, workspace
 from ..envs.engine import layout as at
 from ..envs.names import ACTION_KEYS
 from ..envs.qwop.task import FRAMES_A_SECOND, Games, QWOPTask
-from ..policies.networks import Values, VectorNetwork
+from ..policies.networks import VectorNetwork
 from ..policies.policy import Policy
 
 ACTIONS = len(ACTION_KEYS)
@@ -36,49 +39,54 @@ learned with pushes the hurdle along in most of its games."""
 FALL = -1000.0
 """Worth of a fall, far below that of any distance."""
 
+BLOCK = 64
+"""Games that go through the network together, so that no result depends on the number of threads."""
+
 
 @dataclass(frozen=True)
-class SearchSettings:
-    """Settings of the search.
+class SearchSettings(Settings):
+    """Settings of the search."""
 
-    width: games in the beam. lookahead: decisions that the policy plays on before a candidate is judged. siblings: how
-    many successors of one game may be kept, which keeps the beam diverse.
-    """
-
-    width: int = 16
-    lookahead: int = 20
-    siblings: int = 3
-
-    def __post_init__(self) -> None:
-        for name in ("width", "lookahead", "siblings"):
-            if getattr(self, name) < 1:
-                raise BadInput(f"{name}={getattr(self, name)}: expected at least 1")
+    width: int = setting(32, "Games in the beam.", at_least=1, at_most=100_000)
+    lookahead: int = setting(
+        15, "Decisions that the policy plays on before a candidate is judged.", at_least=1, at_most=1000
+    )
+    siblings: int = setting(3, "Successors of one game that may be kept; few keep the beam diverse.", at_least=1)
+    shortlist: int = setting(
+        4, "Candidates for each game of the beam that are played on: those of the best value.", at_least=1
+    )
 
 
 class Search:
-    """Beam search with a policy and the `values` that were learned beside it.
+    """Beam search with a policy and its `values`.
 
     Games of the engine are rows of arrays (`envs.qwop.task.Games`): the beam, its candidates (every game of the beam
-    with every action) and the rollouts of these. Columns have names: `batch` has those of orders, counters and numbers,
-    `at` those of the bodies. Raises BadInput for an environment whose games cannot be saved, and for a policy that has
-    a state or sees images.
+    with every action) and the rollouts of some of these. Columns have names: `batch` has those of orders, counters and
+    numbers, `at` those of the bodies. The number of threads changes nothing but the time. Raises BadInput for an
+    environment whose games cannot be saved, and for a policy that has no values, has a state or sees images.
     """
 
-    def __init__(self, policy: Policy, values: Values, settings: SearchSettings) -> None:
+    def __init__(self, policy: Policy, settings: SearchSettings, threads: int = 1) -> None:
         if not policy.environment.capabilities.saved_games:
             raise BadInput(
                 f"{policy.environment}: its games cannot be saved, as a search needs; search with a policy of QWOP-v1"
             )
         if not isinstance(policy.network, VectorNetwork):
             raise BadInput(f"a policy of {policy.network.architecture}: a search needs a memoryless network of numbers")
-        self._network = policy.network
-        self._values = values
+        if policy.values is None:
+            raise BadInput(
+                "a policy without values: a search needs what algorithm=ppo keeps beside the policy; continue it with "
+                "qwop-finetune algorithm=ppo, a critic_only phase first"
+            )
+        self._network, self._values = policy.network, policy.values
         self._settings = settings
         task = QWOPTask(**{**policy.environment.settings, "max_idle_frames": 0, "delay": 0.0})
         self._frames = task.frames_per_step
         self._beam = Games(task, settings.width)
         self._candidates = Games(task, settings.width * ACTIONS)
-        self._rollouts = Games(task, settings.width * ACTIONS)
+        self._rollouts = Games(task, settings.width * min(settings.shortlist, ACTIONS))
+        self._workspaces = [workspace() for _ in range(threads)]
+        self._pool = ThreadPoolExecutor(threads, "search")
 
     def run(
         self, idle_frames: int = 0, progress: Callable[[float, float], None] = lambda metres, seconds: None
@@ -98,14 +106,14 @@ class Search:
             outcomes = self._expand(size)
             finished = np.flatnonzero(outcomes == batch.FINISHED)
             if len(finished):
-                parents, actions = np.divmod(finished, ACTIONS)
-                chosen.append((parents, actions))
+                chosen.append(np.divmod(finished, ACTIONS))
                 break
             alive = np.flatnonzero(outcomes == batch.RUNNING)
             if not len(alive):
                 break
-            distinct = self._distinct(alive)
-            kept = self._best(distinct, self._judge(distinct))
+            listed = self._shortlist(self._distinct(alive), size)
+            _copy(self._candidates, listed, self._rollouts)
+            kept = self._best(listed, self._in_parallel(self._play_on, len(listed)))
             _copy(self._candidates, kept, self._beam)
             chosen.append(np.divmod(kept, ACTIONS))
             size = len(kept)
@@ -113,12 +121,21 @@ class Search:
             progress(float(numbers[:, batch.DISTANCE].max()), float(numbers[0, batch.CLOCK]))
         return _trace_back(chosen)
 
+    def close(self) -> None:
+        """End the threads."""
+        self._pool.shutdown()
+
     def _expand(self, size: int) -> NDArray[np.int64]:
         """Continue each of the beam's `size` games with every action. Returns the outcomes, [size × actions]."""
         _copy(self._beam, np.repeat(np.arange(size), ACTIONS), self._candidates)
-        count = size * ACTIONS
-        _play(self._candidates, count, np.tile(ACTION_KEYS, size))
-        outcomes: NDArray[np.int64] = self._candidates.counters[:count, batch.OUTCOME].copy()
+        keys = np.tile(ACTION_KEYS, size)
+
+        def play(rows: slice, thread: int) -> NDArray[np.float64]:
+            _play(self._candidates, rows, keys[rows], self._workspaces[thread])
+            return np.zeros(0)
+
+        self._in_parallel(play, len(keys))
+        outcomes: NDArray[np.int64] = self._candidates.counters[: len(keys), batch.OUTCOME].copy()
         return outcomes
 
     def _distinct(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -127,31 +144,64 @@ class Search:
         _, first = np.unique(bodies, axis=0, return_index=True)
         return rows[np.sort(first)]
 
-    def _judge(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Worth of candidates, metres: the distance after the policy's lookahead, and the value of the state there."""
-        _copy(self._candidates, rows, self._rollouts)
-        games, count = self._rollouts, len(rows)
-        frames_before = games.counters[:count, batch.FRAMES].copy()
+    def _shortlist(self, rows: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+        """The candidates of the best value, up to `shortlist` for each of the beam's `size` games, in their order."""
+        most = size * self._settings.shortlist
+        if len(rows) <= most:
+            return rows
+
+        def judge(part: slice, thread: int) -> NDArray[np.float64]:
+            return self._worth(self._candidates, rows[part])
+
+        worth = self._in_parallel(judge, len(rows))
+        return np.sort(rows[np.argsort(-worth, kind="stable")[:most]])
+
+    def _play_on(self, rows: slice, thread: int) -> NDArray[np.float64]:
+        """Let the policy play these rollouts on, and judge them: worth, float64 [rows]."""
+        games, every = self._rollouts, np.arange(rows.start, rows.stop)
+        counters, orders = games.counters[rows], games.orders[rows]
+        before = counters[:, batch.FRAMES].copy()
         for _ in range(self._settings.lookahead):
-            running = games.counters[:count, batch.OUTCOME] == batch.RUNNING
-            games.orders[:count, batch.DO] = np.where(running, batch.DECIDE, batch.NOTHING)
-            with torch.inference_mode():
-                actions = self._network.logits(torch.from_numpy(games.observations[:count])).argmax(1).numpy()
-            _play(games, count, ACTION_KEYS[actions])
-        games.orders[:, batch.DO] = batch.DECIDE
-        with torch.inference_mode():
-            scaled = self._network.scaler(torch.from_numpy(games.observations[:count]))
-            values = self._values(scaled).numpy().astype(np.float64)
-        outcomes = games.counters[:count, batch.OUTCOME]
-        planned = self._settings.lookahead * self._frames
-        left = (frames_before + planned - games.counters[:count, batch.FRAMES]) / FRAMES_A_SECOND
-        worth: NDArray[np.float64] = np.minimum(games.numbers[:count, batch.DISTANCE], batch.FINISH_SCORE) + values
-        bodies = games.states[:count, :, at.X]
-        worth[bodies[:, at.HURDLE_TOP] > bodies[:, at.TORSO]] -= HURDLE
+            orders[:, batch.DO] = np.where(counters[:, batch.OUTCOME] == batch.RUNNING, batch.DECIDE, batch.NOTHING)
+            actions = self._forward(self._network.logits, games.observations[rows]).argmax(1)
+            _play(games, rows, ACTION_KEYS[actions], self._workspaces[thread])
+        orders[:, batch.DO] = batch.DECIDE
+        worth = self._worth(games, every)
+        outcomes = counters[:, batch.OUTCOME]
         worth[outcomes == batch.FELL] = FALL
+        planned = self._settings.lookahead * self._frames
+        left = (before + planned - counters[:, batch.FRAMES]) / FRAMES_A_SECOND
         done = outcomes == batch.FINISHED
         worth[done] = batch.FINISH_SCORE + FINISH + PACE * left[done]
         return worth
+
+    def _worth(self, games: Games, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Worth of games under way, metres: their distance and the value of their state."""
+        values = self._forward(lambda seen: self._values(self._network.scaler(seen)), games.observations[rows])
+        worth: NDArray[np.float64] = np.minimum(games.numbers[rows, batch.DISTANCE], batch.FINISH_SCORE) + values
+        hurdle, torso = (games.reals[rows, 6 * body + at.X] for body in (at.HURDLE_TOP, at.TORSO))
+        worth[hurdle > torso] -= HURDLE
+        return worth
+
+    def _forward(self, network: Callable[[Tensor], Tensor], observations: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Apply a network to up to `BLOCK` observations, padded to that many."""
+        padded = np.zeros((BLOCK, *observations.shape[1:]), dtype=np.float32)
+        padded[: len(observations)] = observations
+        with torch.inference_mode():
+            return network(torch.from_numpy(padded))[: len(observations)].numpy().astype(np.float64)
+
+    def _in_parallel(self, of: Callable[[slice, int], NDArray[np.float64]], count: int) -> NDArray[np.float64]:
+        """Call `of` with blocks of rows and the number of the thread; returns what it returned, joined."""
+        blocks = [slice(first, min(first + BLOCK, count)) for first in range(0, count, BLOCK)]
+        threads = len(self._workspaces)
+
+        def share(thread: int) -> list[NDArray[np.float64]]:
+            return [of(block, thread) for block in blocks[thread::threads]]
+
+        results: list[NDArray[np.float64]] = [np.zeros(0)] * len(blocks)
+        for thread, found in enumerate(self._pool.map(share, range(threads))):
+            results[thread::threads] = found
+        return np.concatenate(results)
 
     def _best(self, rows: NDArray[np.int64], worth: NDArray[np.float64]) -> NDArray[np.int64]:
         """The rows of the next beam, best first, at most `siblings` of one parent."""
@@ -182,7 +232,12 @@ def _copy(source: Games, rows: NDArray[np.int64], target: Games) -> None:
         target.arrays()[name][: len(rows)] = values[rows]
 
 
-def _play(games: Games, count: int, keys: NDArray[np.uint8]) -> None:
-    """Play one decision of the first `count` games, with these keys down, uint8 [count]."""
-    games.orders[:count, batch.KEYS_DOWN] = games.orders[:count, batch.FIRST_KEYS_DOWN] = keys
-    games.play(0, count, False, *games.workspace)
+def _play(
+    games: Games,
+    rows: slice,
+    keys: NDArray[np.uint8],
+    space: tuple[NDArray[np.float64], NDArray[np.int64]],
+) -> None:
+    """Play one decision of these games, with these keys down, uint8 [rows]."""
+    games.orders[rows, batch.KEYS_DOWN] = games.orders[rows, batch.FIRST_KEYS_DOWN] = keys
+    games.play(rows.start, rows.stop, False, *space)

@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -11,31 +11,31 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from ...common.command import Command
 from ...common.errors import BadInput
 from ...common.files import write_whole
 from ...common.progress import progress_bar
 from ...envs.names import FEATURES
+from ..describe import describe
 from ..folder import next_number
 from ..from_keys import episode_from_keys, qwop_info
+from ..origin import Origin
 from ..reader import Dataset, open_dataset
 from ..schema import DatasetInfo, Episode
+from ..verb import Verb
 from ..writer import DatasetWriter
 from .recording import ReconstructedGame, RecordingSearch
-from .samples import SOURCE, read_samples
+from .samples import read_samples
 from .settings import ReconstructSettings
 
 REPORT = "reconstruction.json"
 """Beside the new dataset's other records of how it was made: a row for every game that was tried."""
 
-PREFIX = "reconstructed: "
-"""Of the source of a reconstructed episode; the source of the imported one follows."""
-
 
 @dataclass(frozen=True)
 class Row:
-    """The result for one game. frames: those that the samples prove, after the reset's; error, unexplained: how near
-    the first sample that the keys do not reproduce could be come, and its number, counted from 0.
+    """The result for one game. source: the label of its imported episode. frames: those that the samples prove, after
+    the reset's; error, unexplained: how near the first sample that the keys do not reproduce could be come, and its
+    number, counted from 0.
     """
 
     source: str
@@ -84,7 +84,7 @@ def run(settings: ReconstructSettings) -> None:
         raise
     console.print(report.table())
     if next_number(out):
-        console.print(open_dataset(out).summary().table(f"{out}"))
+        console.print(describe(out).table(f"{out}"))
     else:
         console.print(f"nothing could be reconstructed of {settings.dataset}", soft_wrap=True, highlight=False)
 
@@ -124,10 +124,10 @@ class Report:
         for name in ("recording", "game", "samples", "frames", "outcome", "time", "next sample"):
             table.add_column(name, justify="left" if name in ("recording", "outcome") else "right")
         for row in self.rows.values():
-            named = _parsed(row.source)
+            recording, _, game = row.source.rpartition(" game ")
             table.add_row(
-                named["recording"],
-                named["game"],
+                recording.rpartition(" sha256:")[0],
+                game,
                 f"{row.explained} of {row.samples}",
                 f"{row.frames:,}",
                 row.outcome,
@@ -154,20 +154,15 @@ def _recordings(dataset: Dataset) -> dict[str, dict[int, int]]:
     """For each recording, by its digest, the place in the dataset of each of its games, by its number."""
     found: dict[str, dict[int, int]] = {}
     for place in range(len(dataset)):
-        source = str(dataset.metadata(place)["source"])
-        named = SOURCE.fullmatch(source)
-        if named is None:
+        metadata = dataset.metadata(place)
+        origin = Origin.from_json(metadata["origin"])
+        if origin.sha256 is None or origin.game is None or origin.greedy is not None or origin.reconstructed:
             raise BadInput(
-                f"{dataset.files[place]}: its source is {source[:60]!r}; expected an episode of an imported recording "
-                "(qwop-record source=import)"
+                f"{dataset.files[place]}: its source is {str(metadata['source'])[:60]!r}; expected an episode of an "
+                "imported recording (qwop-record source=import)"
             )
-        found.setdefault(named["digest"], {})[int(named["game"])] = place
+        found.setdefault(origin.sha256, {})[origin.game] = place
     return found
-
-
-def _parsed(source: str) -> dict[str, str]:
-    named = SOURCE.fullmatch(source)
-    return named.groupdict() if named else {"recording": source, "game": ""}
 
 
 def _reconstruct(
@@ -184,7 +179,7 @@ def _reconstruct(
     for number in range(max(games) + 1):
         place = games.get(number)
         imported = dataset[place] if place is not None else None
-        source = imported.source if imported else ""
+        source = imported.label if imported else ""
         if source in report.rows and (source in written or report.rows[source].frames < 1):
             earlier = written.get(source)
             if earlier is None or earlier.start is None or earlier.keys is None:
@@ -210,7 +205,7 @@ def _written(folder: Path) -> dict[str, Episode]:
     """The episodes reconstructed so far, by the source of the imported ones."""
     if next_number(folder) == 0:
         return {}
-    return {episode.source.removeprefix(PREFIX): episode for episode in open_dataset(folder)}
+    return {episode.label: episode for episode in open_dataset(folder)}
 
 
 def _episode(
@@ -224,17 +219,17 @@ def _episode(
         game.keys,
         info,
         player=imported.player,
-        source=PREFIX + imported.source,
+        source=imported.source,
+        origin=replace(imported.origin, reconstructed=True),
         epsilon=settings.epsilon,
         start=game.start,
         bounds=None if settings.frames_per_step else [0, *own],
-        cut=True,
     )
 
 
 def _row(game: ReconstructedGame, imported: Episode, episode: Episode | None, took: float) -> Row:
     return Row(
-        source=imported.source,
+        source=imported.label,
         samples=game.samples,
         explained=game.explained,
         frames=game.certain,
@@ -250,15 +245,7 @@ def _row(game: ReconstructedGame, imported: Episode, episode: Episode | None, to
     )
 
 
-class Reconstruct(Command[ReconstructSettings]):
-    """The verb as a command."""
-
-    @property
-    def program(self) -> str:
-        return "qwop-dataset reconstruct"
-
-
-command = Reconstruct(
+command = Verb(
     "dataset-reconstruct",
     ReconstructSettings,
     run,

@@ -4,7 +4,6 @@ The full precision is what makes a reconstruction certain. An import keeps it be
 folder `recordings`, in a file for each recording.
 """
 
-import re
 import zipfile
 import zlib
 from collections.abc import Sequence
@@ -16,9 +15,6 @@ from numpy.typing import NDArray
 from ...common.errors import BadInput
 from ...common.files import write_whole
 from ...envs.names import FEATURES
-
-SOURCE = re.compile(r"(?P<recording>.+) sha256:(?P<digest>[0-9a-f]{12}) game (?P<game>\d+)")
-"""The source of an imported episode."""
 
 _X = np.array([column for column, name in enumerate(FEATURES) if name.endswith(".position_x")])
 _TORSO_X = FEATURES.index("torso.position_x")

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..names import BODIES, EVENT_COLUMNS, FEATURES
+from ..names import BODIES, EVENT_COLUMNS, FEATURES, UNITS_A_METRE
 from ..qwop.base import OneGame, Step
 from ..qwop.observations import observe, observe_full, observe_start
 from ..qwop.rewards import rewards_along
@@ -111,7 +111,7 @@ class QWOPOriginalEnv(OneGame):
 
     def _info(self) -> dict[str, Any]:
         return {
-            "distance": float(self._now.states[-1, _TORSO, 0] / 10.0),
+            "distance": float(self._now.states[-1, _TORSO, 0] / UNITS_A_METRE),
             "score": float(self._now.events[-1, _SCORE]),
             "clock": float(self._now.events[-1, _CLOCK]),
             "time": (self._frames - self._first_key + 1) / FRAMES_A_SECOND if self._first_key else 0.0,

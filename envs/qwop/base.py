@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.errors import BadInput
+from ...common.shared_settings import LONGEST_IDLE
 from ..capabilities import Capabilities
 from ..names import ACTION_KEYS, ACTIONS
 from ..pictures.drawing import Drawing
@@ -44,6 +45,20 @@ def _checked_action(action: Any) -> int:
     return chosen
 
 
+def chosen_idle_frames(options: dict[str, Any] | None, drawn: int) -> int:
+    """Return the idle frames that `options={"idle_frames": k}` of a reset choose, or the number drawn.
+
+    Raises ValueError unless k is a whole number from 0 to `LONGEST_IDLE`.
+    """
+    chosen = (options or {}).get("idle_frames")
+    if chosen is None:
+        return drawn
+    whole = isinstance(chosen, int | np.integer) and not isinstance(chosen, bool)
+    if not whole or not 0 <= chosen <= LONGEST_IDLE:
+        raise ValueError(f"idle_frames {chosen!r}, expected a whole number, 0 ... {LONGEST_IDLE}")
+    return int(chosen)
+
+
 class OneGame(gymnasium.Env[NDArray[np.float32], np.int64]):
     """One game, decision by decision. Subclasses say where it is played: `_begin`, `_play`, `_info`, `state`, `events`.
 
@@ -66,6 +81,7 @@ class OneGame(gymnasium.Env[NDArray[np.float32], np.int64]):
         return Capabilities(
             decisions_per_second=task.decisions_per_second,
             idle_start=True,
+            deterministic=not task.delay,
             runs=True,
             keys=True,
             saved_games=cls.saved_games,
@@ -101,6 +117,7 @@ class OneGame(gymnasium.Env[NDArray[np.float32], np.int64]):
         super().reset(seed=seed)
         most = self.task.max_idle_frames
         idle = int(self.np_random.integers(0, most, endpoint=True)) if most else 0
+        idle = chosen_idle_frames(options, idle)
         if seed is not None:
             (self._delays,) = self.np_random.spawn(1)
         self._keys, self._late = 0, False

@@ -61,7 +61,8 @@ class QWOPEnv(OneGame):
     - `observation` ("features" or "full"): the 71 numbers of the published recordings, or 94.
     - `observation_lag` (0 or 1): frames by which the observation is behind the physics. The published recordings have
       1; their first observation is the start position. Rewards and infos never lag.
-    - `max_idle_frames` (0): a game begins with so many frames without a key, drawn uniformly from 0 to this.
+    - `max_idle_frames` (0): a game begins with so many frames without a key, drawn uniformly from 0 to this;
+      `reset(options={"idle_frames": k})` chooses k instead.
     - `time_limit` (120.0): seconds of the game clock.
     - `delay` (0.0): the probability that a decision's keys come a frame late: its first frame has the keys of the
       decision before (none before the first). Drawn from the seed, in a stream of its own.

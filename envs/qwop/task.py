@@ -29,6 +29,9 @@ def outcome_of(events: NDArray[np.float64]) -> str:
     return "finished" if landed and events[0] >= batch.FINISH_SCORE else "fell"
 
 
+LONGEST_GAME = 3600
+"""Seconds: an hour, of a game that a good runner ends within one minute."""
+
 OBSERVATIONS = {"features": (FEATURES_ONLY, FEATURES), "full": (FULL, FULL_FEATURES)}
 """By name: the kernels' constant for it, and its size."""
 
@@ -43,7 +46,9 @@ class QWOPTask(Settings):
         0, "Frames by which observations lag the physics; the published recordings have 1.", choices=(0, 1)
     )
     max_idle_frames: int = max_idle_frames(0)
-    time_limit: float = setting(120.0, "Seconds of the game clock after which a game is truncated.", above=0)
+    time_limit: float = setting(
+        120.0, "Seconds of the game clock after which a game is truncated.", above=0, at_most=LONGEST_GAME
+    )
     observation: str = setting(
         "features", "The 71 numbers of the published recordings, or all 94.", choices=[*OBSERVATIONS]
     )
@@ -73,10 +78,12 @@ class QWOPTask(Settings):
 
     def numbers(self) -> NDArray[np.float64]:
         """Return the settings as the kernels take them."""
-        limit = min(self.time_limit * FRAMES_A_SECOND, 2**52)
         kind, _ = OBSERVATIONS[self.observation]
         reward = REWARDS[self.reward]
-        return np.array([reward, self.observation_lag, round(limit), kind, self.shaping], dtype=np.float64)
+        return np.array(
+            [reward, self.observation_lag, round(self.time_limit * FRAMES_A_SECOND), kind, self.shaping],
+            dtype=np.float64,
+        )
 
 
 class Games:

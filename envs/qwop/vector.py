@@ -19,7 +19,7 @@ from ..engine.lanes import WIDTH
 from ..names import ACTION_KEYS
 from ..pictures.drawing import Drawing
 from ..vector import Infos, Step, autoreset_mode_of, reset_mask_of, seeds_of
-from .base import require_render_mode
+from .base import chosen_idle_frames, require_render_mode
 from .saved import checked_generators, checked_keys_down, checked_row, entry_of
 from .task import FRAMES_A_SECOND, Games, QWOPTask
 
@@ -45,7 +45,8 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.i
     - "Disabled": nothing; reset the game with `reset(options={"reset_mask": ...})` before the next step.
 
     `reset(seed=s)` gives environment i the seed s + i, a list gives each its own. `reset(options={"reset_mask": m})`
-    resets the environments where m, bool [n], is true, and leaves the others alone. `num_threads` (default: as many as
+    resets the environments where m, bool [n], is true, and leaves the others alone;
+    `options={"idle_frames": k}` begins these games with k frames without a key. `num_threads` (default: as many as
     help) changes nothing but the time.
     """
 
@@ -137,7 +138,8 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.i
                 if self._delays:
                     (self._delays[row],) = self._generators[row].spawn(1)
             self._draw_next_idle(seeded)
-        self._games.reset(mask, self._next_idle)
+        idle = chosen_idle_frames(options, -1)
+        self._games.reset(mask, self._next_idle if idle < 0 else np.full(self.num_envs, idle))
         self._begun(mask)
         self._begun_ever |= mask
         self._late[mask] = False

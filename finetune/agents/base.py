@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
-from ...policies.networks import Network, VectorNetwork
+from ...policies.networks import Network, Values, VectorNetwork
 from ..experience.sequences import Sequences
 from ..metrics import Metrics
 from ..schedules.phase import Phase, PhaseValues
@@ -26,6 +26,11 @@ class Agent(Protocol):
     @property
     def network(self) -> Network:
         """The policy that learns, in place."""
+        ...
+
+    @property
+    def values(self) -> Values | None:
+        """V(s) that the agent learns in a network of its own beside the policy, if it does."""
         ...
 
     def warm_up(self, play: Callable[[], Sequences]) -> None:

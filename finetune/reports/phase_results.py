@@ -1,7 +1,10 @@
-"""Results of each phase of a run: policy, evaluation, and a film of the last one's best game."""
+"""Results of a run: policy and evaluation at its start and after each phase, and a film of the last best game."""
 
 import json
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from ...common.files import write_whole
 from ...evaluation.evaluate import Evaluation, EvaluationSettings, evaluate
@@ -9,48 +12,106 @@ from ...evaluation.film import film
 from ...policies.files import save_policy
 from ...policies.policy import Policy
 from ..schedules.phase import Phase
+from .run_log import RunLog
+
+START = "0-start.json"
+"""Evaluation of the initial policy, in the folder of the phases."""
 
 
 class PhaseResults:
-    """Saves and evaluates the current policy at the end of each phase.
+    """Saves and evaluates the current policy at the end of each phase, and evaluates the initial one.
 
-    Writes `phases/<number>-<name>.safetensors` and, unless the evaluation has no games, `.json` of the same name.
+    Writes `phases/<number>-<name>.safetensors` and, unless the evaluation has no games, `.json` of the same name; the
+    initial policy's evaluation is `phases/0-start.json`. Each evaluation also goes to TensorBoard. Beside the greedy
+    games, `drawn` games with drawn actions are played: a greedy runner may wait at the start for ever.
     """
 
-    def __init__(self, folder: Path, settings: EvaluationSettings) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, settings: EvaluationSettings, drawn: int, log: RunLog) -> None:
+        self._folder = folder / "phases"
         self._settings = settings
+        self._drawn = drawn
+        self._log = log
         self._last: Evaluation | None = None
+        self._last_figures: Mapping[str, Any] | None = None
 
-    def add(self, index: int, phase: Phase, policy: Policy) -> str:
-        """Save and evaluate the policy; returns a summary in one line."""
-        path = self._folder / "phases" / f"{index + 1}-{phase.name}.safetensors"
+    def add_start(self, policy: Policy) -> str | None:
+        """Evaluate the initial policy; returns a summary in one line, None without games."""
+        if self._settings.episodes == 0:
+            return None
+        self._folder.mkdir(parents=True, exist_ok=True)
+        return f"start: {self._evaluate('start', policy, self._folder / START, 0)}"
+
+    def add(self, index: int, phase: Phase, policy: Policy, decisions: int) -> str:
+        """Save and evaluate the policy after so many decisions; returns a summary in one line."""
+        path = self._folder / f"{index + 1}-{phase.name}.safetensors"
         save_policy(path, policy)
-        if not self._settings.episodes:
+        if self._settings.episodes == 0:
             return f"{phase.name}: {path}"
-        self._last = evaluate(policy, self._settings)
-        document = {"phase": phase.name, **self._last.to_json()}
-        write_whole(path.with_suffix(".json"), json.dumps(document, indent=1, allow_nan=False) + "\n")
-        return f"{phase.name}: {_line(self._last)}"
+        return f"{phase.name}: {self._evaluate(phase.name, policy, path.with_suffix('.json'), decisions)}"
 
     @property
     def last(self) -> str | None:
-        """Summary of the last evaluation in one line; None before the first."""
-        return None if self._last is None else _line(self._last)
+        """Summary of the last evaluation in one line; None before the first of a phase."""
+        return None if self._last_figures is None else _line(self._last_figures)
+
+    @property
+    def gain(self) -> str | None:
+        """Comparison of the last evaluation with that of the start, in one line; None without one of them."""
+        start = self._folder / START
+        if self._last_figures is None or not start.exists():
+            return None
+        return gain(json.loads(start.read_text()), self._last_figures)
 
     def film_best(self) -> str | None:
         """Write the best game of the last evaluation to `best.mp4`; returns the reason if that is impossible."""
         if self._last is None:
             return "no game was evaluated"
-        return film(self._folder / "best.mp4", self._last.best, self._last.environment, lambda done, of: None)
+        path = self._folder.parent / "best.mp4"
+        return film(path, self._last.best, self._last.environment, lambda done, of: None)
+
+    def _evaluate(self, name: str, policy: Policy, path: Path, decisions: int) -> str:
+        evaluation = evaluate(policy, self._settings)
+        figures = {"phase": name, **evaluation.to_json()}
+        if self._settings.greedy and self._drawn:
+            games = replace(self._settings, greedy=False, episodes=self._drawn)
+            figures["drawn"] = evaluate(policy, games).summary()
+            self._log.evaluated(decisions, figures["drawn"], "drawn")
+        self._log.evaluated(decisions, figures, "greedy" if self._settings.greedy else "drawn")
+        write_whole(path, json.dumps(figures, indent=1, allow_nan=False) + "\n")
+        if name != "start":
+            self._last, self._last_figures = evaluation, figures
+        return _line(figures)
 
 
-def _line(evaluation: Evaluation) -> str:
-    figures = evaluation.summary()
-    if not evaluation.has_metres:
-        low, high = figures["mean_return_interval"]
-        return f"mean return {figures['mean_return']:.1f} ({low:.1f} … {high:.1f}) in {figures['episodes']} games"
-    said = f"finished {figures['finishes']} of {figures['episodes']} games, {figures['mean_metres']:.1f} m on average"
-    if figures["finishes"]:
-        said += f", best {figures['best_seconds']:.2f} s, median {figures['median_seconds']:.2f} s"
-    return said
+def gain(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    """The difference between two evaluations in words."""
+    parts = [_difference(before, after, "")]
+    if "drawn" in before and "drawn" in after:
+        parts.append(_difference(before["drawn"], after["drawn"], "drawn "))
+    return "; ".join(parts)
+
+
+def _difference(before: Mapping[str, Any], after: Mapping[str, Any], kind: str) -> str:
+    if "finishes" not in before or "finishes" not in after:
+        return f"{kind}mean return {before['mean_return']:.1f} → {after['mean_return']:.1f}"
+    shares = (f"{one['finishes']} of {one['episodes']}" for one in (before, after))
+    said = f"{kind}finished {' → '.join(shares)}"
+    medians = [one["median_seconds"] for one in (before, after)]
+    if None not in medians:
+        return f"{said}, median {medians[0]:.2f} → {medians[1]:.2f} s"
+    return f"{said}, {before['mean_metres']:.1f} → {after['mean_metres']:.1f} m on average"
+
+
+def _line(figures: Mapping[str, Any]) -> str:
+    if "finishes" not in figures:
+        said = f"mean return {figures['mean_return']:.1f}"
+        if interval := figures.get("mean_return_interval"):
+            said += f" ({interval[0]:.1f} … {interval[1]:.1f})"
+        said += f" in {figures['episodes']} games"
+    else:
+        said = (
+            f"finished {figures['finishes']} of {figures['episodes']} games, {figures['mean_metres']:.1f} m on average"
+        )
+        if figures["finishes"]:
+            said += f", best {figures['best_seconds']:.2f} s, median {figures['median_seconds']:.2f} s"
+    return f"{said}; drawn: {_line(figures['drawn'])}" if "drawn" in figures else said

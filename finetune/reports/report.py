@@ -35,6 +35,13 @@ EVALUATION_COLUMNS = {
     "mean_metres": "mean m",
     "mean_return": "mean return",
 }
+DRAWN_COLUMNS = {
+    "finishes": "drawn: finished",
+    "episodes": "of",
+    "median_seconds": "median s",
+    "mean_metres": "mean m",
+    "mean_return": "mean return",
+}
 
 
 def write_report(folder: Path, title: str) -> Path:
@@ -44,9 +51,9 @@ def write_report(folder: Path, title: str) -> Path:
     if rows:
         last = rows[-1]["decisions"]
         parts.append(f"<p>{last:,} decisions in {len(rows)} rows of the log. Shaded: phases with demonstrations.</p>")
-    evaluations = sorted((folder / "phases").glob("*.json"))
+    evaluations = sorted((folder / "phases").glob("*.json"), key=lambda path: int(path.name.partition("-")[0]))
     if evaluations:
-        parts += ["<h2>Evaluation after each phase</h2>", _evaluation_table(evaluations)]
+        parts += ["<h2>Evaluation of the start and after each phase</h2>", _evaluation_table(evaluations)]
     film = folder / "best.mp4"
     if film.exists():
         parts += ["<h2>The best game of the last evaluation</h2>", _video(film)]
@@ -118,7 +125,12 @@ LEARNING: tuple[Chart, ...] = (
     ("error of Q, root mean square", {"error": "learner/q_error"}, False),
     ("mean size of the temporal-difference error", {source: f"{source}/td_error" for source in SOURCES}, False),
     ("share of random actions", {"epsilon": "learner/epsilon"}, False),
-    ("value", {"value": "learner/value"}, False),
+    (
+        "value, and the bounds of what it is learned from",
+        {"value": "learner/value", "least": "learner/value_low", "largest": "learner/value_high"},
+        False,
+    ),
+    ("share of values beyond their bounds", {"share": "learner/values_outside"}, False),
     ("norm of the gradient", {"norm": "learner/gradient_norm"}, True),
 )
 
@@ -152,8 +164,23 @@ def _evaluation_table(files: list[Path]) -> str:
     columns = {
         key: name for key, name in EVALUATION_COLUMNS.items() if any(one.get(key) is not None for _, one in documents)
     }
-    body = [(name, str(one["episodes"]), *(_figure(one, key) for key in columns)) for name, one in documents]
-    table = _table(("phase", "games", *columns.values()), body)
+    drawn = {
+        key: name
+        for key, name in DRAWN_COLUMNS.items()
+        if any(one.get("drawn", {}).get(key) is not None for _, one in documents)
+    }
+    body = [
+        (
+            name,
+            str(one["episodes"]),
+            *(_figure(one, key) for key in columns),
+            *(_figure(one.get("drawn", {}), key) for key in drawn),
+        )
+        for name, one in documents
+    ]
+    table = _table(("phase", "games", *columns.values(), *drawn.values()), body)
+    if all(one.get("exact") for _, one in documents):
+        return f"{table}<p>Every number of idle frames was played once, so the figures are exact.</p>"
     return f"{table}<p>In brackets: 95 % bootstrap intervals of the mean.</p>"
 
 

@@ -1,6 +1,7 @@
 """The log of a run: one row of numbers now and then, for TensorBoard and in `metrics.jsonl`."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,9 @@ METRICS = "metrics.jsonl"
 
 FLUSH_SECONDS = 5
 """Time between two flushes of TensorBoard's file."""
+
+EVALUATED = ("finish_share", "best_seconds", "median_seconds", "mean_metres", "mean_return")
+"""Figures of an evaluation that TensorBoard shows."""
 
 
 class RunLog:
@@ -62,6 +66,13 @@ class RunLog:
             if isinstance(value, float):
                 self._board.add_scalar(name, value, decisions)
         return row
+
+    def evaluated(self, decisions: int, figures: Mapping[str, Any], kind: str) -> None:
+        """Add the figures of an evaluation after so many decisions to TensorBoard, as `evaluation/<kind>_<figure>`."""
+        assert self._board is not None
+        for name in EVALUATED:
+            if figures.get(name) is not None:
+                self._board.add_scalar(f"evaluation/{kind}_{name}", float(figures[name]), decisions)
 
     def close(self) -> None:
         if self._board is not None:

@@ -34,6 +34,27 @@ def require_same_environment(phases: Sequence[Phase], first: EnvironmentSpec, da
             )
 
 
+JUDGEMENT = ("reward", "shaping", "time_limit")
+"""Settings of an environment that change neither observations nor what an action does."""
+
+
+def require_same_observations(phases: Sequence[Phase], first: EnvironmentSpec, dataset: Dataset) -> None:
+    """Raise BadInput unless phases that imitate are played at the observations and decision rate of the demonstrations.
+
+    Rewards and time limits may differ.
+    """
+
+    def played(spec: EnvironmentSpec) -> EnvironmentSpec:
+        return EnvironmentSpec(spec.id, {name: v for name, v in spec.settings.items() if name not in JUDGEMENT})
+
+    for phase, spec in zip(phases, phase_environments(first, phases), strict=True):
+        if phase.imitates and played(spec) != played(dataset.info.environment):
+            raise BadInput(
+                f"schedule.phases.{phase.name}: imitates demonstrations of {dataset.info.environment} in {spec}; only "
+                f"{', '.join(JUDGEMENT)} may differ"
+            )
+
+
 class PhaseEnvironments:
     """Makes the vector environment of every phase; `specs` and `restarts` have one entry for each.
 

@@ -109,9 +109,15 @@ class Phase(Settings):
         return self.demonstrations.largest > 0
 
     @property
+    def imitates(self) -> bool:
+        """True if demonstrated actions are imitated."""
+        return self.imitation.largest > 0
+
+    @property
     def needs_demonstrations(self) -> bool:
-        """True if demonstrations enter the memory or give states to start from."""
-        return self.uses_demonstrations or (self.restarts is not None and self.restarts.source == "demonstrations")
+        """True if demonstrations enter the memory, are imitated, or give states to start from."""
+        restarts = self.restarts is not None and self.restarts.source == "demonstrations"
+        return self.uses_demonstrations or self.imitates or restarts
 
     def at(self, progress: float) -> PhaseValues:
         """The values in force when this share of the phase is over."""

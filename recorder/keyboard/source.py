@@ -50,7 +50,6 @@ def open_keyboard(settings: KeyboardSettings, folder: Path) -> Source:
             player=settings.player,
             source="keyboard",
             epsilon=settings.epsilon,
-            cut=game.stopped_by_limit,
         )
 
     def episodes() -> Iterator[Episode]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ...datasets.from_keys import episode_from_keys
+from ...datasets.origin import Origin
 from ...datasets.schema import DatasetInfo, Episode
 from ...envs.original.page import OriginalPage, PageGone, PersonsGame
 from ...envs.qwop.replay import Replay, replay
@@ -33,8 +34,10 @@ def persons_games(
 
 
 def _episode(game: PersonsGame, info: DatasetInfo, player: str, source: str, epsilon: float) -> Episode:
-    """Make the episode of what the page showed; its source says so if the simulator plays these keys differently."""
+    """Make the episode of what the page showed; its origin says so if the simulator plays these keys differently."""
     as_played = Replay(game.frames.states, game.frames.events, game.frames.hidden)
-    if not np.array_equal(replay(game.keys).states, as_played.states):
-        source += ", which differs from the simulator's game"
-    return episode_from_keys(game.keys, info, player=player, source=source, epsilon=epsilon, game=as_played)
+    differs = not np.array_equal(replay(game.keys).states, as_played.states)
+    return episode_from_keys(
+        game.keys, info, player=player, source=source, epsilon=epsilon, game=as_played,
+        origin=Origin(differs=True if differs else None),
+    )  # fmt: skip

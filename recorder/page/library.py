@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.errors import BadInput
+from ...datasets.checksums import add_removed
 from ...datasets.folder import EPISODE_NAME
 from ...datasets.reader import open_dataset, read_episode
-from ...datasets.schema import DatasetInfo, Episode
-from ...datasets.tables import decode_metadata
+from ...datasets.schema import DatasetInfo
 from ...envs.names import EVENT_COLUMNS
 from ...envs.pictures.video import seconds_from_first_key
 from ...envs.qwop.replay import replay
@@ -95,6 +95,7 @@ class Library:
         discarded.mkdir(exist_ok=True)
         # The number may be used again, so the name alone could already be taken.
         target = discarded / f"{path.stem}-{uuid4().hex[:8]}{path.suffix}"
+        add_removed(self.folder, path.name)  # first, so that a kill leaves an episode that is not listed
         os.rename(path, target)
         return target
 
@@ -114,20 +115,17 @@ class Library:
 
 
 def _read_entry(collection: str, path: Path, info: DatasetInfo) -> Entry | None:
-    import pyarrow.parquet as pq
-
     if not info.environment.capabilities.keys:
         return None
-    episode: Episode = read_episode(path, info)
+    episode = read_episode(path, info)
     if episode.keys is None:
         return None
     keys = np.concatenate(episode.keys)
-    metadata = decode_metadata(pq.read_schema(path).metadata)
     return Entry(
         collection=collection,
         name=path.stem,
         player=episode.player,
-        created=str(metadata["created"]),
+        created=episode.created or "",
         outcome=episode.outcome,
         metres=float(replay(keys).events[-1, _SCORE]),
         seconds=float(seconds_from_first_key(keys)[-1]),

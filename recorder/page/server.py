@@ -211,7 +211,6 @@ class PageServer:
             player=self._player,
             source="page",
             epsilon=self._epsilon,
-            cut=game.stopped_by_limit,
         )
         pending = _PendingEpisode(episode)
         self._pending.put(pending)

@@ -5,12 +5,13 @@ from pathlib import Path
 
 from ...common.errors import BadInput
 from ...datasets.behaviour_probabilities import smoothed, smoothed_name
+from ...datasets.origin import Origin
 from ...datasets.reconstruction.samples import write_samples
 from ...datasets.schema import DatasetInfo, Episode
 from ...envs.names import ACTIONS, FEATURES
 from ...envs.spec import EnvironmentSpec, ObservationSpec
 from ..settings import ImportSettings
-from ..source import Source, recorded_sources
+from ..source import Source, recorded_games
 from .conversion import Converted, convert
 from .expert_file import Recording, find_files, read_recording
 
@@ -50,9 +51,8 @@ def _converted(path: Path, recording: Recording) -> Converted:
 
 def _require_new(paths: list[Path], recordings: list[Recording], folder: Path) -> None:
     seen: dict[str, str] = {}
-    for source in recorded_sources(folder):
-        _, _, digest = source.partition("sha256:")
-        seen[digest.split(" ")[0]] = f"{folder} already contains it"
+    for game in recorded_games(folder):
+        seen[str(game.origin.sha256)] = f"{folder} already contains it"
     for path, recording in zip(paths, recordings, strict=True):
         if recording.digest in seen:
             raise BadInput(f"{path}: {seen[recording.digest]}; remove it from source.files")
@@ -91,7 +91,8 @@ def _episodes(
                 truncated=stopped,
                 outcome=game.outcome,
                 player=settings.player,
-                source=f"{recording.name} sha256:{recording.digest} game {number}",
+                source=recording.name,
                 probabilities_from=smoothed_name(settings.epsilon),
                 metres=game.metres,
+                origin=Origin(sha256=recording.digest, game=number),
             )

@@ -92,9 +92,7 @@ def test_endings_are_told_apart() -> None:
     assert (fell.outcome, fell.terminated, fell.truncated) == ("fell", True, False)
     assert sum(map(len, fell.keys or ())) < 300
     left = episode_from_keys(frames_of([(1, 10)]), INFO, **WHO)
-    assert (left.outcome, left.terminated, left.truncated) == ("stopped", False, False)
-    limit = episode_from_keys(frames_of([(1, 10)]), INFO, cut=True, **WHO)
-    assert (limit.outcome, limit.terminated, limit.truncated) == ("stopped", False, True)
+    assert (left.outcome, left.terminated, left.truncated) == ("stopped", False, True)
 
 
 def test_the_last_decision_may_be_short() -> None:

@@ -15,7 +15,11 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetInfo, DatasetWriter, Episode, open_dataset
+from qwop.datasets.checksums import CHECKSUMS
+from qwop.datasets.origin import Origin
 from qwop.datasets.schema import OUTCOMES
+from qwop.datasets.tables import renumbered
+from qwop.datasets.writer import to_parquet
 from qwop.envs.names import ACTIONS, FEATURES
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 
@@ -38,6 +42,7 @@ def datasets(draw: st.DrawFn) -> tuple[DatasetInfo, Episode]:
     steps, count = draw(st.integers(1, 6)), draw(st.integers(1, 5))
     dtype, shape, elements = draw(observations32 | images)
     weights = draw(st_numpy.arrays(np.float64, (steps, count), elements=st.floats(0.001, 1)))
+    ending = draw(st.sampled_from([(True, False), (False, True), (True, True)]))
     frames = st.lists(st.integers(0, 15), max_size=4).map(lambda keys: np.array(keys, dtype=np.uint8))
     episode = Episode(
         observations=draw(st_numpy.arrays(dtype, (steps + 1, *shape), elements=elements)),
@@ -46,16 +51,22 @@ def datasets(draw: st.DrawFn) -> tuple[DatasetInfo, Episode]:
         rewards=draw(st_numpy.arrays(np.float32, steps, elements=numbers32)),
         times=np.sort(draw(st_numpy.arrays(np.float64, steps + 1, elements=st.floats(0, 1e6)))),
         keys=draw(st.none() | st.lists(frames, min_size=steps, max_size=steps).map(tuple)),
-        terminated=draw(st.booleans()),
-        truncated=draw(st.booleans()),
+        terminated=ending[0],
+        truncated=ending[1],
         outcome=draw(st.sampled_from(OUTCOMES)),
         player=draw(st.text(st.characters(exclude_categories=["Cs"]))),
         source=draw(st.text(st.characters(exclude_categories=["Cs"]))),
         probabilities_from="recorded",
         seed=draw(st.none() | st.integers(0, 2**63)),
         metres=draw(st.none() | st.floats(-1e3, 1e3)),
+        origin=draw(st.just(Origin()) | st.builds(Origin, game=st.integers(0, 99), greedy=st.booleans())),
+        max_idle_frames=draw(st.none() | st.integers(0, 3000)),
+        created="2026-01-02T03:04:05+00:00",
+        software_version="1.2.3",
     )
-    settings = draw(st.dictionaries(st.sampled_from(["reward", "lag"]), st.integers() | st.text("ab") | st.none()))
+    settings = draw(
+        st.dictionaries(st.sampled_from(["reward", "lag"]), st.integers(-9, 9) | st.sampled_from([None, True, 0.25]))
+    )
     return DatasetInfo(EnvironmentSpec("Any-v0", settings), ObservationSpec(shape, dtype), count), episode
 
 
@@ -103,8 +114,9 @@ def test_a_dataset_is_a_sequence_of_episodes(folder: Path) -> None:
 
 
 def test_order_is_by_number_beyond_six_digits(folder: Path) -> None:
-    (folder / "episode-000001.parquet").rename(folder / "episode-1000000.parquet")
-    assert [episode.seed for episode in open_dataset(folder)] == [0, 2, 1]
+    table = pq.ParquetFile(folder / "episode-000001.parquet").read()
+    (folder / "episode-1000000.parquet").write_bytes(to_parquet(renumbered(table, 1_000_000)))
+    assert [episode.seed for episode in open_dataset(folder)] == [0, 1, 2, 1]
 
 
 def test_other_files_in_the_folder_are_left_alone(folder: Path) -> None:
@@ -130,6 +142,8 @@ def test_the_last_row_holds_the_last_observation_and_nulls(folder: Path) -> None
         "action",
         "behaviour_probabilities",
         "reward",
+        "terminated",
+        "truncated",
         "keys",
     }
     assert all(value is not None for row in rows[:-1] for value in row.values())
@@ -146,6 +160,8 @@ def test_the_step_table_has_every_row_by_name(folder: Path) -> None:
         "action",
         "action_name",
         "reward",
+        "terminated",
+        "truncated",
         "probability",
         *FEATURES,
     ]
@@ -178,7 +194,17 @@ def test_the_step_table_holds_each_image_in_one_cell(
     writer = DatasetWriter(tmp_path, DatasetInfo(EnvironmentSpec("CartPole-v1"), ObservationSpec(shape, "uint8"), 2))
     writer.write(make_episode(observations=images, count=2, keys=None))
     steps = open_dataset(tmp_path).steps()
-    assert list(steps.columns) == ["episode", "step", "time", "action", "reward", "probability", "observation"]
+    assert list(steps.columns) == [
+        "episode",
+        "step",
+        "time",
+        "action",
+        "reward",
+        "terminated",
+        "truncated",
+        "probability",
+        "observation",
+    ]
     assert np.array_equal(np.stack(steps.observation.to_list()), images)
 
 
@@ -191,37 +217,6 @@ def test_images_are_stored_as_their_bytes_and_compressed(tmp_path: Path, make_ep
     assert column.type == pa.binary(84 * 84)
     assert column[7].as_py() == images[7].tobytes()
     assert path.stat().st_size < images.nbytes / 10
-
-
-def test_a_dataset_from_before_images_opens_as_float32(folder: Path) -> None:
-    """Files of that time lack the type of the observations; the embedded games are such files."""
-    before_images(folder)
-    dataset = open_dataset(folder)
-    assert dataset.info.observation == ObservationSpec((71,), "float32")
-    assert [episode.observations.dtype for episode in dataset] == [np.float32] * 3
-    assert "observation_dtype" not in dataset.metadata(0)
-
-
-def test_recording_goes_on_in_a_dataset_from_before_images(
-    folder: Path, info: DatasetInfo, make_episode: Callable[..., Episode]
-) -> None:
-    before_images(folder)
-    DatasetWriter(folder, info).write(make_episode(seed=3))
-    assert [episode.seed for episode in open_dataset(folder)] == [0, 1, 2, 3]
-
-
-def before_images(folder: Path) -> None:
-    """Remove the type of the observations from a dataset's description and files."""
-    description = json.loads((folder / "dataset.json").read_text())
-    del description["observation_dtype"]
-    (folder / "dataset.json").write_text(json.dumps(description))
-
-    def without_dtype(table: pa.Table) -> pa.Table:
-        kept = {name: value for name, value in table.schema.metadata.items() if name != b"observation_dtype"}
-        return table.replace_schema_metadata(kept)
-
-    for path in folder.glob("*.parquet"):
-        rewritten(path, without_dtype)
 
 
 def test_no_dataset_is_bad_input(tmp_path: Path, info: DatasetInfo) -> None:
@@ -238,7 +233,9 @@ def test_no_dataset_is_bad_input(tmp_path: Path, info: DatasetInfo) -> None:
 
 
 def rewritten(path: Path, change: Callable[[pa.Table], pa.Table]) -> None:
+    """Change a file's table, in a dataset that has no list of checksums."""
     pq.write_table(change(pq.ParquetFile(path).read()), path)
+    (path.parent / CHECKSUMS).unlink()
 
 
 def without_metadata(table: pa.Table) -> pa.Table:
@@ -258,10 +255,20 @@ def with_column(name: str, values: Any, kind: pa.DataType) -> Callable[[pa.Table
     ("change", "message"),
     [
         (without_metadata, "its metadata lacks schema_version"),
-        (with_metadata(schema_version=9), "schema version 9, expected 1; upgrade"),
-        (with_metadata(actions=12), "whose actions is 11, not 12"),
-        (with_metadata(environment={"id": "QWOP-v1", "settings": {}}), "whose frames_per_step is 3, not set"),
+        (with_metadata(schema_version=9), "schema version 9, expected at most 2; upgrade"),
+        (with_metadata(actions=12), "says actions is 11, not 12"),
+        (with_metadata(environment={"id": "QWOP-v1", "settings": {}}), "says frames_per_step is 3, not set"),
         (with_metadata(outcome="won"), "outcome 'won'"),
+        (with_metadata(schema_version=1, seed=0), "schema_version is 2, not 1"),
+        (with_metadata(player="another"), "its content was changed"),
+        (with_metadata(origin={"game": "x"}), "origin.game is x, expected int"),
+        (with_metadata(start=[]), "start is not a game's start"),
+        (with_metadata(more=1), "its content was changed"),
+        (with_column("reward", [0, 1, 2, 3, None], pa.float32()), "its content was changed"),
+        (with_column("episode", [0, 0, 1, 0, 0], pa.int32()), "column episode says 0, 1, expected the number"),
+        (with_column("terminated", [False, True, False, True, None], pa.bool_()), "row 1: terminated is true"),
+        (with_column("truncated", [False, False, False, True, None], pa.bool_()), "row 3: truncated is true"),
+        (lambda table: table.append_column("more", table["step"]), "column more is not one of an episode's"),
         (lambda table: table.drop_columns(["reward"]), "column reward is missing"),
         (with_column("time", [0, 1, 2, 3, 4], pa.int64()), "column time is int64, expected double"),
         (with_column("step", [0, 1, 2, 3, 3], pa.int32()), "column step does not count from 0"),
@@ -288,9 +295,16 @@ def test_a_truncated_file_is_named(folder: Path, keep: float) -> None:
     path = folder / "episode-000001.parquet"
     content = path.read_bytes()
     path.write_bytes(content[: int(keep if keep > 1 else keep * len(content))])
+    require_named(folder, "was changed")
+    (folder / CHECKSUMS).unlink()
+    require_named(folder, "damaged or not a Parquet file")
+
+
+def require_named(folder: Path, complaint: str) -> None:
+    """Fail unless everything that reads the second episode's file names it."""
     dataset = open_dataset(folder)
-    for read in (lambda: dataset[1], lambda: dataset.metadata(1), dataset.summary):
-        with pytest.raises(BadInput, match=r"episode-000001\.parquet: damaged or not a Parquet file"):
+    for read in (lambda: dataset[1], lambda: dataset.metadata(1), dataset.summary, dataset.lengths):
+        with pytest.raises(BadInput, match=rf"episode-000001\.parquet: {complaint}"):
             read()
 
 
@@ -304,6 +318,7 @@ def test_a_damaged_byte_is_an_episode_or_bad_input(folder: Path, position: int, 
         changed = bytearray(content)
         changed[position % len(content)] = value
         path.write_bytes(changed)
+        (folder / CHECKSUMS).unlink(missing_ok=True)
         try:
             assert len(open_dataset(folder)[2]) == 6
         except BadInput as error:

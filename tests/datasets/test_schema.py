@@ -40,6 +40,12 @@ def test_length_is_the_number_of_decisions(make_episode: Callable[..., Episode])
         ("keys", lambda keys: tuple(frames + np.uint8(16) for frames in keys), "keys hold a number above 15"),
         ("outcome", lambda _: "won", "outcome 'won'"),
         ("metres", lambda _: np.nan, "metres is nan"),
+        ("metres", lambda _: "far", "metres is far, expected a number"),
+        ("terminated", lambda _: False, "neither terminated nor truncated"),
+        ("truncated", lambda _: 1, "truncated is 1, expected true or false"),
+        ("player", lambda _: None, "player is null, expected text"),
+        ("max_idle_frames", lambda _: -1, "max_idle_frames is -1, expected at least 0"),
+        ("seed", lambda _: True, "seed is true, expected a whole number"),
     ],
 )
 def test_an_invalid_episode_is_refused(
@@ -65,11 +71,14 @@ def test_an_episode_has_a_decision(make_episode: Callable[..., Episode]) -> None
 def test_columns_are_the_documented_ones(info: DatasetInfo) -> None:
     schema = arrow_schema(info)
     assert dict(zip(schema.names, schema.types, strict=True)) == {
+        "episode": pa.int32(),
         "step": pa.int32(),
         "observation": pa.list_(pa.float32(), 71),
         "action": pa.int16(),
         "behaviour_probabilities": pa.list_(pa.float32(), 11),
         "reward": pa.float32(),
+        "terminated": pa.bool_(),
+        "truncated": pa.bool_(),
         "keys": pa.list_(pa.uint8()),
         "time": pa.float64(),
     }
@@ -87,8 +96,8 @@ def test_info_survives_json(observation: ObservationSpec) -> None:
 
 
 def test_info_of_a_newer_version_asks_for_an_upgrade(info: DatasetInfo) -> None:
-    with pytest.raises(BadInput, match="schema version 2, expected 1; upgrade"):
-        DatasetInfo.from_json({**info.to_json(), "schema_version": 2})
+    with pytest.raises(BadInput, match="schema version 3, expected at most 2; upgrade"):
+        DatasetInfo.from_json({**info.to_json(), "schema_version": 3})
 
 
 @pytest.mark.parametrize("data", [{}, [], {"schema_version": 1}, {"schema_version": "x"}])

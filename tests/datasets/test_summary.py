@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from qwop.datasets import DatasetInfo, DatasetWriter, Episode, open_dataset
-from qwop.datasets.summary import summarise
 from rich.console import Console
 
 
@@ -43,9 +42,12 @@ def test_statistics_are_computed_from_the_files(
     assert summary.replayable == 1
 
 
-def test_the_table_prints_the_statistics(info: DatasetInfo, make_episode: Callable[..., Episode]) -> None:
+def test_the_table_prints_the_statistics(
+    tmp_path: Path, info: DatasetInfo, make_episode: Callable[..., Episode]
+) -> None:
     actions = np.array([10, 10, 10, 1], dtype=np.int16)
-    summary = summarise([make_episode(steps=4, actions=actions)], info)
+    DatasetWriter(tmp_path, info).write(make_episode(steps=4, actions=actions))
+    summary = open_dataset(tmp_path).summary()
     console = Console(width=200, file=io.StringIO())
     console.print(summary.table("a dataset"))
     text = console.file.getvalue()  # type: ignore[attr-defined]

@@ -25,7 +25,7 @@ def test_files_are_numbered_and_nothing_else_is_left(
     writer = DatasetWriter(tmp_path / "new" / "folder", info)
     paths = [writer.write(make_episode(seed=seed)) for seed in range(3)]
     assert [path.name for path in paths] == [f"episode-00000{number}.parquet" for number in range(3)]
-    assert names(tmp_path / "new" / "folder") == ["dataset.json", *(path.name for path in paths)]
+    assert names(tmp_path / "new" / "folder") == ["SHA256SUMS", "dataset.json", *(path.name for path in paths)]
 
 
 def test_numbering_continues_after_the_highest(
@@ -75,7 +75,7 @@ def test_a_disk_that_fails_leaves_no_file_of_that_name(
         broken.setattr(os, "fsync", full)
         with pytest.raises(OSError, match="No space left"):
             writer.write(make_episode())
-    assert names(tmp_path) == ["dataset.json"]
+    assert names(tmp_path) == ["SHA256SUMS", "dataset.json"]
     assert writer.write(make_episode()).name == "episode-000000.parquet"
 
 
@@ -117,7 +117,7 @@ def test_an_episode_of_another_shape_is_refused(
     for wrong in (make_episode(shape=(70,)), make_episode(count=9), make_episode(observations=images)):
         with pytest.raises(ValueError, match=r"expected float32 \[71\] and 11"):
             writer.write(wrong)
-    assert names(tmp_path) == ["dataset.json"]
+    assert names(tmp_path) == ["SHA256SUMS", "dataset.json"]
 
 
 def write_many(folder: str, info: DatasetInfo, episodes: list[Episode]) -> None:
@@ -185,7 +185,7 @@ def test_kill_9_damages_no_episode_and_loses_no_finished_one(tmp_path: Path) -> 
 def test_the_description_is_for_people_too(tmp_path: Path, info: DatasetInfo) -> None:
     DatasetWriter(tmp_path, info)
     assert json.loads((tmp_path / "dataset.json").read_text()) == {
-        "schema_version": 1,
+        "schema_version": 2,
         "environment": {"id": "QWOP-v1", "settings": {"frames_per_step": 3, "reward": "speed"}},
         "observation_shape": [71],
         "observation_dtype": "float32",

@@ -36,7 +36,14 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 LANGUAGES = {"sh", "python", "yaml", "text"}
 DATASET = "qwop-dataset"  # has verbs, each with settings of its own
-MAINS = ("recorder.main", "pretrain.main", "pretrain.reestimate_main", "finetune.main", "evaluation.main")
+MAINS = (
+    "recorder.main",
+    "pretrain.main",
+    "pretrain.reestimate_main",
+    "finetune.main",
+    "evaluation.main",
+    "search.main",
+)
 COMMANDS = {main.program: main for main in (import_module(f"qwop.{module}").main for module in MAINS)}
 EXTRAS = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"])
 OTHERS = (

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,11 +14,11 @@ from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.evaluation.evaluate import (
     Evaluation,
     EvaluationSettings,
-    GameResult,
-    bootstrap_interval,
     evaluate,
-    result_of,
+    games_of,
 )
+from qwop.evaluation.figures import bootstrap_interval
+from qwop.evaluation.results import GameResult, result_of
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
 from qwop.policies.rollout import Game, play
@@ -37,7 +38,7 @@ def policy() -> Policy:
 
 def run(index: int, seconds: float, metres: float, outcome: str) -> GameResult:
     return GameResult(
-        index, index, outcome, decisions=100, reward=10 * metres, metres=metres, seconds=seconds, idle_frames=3
+        index, index, outcome, decisions=100, reward=10 * metres, metres=metres, seconds=seconds, idle_frames=index
     )
 
 
@@ -96,6 +97,61 @@ def test_the_games_are_those_of_the_seed_whatever_the_number_at_a_time(policy: P
 def test_games_begin_with_idle_frames_from_none_to_the_most(policy: Policy) -> None:
     results = evaluate(policy, EvaluationSettings(episodes=60, max_idle_frames=3)).results
     assert {result.idle_frames for result in results} == {0, 1, 2, 3}
+
+
+def test_every_start_of_greedy_games_is_played_once_and_needs_no_interval(policy: Policy) -> None:
+    settings = EvaluationSettings(max_idle_frames=70, num_envs=16)
+    evaluation = evaluate(policy, settings)
+    assert evaluation.exact
+    assert (
+        [result.idle_frames for result in evaluation.results]
+        == list(range(71))
+        == list(range(games_of(settings, QWOP)))
+    )
+    counts = {start.name: len(games) for start, games in evaluation.by_start.items()}
+    assert counts == {"rolling": 31, "any": 71, "settled": 11}
+    assert {
+        one.idle_frames for start, games in evaluation.by_start.items() for one in games if start.name == "settled"
+    } == {*range(60, 71)}
+    assert not [name for name in evaluation.summary() if name.endswith("_interval")]
+    # The seed decides nothing in these games.
+    other = evaluate(policy, EvaluationSettings(max_idle_frames=70, seed=9))
+    assert [result.metres for result in other.results] == [result.metres for result in evaluation.results]
+
+
+def test_drawn_games_have_their_own_part_for_each_start(policy: Policy) -> None:
+    settings = EvaluationSettings(episodes=40, max_idle_frames=90, greedy=False)
+    evaluation = evaluate(policy, settings)
+    assert not evaluation.exact
+    assert len(evaluation.results) == games_of(settings, QWOP) == 80
+    assert [result.index for result in evaluation.results] == list(range(80))
+    starts = {start.name: games for start, games in evaluation.by_start.items()}
+    assert starts["rolling"] == evaluation.results[:40]
+    assert starts["any"] == evaluation.results[40:]
+    assert (
+        max(one.idle_frames or 0 for one in starts["rolling"])
+        <= 30
+        < max(one.idle_frames or 0 for one in starts["any"])
+    )
+    assert starts["settled"] == tuple(one for one in starts["any"] if (one.idle_frames or 0) >= 60)
+    assert evaluation.summary()["episodes"] == 40
+    assert evaluation.summary()["mean_metres"] == pytest.approx(np.mean([one.metres for one in starts["any"]]))
+
+
+def test_late_decisions_make_games_a_matter_of_chance(policy: Policy) -> None:
+    late = EnvironmentSpec("QWOP-v1", {**QWOP.settings, "delay": 0.3})
+    assert games_of(EvaluationSettings(), late) == 100
+    assert not evaluate(policy, EvaluationSettings(episodes=3), late).exact
+
+
+def test_greedy_games_with_the_same_start_count_as_one_in_the_interval() -> None:
+    repeated = [run(place, 50.0 + place % 2, 100.5, "finished") for place in range(40)]
+    same_start = of(*(replace(one, idle_frames=one.index % 2) for one in repeated)).summary()
+    different = of(*(replace(one, idle_frames=one.index) for one in repeated)).summary()
+    assert same_start["mean_seconds"] == different["mean_seconds"] == 50.5
+    assert same_start["mean_seconds_interval"] == [50.0, 51.0]
+    low, high = different["mean_seconds_interval"]
+    assert 50.2 < low < high < 50.8
 
 
 def test_the_best_game_is_the_farthest_where_none_finishes(policy: Policy) -> None:

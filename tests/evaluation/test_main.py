@@ -44,12 +44,15 @@ def test_writes_a_report_the_best_games_keys_and_its_film(
     printed = capsys.readouterr().out
     assert "finished" in printed
     assert "0 of 6" in printed
+    assert "frame late" in printed
 
     report = json.loads((out / "evaluation.json").read_text())
     for name in ("episodes", "finishes", "best_seconds", "median_seconds", "mean_seconds", "mean_metres"):
         assert name in report
     assert len(report["mean_metres_interval"]) == 2
-    assert (report["episodes"], len(report["games"]), report["settings"]["seed"]) == (6, 6, 3)
+    assert (report["episodes"], len(report["games"]), report["settings"]["seed"]) == (6, 12, 3)
+    assert (report["late"]["share"], report["late"]["episodes"], len(report["late"]["games"])) == (0.3, 6, 6)
+    assert report["late"]["environment"]["settings"]["delay"] == 0.3
     assert report["policy"] == str(policy_file)
     assert report["world"] == "simulator"
 
@@ -72,6 +75,22 @@ def test_the_report_lies_beside_the_policy_by_default(policy_file: Path, monkeyp
     assert command(monkeypatch, f"policy={policy_file}", "episodes=2", "video=false") == 0
     out = policy_file.with_name("runner-evaluation")
     assert sorted(path.name for path in out.iterdir()) == ["best_keys.txt", "config.yaml", "evaluation.json"]
+
+
+def test_every_start_is_played_once_by_default(
+    policy_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    assert command(monkeypatch, f"policy={policy_file}", "late=0", "video=false", f"out={out}") == 0
+    report = json.loads((out / "evaluation.json").read_text())
+    assert report["exact"]
+    assert "late" not in report
+    assert {name: one["episodes"] for name, one in report["starts"].items()} == {
+        "rolling": 31,
+        "any": 301,
+        "settled": 241,
+    }
+    assert [game["idle_frames"] for game in report["games"]] == list(range(301))
 
 
 def test_another_decision_rate_can_be_tried(policy_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,7 +47,7 @@ def test_what_the_page_plays_is_reported_and_compared(
     assert report["environment"]["settings"]["frames_per_step"] == 4
     # The toy is another game, and so it is said.
     assert report["simulator"]["agreeing"] == 0
-    assert "0 of 3, by their keys" in capsys.readouterr().out
+    assert "by their keys: 0 of 6" in capsys.readouterr().out
     keys = read_keys(tmp_path / "out" / "best_keys.txt")
     best = report["simulator"]["games"][report["best_game"]]
     assert best["frames"] == len(keys)

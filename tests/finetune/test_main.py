@@ -33,6 +33,7 @@ SMALL = (
     "loop.log_every=160",
     "loop.checkpoint_every=1000",
     "evaluation.episodes=4",
+    "evaluation.drawn=3",
 )
 
 
@@ -78,10 +79,15 @@ def test_a_run_leaves_policy_log_evaluations_checkpoints_and_a_report(finetune: 
     assert "out" not in trained.training["settings"]  # the same run elsewhere gives the same file
     assert len(list((run / "checkpoints").iterdir())) == 2
     assert {path.name for path in (run / "phases").iterdir()} == {
-        f"{name}.{kind}" for name in ("1-alone", "2-mixed", "3-alone_again") for kind in ("safetensors", "json")
+        "0-start.json",
+        *(f"{name}.{kind}" for name in ("1-alone", "2-mixed", "3-alone_again") for kind in ("safetensors", "json")),
     }
+    start = json.loads((run / "phases" / "0-start.json").read_text())
+    shown = done.stdout.splitlines()
+    assert next(line for line in shown if line.startswith("start: mean return"))
+    assert shown[-1].startswith(f"from start to end: mean return {start['mean_return']:.1f} → ")
     evaluation = json.loads((run / "phases" / "3-alone_again.json").read_text())
-    assert evaluation["episodes"] == 4
+    assert (evaluation["episodes"], evaluation["drawn"]["episodes"]) == (4, 3)
     rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     assert [rows[i]["memory/demonstrations"] > 0 for i in (0, -1)] == [False, False]
     assert any(row["memory/demonstrations"] == 0.5 for row in rows)
@@ -189,7 +195,7 @@ def test_a_second_run_in_the_same_folder_is_refused(finetune: Finetune, workplac
 
 def test_a_run_that_is_over_goes_on_with_a_phase_more(finetune: Finetune, workplace: Path) -> None:
     arguments = (
-        "policy=policy.safetensors", "demonstrations=demos", *SMALL[1:-1], "+schedule=alone", "evaluation.episodes=0",
+        "policy=policy.safetensors", "demonstrations=demos", *SMALL[1:-2], "+schedule=alone", "evaluation.episodes=0",
         "out=run", "loop.log_every=1000",
     )  # fmt: skip
     assert finetune(*arguments, folder=workplace).returncode == 0

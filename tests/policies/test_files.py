@@ -1,6 +1,7 @@
 """Policy files: what comes back, and what is refused."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import torch
 from qwop.common.errors import BadInput
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.files import METADATA, load_policy, save_policy
-from qwop.policies.networks import Actor, ActorCritic, DuelingQ
+from qwop.policies.networks import Actor, ActorCritic, DuelingQ, Values
 from qwop.policies.policy import Policy
 from safetensors import safe_open
 from safetensors.torch import save_file
@@ -42,6 +43,36 @@ def test_an_actor_comes_back(tmp_path: Path) -> None:
     rows = torch.randn(10, 4)
     assert isinstance(loaded, Actor)
     assert torch.equal(loaded.logits(rows), network.logits(rows))
+
+
+def test_values_come_back_beside_the_policy_they_were_learned_with(tmp_path: Path) -> None:
+    generator = torch.Generator().manual_seed(0)
+    policy = Policy(
+        Actor(4, 3, (16, 8), generator),
+        EnvironmentSpec("CartPole-v1"),
+        ObservationSpec((4,)),
+        values=Values(4, (12, 5), generator),
+    )
+    loaded = load_policy(save_policy(tmp_path / "p", policy))
+    assert policy.values is not None
+    assert loaded.values is not None
+    scaled = torch.randn(7, 4)
+    assert torch.equal(loaded.values(scaled), policy.values(scaled))
+    assert torch.equal(loaded.network.logits(scaled), policy.network.logits(scaled))
+    bare = load_policy(save_policy(tmp_path / "bare", replace(policy, values=None)))
+    assert bare.values is None
+
+
+def test_values_of_other_widths_than_described_are_refused(tmp_path: Path) -> None:
+    policy = Policy(Actor(4, 3, (8,)), EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)), values=Values(4, (12,)))
+    path = save_policy(tmp_path / "p", policy)
+    with safe_open(path, framework="pt") as file:
+        document = json.loads(file.metadata()[METADATA])
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
+    for values in ({"hidden": [13]}, {"hidden": "12"}, {}, 12):
+        save_file(tensors, path, metadata={METADATA: json.dumps({**document, "values": values})})
+        with pytest.raises(BadInput, match=str(path)):
+            load_policy(path)
 
 
 def test_a_dueling_network_comes_back_with_its_quantiles_and_its_epsilon(tmp_path: Path) -> None:
@@ -126,12 +157,12 @@ def rewritten(path: Path, **changes: object) -> Path:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"observation_shape": [70]}, "scaler.mean: shape (71,), expected (70,)"),
-        ({"actions": 5}, "policy_head.bias: shape (11,), expected (5,)"),
-        ({"architecture": {"name": "actor-critic", "hidden": [256]}}, "expected (11, 256)"),
+        ({"observation_shape": [70]}, "scaler.mean: float32 [71], expected float32 [70]"),
+        ({"actions": 5}, "policy_head.bias: float32 [11], expected float32 [5]"),
+        ({"architecture": {"name": "actor-critic", "hidden": [256]}}, "expected float32 [11, 256]"),
         ({"architecture": {"name": "transformer"}}, "transformer"),
         ({"format": 99}, "format 99, expected 1"),
-        ({"environment": None}, "not a policy"),
+        ({"environment": None}, "environment is null"),
         ({"observation_dtype": "uint8"}, "images need a network for images"),
     ],
 )
@@ -146,3 +177,35 @@ def test_weights_that_are_not_finite_are_refused(tmp_path: Path) -> None:
     with torch.no_grad():
         policy.network.q_head.bias[3] = float("nan")
     assert "q_head.bias: not finite" in refused(save_policy(tmp_path / "p", policy))
+
+
+def test_a_file_cannot_name_a_program_and_the_command_line_can(tmp_path: Path) -> None:
+    environment = {"id": "QWOPOriginal-v1", "settings": {"frames_per_step": 3, "browser": "/bin/sh"}}
+    path = rewritten(save_policy(tmp_path / "p", make_policy()), environment=environment)
+    assert "browser=/bin/sh: a file may not set that" in refused(path)
+    assert load_policy(path, given=["browser"]).environment.settings == {"frames_per_step": 3}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"architecture": {"name": "actor-critic", "hidden": [100_000_000]}},
+        {"architecture": {"name": "actor-critic", "hidden": [65_536, 65_536]}},
+        {"architecture": {"name": "actor-critic", "hidden": [1] * 100_000}},
+        {"architecture": {"name": "dueling-q", "hidden": [256], "quantiles": 10**9}},
+        {"observation_shape": [2**24]},
+        {"observation_shape": [2**40]},
+        {"actions": 10**9},
+    ],
+)
+def test_nothing_is_made_of_a_size_that_the_weights_do_not_have(tmp_path: Path, changes: dict[str, object]) -> None:
+    assert "expected" in refused(rewritten(save_policy(tmp_path / "p", make_policy()), **changes))
+
+
+def test_weights_of_another_type_are_refused(tmp_path: Path) -> None:
+    path = save_policy(tmp_path / "p", make_policy())
+    with safe_open(path, framework="pt") as file:
+        metadata = file.metadata()
+        tensors = {name: file.get_tensor(name).double() for name in file.keys()}  # noqa: SIM118 (not a dict)
+    save_file(tensors, path, metadata)
+    assert "float64 [11], expected float32 [11]" in refused(path)

@@ -235,3 +235,17 @@ def test_games_of_qwop_replay_exactly_and_do_not_depend_on_how_many_are_played_a
         assert np.array_equal(observe(shown.states[frames]), game.observations[1:])
         assert shown.events[-1, EVENT_COLUMNS.index("fallen")] == (game.outcome == "fell")
         assert np.array_equal(shown.events[frames, EVENT_COLUMNS.index("clock")], game.times[1:])
+
+
+@pytest.mark.parametrize("num_envs", [1, 3])
+def test_games_of_qwop_begin_with_the_idle_frames_given_for_each(num_envs: int) -> None:
+    spec = EnvironmentSpec("QWOP-v1", {"frames_per_step": 5, "time_limit": 3.0})
+    policy = Policy(ActorCritic(71, 11, generator=torch.Generator().manual_seed(0)), spec, ObservationSpec((71,)))
+    idle = [7, 0, 40, 3, 3]
+    played = list(play(policy, episodes=5, seed=1, greedy=True, num_envs=num_envs, idle_frames=idle, first=10))
+    assert [game.info["idle_frames"] for game in played] == idle
+    for game, frames in zip(played, idle, strict=True):
+        assert game.keys is not None
+        assert not game.keys[0][:frames].any()
+        assert len(game.keys[0]) == frames + 5
+    assert np.array_equal(played[3].observations, played[4].observations)

@@ -1,5 +1,7 @@
 """Cloning: exact losses, and what it may and may not learn."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -37,6 +39,47 @@ def test_label_smoothing_is_cross_entropy_with_the_smoothed_label() -> None:
     logits, actions = torch.randn(6, 11, generator=torch.Generator().manual_seed(1)), torch.arange(6)
     wanted = torch.nn.functional.cross_entropy(logits, actions, label_smoothing=0.1)
     assert cloning_loss(logits, actions, label_smoothing=0.1).item() == pytest.approx(wanted.item(), abs=1e-6)
+
+
+def test_soft_targets_are_cross_entropy_with_the_probabilities_of_the_player() -> None:
+    generator = torch.Generator().manual_seed(1)
+    logits, mu = torch.randn(6, 11, generator=generator), torch.softmax(torch.randn(6, 11, generator=generator), -1)
+    wanted = torch.nn.functional.cross_entropy(logits, mu)
+    found = cloning_loss(logits, torch.zeros(6, dtype=torch.int64), probabilities=mu)
+    assert found.item() == pytest.approx(wanted.item(), abs=1e-6)
+    one_hot, actions = torch.eye(11)[:6], torch.arange(6)
+    smoothed = cloning_loss(logits, actions, label_smoothing=0.1, probabilities=one_hot)
+    assert smoothed.item() == pytest.approx(cloning_loss(logits, actions, label_smoothing=0.1).item(), abs=1e-6)
+
+
+def test_probabilities_are_learned_from_few_rows_whatever_action_was_drawn() -> None:
+    mu = np.array([[0.7, 0.2, 0.1], [0.1, 0.3, 0.6]], dtype=np.float32)[np.arange(128) % 2]
+    seen = np.eye(2, dtype=np.float32)[np.arange(128) % 2]
+    found = {}
+    for soft in (True, False):
+        network = ActorCritic(2, 3, (16,), torch.Generator().manual_seed(0))
+        rows = Rows(seen, np.zeros(128, dtype=np.int64), np.full(128, -1), mu)
+        settings = replace(PLAIN, learning_rate=0.02, input_noise=0.0, soft_targets=soft)
+        list(cloning_epochs(network, rows, settings, seed=0))
+        found[soft] = torch.softmax(network.logits(torch.from_numpy(seen[:2])), -1).detach().numpy()
+    np.testing.assert_allclose(found[True], mu[:2], atol=0.01)
+    assert (found[False][:, 0] > 0.95).all()  # without them only the action counts
+
+
+@pytest.mark.parametrize(
+    ("given", "soft", "numbers"),
+    [
+        (CloningSettings(), False, (0.2, 0.02, 0.0)),
+        (CloningSettings(), True, (0.0, 0.0, 0.1)),
+        (CloningSettings(backend="d3rlpy"), False, (0.2, 0.0, 0.0)),
+        (CloningSettings(dropout=0.3, label_smoothing=0.1, input_noise=0.4), True, (0.3, 0.1, 0.4)),
+    ],
+)
+def test_regularisation_that_is_not_given_depends_on_the_targets(
+    given: CloningSettings, soft: bool, numbers: tuple[float, float, float]
+) -> None:
+    found = given.completed(soft)
+    assert (found.dropout, found.label_smoothing, found.input_noise) == numbers
 
 
 def test_class_weights_are_those_of_torch() -> None:

@@ -77,9 +77,7 @@ def test_a_new_dataset_has_the_person_s_own_probabilities(
     assert "of actions that the clones never saw" in capsys.readouterr().out
 
 
-def test_an_interrupted_one_leaves_no_dataset(
-    people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_one_leaves_no_dataset(people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write, written = DatasetWriter.write, []
 
     def interrupted(self: DatasetWriter, episode: Episode) -> Path:

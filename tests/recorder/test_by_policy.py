@@ -47,7 +47,12 @@ def record(folder: Path, **settings: Any) -> list[Episode]:
 
 
 def by_number(episodes: list[Episode]) -> dict[int, Episode]:
-    return {int(episode.source.rsplit(" ", 1)[1]): episode for episode in episodes}
+    return {number(episode): episode for episode in episodes}
+
+
+def number(episode: Episode) -> int:
+    assert episode.origin.game is not None
+    return episode.origin.game
 
 
 def test_probabilities_are_those_the_actions_were_drawn_with(tmp_path: Path, cartpole: str) -> None:

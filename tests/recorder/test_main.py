@@ -141,7 +141,7 @@ def test_an_interrupted_recording_keeps_every_finished_game_and_can_go_on(
     if how != signal.SIGKILL:
         assert f"stopped; all finished games are in {tmp_path}" in out
         assert err.strip() == "qwop-record: interrupted"
-    numbers = sorted(int(episode.source.rsplit(" ", 1)[1]) for episode in episodes)
+    numbers = sorted(episode.origin.game or 0 for episode in episodes)
     assert len(numbers) >= 20
     assert numbers[-1] < len(numbers) + 4  # all but those of the 4 games under way
 

@@ -1,6 +1,7 @@
 """Beam search: the game found can be played, and is better than the policy's own."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,19 +28,18 @@ TASK: dict[str, Any] = {
 
 @pytest.fixture
 def policy() -> Policy:
-    return Policy(
-        Actor(94, 11, (8,), torch.Generator().manual_seed(0)), EnvironmentSpec("QWOP-v1", TASK), ObservationSpec((94,))
-    )
-
-
-def search(policy: Policy, **settings: int) -> tuple[NDArray[np.uint8], list[tuple[float, float]]]:
-    """The keys of the game found, of every frame, and the progress reported after each decision."""
     values = Values(94, (8,), torch.Generator().manual_seed(1))
     torch.nn.init.zeros_(values.head.weight)  # metres alone
+    network = Actor(94, 11, (8,), torch.Generator().manual_seed(0))
+    return Policy(network, EnvironmentSpec("QWOP-v1", TASK), ObservationSpec((94,)), values=values)
+
+
+def search(policy: Policy, threads: int = 1, **settings: int) -> tuple[NDArray[np.uint8], list[tuple[float, float]]]:
+    """The keys of the game found, of every frame, and the progress reported after each decision."""
     reported: list[tuple[float, float]] = []
-    actions = Search(policy, values, SearchSettings(**settings)).run(
-        progress=lambda metres, seconds: reported.append((metres, seconds))
-    )
+    searching = Search(policy, SearchSettings(**settings), threads)
+    actions = searching.run(progress=lambda metres, seconds: reported.append((metres, seconds)))
+    searching.close()
     return np.repeat(ACTION_KEYS[actions], FRAMES_PER_STEP), reported
 
 
@@ -48,7 +48,7 @@ def metres(keys: NDArray[np.uint8]) -> float:
 
 
 def test_the_game_found_replays_and_gets_farther_than_a_held_key(policy: Policy) -> None:
-    keys, reported = search(policy, width=6, lookahead=4, siblings=3)
+    keys, reported = search(policy, width=6, lookahead=4, siblings=3, shortlist=11)
     assert replay(keys).events[-1, 5] < SECONDS + 0.2
     assert metres(keys) > 1.2
     assert metres(keys) > max(metres(np.full(len(keys), held, dtype=np.uint8)) for held in ACTION_KEYS)
@@ -59,9 +59,15 @@ def test_a_wider_search_finds_a_better_game(policy: Policy) -> None:
     assert metres(search(policy, width=8, lookahead=4)[0]) > metres(search(policy, width=1, lookahead=1)[0])
 
 
-def test_the_same_search_finds_the_same_game(policy: Policy) -> None:
-    one, other = (search(policy, width=3, lookahead=2)[0] for _ in range(2))
+def test_the_same_search_finds_the_same_game_in_any_number_of_threads(policy: Policy) -> None:
+    one, other = (search(policy, threads, width=9, lookahead=2)[0] for threads in (1, 2))
     np.testing.assert_array_equal(one, other)
+
+
+def test_a_shortlist_of_all_candidates_is_no_shortlist(policy: Policy) -> None:
+    every, more = (search(policy, width=2, lookahead=2, shortlist=shortlist)[0] for shortlist in (11, 50))
+    np.testing.assert_array_equal(every, more)
+    assert not np.array_equal(every, search(policy, width=2, lookahead=2, shortlist=1)[0])
 
 
 def test_policies_and_settings_that_cannot_search_are_refused(
@@ -71,6 +77,8 @@ def test_policies_and_settings_that_cannot_search_are_refused(
         SearchSettings(width=0)
     elsewhere = Policy(policy.network, EnvironmentSpec("CartPole-v1"), ObservationSpec((94,)))
     with pytest.raises(BadInput, match="QWOP-v1"):
-        Search(elsewhere, Values(94, (8,)), SearchSettings())
+        Search(elsewhere, SearchSettings())
     with pytest.raises(BadInput, match="alternating: a search needs a memoryless network"):
-        Search(alternating(policy.environment), Values(94, (8,)), SearchSettings())
+        Search(alternating(policy.environment), SearchSettings())
+    with pytest.raises(BadInput, match="a policy without values"):
+        Search(replace(policy, values=None), SearchSettings())

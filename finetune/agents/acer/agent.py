@@ -8,7 +8,7 @@ from ....common.errors import BadInput
 from ....datasets.reader import Dataset
 from ....policies.networks import ActorCritic
 from ....policies.policy import Policy
-from ...experience.sequences import DEMONSTRATIONS, SOURCES, Sequences, concatenate, interleave
+from ...experience.sequences import DEMONSTRATIONS, LIVE, SOURCES, Sequences, concatenate, interleave
 from ...replay.behaviour import Behaviour, is_uniform
 from ...replay.demonstrations import Demonstrations
 from ...replay.sequence_memory import SequenceMemory
@@ -18,6 +18,7 @@ from ...settings import RunSettings
 from ..base import AgentContext
 from ..due import Due
 from .learner import AcerLearner
+from .returns import ReturnBounds
 from .settings import AcerLoopSettings, AcerSettings
 
 
@@ -34,6 +35,7 @@ class AcerAgent:
         memory: SequenceMemory,
         demonstrations: Demonstrations | None,
         behaviour: Behaviour,
+        returns: ReturnBounds,
         settings: AcerLoopSettings,
         context: AgentContext,
     ) -> None:
@@ -45,11 +47,16 @@ class AcerAgent:
         self._metrics = context.metrics
         self._generator = context.generator
         self._demonstrations_due = Due()
+        self._returns = returns
         self._live: Sequences | None = None
 
     @property
     def network(self) -> ActorCritic:
         return self.learner.network
+
+    @property
+    def values(self) -> None:
+        """None: the policy's network has the values."""
 
     def warm_up(self, play: Callable[[], Sequences]) -> None:
         """Fit the critic to the initial policy, unless that is still uniform: then both are learned together."""
@@ -63,11 +70,15 @@ class AcerAgent:
                 self.learner.fit_values(together)
             for sequences in played:
                 self.memory.push(sequences)
+                self._returns.add_live(sequences, self.learner.settings.gamma)
 
     def observe(self, live: Sequences | None, now: PhaseValues) -> None:
         with self._metrics.stopwatch.on("memory"):
             parts = [part for part in (live, self._next_demonstrations(now)) if part is not None]
             self.memory.push(interleave(*parts) if len(parts) == 2 else parts[0])
+            if live is not None:
+                self._returns.add_live(live, self.learner.settings.gamma)
+            self.learner.bound_values(self._returns.bounds)
         self._live = live
 
     def update(self, now: PhaseValues) -> None:
@@ -103,23 +114,31 @@ class AcerAgent:
     def begin_phase(self, phase: Phase) -> None:
         if not phase.uses_demonstrations:
             self.memory.remove(DEMONSTRATIONS)
+        if not phase.live:
+            self.memory.remove(LIVE)
+            self._returns.interrupt()
 
     def enter(self, decisions_per_second: float | None) -> None:
         self.learner.at_rate(decisions_per_second)
+        self._returns.restart()
         for source in range(len(SOURCES)):
             self.memory.remove(source)
 
     def interrupt(self) -> None:
-        """Do nothing: no sequence spans two iterations."""
+        self._returns.interrupt()
 
     def measurements(self) -> dict[str, float]:
         shares = {f"memory/{source}": share for source, share in self.memory.shares().items()}
-        return shares | {"memory/sequences": float(len(self.memory))}
+        row = shares | {"memory/sequences": float(len(self.memory))}
+        if self.learner.bounds is not None:
+            row["learner/value_low"], row["learner/value_high"] = self.learner.bounds
+        return row
 
     def get_state(self) -> dict[str, Any]:
         return {
             "generator": self._generator.bit_generator.state,
             "demonstrations_due": self._demonstrations_due.get_state(),
+            "returns": self._returns.get_state(),
             "learner": self.learner.get_state(),
             "memory": self.memory.get_state(),
             "demonstrations": self._demonstrations.get_state() if self._demonstrations else None,
@@ -128,6 +147,7 @@ class AcerAgent:
     def set_state(self, state: dict[str, Any]) -> None:
         self._generator.bit_generator.state = state["generator"]
         self._demonstrations_due.set_state(state["demonstrations_due"])
+        self._returns.set_state(state["returns"])
         self.learner.set_state(state["learner"])
         self.memory.set_state(state["memory"])
         if self._demonstrations and state["demonstrations"] is not None:
@@ -160,13 +180,15 @@ def build_acer(
             f"loop.capacity={loop.capacity}: too small for one iteration, which brings {loop.num_envs} live sequences "
             f"and {loop.num_envs * most:g} of demonstrations"
         )
-    behaviour = Behaviour(settings.behaviour)
+    learner = AcerLearner(network, settings.algorithm, context.device)
+    learner.at_rate(context.decisions_per_second)
+    behaviour, returns = Behaviour(settings.behaviour), ReturnBounds(loop.num_envs)
     demonstrations = None
     if dataset is not None and settings.uses_demonstrations:
         require_same_environment(settings.phases, policy.environment, dataset)
         demonstrations = Demonstrations(dataset, streams=loop.num_envs, steps=loop.steps)
         behaviour.prepare(demonstrations, policy.probabilities, str(dataset.folder))
-    learner = AcerLearner(network, settings.algorithm, context.device)
-    learner.at_rate(context.decisions_per_second)
+        for episode in dataset:
+            returns.add_episode(episode.rewards, learner.settings.gamma)
     memory = SequenceMemory(loop.capacity, loop.steps, policy.observation, policy.actions)
-    return AcerAgent(learner, memory, demonstrations, behaviour, loop, context)
+    return AcerAgent(learner, memory, demonstrations, behaviour, returns, loop, context)

@@ -21,7 +21,8 @@ from .settings import AcerSettings
 
 
 class _Targets(NamedTuple):
-    """Constants of one update, without gradient: actions, rho, q_ret, q_taken, values [n, k]; pi, mu, q [n, k, A]."""
+    """Constants of one update, without gradient: actions, rho, q_ret, q_taken, values, outside [n, k]; pi, mu, q
+    [n, k, A]. outside: the value was beyond the bounds."""
 
     actions: Tensor
     pi: Tensor
@@ -31,6 +32,7 @@ class _Targets(NamedTuple):
     values: Tensor
     rho: Tensor
     q_ret: Tensor
+    outside: Tensor
 
 
 class _ActorStep(NamedTuple):
@@ -51,12 +53,21 @@ class AcerLearner:
         self.settings = self._given = settings
         self.network = network.to(device)
         self.average = copy.deepcopy(self.network).requires_grad_(False)
+        self.bounds: tuple[float, float] | None = None
+        """Least and largest value to bootstrap from, of scaled rewards; None: any."""
         self._device = device
         self._optimiser = RMSpropTF(self.network.parameters(), settings.learning_rate, settings.decay, settings.epsilon)
 
     def at_rate(self, decisions_per_second: float | None) -> None:
         """Keep the horizon in seconds in an environment with this decision rate."""
         self.settings = self._given.at_rate(decisions_per_second)
+
+    def bound_values(self, returns: tuple[float, float] | None) -> None:
+        """Bootstrap from no value outside these returns, which are of rewards as the environment gives them."""
+        scale = self.settings.reward_scale
+        self.bounds = None
+        if returns is not None and self.settings.bound_values:
+            self.bounds = returns[0] * scale, returns[1] * scale
 
     def probabilities(self, observations: NDArray[np.float32]) -> NDArray[np.float32]:
         """The current π(·|s), float32 [n, A], of observations [n, *shape]."""
@@ -150,7 +161,8 @@ class AcerLearner:
     def _targets(self, batch: Sequences, probabilities: Tensor, q: Tensor) -> "_Targets":
         """Importance weights and Retrace targets of a batch; probabilities π and q [n, k + 1, A]."""
         actions, mu = self._tensor(batch.actions), self._tensor(batch.behaviour_probabilities)
-        values = (probabilities * q).sum(-1)
+        unbounded = (probabilities * q).sum(-1)
+        values = self._bounded(unbounded)
         pi, q_now = probabilities[:, :-1], q[:, :-1]
         index = actions.unsqueeze(-1)
         rho = acer.importance_weights(pi, mu).gather(-1, index).squeeze(-1)
@@ -161,11 +173,13 @@ class AcerLearner:
             self._tensor(batch.truncated),
             q_taken,
             values,
-            final_values(batch, self._value, self._device),
+            self._bounded(final_values(batch, self._value, self._device)),
             rho,
             self.settings.gamma,
         )
-        return _Targets(actions, pi, mu, q_now, q_taken, values[:, :-1], rho, q_ret)
+        return _Targets(
+            actions, pi, mu, q_now, q_taken, values[:, :-1], rho, self._bounded(q_ret), (values != unbounded)[:, :-1]
+        )
 
     @torch.no_grad()
     def _actor_step(self, observations: Tensor, targets: "_Targets", entropy: float) -> "_ActorStep":
@@ -194,12 +208,17 @@ class AcerLearner:
             "entropy": -(pi * torch.log(pi + acer.EPSILON)).sum(-1).mean(),
             "gradient_norm": norm,
         }
+        if self.bounds is not None:
+            scalars["values_outside"] = targets.outside.float().mean()
         if step is not None:
             log_ratio = torch.log((step.pi_average + 1e-8) / (pi + 1e-8))
             scalars["kl_to_average"] = (step.pi_average * log_ratio).sum(-1).mean()
             scalars["trust_region_active"] = (step.z != step.g).any(-1).float().mean()
         figures = {name: float(value) for name, value in scalars.items()}
         return Diagnosis(figures, dict(self._weights(batch, targets.rho)))
+
+    def _bounded(self, values: Tensor) -> Tensor:
+        return values if self.bounds is None else values.clamp(*self.bounds)
 
     def _tensor(self, array: NDArray[Any]) -> Tensor:
         return torch.from_numpy(array).to(self._device)

@@ -41,6 +41,11 @@ class AcerSettings(Discounted):
     reward_scale: float = setting(
         0.1, "Factor of every reward, so that Q stays in a range that a network learns quickly (published: 1).", above=0
     )
+    bound_values: bool = setting(
+        True,
+        "Bootstrap from no value beyond the discounted returns of the episodes seen so far, a quarter of their range "
+        "allowed for improvement (published: any value).",
+    )
     precision: str = precision()
 
 

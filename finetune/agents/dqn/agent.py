@@ -59,6 +59,10 @@ class DdqnAgent:
     def network(self) -> DuelingQ:
         return self.learner.network
 
+    @property
+    def values(self) -> None:
+        """None: the policy's network has the values."""
+
     def warm_up(self, play: Callable[[], Sequences]) -> None:
         """Do nothing: the memory fills along the schedule."""
 

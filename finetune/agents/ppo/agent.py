@@ -1,5 +1,6 @@
 """PPO as an agent: one update on each iteration's live play, which is then forgotten."""
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -7,9 +8,11 @@ import torch
 
 from ....common.errors import BadInput
 from ....datasets.reader import Dataset
-from ....policies.networks import Actor, ActorCritic
+from ....policies.networks import Actor, ActorCritic, Values
 from ....policies.policy import Policy
+from ....pretrain.rows import Rows, rows_of
 from ...experience.sequences import Sequences
+from ...schedules.environments import require_same_observations
 from ...schedules.phase import Phase, PhaseValues
 from ...settings import RunSettings
 from ..base import AgentContext, MakeNetwork
@@ -18,14 +21,15 @@ from .settings import PpoLoopSettings, PpoSettings
 
 
 class PpoAgent:
-    """Learns from live play only.
+    """Learns from each iteration's live play; in phases with imitation, also from demonstrated decisions.
 
     With `overlap` an iteration is played by the policy of one update ago; the ratios refer to that policy, so the clip
     holds.
     """
 
-    def __init__(self, learner: PpoLearner, context: AgentContext) -> None:
+    def __init__(self, learner: PpoLearner, demonstrated: Rows | None, context: AgentContext) -> None:
         self.learner = learner
+        self._demonstrated = demonstrated
         self._metrics = context.metrics
         self._generator = context.generator
         self._live: Sequences | None = None
@@ -33,6 +37,10 @@ class PpoAgent:
     @property
     def network(self) -> Actor | ActorCritic:
         return self.learner.network
+
+    @property
+    def values(self) -> Values:
+        return self.learner.values
 
     def warm_up(self, play: Callable[[], Sequences]) -> None:
         """Do nothing: values are learned along with the policy."""
@@ -50,6 +58,8 @@ class PpoAgent:
                 learning_rate=now.learning_rate,
                 entropy=now.entropy,
                 critic_only=now.critic_only,
+                imitation=now.imitation,
+                demonstrated=self._demonstrated,
             )
         self._metrics.learned(diagnosis)
 
@@ -87,7 +97,7 @@ def build_ppo(
     settings: RunSettings[PpoSettings, PpoLoopSettings],
     context: AgentContext,
 ) -> PpoAgent:
-    """Make the agent that learns the policy's network, in place; its values start untrained."""
+    """Make the agent that learns the policy's network, in place, from the policy's values, or untrained ones."""
     network = policy.network
     if not isinstance(network, Actor | ActorCritic):
         raise BadInput(
@@ -95,12 +105,22 @@ def build_ppo(
             f"{ActorCritic.architecture}; start from policy=scratch or a policy of qwop-pretrain"
         )
     for phase in settings.phases:
-        if phase.uses_demonstrations or phase.imitation.largest or not phase.live:
+        if phase.uses_demonstrations or not phase.live:
             raise BadInput(
-                f"schedule.phases.{phase.name}: algorithm=ppo learns from live play only; leave out demonstrations, "
-                "imitation and live, or choose algorithm=acer"
+                f"schedule.phases.{phase.name}: algorithm=ppo has no memory; leave out demonstrations and live, "
+                "or choose algorithm=acer (imitation needs no memory)"
             )
-    generator = torch.Generator().manual_seed(context.seed)
-    learner = PpoLearner(network, settings.algorithm, context.device, generator)
+    demonstrated = None
+    if any(phase.imitates for phase in settings.phases):
+        if dataset is None:
+            raise BadInput("imitation: the run has no demonstrations; name them (demonstrations=data/kurodo)")
+        require_same_observations(settings.phases, policy.environment, dataset)
+        demonstrated = rows_of(dataset)
+    if policy.values is not None:
+        values = copy.deepcopy(policy.values)
+    else:
+        generator = torch.Generator().manual_seed(context.seed)
+        values = Values(network.observation_size, settings.algorithm.hidden, generator)
+    learner = PpoLearner(network, values, settings.algorithm, context.device)
     learner.at_rate(context.decisions_per_second)
-    return PpoAgent(learner, context)
+    return PpoAgent(learner, demonstrated, context)

@@ -11,6 +11,8 @@ from torch import Tensor
 
 from ....policies.networks import Actor, ActorCritic, Values
 from ....policies.scaling import RunningStatistics
+from ....pretrain.cloning import cloning_loss
+from ....pretrain.rows import Rows
 from ...experience.sequences import Sequences
 from ...metrics import Diagnosis
 from ..bootstrap import final_values
@@ -23,7 +25,7 @@ PATIENCE = 1.5
 
 
 class PpoLearner:
-    """Learns the policy's network in place, and V(s) in a network of its own, which only checkpoints keep.
+    """Learns the policy's network in place, and V(s) in a network of its own.
 
     A network whose scaler has no statistics yet gets running ones from all live play; existing statistics stay fixed.
     They move after an update, so that its ratios start from the policy that played, except for the first live play:
@@ -31,11 +33,11 @@ class PpoLearner:
     """
 
     def __init__(
-        self, network: Actor | ActorCritic, settings: PpoSettings, device: torch.device, generator: torch.Generator
+        self, network: Actor | ActorCritic, values: Values, settings: PpoSettings, device: torch.device
     ) -> None:
         self.settings = self._given = settings
         self.network = network.to(device)
-        self.values = Values(network.observation_size, settings.hidden, generator).to(device)
+        self.values = values.to(device)
         self._device = device
         self._seen = None if network.scaler.fitted else RunningStatistics(network.observation_size)
         self._optimiser = torch.optim.Adam(self._parameters(), lr=settings.learning_rate, eps=settings.epsilon)
@@ -52,10 +54,13 @@ class PpoLearner:
         learning_rate: float = 1.0,
         entropy: float = 1.0,
         critic_only: bool = False,
+        imitation: float = 0.0,
+        demonstrated: Rows | None = None,
     ) -> Diagnosis:
         """Take up to `epochs` passes over the sequences.
 
-        learning_rate and entropy multiply those of the settings. critic_only learns only V.
+        learning_rate and entropy multiply those of the settings. critic_only learns only V. imitation is the weight of
+        the cloning loss on random decisions of `demonstrated`, drawn anew for each step.
         """
         n, k = played.actions.shape
         first = not self.network.scaler.fitted
@@ -85,6 +90,10 @@ class PpoLearner:
         for _ in range(self.settings.epochs):
             epoch = []
             for part in self._minibatches(n * k, shuffle):
+                imitated = None
+                if imitation and demonstrated is not None:
+                    chosen = shuffle.integers(len(demonstrated), size=self.settings.imitation_minibatch)
+                    imitated = demonstrated[chosen]
                 numbers = self._step(
                     observations[part],
                     actions[part],
@@ -93,6 +102,8 @@ class PpoLearner:
                     returns[part],
                     entropy * self.settings.entropy_coefficient,
                     critic_only,
+                    imitation,
+                    imitated,
                 )
                 epoch.append(numbers)
             seen += epoch
@@ -137,17 +148,21 @@ class PpoLearner:
         returns: Tensor,
         entropy_weight: float,
         critic_only: bool,
+        imitation: float,
+        imitated: Rows | None,
     ) -> dict[str, Tensor]:
         loss = self.settings.value_coefficient * ppo.value_loss(self._value(observations), returns)
         with torch.set_grad_enabled(not critic_only):
-            with autocast(self.settings.precision, self._device):
-                features = self.network.features(observations)
-            log_pi = torch.log_softmax(self.network.policy_head(features.float()), dim=-1)
+            log_pi = torch.log_softmax(self._logits(observations), dim=-1)
             log_ratio = log_pi.gather(-1, actions.unsqueeze(-1)).squeeze(-1) - log_mu
             ratio, bonus = log_ratio.exp(), ppo.entropy(log_pi).mean()
         if not critic_only:
             surrogate = ppo.clipped_surrogate(ratio, advantage, self.settings.clip).mean()
             loss = loss - surrogate - entropy_weight * bonus
+        more: dict[str, Tensor] = {}
+        if imitated is not None and not critic_only:
+            more["imitation_loss"] = self._imitation_loss(imitated)
+            loss = loss + imitation * more["imitation_loss"]
         self._optimiser.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
         norm = torch.nn.utils.clip_grad_norm_(self._parameters(), self.settings.max_gradient_norm)
@@ -158,7 +173,21 @@ class PpoLearner:
                 "kl": ppo.kl_estimate(log_ratio),
                 "clipped_share": ((ratio - 1.0).abs() > self.settings.clip).float().mean(),
                 "gradient_norm": norm,
+                **{name: number.detach() for name, number in more.items()},
             }
+
+    def _imitation_loss(self, rows: Rows) -> Tensor:
+        """Cross-entropy of the policy with the demonstrated probabilities, or with the actions without them."""
+        logits = self._logits(self._tensor(rows.observations))
+        probabilities = None if rows.probabilities is None else self._tensor(rows.probabilities)
+        return cloning_loss(logits, self._tensor(rows.actions), probabilities=probabilities)
+
+    def _logits(self, observations: Tensor) -> Tensor:
+        """Logits of the policy, the head in float32 whatever the precision of the layers below."""
+        with autocast(self.settings.precision, self._device):
+            features = self.network.features(observations)
+        logits: Tensor = self.network.policy_head(features.float())
+        return logits
 
     def _standardise(self, played: Sequences) -> None:
         """Add the observations to the running statistics, if there are any, and scale by these from now on."""

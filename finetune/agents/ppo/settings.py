@@ -11,7 +11,8 @@ from ..precision import precision
 
 @dataclass(frozen=True)
 class PpoSettings(Discounted):
-    """Proximal policy optimisation (Schulman et al. 2017), from live play only. Coefficients, norm, clip and Adam's ε
+    """Proximal policy optimisation (Schulman et al. 2017) on live play, with an imitation loss on demonstrations where
+    a phase asks for it (Rajeswaran et al. 2018). Coefficients, norm, clip and Adam's ε
     are those of "The 37 implementation details of PPO" (Huang et al. 2022)."""
 
     gamma: float = 0.985
@@ -32,6 +33,9 @@ class PpoSettings(Discounted):
     )
     epsilon: float = setting(1e-5, "Adam's ε, which keeps its divisor from 0.", above=0)
     max_gradient_norm: float = setting(0.5, "Gradients longer than this are scaled down.", above=0)
+    imitation_minibatch: int = setting(
+        256, "Demonstrated decisions beside each minibatch, in phases with imitation.", at_least=1
+    )
     hidden: tuple[int, ...] = setting(
         HIDDEN, "Widths of the value network's layers, and of a new policy's.", at_least=1, at_most=65_536
     )

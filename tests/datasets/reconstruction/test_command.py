@@ -11,6 +11,7 @@ from qwop.common.errors import BadInput
 from qwop.datasets import DatasetWriter, embedded_dataset, main, open_dataset
 from qwop.datasets.behaviour_probabilities import smoothed
 from qwop.datasets.from_keys import qwop_info, replay_episode, states_along
+from qwop.datasets.origin import Origin
 from qwop.datasets.reconstruction.command import command, run
 from qwop.datasets.reconstruction.samples import relative_x, samples_path, write_samples
 from qwop.datasets.schema import Episode
@@ -43,8 +44,9 @@ def imported(
                 truncated=False,
                 outcome="fell",
                 player="somebody",
-                source=f"games.npz sha256:{DIGEST} game {number}",
+                source="games.npz",
                 probabilities_from="smoothed(0.05)",
+                origin=Origin(sha256=DIGEST, game=number),
             )
         )
     return folder
@@ -67,7 +69,8 @@ def test_every_game_is_found_and_replays(frames: Path, clumsy_games: list[Played
         np.testing.assert_array_equal(again.states[:common], game.states[:common])
         assert episode.terminated
         assert episode.outcome == "fell"
-        assert episode.source.startswith("reconstructed: games.npz")
+        assert episode.source == "games.npz"
+        assert episode.origin.reconstructed
         assert episode.player == "somebody"
         assert episode.keys is not None
         assert {len(keys) for keys in episode.keys[:-1]} == {2}
@@ -97,6 +100,7 @@ def test_an_interrupted_reconstruction_goes_on(imported: Path, frames: Path, tmp
     whole = command.read([f"dataset={imported}", f"out={out}", "frames_per_step=2"])
     run(whole)
     (out / "episode-000002.parquet").unlink()
+    (out / "SHA256SUMS").unlink()
     report = out / "recordings" / "reconstruction.json"
     rows = json.loads(report.read_text())
     report.write_text(json.dumps(rows[:2]))
@@ -105,7 +109,7 @@ def test_an_interrupted_reconstruction_goes_on(imported: Path, frames: Path, tmp
     assert [path.read_bytes() for path in sorted(out.glob("*.parquet"))][:2] == kept
     for one, other in zip(open_dataset(out), open_dataset(frames), strict=True):
         np.testing.assert_array_equal(one.observations, other.observations)
-        assert one.source == other.source
+        assert one.label == other.label
         assert one.start is not None
         assert other.start is not None
         assert one.start.to_json() == other.start.to_json()
@@ -125,8 +129,8 @@ def test_the_recordings_own_decisions_can_be_kept(imported: Path, tmp_path: Path
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "no verb; expected one of reconstruct"),
-        (["polish"], "no verb polish; expected one of reconstruct"),
+        ([], "no verb; expected one of verify"),
+        (["polish"], "no verb polish; expected one of verify"),
         (["reconstruct", "nowhere", "out=x"], "nowhere: no such folder; expected the folder of a dataset"),
         (["reconstruct", "out=x"], "dataset is not set"),
         (["reconstruct", "nowhere"], "out is not set"),

@@ -159,6 +159,21 @@ def test_idle_frames_are_uniform_seeded_and_count_on_the_clock_alone() -> None:
     assert env.step(3)[4]["idle_frames"] == info["frames"]
 
 
+def test_a_reset_can_choose_its_idle_frames_and_draws_on_as_if_it_had_not() -> None:
+    chosen, drawn = QWOPEnv(max_idle_frames=9, delay=0.5), QWOPEnv(max_idle_frames=9, delay=0.5)
+    assert chosen.reset(seed=3, options={"idle_frames": 20})[1]["idle_frames"] == 20
+    drawn.reset(seed=3)
+    assert [chosen.step(1)[4]["late"] for _ in range(20)] == [drawn.step(1)[4]["late"] for _ in range(20)]
+    assert [chosen.reset()[1]["frames"] for _ in range(20)] == [drawn.reset()[1]["frames"] for _ in range(20)]
+    assert chosen.reset(options={"idle_frames": 0})[1]["frames"] == 0
+
+
+@pytest.mark.parametrize("wrong", [-1, 3001, 2.0, "5", True, [3]])
+def test_idle_frames_that_are_no_number_of_frames_are_refused(wrong: Any) -> None:
+    with pytest.raises(ValueError, match="idle_frames"):
+        QWOPEnv().reset(options={"idle_frames": wrong})
+
+
 @given(actions=ACTIONS, frames_per_step=st.integers(1, 4))
 @settings(max_examples=15, deadline=None)
 def test_a_delay_that_is_certain_shifts_the_keys_by_a_frame(actions: Any, frames_per_step: int) -> None:

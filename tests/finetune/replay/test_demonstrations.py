@@ -53,8 +53,8 @@ def test_a_sequence_may_span_the_end_of_an_episode_and_is_cut_there(make_episode
     assert last.finals.observations[0, 0] == 109  # what the recording ended with, not the start of the next
 
 
-def test_a_recording_that_just_stops_is_truncated(make_episode: Callable[..., Episode]) -> None:
-    demonstrations = Demonstrations([make_episode(4, terminated=False)], streams=1, steps=4)
+def test_a_game_that_was_left_is_truncated(make_episode: Callable[..., Episode]) -> None:
+    demonstrations = Demonstrations([make_episode(4, terminated=False, truncated=True)], streams=1, steps=4)
     one = demonstrations.next(1)
     assert one.truncated[0].tolist() == [False, False, False, True]
     assert one.finals.observations[0, 0] == 4

@@ -22,7 +22,10 @@ def run(tmp_path: Path) -> tuple[Path, list[Row]]:
     (tmp_path / "phases").mkdir()
     evaluation = {"episodes": 100, "finishes": 93, "best_seconds": 55.5, "mean_metres": 99.25}
     evaluation["mean_metres_interval"] = [98.5, 100.0]
+    evaluation["drawn"] = {"episodes": 50, "finishes": 41, "median_seconds": 61.25}
     (tmp_path / "phases" / "1-alone.json").write_text(json.dumps(evaluation))
+    for later in ("0-start", "10-last"):
+        (tmp_path / "phases" / f"{later}.json").write_text(json.dumps({"episodes": 100, "finishes": 7}))
     return tmp_path, rows
 
 
@@ -40,6 +43,8 @@ def test_the_page_holds_curves_evaluations_and_film_and_fetches_nothing(run: tup
     for title in ("metres", "share in memory", "mean importance weight"):
         assert f'aria-label="{title}"' in page
     assert "99.25 (98.50 … 100.00)" in page
+    assert "<td>41</td><td>50</td><td>61.25</td>" in page  # drawn games
+    assert page.index("0-start") < page.index("1-alone") < page.index("10-last")
     assert "data:video/mp4;base64,ZmlsbQ==" in page
     assert 'src="http' not in page
     assert "<script" not in page

@@ -85,7 +85,7 @@ def test_games_are_recorded_as_they_were_played(tools: None, display: str, tmp_p
 
     fallen, left = open_dataset(folder)
     assert (fallen.outcome, fallen.player, fallen.source) == ("fell", "somebody", "keyboard")
-    assert (left.outcome, left.terminated, left.truncated) == ("stopped", False, False)
+    assert (left.outcome, left.terminated, left.truncated) == ("stopped", False, True)
     assert fallen.keys is not None
     assert left.keys is not None
     held = [int(keys) for keys, _ in groupby(np.concatenate(fallen.keys))]

@@ -12,6 +12,7 @@ import pytest
 import torch
 from qwop.common.errors import BadInput
 from qwop.datasets import open_dataset
+from qwop.datasets.origin import Origin
 from qwop.envs import replay
 from qwop.envs.qwop.observations import observe
 from qwop.envs.qwop.task import outcome_of
@@ -43,7 +44,8 @@ def test_a_policys_games_at_the_page_are_episodes_of_the_game(
     for number, episode in enumerate(source.episodes):
         assert episode.player == "it"
         assert episode.probabilities_from == "recorded"
-        assert episode.source.endswith(f"seed 0 in QWOPOriginal-v1 game {number}")
+        assert (episode.origin.seed, episode.origin.played_in, episode.origin.game) == (0, "QWOPOriginal-v1", number)
+        assert episode.max_idle_frames == 5
         assert episode.keys is not None
         assert all(len(keys) <= 4 for keys in episode.keys[1:])
         assert len(np.concatenate(episode.keys)) == pytest.approx(episode.times[-1] * 30 - 1)
@@ -94,7 +96,7 @@ def test_a_person_plays_in_the_window_until_it_is_closed(
         recording.kill()
     (episode,) = open_dataset(folder)
     assert (episode.player, episode.outcome, episode.probabilities_from) == ("somebody", "fell", "smoothed(0.05)")
-    assert episode.source == "original page fake, which differs from the simulator's game"
+    assert (episode.source, episode.origin) == ("original page fake", Origin(differs=True))
     assert episode.keys is not None
     keys = np.concatenate(episode.keys)
     order = [int(key) for key, before in zip(keys, [0, *keys], strict=False) if key and key != before]

@@ -70,7 +70,7 @@ def test_an_abandoned_game_is_kept_if_a_key_was_pressed(recorder: Any) -> None:
     episodes = list(open_dataset(recorder.folder))
     assert [sum(map(len, episode.keys or ())) for episode in episodes] == [6, 9]
     assert {episode.outcome for episode in episodes} == {"stopped"}
-    assert not any(episode.truncated or episode.terminated for episode in episodes)
+    assert all(episode.truncated and not episode.terminated for episode in episodes)
 
 
 def test_a_game_under_way_is_kept_when_its_connection_breaks_off(recorder: Any) -> None:

@@ -46,8 +46,8 @@ def test_every_game_of_every_file_is_an_episode(files: Path, tmp_path: Path) -> 
     assert [len(episode) for episode in episodes] == [20, 300, 20, 300]
     assert [episode.outcome for episode in episodes] == ["fell", "finished", "fell", "finished"]
     assert {episode.player for episode in episodes} == {"kurodo"}
-    assert [episode.source.split(" ")[0] for episode in episodes] == ["relative.npz"] * 2 + ["absolute.npz"] * 2
-    assert [episode.source.split(" ")[-1] for episode in episodes] == ["0", "1", "0", "1"]
+    assert [episode.source for episode in episodes] == ["relative.npz"] * 2 + ["absolute.npz"] * 2
+    assert [episode.origin.game for episode in episodes] == [0, 1, 0, 1]
     for episode in episodes:
         assert (episode.keys, episode.seed, episode.terminated, episode.truncated) == (None, None, True, False)
         assert episode.probabilities_from == "smoothed(0.05)"

@@ -47,15 +47,19 @@ class Reference:
         self.average = {name: p.detach().double() for name, p in average.named_parameters()}
         self.mean_squares = {name: torch.ones_like(p) for name, p in self.theta.items()}
         self.s = settings
+        self.bounds: tuple[float, float] | None = None
 
     def outputs(self, theta: Weights, observation: Tensor) -> tuple[Tensor, Tensor]:
         hidden = torch.relu(theta["trunk.0.weight"] @ observation + theta["trunk.0.bias"])
         logits = theta["policy_head.weight"] @ hidden + theta["policy_head.bias"]
         return logits, theta["q_head.weight"] @ hidden + theta["q_head.bias"]
 
+    def bounded(self, value: Tensor) -> Tensor:
+        return value if self.bounds is None else value.clamp(*self.bounds)
+
     def value(self, observation: Tensor) -> Tensor:
         logits, q = self.outputs(self.theta, observation)
-        return (logits.softmax(0) * q).sum().detach()
+        return self.bounded((logits.softmax(0) * q).sum().detach())
 
     def q_ret(self, batch: Sequences, i: int) -> list[Tensor]:
         """Retrace, backwards from V of the state after the last step."""
@@ -71,12 +75,12 @@ class Reference:
             elif batch.truncated[i, t]:
                 following = self.value(finals[i, t])
             target = self.s["reward_scale"] * float(batch.rewards[i, t]) + self.s["gamma"] * following
-            targets.append(target)
+            targets.append(self.bounded(target))
             logits, q = self.outputs(self.theta, observations[t])
             action = int(batch.actions[i, t])
             pi = logits.softmax(0)
             rho = pi[action] / (float(batch.behaviour_probabilities[i, t, action]) + EPSILON)
-            following = (rho.clamp(max=1) * (target - q[action]) + (pi * q).sum()).detach()
+            following = (rho.clamp(max=1) * (target - q[action]) + self.bounded((pi * q).sum())).detach()
         return targets[::-1]
 
     def step_loss(self, batch: Sequences, i: int, t: int, q_ret: Tensor, entropy: float, imitation: float) -> Tensor:
@@ -90,7 +94,7 @@ class Reference:
         phi = (logits if in_logits else logits.softmax(0)).detach().requires_grad_()
         distribution = phi.softmax(0) if in_logits else phi
         pi, q_now = distribution.detach(), q.detach()
-        v = (pi * q_now).sum()
+        v = self.bounded((pi * q_now).sum())
         rho = pi / (torch.from_numpy(batch.behaviour_probabilities[i, t]).double() + EPSILON)
         log_phi, c = torch.log(distribution + EPSILON), s["truncation"]
         gain = rho[action].clamp(max=c) * log_phi[action] * (q_ret - v)
@@ -156,7 +160,9 @@ BASE: dict[str, Any] = {
 }
 
 
-def trained(settings: Mapping[str, Any], updates: list[dict[str, Any]]) -> tuple[AcerLearner, Reference, Diagnosis]:
+def trained(
+    settings: Mapping[str, Any], updates: list[dict[str, Any]], returns: tuple[float, float] | None = None
+) -> tuple[AcerLearner, Reference, Diagnosis]:
     """Our learner and the reference after the same updates, from an average network well apart from the network."""
     network = ActorCritic(2, 3, (8,), torch.Generator().manual_seed(0))
     with torch.no_grad():
@@ -167,6 +173,9 @@ def trained(settings: Mapping[str, Any], updates: list[dict[str, Any]]) -> tuple
     with torch.no_grad():
         learner.average.policy_head.bias.copy_(torch.tensor([1.0, -0.5, 0.0]))
     reference = Reference(network, learner.average, settings)
+    if returns is not None:
+        learner.bound_values(returns)
+        reference.bounds = (returns[0] * settings["reward_scale"], returns[1] * settings["reward_scale"])
     first = None
     for number, more in enumerate(updates):
         diagnosis = learner.update(make_batch(number), diagnose=True, **more)
@@ -208,4 +217,10 @@ def test_imitation_adds_the_cross_entropy_of_demonstrated_actions() -> None:
 
 def test_critic_only_is_the_critics_part_on_its_own_head() -> None:
     learner, reference, _ = trained(BASE | {"trust_region": "logits"}, [{"critic_only": True}, {}])
+    assert_equal(learner, reference)
+
+
+def test_values_and_targets_stay_within_the_returns_that_were_seen() -> None:
+    learner, reference, diagnosis = trained(BASE | {"trust_region": "logits"}, THRICE, returns=(-0.2, 0.5))
+    assert 0.0 < diagnosis.scalars["values_outside"] < 1.0
     assert_equal(learner, reference)

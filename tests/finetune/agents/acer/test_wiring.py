@@ -15,6 +15,7 @@ from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.agents.acer.agent import AcerAgent, build_acer
 from qwop.finetune.agents.acer.learner import AcerLearner
+from qwop.finetune.agents.acer.returns import ReturnBounds
 from qwop.finetune.agents.acer.settings import AcerLoopSettings, AcerSettings
 from qwop.finetune.agents.base import AgentContext
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Sequences
@@ -65,7 +66,8 @@ def make_agent(make_episode: Callable[..., Episode]) -> Any:
         behaviour = Behaviour(BehaviourSettings(mode=mode))
         memory = SequenceMemory(loop.capacity, loop.steps, SEEN, 3)
         context = AgentContext(torch.device("cpu"), Metrics(), np.random.default_rng(0), 0, None)
-        return AcerAgent(learner, memory, demonstrations, behaviour, loop, context), learner
+        returns = ReturnBounds(loop.num_envs)
+        return AcerAgent(learner, memory, demonstrations, behaviour, returns, loop, context), learner
 
     return make
 
@@ -153,6 +155,50 @@ def test_a_phase_without_demonstrations_removes_them_at_once(
     assert agent.memory.shares()["demonstrations"] == 0.5
     agent.begin_phase(Phase("alone", 1.0))
     assert agent.memory.shares() == {"live": 1.0, "demonstrations": 0.0}
+
+
+def test_a_phase_that_does_not_play_learns_from_demonstrations_alone(
+    make_agent: Any, make_sequences: Callable[..., Sequences]
+) -> None:
+    agent, _ = make_agent()
+    iterate(agent, make_sequences(4))
+    agent.begin_phase(Phase("shown", 1.0, live=False, demonstrations=Ramp(1.0, 1.0)))
+    assert agent.memory.shares() == {"live": 0.0, "demonstrations": 1.0}
+
+
+def test_values_are_bounded_by_the_returns_of_live_episodes_and_of_demonstrations(
+    make_agent: Any, make_sequences: Callable[..., Sequences], tmp_path: Path, make_episode: Callable[..., Episode]
+) -> None:
+    agent, learner = make_agent()
+    live = make_sequences(4)
+    live.rewards[:] = 1.0
+    iterate(agent, live)
+    assert learner.bounds is None  # no episode has ended
+    live.terminated[0, 2] = True
+    iterate(agent, live)
+    gamma, scale = learner.settings.gamma, learner.settings.reward_scale
+    whole = sum(gamma**t for t in range(7))  # four steps of the sequence before, three of this one
+    assert learner.bounds == pytest.approx((-0.25 * whole * scale, 1.25 * whole * scale))
+    assert agent.measurements()["learner/value_high"] == pytest.approx(1.25 * whole * scale)
+    agent.enter(None)
+    iterate(agent, make_sequences(4))
+    assert learner.bounds is None
+
+    spec = EnvironmentSpec("CartPole-v1")
+    DatasetWriter(tmp_path / "demos", DatasetInfo(spec, ObservationSpec((4,)), 2)).write(
+        make_episode(3, actions=2, shape=(4,), first=1.0)
+    )
+    policy = Policy(ActorCritic(4, 2, (8,)), spec, ObservationSpec((4,)))
+    phases = (Phase("mixed", 1.0, demonstrations=Ramp(1.0, 1.0)),)
+    for algorithm, bounds in (
+        (AcerSettings(gamma=0.5), (-0.25 * 3.5 * 0.1, 1.25 * 3.5 * 0.1)),
+        (AcerSettings(gamma=0.5, bound_values=False), None),
+    ):
+        context = AgentContext(torch.device("cpu"), Metrics(), np.random.default_rng(0), 0, None)
+        built = build_acer(policy, open_dataset(tmp_path / "demos"), RunSettings(phases, algorithm, LOOP), context)
+        built.observe(None, NOW)
+        found = built.learner.bounds
+        assert found == (None if bounds is None else pytest.approx(bounds))
 
 
 def test_the_values_of_an_untrained_policy_are_not_fitted(

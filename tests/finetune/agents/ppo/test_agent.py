@@ -107,9 +107,17 @@ def test_a_phase_cannot_change_what_is_observed(tmp_path: Path) -> None:
         )
 
 
-@pytest.mark.parametrize("more", [{"demonstrations": Ramp(1.0, 0.0)}, {"imitation": Ramp(1.0, 1.0)}])
-def test_demonstrations_are_refused(tmp_path: Path, more: dict[str, Any]) -> None:
-    with pytest.raises(BadInput, match="live play only"):
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"demonstrations": Ramp(1.0, 0.0)}, "algorithm=ppo has no memory"),
+        ({"imitation": Ramp(1.0, 1.0)}, "imitation: the run has no demonstrations"),
+    ],
+)
+def test_demonstrations_in_memory_and_imitation_of_none_are_refused(
+    tmp_path: Path, more: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(BadInput, match=said):
         make(tmp_path, (Phase("shown", 1.0, **more),))
 
 

@@ -11,7 +11,7 @@ from qwop.common.errors import BadInput
 from qwop.finetune.agents.ppo.learner import PpoLearner
 from qwop.finetune.agents.ppo.settings import PpoSettings
 from qwop.finetune.experience.sequences import Sequences
-from qwop.policies.networks import Actor, ActorCritic
+from qwop.policies.networks import Actor, ActorCritic, Values
 from torch import Tensor, nn
 
 SMALL = PpoSettings(hidden=(16,), minibatch=10)
@@ -19,7 +19,8 @@ SMALL = PpoSettings(hidden=(16,), minibatch=10)
 
 def learner(network: Actor | ActorCritic | None = None, settings: PpoSettings = SMALL) -> PpoLearner:
     made = network or Actor(2, 3, (16,), torch.Generator().manual_seed(0))
-    return PpoLearner(made, settings, torch.device("cpu"), torch.Generator().manual_seed(1))
+    values = Values(made.observation_size, settings.hidden, torch.Generator().manual_seed(1))
+    return PpoLearner(made, values, settings, torch.device("cpu"))
 
 
 def weights(module: nn.Module) -> Tensor:

@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,10 @@ from qwop.finetune.agents.ppo.learner import PpoLearner
 from qwop.finetune.agents.ppo.settings import PpoSettings
 from qwop.finetune.experience.sequences import LIVE, Finals, Sequences
 from qwop.policies.networks import Actor, Values
+from qwop.pretrain.rows import Rows
 from torch import Tensor
 
-Rows = NDArray[np.float64]
+Numbers = NDArray[np.float64]
 
 
 def make_batch(seed: int, n: int = 4, k: int = 6, actions: int = 3) -> Sequences:
@@ -46,7 +48,7 @@ class Reference:
         self.first = [torch.zeros_like(p) for p in (*self.pi, *self.v)]
         self.second = [torch.zeros_like(p) for p in (*self.pi, *self.v)]
         self.steps = [0] * len(self.first)
-        self.seen: list[Rows] = []
+        self.seen: list[Numbers] = []
         self.mean, self.std = np.zeros(2), np.ones(2)
         self.epochs: list[int] = []
 
@@ -63,11 +65,11 @@ class Reference:
         """One layer of tanh under a linear one."""
         return torch.tanh(rows @ weights[0].T + weights[1]) @ weights[2].T + weights[3]
 
-    def value(self, observations: NDArray[np.float32]) -> Rows:
+    def value(self, observations: NDArray[np.float32]) -> Numbers:
         with torch.no_grad():
             return self.layers(self.v, self.scaled(observations)).squeeze(-1).numpy()
 
-    def advantages(self, batch: Sequences) -> tuple[Rows, Rows]:
+    def advantages(self, batch: Sequences) -> tuple[Numbers, Numbers]:
         """Â and V of every step: sums of γλ-discounted errors along each episode, looked at one by one."""
         gamma, lam = self.s["gamma"], self.s["gae_lambda"]
         values, finals = self.value(batch.observations), self.value(batch.finals.observations)
@@ -93,6 +95,8 @@ class Reference:
         learning_rate: float = 1.0,
         entropy: float = 1.0,
         critic_only: bool = False,
+        imitation: float = 0.0,
+        demonstrated: Rows | None = None,
     ) -> None:
         first = not self.seen
         if first:
@@ -118,8 +122,12 @@ class Reference:
                 bonus = -(pi * pi.log()).sum(-1)
                 error = (self.layers(self.v, observations[part]).squeeze(-1) - returns[part]) ** 2
                 loss = self.s["value_coefficient"] * error.mean()
+                if demonstrated is not None:
+                    chosen = shuffle.integers(len(demonstrated), size=self.s["imitation_minibatch"])
                 if not critic_only:
                     loss = loss - gain.mean() - entropy * self.s["entropy_coefficient"] * bonus.mean()
+                    if demonstrated is not None:
+                        loss = loss + imitation * self.imitation(demonstrated, chosen)
                 gradients = torch.autograd.grad(loss, parameters, allow_unused=True)
                 self.adam(list(gradients), self.s["learning_rate"] * learning_rate)
                 divergences.append((ratio - 1 - ratio.log()).mean().detach())
@@ -127,6 +135,15 @@ class Reference:
                 break
         if not first:
             self.standardise(batch)
+
+    def imitation(self, shown: Rows, chosen: NDArray[np.int64]) -> Tensor:
+        """Mean −Σ_a μ(a|s) ln π(a|s) of the chosen decisions, μ being one-hot where it is unknown."""
+        losses = []
+        for number in chosen:
+            pi = self.layers(self.pi, self.scaled(shown.observations[number])).softmax(-1)
+            mu = np.eye(3)[shown.actions[number]] if shown.probabilities is None else shown.probabilities[number]
+            losses.append(-sum(float(mu[a]) * pi[a].log() for a in range(3)))
+        return torch.stack(losses).mean()
 
     @torch.no_grad()
     def adam(self, gradients: list[Tensor | None], rate: float) -> None:
@@ -156,7 +173,15 @@ BASE: dict[str, Any] = {
     "learning_rate": 0.03,
     "epsilon": 0.1,  # so large that the size of a gradient shows in Adam's steps
     "max_gradient_norm": 1000.0,
+    "imitation_minibatch": 4,
 }
+
+SHOWN = Rows(
+    np.random.default_rng(3).normal(3.0, 2.0, size=(9, 2)).astype(np.float32),
+    np.random.default_rng(4).integers(3, size=9),
+    np.full(9, -1),
+)
+DRAWN = replace(SHOWN, probabilities=np.random.default_rng(5).dirichlet(np.ones(3), size=9).astype(np.float32))
 
 
 def trained(settings: Mapping[str, Any], updates: list[dict[str, Any]]) -> tuple[PpoLearner, Reference]:
@@ -164,9 +189,8 @@ def trained(settings: Mapping[str, Any], updates: list[dict[str, Any]]) -> tuple
     network = Actor(2, 3, (8,), torch.Generator().manual_seed(0))
     with torch.no_grad():
         network.policy_head.weight.mul_(30)
-    learner = PpoLearner(
-        network, PpoSettings(**settings, hidden=(6,)), torch.device("cpu"), torch.Generator().manual_seed(1)
-    )
+    values = Values(2, (6,), torch.Generator().manual_seed(1))
+    learner = PpoLearner(network, values, PpoSettings(**settings), torch.device("cpu"))
     reference = Reference(copy.deepcopy(network), learner.values, settings)
     mine, theirs = np.random.default_rng(5), np.random.default_rng(5)
     for number, more in enumerate(updates):
@@ -191,8 +215,10 @@ def assert_equal(learner: PpoLearner, reference: Reference) -> None:
         ({}, [{}, {"critic_only": True}, {}]),
         ({"max_gradient_norm": 0.2}, [{}, {}]),
         ({"clip": 0.01, "entropy_coefficient": 0.0}, [{}, {}]),
+        ({}, [{}, {"imitation": 0.5, "demonstrated": SHOWN}, {"imitation": 2.0, "demonstrated": DRAWN}]),
+        ({}, [{}, {"imitation": 0.5, "demonstrated": DRAWN, "critic_only": True}]),
     ],
-    ids=["plain", "factors", "critic only", "small norm", "narrow clip"],
+    ids=["plain", "factors", "critic only", "small norm", "narrow clip", "imitation", "imitation without a policy"],
 )
 def test_updates_are_those_of_the_paper(changes: dict[str, Any], updates: list[dict[str, Any]]) -> None:
     learner, reference = trained(BASE | changes, updates)

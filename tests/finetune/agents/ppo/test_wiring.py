@@ -1,11 +1,14 @@
 """PPO's agent: what reaches its learner, and from where."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from qwop.common.errors import BadInput
+from qwop.datasets import DatasetInfo, DatasetWriter, Episode, open_dataset
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.agents.base import AgentContext
 from qwop.finetune.agents.ppo.agent import PpoAgent, build_ppo
@@ -13,19 +16,22 @@ from qwop.finetune.agents.ppo.learner import PpoLearner
 from qwop.finetune.agents.ppo.settings import PpoLoopSettings, PpoSettings
 from qwop.finetune.experience.sequences import Sequences
 from qwop.finetune.metrics import Diagnosis, Metrics
-from qwop.finetune.schedules.phase import Phase, PhaseValues
+from qwop.finetune.schedules.phase import FULL, Phase, PhaseValues
 from qwop.finetune.settings import RunSettings
-from qwop.policies.networks import Actor
+from qwop.policies.networks import Actor, Values
 from qwop.policies.policy import Policy
+from qwop.pretrain.rows import Rows
 
 SETTINGS = PpoSettings(gamma=0.9, gamma_rate=10.0, hidden=(4,))
+
+DEMONSTRATED = Rows(np.zeros((2, 2), dtype=np.float32), np.zeros(2, dtype=np.int64), np.full(2, -1))
 
 
 class Recording(PpoLearner):
     """Keeps what its updates are called with, and learns nothing."""
 
     def __init__(self) -> None:
-        super().__init__(Actor(2, 3, (4,)), SETTINGS, torch.device("cpu"), torch.Generator())
+        super().__init__(Actor(2, 3, (4,)), Values(2, (4,)), SETTINGS, torch.device("cpu"))
         self.updates: list[tuple[Sequences, dict[str, Any]]] = []
 
     def update(self, played: Sequences, shuffle: np.random.Generator, **factors: Any) -> Diagnosis:
@@ -39,17 +45,37 @@ def context(rate: float | None = None) -> AgentContext:
 
 def test_one_update_an_iteration_with_the_factors_of_the_phase(make_sequences: Callable[..., Sequences]) -> None:
     learner, collaborators = Recording(), context()
-    agent = PpoAgent(learner, collaborators)
+    agent = PpoAgent(learner, DEMONSTRATED, collaborators)
     for critic_only in (False, True):
         live = make_sequences(4)
-        now = PhaseValues(learning_rate=0.5, entropy=0.2, critic_only=critic_only)
+        now = PhaseValues(learning_rate=0.5, entropy=0.2, critic_only=critic_only, imitation=0.7)
         agent.observe(live, now)
         agent.update(now)
         played, factors = learner.updates.pop()
         assert played is live
-        assert factors == {"learning_rate": 0.5, "entropy": 0.2, "critic_only": critic_only}
+        assert factors.pop("demonstrated") is DEMONSTRATED
+        assert factors == {"learning_rate": 0.5, "entropy": 0.2, "critic_only": critic_only, "imitation": 0.7}
         assert not learner.updates
     assert collaborators.metrics.row() == {"learner/kl": 0.5}
+
+
+def test_demonstrations_are_imitated_where_only_the_judgement_of_play_differs(
+    make_episode: Callable[..., Episode], tmp_path: Path
+) -> None:
+    played = {"frames_per_step": 2, "reward": "shaped"}
+    info = DatasetInfo(EnvironmentSpec("QWOP-v1", played), ObservationSpec((71,)), 11)
+    writer = DatasetWriter(tmp_path / "shown", info)
+    writer.write(make_episode(5, actions=11, shape=(71,)))
+    policy = Policy(Actor(71, 11, (4,)), info.environment, info.observation)
+
+    def build(**changed: Any) -> PpoAgent:
+        phase = Phase("imitating", 1.0, imitation=FULL, environment=changed)
+        settings = RunSettings((phase,), SETTINGS, PpoLoopSettings())
+        return build_ppo(policy, open_dataset(tmp_path / "shown"), settings, context())
+
+    build(reward="race", shaping=0.5, time_limit=30.0)
+    with pytest.raises(BadInput, match=r"schedule\.phases\.imitating: imitates demonstrations of"):
+        build(frames_per_step=3)
 
 
 def test_the_discount_is_that_of_the_environment_from_the_start_and_when_it_changes() -> None:
@@ -61,3 +87,16 @@ def test_the_discount_is_that_of_the_environment_from_the_start_and_when_it_chan
     assert agent.learner.settings.gamma == pytest.approx(0.9**0.25)
     agent.enter(None)
     assert agent.learner.settings.gamma == 0.9
+
+
+def test_a_policys_values_are_continued_and_kept_as_they_were() -> None:
+    values = Values(4, (6, 5), torch.Generator().manual_seed(3))
+    policy = Policy(Actor(4, 2, (4,)), EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)), values=values)
+    settings = RunSettings((Phase("x", 1.0),), SETTINGS, PpoLoopSettings())
+    agent = build_ppo(policy, None, settings, context())
+    scaled = torch.randn(3, 4)
+    before = values(scaled)
+    assert torch.equal(agent.values(scaled), before)
+    with torch.no_grad():
+        agent.values.head.bias.add_(1.0)
+    assert torch.equal(values(scaled), before)

@@ -1,0 +1,145 @@
+"""Files that somebody else may have written: opened without waiting, bounded, and parsed without surprises."""
+
+import json
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from .checks import show
+from .errors import BadInput
+
+MEGABYTE = 2**20
+
+DEEPEST = 200
+"""Lists and objects inside each other in a JSON document, at most."""
+
+# A string without an end reaches to the text's, so that nothing is looked at twice.
+_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[\[{]|[\]}]', re.DOTALL)
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class CannotBeRead(BadInput):
+    """A file that is not there, is no file, or is too large; the message names it."""
+
+
+def read_bytes(path: Path, most: int, expected: str) -> bytes:
+    """Read a whole file of at most `most` bytes; BadInput, ending with what was `expected`, for anything else.
+
+    Does not wait for a pipe, and takes no more memory than `most` from a device or from a file that grows meanwhile.
+    """
+    with open_regular(path, most, expected) as (file, _):
+        try:
+            data = file.read(most + 1)
+        except OSError as error:
+            raise CannotBeRead(f"{path}: {_reason(error)}; {expected}") from None
+    if len(data) > most:
+        raise _too_large(path, len(data), most, expected)
+    return data
+
+
+@contextmanager
+def open_regular(path: Path, most: int | None, expected: str) -> Iterator[tuple[BinaryIO, int]]:
+    """Context manager: open a file of the disk; yields it and its size in bytes, which is at most `most`.
+
+    CannotBeRead, ending with what was `expected`, for a missing file, a folder, a pipe (which is not waited for), a
+    device.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    except (OSError, ValueError) as error:  # ValueError: a name with a null byte
+        raise CannotBeRead(f"{path}: {_reason(error)}; {expected}") from None
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode):
+        os.close(descriptor)
+        raise CannotBeRead(f"{path}: {_kind(found.st_mode)}; {expected}")
+    with os.fdopen(descriptor, "rb") as file:
+        if most is not None and found.st_size > most:
+            raise _too_large(path, found.st_size, most, expected)
+        yield file, found.st_size
+
+
+def read_text(path: Path, most: int, expected: str) -> str:
+    """Read a UTF-8 text, as `read_bytes` does."""
+    try:
+        return read_bytes(path, most, expected).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{path}: not UTF-8 text (byte {error.start}); {expected}") from None
+
+
+def parse_json(text: str | bytes) -> Any:
+    """Parse a JSON document; ValueError for anything else.
+
+    Stricter than `json.loads`: no NaN or infinity, no name twice in an object, no deep nesting, no half characters.
+    """
+    try:
+        text = text if isinstance(text, str) else text.decode("utf-8")
+        _require_shallow(text)
+        value = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_object, parse_float=_float)
+        if "\\u" in text and _LONE_SURROGATE.search(json.dumps(value, ensure_ascii=False)):
+            raise ValueError("it has half a character (a lone surrogate)")
+        return value
+    except UnicodeDecodeError as error:
+        raise ValueError(f"not UTF-8 text (byte {error.start})") from None
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def whole_number(value: Any, name: str, most: int) -> int:
+    """A count that a file gives, from 1 to `most`; ValueError for anything else."""
+    if type(value) is not int or not 1 <= value <= most:
+        raise ValueError(f"{name} is {show(value)}, expected a whole number from 1 to {most:,}")
+    return value
+
+
+def _require_shallow(text: str) -> None:
+    depth = 0
+    for found in _BRACKETS.finditer(text):
+        if (sign := found[0]) in "[{":
+            depth += 1
+            if depth > DEEPEST:
+                raise ValueError(f"nested more than {DEEPEST} deep")
+        elif sign in "]}":
+            depth -= 1
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{show(twice)} stands twice in it")
+    return made
+
+
+def _float(text: str) -> float:
+    value = float(text)
+    if value in (float("inf"), float("-inf")):
+        raise ValueError(f"{show(text)} is too large a number")
+    return value
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _too_large(path: Path, size: int, most: int, expected: str) -> CannotBeRead:
+    shown = f"{size / MEGABYTE:,.1f} MB, more than the {most / MEGABYTE:,.0f} MB permitted"
+    return CannotBeRead(f"{path}: {shown}; {expected}")
+
+
+def _kind(mode: int) -> str:
+    if stat.S_ISDIR(mode):
+        return "a folder"
+    return "a pipe" if stat.S_ISFIFO(mode) else "a device or socket, not a file"
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "no such file"
+    if isinstance(error, IsADirectoryError):
+        return "a folder"
+    return ((isinstance(error, OSError) and error.strerror) or str(error)).lower()

@@ -1,0 +1,111 @@
+"""The dataset card, `README.md`: for people, and with the front matter that Hugging Face's hub reads."""
+
+import os
+import re
+from pathlib import Path
+
+from ..common.files import write_whole
+from ..common.reading import MEGABYTE, read_bytes
+from .schema import COLUMN_MEANINGS, arrow_schema
+from .summary import Summary
+
+CARD = "README.md"
+
+BEGIN, END = "<!-- facts: written by qwop-dataset describe -->", "<!-- end of facts -->"
+"""Everything between these lines is derived from the files; the rest belongs to whoever writes it."""
+
+_FACTS = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.DOTALL)
+_SIZE = re.compile(r"(?m)^size_categories:\n- .*$")
+
+_SIZES = (
+    (1e3, "n<1K"),
+    (1e4, "1K<n<10K"),
+    (1e5, "10K<n<100K"),
+    (1e6, "100K<n<1M"),
+    (1e7, "1M<n<10M"),
+    (1e8, "10M<n<100M"),
+)
+"""The hub's names of numbers of rows, with their upper bounds."""
+
+
+def facts(summary: Summary) -> str:
+    """The part of the card that is derived from the episodes, in Markdown."""
+    info = summary.info
+    columns = [(f"`{column.name}`", f"{column.type}", COLUMN_MEANINGS[column.name]) for column in arrow_schema(info)]
+    lines = [
+        BEGIN,
+        "| | |",
+        "|---|---|",
+        *(f"| {name} | {_cell(found)} |" for name, found in summary.rows()),
+        "",
+        "Each episode is a file, `episode-*.parquet`. One of T decisions has T + 1 rows, of which the last holds the",
+        "observation that ended it. The files' metadata hold player, source, start and outcome.",
+        "",
+        "| column | type | meaning |",
+        "|---|---|---|",
+        *(f"| {name} | {_cell(kind)} | {_cell(meaning)} |" for name, kind, meaning in columns),
+        END,
+    ]
+    return "\n".join(lines)
+
+
+def write_card(folder: Path, summary: Summary) -> None:
+    """Write the card, or bring the derived part of an existing one up to date; text around that part stays."""
+    text = _read(folder / CARD)
+    new = facts(summary)
+    if text is None:
+        text = f"{_front_matter(summary)}\n# {folder.resolve().name}\n\n{new}\n"
+    elif _FACTS.search(text):
+        text = _FACTS.sub(lambda _: new, text, count=1)
+    else:
+        text = f"{text.rstrip()}\n\n{new}\n"
+    text = _SIZE.sub(lambda _: _size(summary), text, count=1)
+    write_whole(folder / CARD, text)
+
+
+def card_is_true(folder: Path, summary: Summary) -> bool | None:
+    """True if the derived part of the card is what the episodes give; None if there is no card, or no such part."""
+    text = _read(folder / CARD)
+    found = None if text is None else _FACTS.search(text)
+    return None if found is None else found[0] == facts(summary)
+
+
+def _read(path: Path) -> str | None:
+    if not os.path.lexists(path):
+        return None
+    return read_bytes(path, MEGABYTE, "expected the dataset's card; move it away").decode("utf-8", errors="replace")
+
+
+def _front_matter(summary: Summary) -> str:
+    tags = [
+        "reinforcement-learning",
+        "imitation-learning",
+        "gymnasium",
+        summary.info.environment.id.split("-")[0].lower(),
+    ]
+    return "\n".join(
+        [
+            "---",
+            "task_categories:",
+            "- reinforcement-learning",
+            "tags:",
+            *(f'- "{re.sub("[^a-z0-9/_-]", "-", tag)}"' for tag in tags),
+            _size(summary),
+            "configs:",
+            "- config_name: default",
+            "  data_files:",
+            "  - split: train",
+            '    path: "episode-*.parquet"',
+            "---",
+            "",
+        ]
+    )
+
+
+def _size(summary: Summary) -> str:
+    rows = int(summary.steps.sum()) + summary.episodes
+    return f"size_categories:\n- {next((name for bound, name in _SIZES if rows < bound), '100M<n<1B')}"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")

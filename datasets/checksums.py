@@ -1,0 +1,96 @@
+"""The checksums of a dataset's files, in the form that `sha256sum --check SHA256SUMS` reads.
+
+The list is derived from the files: it can be deleted, and `qwop-dataset describe` writes it anew. A file that is listed
+has to be there and to have this checksum; one that is not listed is still checked by the hash of its own content. Lines
+are only ever appended, each by one write, so that several recorders can share a folder. A recorder that is killed
+between an episode's file and its line leaves an episode that is not listed.
+"""
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from ..common.files import write_whole
+from ..common.reading import MEGABYTE, read_bytes
+from .folder import DESCRIPTION, EPISODE_NAME
+
+CHECKSUMS = "SHA256SUMS"
+
+LARGEST_LIST = 256 * MEGABYTE
+"""Bytes: three million episodes."""
+
+_LINE = re.compile(r"([0-9a-f]{64})  (\S+)")
+_REMOVED = re.compile(r"# removed: (\S+)")
+
+
+def sha256(content: bytes) -> str:
+    """SHA-256 in hexadecimal."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def listed(name: str) -> bool:
+    """True for the names of files that the list has."""
+    return name == DESCRIPTION or EPISODE_NAME.fullmatch(name) is not None
+
+
+def read_checksums(folder: Path) -> dict[str, str]:
+    """SHA-256 of each file by its name; empty without a list. BadInput if the list cannot be read.
+
+    Of several lines for one name, the last counts. Lines of another form are left out, as `malformed_lines` finds them.
+    """
+    found: dict[str, str] = {}
+    for line in _lines(folder):
+        if entry := _LINE.fullmatch(line):
+            if listed(entry[2]):
+                found[entry[2]] = entry[1]
+        elif removed := _REMOVED.fullmatch(line):
+            found.pop(removed[1], None)
+    return found
+
+
+def malformed_lines(folder: Path) -> list[int]:
+    """Numbers, from 1, of the list's lines that say nothing."""
+    return [
+        number
+        for number, line in enumerate(_lines(folder), 1)
+        if not ((entry := _LINE.fullmatch(line)) and listed(entry[2])) and not _REMOVED.fullmatch(line)
+    ]
+
+
+def add_checksums(folder: Path, checksums: Mapping[str, str]) -> None:
+    """Append files to the list. Not synced: what a power failure loses, `qwop-dataset describe` finds again."""
+    _append(folder, [f"{digest}  {name}" for name, digest in checksums.items()])
+
+
+def add_removed(folder: Path, name: str) -> None:
+    """Say that a file is about to leave the dataset; nothing if there is no list."""
+    if (folder / CHECKSUMS).exists():
+        _append(folder, [f"# removed: {name}"])
+
+
+def write_checksums(folder: Path, checksums: Mapping[str, str]) -> None:
+    """Write the list anew."""
+    write_whole(folder / CHECKSUMS, "".join(f"{digest}  {name}\n" for name, digest in checksums.items()))
+
+
+def _lines(folder: Path) -> list[str]:
+    path = folder / CHECKSUMS
+    if not os.path.lexists(path):
+        return []
+    content = read_bytes(path, LARGEST_LIST, f"move it away, then: qwop-dataset describe {folder}")
+    return [line for line in content.decode("utf-8", errors="replace").split("\n") if line]
+
+
+def _append(folder: Path, lines: Iterable[str]) -> None:
+    text = "".join(f"{line}\n" for line in lines)
+    descriptor = os.open(folder / CHECKSUMS, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
+    try:
+        if os.lseek(descriptor, 0, os.SEEK_END) > 0:
+            os.lseek(descriptor, -1, os.SEEK_END)
+            if os.read(descriptor, 1) != b"\n":  # a full disk cut the last line short
+                text = f"\n{text}"
+        os.write(descriptor, text.encode())
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,58 @@
+"""The derived files of a dataset: checksums, card and Croissant metadata."""
+
+from pathlib import Path
+
+from ..common.files import write_whole
+from .card import write_card
+from .checksums import add_checksums, sha256, write_checksums
+from .croissant import CROISSANT, croissant
+from .episode_file import open_episode_file
+from .folder import DESCRIPTION, episode_numbers, parse_info, read_description, to_text
+from .reader import Dataset, open_dataset
+from .schema import DatasetInfo
+from .summary import Summary
+
+
+def describe(folder: Path, *, accept: bool = False) -> Summary:
+    """Bring the derived files up to date with the episodes; return the statistics.
+
+    A file that is not listed is checked by its own content, and listed. BadInput for a listed one that is missing or
+    changed, unless `accept`, which writes the list anew from the files that are there. A dataset of version 1 gets a
+    list, too, but its episodes have no hash of their content to be checked by.
+    """
+    dataset = accepted(folder) if accept else open_dataset(folder)
+    if not accept:
+        add_checksums(folder, _unlisted(dataset))
+        dataset = open_dataset(folder)
+    summary = dataset.summary()
+    write_whole(folder / CROISSANT, to_text(croissant(folder.resolve().name, dataset.info)))
+    write_card(folder, summary)
+    return summary
+
+
+def accepted(folder: Path) -> Dataset:
+    """Write the list of checksums anew from the files, each of which has to be an episode of this dataset."""
+    content = read_description(folder)
+    info = parse_info(content, folder / DESCRIPTION)
+    checksums = {DESCRIPTION: sha256(content)}
+    for name in episode_numbers(folder).values():
+        checksums[name] = _checked(folder / name, info)
+    write_checksums(folder, checksums)
+    return open_dataset(folder)
+
+
+def _unlisted(dataset: Dataset) -> dict[str, str]:
+    found = {}
+    if DESCRIPTION not in dataset.checksums:
+        found[DESCRIPTION] = sha256(read_description(dataset.folder))
+    for path in dataset.files:
+        if path.name not in dataset.checksums:
+            found[path.name] = _checked(path, dataset.info)
+    return found
+
+
+def _checked(path: Path, info: DatasetInfo) -> str:
+    """SHA-256 of an episode's file, which is read completely."""
+    with open_episode_file(path) as file:
+        file.episode(info)
+        return file.sha256

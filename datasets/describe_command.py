@@ -1,0 +1,37 @@
+"""`qwop-dataset describe`: bring a dataset's checksums, card and Croissant metadata up to date."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from ..common.settings import Settings, setting
+from .describe import describe
+from .verb import Verb
+
+
+@dataclass(frozen=True)
+class DescribeSettings(Settings):
+    """The dataset to describe."""
+
+    dataset: str = setting(help="Folder of the dataset.", example="data/me")
+    accept: bool = setting(
+        False,
+        "Accept the episodes that are there: write the checksums anew even if files are missing or changed. Each still "
+        "has to be a whole episode.",
+    )
+
+
+def run(settings: DescribeSettings) -> None:
+    """Write the derived files and print the statistics."""
+    summary = describe(Path(settings.dataset), accept=settings.accept)
+    Console().print(summary.table(settings.dataset))
+
+
+command = Verb(
+    "dataset-describe",
+    DescribeSettings,
+    run,
+    about="Write what is derived from a dataset's episodes: SHA256SUMS, README.md and croissant.json.",
+    examples=[("qwop-dataset describe data/me", "")],
+)

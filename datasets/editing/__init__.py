@@ -1,0 +1,1 @@
+"""Editing: verbs that write a new dataset and never touch the old one."""

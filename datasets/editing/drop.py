@@ -1,0 +1,69 @@
+"""`qwop-dataset drop`: a dataset without some of its episodes."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rich.console import Console
+
+from ...common.errors import BadInput
+from ...common.settings import Settings, setting
+from ..folder import episode_number
+from ..reader import Dataset, open_dataset
+from ..schema import OUTCOMES, SCHEMA_VERSION
+from ..verb import Verb
+from .new_dataset import finish, new_folder, write_dataset
+
+
+@dataclass(frozen=True)
+class DropSettings(Settings):
+    """The dataset, and the episodes to leave out: those that any of the settings names."""
+
+    dataset: str = setting(help="Folder of the dataset.", example="data/me")
+    out: str = setting(help="Folder of the new dataset.", example="data/me-finished", written=True)
+    episodes: tuple[int, ...] = setting((), "Numbers of episodes, as in the files' names, in brackets.", at_least=0)
+    outcomes: tuple[str, ...] = setting((), "Outcomes, in brackets, such as [fell,stopped].", choices=OUTCOMES)
+    players: tuple[str, ...] = setting((), "Players, in brackets.")
+    shorter_than: int = setting(0, "Decisions: episodes with fewer are left out.", at_least=0)
+
+
+def run(settings: DropSettings) -> None:
+    """Write the episodes that stay, numbered anew."""
+    console = Console()
+    dataset, out = open_dataset(settings.dataset), Path(settings.out)
+    kept = dataset.select(remaining(dataset, settings))
+    info = replace(dataset.info, version=SCHEMA_VERSION)
+    with new_folder(out, [dataset]) as folder:
+        write_dataset(folder, info, kept, len(kept), console, [dataset])
+    console.print(f"left out: {len(dataset) - len(kept)} of {len(dataset)} episodes", highlight=False)
+    finish(out, console)
+
+
+def remaining(dataset: Dataset, settings: DropSettings) -> list[int]:
+    """Indices of the episodes that stay; BadInput if the settings name none, one that is not there, or all."""
+    if not (settings.episodes or settings.outcomes or settings.players or settings.shorter_than):
+        raise BadInput("nothing to leave out: name episodes=, outcomes=, players= or shorter_than=")
+    numbers = [episode_number(path) for path in dataset.files]
+    if absent := sorted({*settings.episodes} - {*numbers}):
+        raise BadInput(f"episodes: {dataset.folder} has no episode {absent[0]}")
+    lengths = dataset.lengths()
+    kept = []
+    for index, number in enumerate(numbers):
+        metadata = dataset.metadata(index)
+        named = number in settings.episodes or lengths[index] < settings.shorter_than
+        if not named and metadata["outcome"] not in settings.outcomes and metadata["player"] not in settings.players:
+            kept.append(index)
+    if not kept:
+        raise BadInput(f"{dataset.folder}: no episode is left; leave out fewer")
+    return kept
+
+
+command = Verb(
+    "dataset-drop",
+    DropSettings,
+    run,
+    about="Write a new dataset without some of the episodes.",
+    examples=[
+        ("qwop-dataset drop data/me out=data/me-finished outcomes=[fell,stopped]", ""),
+        ("qwop-dataset drop data/me out=data/me-better episodes=[3,17]", ""),
+    ],
+)

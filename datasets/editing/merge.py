@@ -1,0 +1,81 @@
+"""`qwop-dataset merge`: several datasets as one."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rich.console import Console
+
+from ...common.errors import BadInput
+from ...common.settings import Settings, setting
+from ..reader import Dataset, open_dataset
+from ..schema import SCHEMA_VERSION, Episode
+from ..tables import identity
+from ..verb import Verb
+from .new_dataset import finish, new_folder, write_dataset
+
+
+@dataclass(frozen=True)
+class MergeSettings(Settings):
+    """The datasets to merge."""
+
+    dataset: str = setting(help="Folder of the first dataset.", example="data/me")
+    others: tuple[str, ...] = setting(
+        help="Folders of the others, in brackets.", expected="folders in brackets", example="[data/you]"
+    )
+    out: str = setting(help="Folder of the new dataset.", example="data/both", written=True)
+    duplicates: str = setting(
+        "refuse",
+        "Episodes that are in several of the datasets: refuse, or skip all but the first.",
+        choices=["refuse", "skip"],
+    )
+
+
+def run(settings: MergeSettings) -> None:
+    """Write the episodes of all datasets, one after the other; BadInput if their settings differ."""
+    console = Console()
+    datasets = [open_dataset(folder) for folder in (settings.dataset, *settings.others)]
+    first = datasets[0]
+    for other in datasets[1:]:
+        if differences := first.info.differences(other.info):
+            raise BadInput(
+                f"{other.folder}: a dataset with other settings than {first.folder}: {'; '.join(differences)}; "
+                "qwop-dataset relabel makes them equal where the games have keys"
+            )
+    info, out = replace(first.info, version=SCHEMA_VERSION), Path(settings.out)
+    episodes = Distinct(datasets, skip=settings.duplicates == "skip")
+    with new_folder(out, datasets) as folder:
+        write_dataset(folder, info, episodes, sum(map(len, datasets)), console, datasets)
+    if episodes.skipped:
+        console.print(f"left out: {episodes.skipped} episodes that are in several of the datasets", soft_wrap=True)
+    finish(out, console)
+
+
+class Distinct:
+    """The episodes of all datasets without those that are there already. skipped: number of them so far."""
+
+    def __init__(self, datasets: Sequence[Dataset], *, skip: bool) -> None:
+        self.datasets, self.skip = datasets, skip
+        self.skipped = 0
+
+    def __iter__(self) -> Iterator[Episode]:
+        found: dict[str, Path] = {}
+        for dataset in self.datasets:
+            for path, episode in zip(dataset.files, dataset, strict=True):
+                own = identity(episode)
+                if own not in found:
+                    found[own] = path
+                    yield episode
+                elif self.skip:
+                    self.skipped += 1
+                else:
+                    raise BadInput(f"{path}: the same episode as {found[own]}; leave it out with: duplicates=skip")
+
+
+command = Verb(
+    "dataset-merge",
+    MergeSettings,
+    run,
+    about="Merge datasets of the same settings into a new one.",
+    examples=[("qwop-dataset merge data/me others=[data/you] out=data/both", "")],
+)

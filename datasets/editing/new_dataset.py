@@ -1,0 +1,80 @@
+"""A new dataset, which appears whole or not at all."""
+
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from uuid import uuid4
+
+from rich.console import Console
+
+from ...common.errors import BadInput
+from ...common.progress import progress_bar
+from ..describe import describe
+from ..reader import Dataset
+from ..schema import DatasetInfo, Episode
+from ..summary import Summary
+from ..writer import DatasetWriter
+
+RECORDINGS = "recordings"
+"""Subfolder with the settings that the games were recorded with, and the full numbers of imported ones."""
+
+
+@contextmanager
+def new_folder(out: Path, sources: Sequence[Dataset]) -> Iterator[Path]:
+    """Context manager: a folder to fill, which gets the name `out` at the end, or is deleted after an error.
+
+    BadInput unless `out` is free, and outside of the datasets that the new one is made from.
+    """
+    for source in sources:
+        old, new = source.folder.resolve(), out.resolve()
+        if new == old or old in new.parents:
+            raise BadInput(f"out={out}: is inside {source.folder}, which stays as it is; give out= another folder")
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise BadInput(f"out={out}: is not empty; give out= a new folder")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    partial = out.with_name(f".{out.name}.{uuid4().hex[:8]}.partial")
+    partial.mkdir()
+    try:
+        yield partial
+        if out.exists():
+            out.rmdir()
+        os.rename(partial, out)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def write_dataset(
+    folder: Path,
+    info: DatasetInfo,
+    episodes: Iterable[Episode],
+    total: int,
+    console: Console,
+    sources: Sequence[Dataset],
+) -> None:
+    """Write episodes as a dataset into an empty folder, with a progress bar; keep the sources' recordings."""
+    writer = DatasetWriter(folder, info)
+    with progress_bar("episodes", console) as progress:
+        task = progress.add_task("writing", total=total)
+        for episode in episodes:
+            writer.write(episode)
+            progress.advance(task)
+    for source in sources:
+        _copy_recordings(source.folder / RECORDINGS, folder / RECORDINGS)
+
+
+def finish(out: Path, console: Console) -> Summary:
+    """Write the derived files of a dataset that has got its name, and print its statistics."""
+    summary = describe(out)
+    console.print(summary.table(f"{out}"))
+    return summary
+
+
+def _copy_recordings(old: Path, new: Path) -> None:
+    if not old.is_dir():
+        return
+    for path in sorted(old.iterdir()):
+        if path.is_file() and not (new / path.name).exists():
+            new.mkdir(exist_ok=True)
+            shutil.copy2(path, new / path.name)

@@ -1,0 +1,103 @@
+"""`qwop-dataset relabel`: the same games with other observations, rewards and decision rates, by playing them again."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+from rich.console import Console
+
+from ...common.errors import BadInput
+from ...common.settings import Settings, setting
+from ...envs.qwop.rewards import REWARDS
+from ...envs.qwop.task import FRAMES_A_SECOND, OBSERVATIONS, QWOPTask
+from ..from_keys import qwop_info, relabelled
+from ..reader import Dataset, open_dataset
+from ..schema import DatasetInfo, Episode
+from ..verb import Verb
+from .new_dataset import finish, new_folder, write_dataset
+
+
+@dataclass(frozen=True)
+class RelabelSettings(Settings):
+    """The dataset, and what the new one has instead; null leaves a setting as it is."""
+
+    dataset: str = setting(help="Folder of a dataset of QWOP with keys.", example="data/me")
+    out: str = setting(help="Folder of the new dataset.", example="data/me-15", written=True)
+    frames_per_step: int | None = setting(
+        None,
+        "Game frames (30 a second) per decision: 1, 2 and 3 make 30, 15 and 10 decisions a second.",
+        at_least=1,
+        at_most=3600,
+    )
+    decisions_per_second: float | None = setting(
+        None,
+        "Decisions a second, instead of frames_per_step, where they are to be of unequal length: 9 or 18.",
+        above=0,
+        at_most=30,
+    )
+    reward: str | None = setting(None, "Reward.", choices=[*REWARDS])
+    shaping: float | None = setting(None, "Weight of the training wheels in reward=race.", at_least=0)
+    observation: str | None = setting(
+        None, "Observations: 71 numbers (features), or 94 (full).", choices=[*OBSERVATIONS]
+    )
+    observation_lag: int | None = setting(None, "Frames by which observations lag the game.", choices=(0, 1))
+    epsilon: float = setting(
+        0.05,
+        "Smoothing of the behaviour probabilities, where the decision rate changes: this fraction is spread evenly "
+        "over all actions.",
+        above=0,
+        at_most=1,
+    )
+
+
+def run(settings: RelabelSettings) -> None:
+    """Play every game again. Where the decision rate stays, so do actions and behaviour probabilities."""
+    console = Console()
+    dataset, out = open_dataset(settings.dataset), Path(settings.out)
+    info = new_info(dataset, settings)
+    with new_folder(out, [dataset]) as folder:
+        write_dataset(folder, info, relabelled_episodes(dataset, info, settings), len(dataset), console, [dataset])
+    finish(out, console)
+
+
+def new_info(dataset: Dataset, settings: RelabelSettings) -> DatasetInfo:
+    """Description of the new dataset; BadInput for one that cannot be played again."""
+    if not dataset.info.environment.capabilities.keys:
+        raise BadInput(f"{dataset.folder}: a dataset of {dataset.info.environment}, whose games cannot be played again")
+    if settings.frames_per_step is not None and settings.decisions_per_second is not None:
+        raise BadInput(
+            f"frames_per_step={settings.frames_per_step}, decisions_per_second={settings.decisions_per_second:g}: "
+            "expected one of the two"
+        )
+    task = {name: value for name in _task_names() if (value := getattr(settings, name)) is not None}
+    if settings.decisions_per_second is not None:
+        task["frames_per_step"] = max(1, round(FRAMES_A_SECOND / settings.decisions_per_second))
+    return qwop_info(**{**dataset.info.environment.settings, **task})
+
+
+def relabelled_episodes(dataset: Dataset, info: DatasetInfo, settings: RelabelSettings) -> Iterator[Episode]:
+    """The episodes as the new dataset has them; BadInput for one without keys."""
+    same = settings.frames_per_step is None and settings.decisions_per_second is None
+    for path, episode in zip(dataset.files, dataset, strict=True):
+        if episode.keys is None:
+            raise BadInput(
+                f"{path}: has no keys, so its game cannot be played again; qwop-dataset reconstruct finds them"
+            )
+        yield relabelled(episode, info, settings.epsilon, rate=settings.decisions_per_second, same_decisions=same)
+
+
+def _task_names() -> list[str]:
+    return [one.name for one in fields(QWOPTask) if one.name in {own.name for own in fields(RelabelSettings)}]
+
+
+command = Verb(
+    "dataset-relabel",
+    RelabelSettings,
+    run,
+    about="Write the games of a dataset with another reward, other observations or another decision rate.",
+    examples=[
+        ("qwop-dataset relabel data/me out=data/me-15 frames_per_step=2", "15 decisions a second"),
+        ("qwop-dataset relabel data/me out=data/me-9 decisions_per_second=9", "as published recordings have them"),
+        ("qwop-dataset relabel data/me out=data/me-race reward=race observation=full", "the same decisions"),
+    ],
+)

@@ -1,0 +1,39 @@
+"""`qwop-dataset upgrade`: a dataset of an older version, written anew in this one."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rich.console import Console
+
+from ...common.settings import Settings, setting
+from ..reader import open_dataset
+from ..schema import SCHEMA_VERSION
+from ..verb import Verb
+from .new_dataset import finish, new_folder, write_dataset
+
+
+@dataclass(frozen=True)
+class UpgradeSettings(Settings):
+    """The dataset to upgrade."""
+
+    dataset: str = setting(help="Folder of the dataset.", example="data/me")
+    out: str = setting(help="Folder of the new dataset.", example="data/me-2", written=True)
+
+
+def run(settings: UpgradeSettings) -> None:
+    """Write every episode anew, with the same content."""
+    console = Console()
+    dataset, out = open_dataset(settings.dataset), Path(settings.out)
+    info = replace(dataset.info, version=SCHEMA_VERSION)
+    with new_folder(out, [dataset]) as folder:
+        write_dataset(folder, info, dataset, len(dataset), console, [dataset])
+    finish(out, console)
+
+
+command = Verb(
+    "dataset-upgrade",
+    UpgradeSettings,
+    run,
+    about="Write a dataset anew in the current version of the format, with the same content.",
+    examples=[("qwop-dataset upgrade data/me out=data/me-2", "")],
+)

@@ -1,0 +1,103 @@
+"""An episode's file, opened: checked before it is decoded, whole or column by column."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ..common.checks import show
+from ..common.errors import BadInput
+from ..common.reading import CannotBeRead, open_regular
+from ..envs.spec import LONGEST_REASON
+from .bounds import LARGEST, require_bounded, require_footer
+from .checksums import CHECKSUMS, sha256
+from .folder import DESCRIPTION, episode_number
+from .schema import DatasetInfo, Episode
+from .tables import decode_metadata, from_table
+
+
+@dataclass(frozen=True)
+class EpisodeFile:
+    """The file of an episode. sha256: of its bytes. Its methods raise BadInput for what is wrong with the content."""
+
+    path: Path
+    sha256: str
+    parquet: pq.ParquetFile
+    source: Any
+    size: int
+
+    def metadata(self) -> dict[str, Any]:
+        """The metadata, see `tables.decode_metadata`."""
+        return decode_metadata(self.parquet.schema_arrow.metadata)
+
+    def raw_metadata(self, name: str) -> bytes | None:
+        """One of the metadata as it stands in the file; None if it is not there."""
+        found: bytes | None = (self.parquet.schema_arrow.metadata or {}).get(name.encode())
+        return found
+
+    def episode(self, info: DatasetInfo) -> Episode:
+        """The episode, checked completely; it has to belong to a dataset of `info`."""
+        return from_table(self.table(info), info, episode_number(self.path))
+
+    def table(self, info: DatasetInfo, columns: Sequence[str] | None = None) -> pa.Table:
+        """Some columns, or all, T + 1 rows, with the file's metadata."""
+        own = DatasetInfo.from_json(self.metadata())
+        differences = info.differences(own)
+        if own.version != info.version:
+            differences.append(f"schema_version is {info.version}, not {own.version}")
+        if differences:
+            raise BadInput(f"does not belong to this dataset, whose {DESCRIPTION} says {'; '.join(differences)}")
+        require_bounded(self.parquet, self.source, self.size, info)
+        # An episode is too small for threads to help.
+        return self.parquet.read(None if columns is None else list(columns), use_threads=False)
+
+
+@contextmanager
+def open_episode_file(path: Path, checksum: str | None = None) -> Iterator[EpisodeFile]:
+    """Context manager: open an episode's file. Errors about its content within the context become BadInput naming it.
+
+    checksum: SHA-256 that the file has to have, where it is known; BadInput for another.
+    """
+    with open_regular(path, None, ADVICE) as (file, size):
+        if size <= LARGEST:
+            content = file.read()
+            digest, source = sha256(content), pa.BufferReader(content)
+        else:
+            digest, source = hashlib.file_digest(file, "sha256").hexdigest(), file
+        if checksum not in (None, digest):
+            raise changed(path)
+        with naming(path):
+            require_footer(source, size)
+            # pq.read_table would take a folder named 'x=1' for a partition and add a column.
+            with pq.ParquetFile(source, page_checksum_verification=True) as parquet:
+                yield EpisodeFile(path, digest, parquet, source, size)
+
+
+def changed(path: Path) -> BadInput:
+    """The error for a file whose checksum is not the listed one."""
+    return BadInput(
+        f"{path}: was changed, or {CHECKSUMS} was: its SHA-256 is not the one listed there; qwop-dataset verify "
+        f"{path.parent} says more"
+    )
+
+
+ADVICE = "move it out of the dataset"
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Context manager: turn errors about the content of the file `path` into BadInput that names it."""
+    try:
+        yield
+    except CannotBeRead:
+        raise
+    except BadInput as error:
+        raise BadInput(f"{path}: {error}; {ADVICE}") from None
+    except (OSError, ValueError, OverflowError, pa.ArrowException) as error:
+        reason = show(error, LONGEST_REASON) or type(error).__name__
+        raise BadInput(f"{path}: damaged or not a Parquet file ({reason}); {ADVICE}") from None

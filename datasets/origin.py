@@ -1,0 +1,81 @@
+"""The origin of an episode: what identifies it within its source."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from ..common.checks import show
+from ..common.errors import BadInput
+
+_KINDS: dict[str, type] = {
+    "sha256": str, "game": int, "seed": int, "greedy": bool, "played_in": str, "reconstructed": bool,
+    "differs": bool,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Fields that identify an episode within its source; each is None where it does not apply.
+
+    sha256: the first twelve digits of the hash of the file that was imported or that played. game: the episode's number
+    in that file, or among the games of one policy and seed. seed: of all those games (`Episode.seed` is the reset's).
+    greedy: True if the policy took its most probable actions, False if it drew them. played_in: environment that a
+    policy played in, where that is not the one it was trained in. reconstructed: True if the keys were found by
+    `qwop-dataset reconstruct`. differs: True if the episode was played elsewhere and the simulator plays its keys
+    differently.
+    """
+
+    sha256: str | None = None
+    game: int | None = None
+    seed: int | None = None
+    greedy: bool | None = None
+    played_in: str | None = None
+    reconstructed: bool | None = None
+    differs: bool | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields that apply."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in values.items() if value is not None}
+
+    @classmethod
+    def from_json(cls, data: Any) -> "Origin":
+        """The inverse of `to_json`; BadInput for anything else."""
+        if not isinstance(data, Mapping):
+            raise BadInput(f"origin is {show(data)}, expected fields such as {{'game': 3}}")
+        for name, value in data.items():
+            if name not in _KINDS:
+                raise BadInput(f"origin has a field {show(name)}, expected {', '.join(_KINDS)}")
+            if type(value) is not _KINDS[name]:
+                raise BadInput(f"origin.{name} is {show(value)}, expected {_KINDS[name].__name__}")
+        return cls(**data)
+
+
+NO_ORIGIN = Origin()
+
+_IN_WORDS = re.compile(
+    r"(?P<reconstructed>reconstructed: )?(?P<name>.+) sha256:(?P<sha256>[0-9a-f]{12})"
+    r"(?: (?P<mode>greedy|sampled)(?: after up to (?P<idle>\d{1,9}) idle frames)? seed (?P<seed>\d{1,18})"
+    r"(?: in (?P<played_in>.+))?)? game (?P<game>\d{1,18})"
+)
+
+_DIFFERS = ", which differs from the simulator's game"
+
+
+def from_words(text: str) -> tuple[str, Origin, int | None]:
+    """Source, origin and `max_idle_frames` from the text that version 1 stored; other texts are names of sources."""
+    found = _IN_WORDS.fullmatch(text)
+    if found is None:
+        name = text.removesuffix(_DIFFERS)
+        return name, Origin(differs=True if name != text else None), None
+    by_policy = found["mode"] is not None
+    origin = Origin(
+        sha256=found["sha256"],
+        game=int(found["game"]),
+        seed=int(found["seed"]) if by_policy else None,
+        greedy=found["mode"] == "greedy" if by_policy else None,
+        played_in=found["played_in"],
+        reconstructed=True if found["reconstructed"] else None,
+    )
+    return found["name"], origin, int(found["idle"] or 0) if by_policy else None

@@ -1,0 +1,147 @@
+"""Checks of a dataset's files: each episode by itself, and the folder as a whole."""
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...common.errors import BadInput
+from ...common.reading import MEGABYTE, CannotBeRead, parse_json, read_bytes
+from ..card import CARD, card_is_true
+from ..checksums import CHECKSUMS, malformed_lines, read_checksums, sha256
+from ..croissant import CROISSANT, croissant
+from ..episode_file import ADVICE, open_episode_file
+from ..folder import DESCRIPTION, EPISODE_NAME, episode_numbers, parse_info, read_description
+from ..schema import DatasetInfo
+from ..summary import FACT_COLUMNS, Facts, facts_of, summarise
+from ..tables import HASH
+from .by_replay import can_replay, replay_differences
+from .problem import Problem
+
+OTHERS = (DESCRIPTION, CHECKSUMS, CARD, CROISSANT, "recordings", "discarded", "set-aside")
+"""Names that a dataset's folder may hold besides episodes."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The result for one episode's file. facts: None unless it holds an episode; digest: the hash of its content;
+    replayed: True if its game was played again."""
+
+    path: Path
+    problems: tuple[Problem, ...]
+    facts: Facts | None = None
+    digest: str | None = None
+    replayed: bool = False
+
+
+class Verification:
+    """The check of the dataset in `folder`: iterate over `episodes`, then call `of_folder`.
+
+    Raises BadInput if the description or the list of checksums cannot be read: without them nothing else is certain.
+    """
+
+    def __init__(self, folder: Path, *, replay: bool, threads: int) -> None:
+        self.folder, self.replay, self.threads = folder, replay, threads
+        self.description = read_description(folder)
+        self.info = parse_info(self.description, folder / DESCRIPTION)
+        self.checksums = read_checksums(folder)
+        self.names = tuple(episode_numbers(folder).values())
+        self.checked: list[Checked] = []
+
+    def episodes(self) -> Iterator[Checked]:
+        """Check every episode's file, several at a time, in the order of their numbers."""
+        with ThreadPoolExecutor(self.threads) as pool:
+            for checked in pool.map(self._check, self.names):
+                self.checked.append(checked)
+                yield checked
+
+    def of_folder(self) -> Iterator[Problem]:
+        """Check what files have to do with each other, once all episodes are checked."""
+        yield from self._of_list()
+        yield from self._of_copies()
+        yield from self._of_names()
+        yield from self._of_derived()
+
+    def _check(self, name: str) -> Checked:
+        path = self.folder / name
+        try:
+            with open_episode_file(path) as file:
+                episode = file.episode(self.info)
+                facts = facts_of(file.table(self.info, FACT_COLUMNS), self.info)
+                own_hash = file.raw_metadata(HASH)
+        except BadInput as error:
+            return Checked(path, (_problem(path, error),))
+        problems: list[Problem] = []
+        if self.checksums.get(name, file.sha256) != file.sha256:
+            whole = f", but its content has the hash that its metadata give ({HASH})" if self.info.version > 1 else ""
+            problems.append(Problem(path, f"its SHA-256 is not the one in {CHECKSUMS}{whole}"))
+        replayed = self.replay and can_replay(episode, self.info)
+        if replayed:
+            try:
+                problems += [Problem(path, found) for found in replay_differences(episode, self.info)]
+            except ValueError as error:
+                problems.append(Problem(path, f"keys: the game cannot be played again ({error})"))
+        return Checked(path, tuple(problems), facts, own_hash.decode() if own_hash else None, replayed)
+
+    def _of_list(self) -> Iterator[Problem]:
+        path = self.folder / CHECKSUMS
+        if self.checksums.get(DESCRIPTION, sha256(self.description)) != sha256(self.description):
+            yield Problem(self.folder / DESCRIPTION, f"its SHA-256 is not the one in {CHECKSUMS}")
+        for name in sorted(self.checksums):
+            if name != DESCRIPTION and name not in self.names:
+                yield Problem(self.folder / name, f"missing, though {CHECKSUMS} lists it")
+        if lines := malformed_lines(self.folder):
+            more = f", nor are {len(lines) - 1:,} others" if len(lines) > 1 else ""
+            yield Problem(path, f"line {lines[0]} is no checksum of a file of this dataset{more}")
+        if self.info.version > 1:
+            unlisted = [name for name in (DESCRIPTION, *self.names) if name not in self.checksums]
+            if len(unlisted) == len(self.names) + 1:
+                yield Problem(path, "missing; the hash of each file's own content was checked instead", harmless=True)
+            else:
+                for name in unlisted:
+                    yield Problem(self.folder / name, f"not listed in {CHECKSUMS}", harmless=True)
+
+    def _of_copies(self) -> Iterator[Problem]:
+        first: dict[str, Path] = {}
+        for one in self.checked:
+            if one.digest is not None and first.setdefault(one.digest, one.path) != one.path:
+                yield Problem(one.path, f"the same episode as {first[one.digest].name}")
+
+    def _of_names(self) -> Iterator[Problem]:
+        for entry in sorted(os.scandir(self.folder), key=lambda entry: entry.name):
+            if entry.name in OTHERS or EPISODE_NAME.fullmatch(entry.name):
+                continue
+            path = self.folder / entry.name
+            if entry.name.endswith(".partial.parquet") or entry.name.endswith(".claim"):
+                yield Problem(path, "left by a recorder that was killed, unless one is writing now", harmless=True)
+            elif entry.name.endswith(".parquet"):
+                yield Problem(path, "no episode of this dataset: expected a name such as episode-000000.parquet")
+            else:
+                yield Problem(path, "no part of the dataset", harmless=True)
+
+    def _of_derived(self) -> Iterator[Problem]:
+        facts = [one.facts for one in self.checked if one.facts is not None]
+        whole = bool(facts) and len(facts) == len(self.checked)
+        try:
+            if whole and card_is_true(self.folder, summarise(facts, self.info)) is False:
+                yield Problem(self.folder / CARD, "its facts are not those of the episodes", harmless=True)
+            path = self.folder / CROISSANT
+            if os.path.lexists(path) and not _is_croissant_of(read_bytes(path, MEGABYTE, "move it away"), self.info):
+                yield Problem(path, "does not describe this dataset", harmless=True)
+        except CannotBeRead as error:
+            file, _, found = str(error).partition(": ")
+            yield Problem(Path(file), found)
+
+
+def _is_croissant_of(content: bytes, info: DatasetInfo) -> bool:
+    """True if the file describes such a dataset, under whatever name: folders are renamed."""
+    try:
+        found = parse_json(content)
+        return bool(found == croissant(found["name"], info))
+    except (ValueError, KeyError, TypeError):
+        return False
+
+
+def _problem(path: Path, error: BadInput) -> Problem:
+    return Problem(path, str(error).removeprefix(f"{path}: ").removesuffix(f"; {ADVICE}"))

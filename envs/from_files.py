@@ -1,0 +1,90 @@
+"""The environment that a file may name.
+
+Policies, datasets and checkpoints are exchanged, so they are data: reading one never starts a program, opens a path or
+an address, or imports a module that the file chose. A file names an environment by an id that says nothing of modules
+(`module:Name` does); making it then finds what Gymnasium's registry holds already, or nothing. And it sets only what
+cannot name any of those: for our own environments the settings listed with their registration, for any other numbers,
+true and false, and words where the setting is known to be a choice. Everything else is given on the command line.
+"""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from ..common.checks import show
+from ..common.errors import BadInput
+from .registration import REGISTERED, short_id
+
+CHOICES = ("desc", "difficulty", "map_name", "mode", "obs_type", "observation", "reward", "reward_type")
+"""Settings of environments that are chosen by a word: FrozenLake's map, the observations of an Atari game."""
+
+NEVER = (
+    "autoreset_mode", "disable_env_checker", "height", "id", "num_envs", "render_fps", "render_mode", "vector_kwargs",
+    "vectorization_mode", "width", "wrappers",
+)  # fmt: skip
+"""Arguments of Gymnasium's `make` and `make_vec`, and sizes of pictures: they are not part of a task."""
+
+LARGEST = 1_000_000
+"""Largest number that a file may set."""
+
+MOST = 64
+"""Settings of an environment, and items of a list, at most."""
+
+_ID = re.compile(r"(?=.{1,128}$)([A-Za-z0-9_-]+/)?[A-Za-z0-9_.-]*[A-Za-z0-9]")
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
+_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
+
+
+def environment_in_file(data: Any, given: Collection[str] = ()) -> tuple[str, dict[str, Any]]:
+    """Id and settings of the environment that a file describes as `{"id": …, "settings": {…}}`.
+
+    Settings whose names are `given` elsewhere (on the command line) are left out, whatever the file says. BadInput for
+    everything that a file may not say; imports nothing and makes no environment.
+    """
+    if not isinstance(data, Mapping) or not isinstance(data.get("settings"), Mapping):
+        raise BadInput(f"environment is {show(data)}, expected its id and its settings")
+    return _id(data.get("id")), _settings(data, given)
+
+
+def _id(found: Any) -> str:
+    id = short_id(found) if isinstance(found, str) else ""
+    if not _ID.fullmatch(id):
+        raise BadInput(f"environment {show(found)}: expected the id of a registered environment, such as QWOP-v1")
+    return id
+
+
+def _settings(data: Mapping[str, Any], given: Collection[str]) -> dict[str, Any]:
+    id = _id(data.get("id"))
+    settings: Mapping[Any, Any] = data["settings"]
+    if len(settings) > MOST:
+        raise BadInput(f"environment {id}: {len(settings):,} settings, expected at most {MOST}")
+    kept = {name: value for name, value in settings.items() if name not in given}
+    own = REGISTERED[id].task if id in REGISTERED else None
+    for name, value in kept.items():
+        known = isinstance(name, str) and _NAME.fullmatch(name) and name not in NEVER and (own is None or name in own)
+        if not known or not _harmless(value, name in CHOICES):
+            said = f"environment {id}: {show(name)}={show(value)}"
+            raise BadInput(f"{said}: a file may not set that; {_remedy(id, name, known=bool(known))}")
+    if own is not None:
+        from .qwop.task import QWOPTask  # only here, because it brings the engine
+
+        QWOPTask(**kept)
+    return kept
+
+
+def _harmless(value: Any, choice: bool) -> bool:
+    """True for a plain number or truth, a list of them, and, where the setting is a choice, for words."""
+    if isinstance(value, list | tuple):
+        return len(value) <= MOST and all(not isinstance(one, list | tuple) and _harmless(one, choice) for one in value)
+    if isinstance(value, str):
+        return choice and _WORD.fullmatch(value) is not None
+    if isinstance(value, bool) or value is None:
+        return True
+    return isinstance(value, int | float) and -LARGEST <= value <= LARGEST  # not NaN
+
+
+def _remedy(id: str, name: Any, known: bool) -> str:
+    if id in REGISTERED and not known:
+        allowed: Sequence[str] = REGISTERED[id].task
+        return f"it may set {', '.join(allowed)}; the command line gives the others (environment.{show(name, 30)}=…)"
+    return f"give it on the command line if you trust it (environment.{show(name, 30)}=…)"

@@ -1,0 +1,78 @@
+"""Figures of many games: shares, times, distances and returns, with intervals."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .results import GameResult
+from .splits import MARKS
+
+CONFIDENCE = 0.95
+RESAMPLES = 10_000
+
+
+def figures_of(results: Sequence[GameResult], same: Sequence[Any] | None) -> dict[str, Any]:
+    """The figures of some games, None where there is no game to take them of.
+
+    Each mean comes with its 95 % bootstrap interval [low, high] if `same` is given: a name for each result, the same
+    for games that cannot differ; these are drawn together.
+    """
+    rewards = np.array([result.reward for result in results])
+    figures: dict[str, Any] = {"episodes": len(results)}
+    if all(result.metres is not None for result in results):
+        metres = np.array([result.metres for result in results], dtype=np.float64)
+        finished = np.array([result.finished for result in results], dtype=np.bool_)
+        seconds = np.array([result.seconds for result in results if result.finished], dtype=np.float64)
+        ended = None if same is None else [same[place] for place in np.flatnonzero(finished).tolist()]
+        figures |= {"finishes": int(finished.sum())} | _mean("finish_share", finished, same)
+        figures |= {"best_seconds": _or_none(np.min, seconds), "median_seconds": _or_none(np.median, seconds)}
+        figures |= _mean("mean_seconds", seconds, ended) | _mean("mean_metres", metres, same)
+        figures |= {"best_metres": _or_none(np.max, metres)} | _splits(results)
+    figures |= {"best_return": _or_none(np.max, rewards), "median_return": _or_none(np.median, rewards)}
+    return figures | _mean("mean_return", rewards, same)
+
+
+def bootstrap_interval(values: ArrayLike, games: Sequence[Any] = (), seed: int = 0) -> tuple[float, float]:
+    """95 % confidence interval of the mean: percentiles of the means of 10,000 resamples.
+
+    Values of the same game (`games`: anything comparable, one for each value; default: all different) are drawn
+    together.
+    """
+    sample = np.asarray(values, dtype=np.float64)
+    _, place = np.unique(np.asarray(games if len(games) else range(len(sample))), return_inverse=True)
+    sums, sizes = np.bincount(place, weights=sample), np.bincount(place)
+    generator = np.random.default_rng(seed)
+    # In blocks, so that many games do not take much memory.
+    blocks = math.ceil(RESAMPLES * len(sums) / 10_000_000) or 1
+    means = []
+    for part in np.full(blocks, math.ceil(RESAMPLES / blocks)):
+        chosen = generator.integers(0, len(sums), (part, len(sums)))
+        means.append(sums[chosen].sum(axis=1) / sizes[chosen].sum(axis=1))
+    low, high = np.quantile(np.concatenate(means), [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    return float(low), float(high)
+
+
+def _mean(name: str, values: NDArray[Any], same: Sequence[Any] | None) -> dict[str, Any]:
+    mean = {name: float(values.mean()) if len(values) else None}
+    if same is None:
+        return mean
+    return mean | {f"{name}_interval": list(bootstrap_interval(values, same)) if len(values) else None}
+
+
+def _splits(results: Sequence[GameResult]) -> dict[str, Any]:
+    """The median and the best time to each mark of the runs that reached it, and the top speed."""
+    known = [result.splits for result in results if result.splits is not None]
+    figures: dict[str, Any] = {}
+    for place, mark in enumerate(MARKS):
+        seconds = np.array([one.seconds[place] for one in known if one.seconds[place] is not None], dtype=np.float64)
+        figures[f"median_seconds_to_{mark}"] = _or_none(np.median, seconds)
+        figures[f"best_seconds_to_{mark}"] = _or_none(np.min, seconds)
+    speeds = np.array([one.top_speed for one in known if one.top_speed is not None], dtype=np.float64)
+    return figures | {"median_top_speed": _or_none(np.median, speeds), "best_top_speed": _or_none(np.max, speeds)}
+
+
+def _or_none(statistic: Callable[[NDArray[np.float64]], Any], values: NDArray[np.float64]) -> float | None:
+    return float(statistic(values)) if len(values) else None

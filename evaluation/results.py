@@ -1,0 +1,57 @@
+"""Result of one game of an evaluation."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..policies.rollout import Game
+from .splits import Splits, splits_of
+
+
+@dataclass(frozen=True)
+class GameResult:
+    """One game of an evaluation.
+
+    metres: the game's score. seconds: from the first key to the end, at 30 frames a second. These and `idle_frames` are
+    None in an environment whose games are no runs, `splits` in one whose games are not made of keys.
+    """
+
+    index: int
+    seed: int
+    outcome: str
+    decisions: int
+    reward: float
+    metres: float | None
+    seconds: float | None
+    idle_frames: int | None
+    splits: Splits | None = None
+
+    @property
+    def finished(self) -> bool:
+        """True if the jump landed with a score of at least 100."""
+        return self.outcome == "finished"
+
+
+def result_of(game: Game) -> GameResult:
+    """Summarise a game."""
+
+    def number(name: str) -> float | None:
+        return float(game.info[name]) if name in game.info else None
+
+    return GameResult(
+        index=game.index,
+        seed=game.seed,
+        outcome=game.outcome,
+        decisions=len(game),
+        reward=float(game.rewards.sum(dtype=np.float64)),
+        metres=number("score"),
+        seconds=number("time"),
+        idle_frames=int(game.info["idle_frames"]) if "idle_frames" in game.info else None,
+        splits=None if game.keys is None else splits_of(np.concatenate(game.keys)),
+    )
+
+
+def rank_of(result: GameResult) -> tuple[float, ...]:
+    """A sort key, greater for better games; of equals, the first game stands."""
+    seconds = result.seconds or 0.0
+    return (result.finished, -seconds if result.finished else 0.0, result.metres or 0.0, result.reward)

@@ -1,0 +1,73 @@
+"""Bounds of values, from the returns of complete episodes."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...experience.sequences import Sequences
+
+MARGIN = 0.25
+"""Fraction of their range by which the returns seen so far may be exceeded: a better policy is better than they are."""
+
+
+def discounted_returns(rewards: NDArray[np.floating], gamma: float) -> NDArray[np.float64]:
+    """G_t = r_t + γ·G_{t+1} of every step of an episode: float64 [T], of its rewards [T]."""
+    returns = np.empty(len(rewards))
+    following = 0.0
+    for t in range(len(rewards) - 1, -1, -1):
+        returns[t] = following = float(rewards[t]) + gamma * following
+    return returns
+
+
+class ReturnBounds:
+    """The least and the largest discounted return of any step of the episodes seen so far.
+
+    A critic that bootstraps from actions that no data has can grow without end; the returns that were seen say where it
+    has left what rewards allow. Live play comes as the sequences of `streams` games, each continuing from one to the
+    next.
+    """
+
+    def __init__(self, streams: int) -> None:
+        self._open: list[list[float]] = [[] for _ in range(streams)]
+        self._low, self._high = np.inf, -np.inf
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """The bounds of values, `MARGIN` wider than the returns and including 0; None before an episode has ended."""
+        if self._low > self._high:
+            return None
+        low, high = min(self._low, 0.0), max(self._high, 0.0)
+        more = MARGIN * (high - low)
+        return low - more, high + more
+
+    def add_episode(self, rewards: NDArray[np.floating], gamma: float) -> None:
+        """Add a complete episode by its rewards [T]."""
+        returns = discounted_returns(rewards, gamma)
+        self._low, self._high = min(self._low, float(returns.min())), max(self._high, float(returns.max()))
+
+    def add_live(self, live: Sequences, gamma: float) -> None:
+        """Add the episodes that end in these sequences."""
+        over = live.terminated | live.truncated
+        for stream, (rewards, ends) in enumerate(zip(live.rewards, over, strict=True)):
+            start = 0
+            for end in np.flatnonzero(ends) + 1:
+                self.add_episode(np.array(self._open[stream] + rewards[start:end].tolist()), gamma)
+                self._open[stream], start = [], int(end)
+            self._open[stream] += rewards[start:].tolist()
+
+    def restart(self) -> None:
+        """Forget everything: rewards or their discount change."""
+        self._low, self._high = np.inf, -np.inf
+        self.interrupt()
+
+    def interrupt(self) -> None:
+        """Forget the episodes under way, which will not be continued."""
+        self._open = [[] for _ in self._open]
+
+    def get_state(self) -> dict[str, Any]:
+        return {"open": [list(one) for one in self._open], "low": float(self._low), "high": float(self._high)}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        self._open = [list(one) for one in state["open"]]
+        self._low, self._high = float(state["low"]), float(state["high"])

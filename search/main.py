@@ -1,0 +1,121 @@
+"""`qwop-search`: look for better games than a policy plays."""
+
+import hashlib
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rich.console import Console
+
+from ..common.command import Command, write_configuration
+from ..common.files import require_writable_folder
+from ..common.progress import progress_bar
+from ..common.settings import Settings, nested, setting
+from ..common.shared_settings import LONGEST_IDLE
+from ..datasets.folder import next_number
+from ..datasets.origin import Origin
+from ..datasets.reader import open_dataset
+from ..datasets.schema import DatasetInfo, Episode
+from ..datasets.writer import DatasetWriter
+from ..envs.qwop.keys_file import write_keys
+from ..evaluation.film import film_keys
+from ..policies.champion import policy_path
+from ..policies.files import load_policy
+from ..policies.threads import use_one_thread
+from .beam import Search, SearchSettings
+from .found import described, found_episode, frames_of, rank
+
+GAMES = "games"
+"""The dataset of a search, in its folder."""
+
+
+@dataclass(frozen=True)
+class SearchCommandSettings(Settings):
+    """The settings of `qwop-search`."""
+
+    policy: str = setting(
+        "champion", "Policy to search with, one that algorithm=ppo trained: its file, or champion.", example="champion"
+    )
+    out: str = setting("runs/search", "Folder of the games found, and of the best one's keys and film.", written=True)
+    games: int = setting(1, "Games to search for, each with another start.", at_least=1, at_most=LONGEST_IDLE)
+    first: int = setting(0, "Frames without a key at the start of the first game.", at_least=0, at_most=LONGEST_IDLE)
+    every: int = setting(
+        1, "Frames by which the next game's start is longer than the last one's.", at_least=0, at_most=LONGEST_IDLE
+    )
+    search: SearchSettings = nested(SearchSettings, "The search.", inline=True)
+    threads: int | None = setting(
+        None, "Threads to search with; they change nothing but the time. null: all cores.", at_least=1, at_most=1024
+    )
+    video: bool = setting(True, "Make a film of the best game.")
+
+
+def run(settings: SearchCommandSettings) -> None:
+    """Search the games that `out` does not have yet; leave them there with the best one's keys and film."""
+    out = Path(settings.out)
+    require_writable_folder(out, "out")
+    use_one_thread()
+    policy = load_policy(settings.policy)
+    search = Search(policy, settings.search, settings.threads or os.cpu_count() or 1)
+    info = DatasetInfo(policy.environment, policy.observation, policy.actions)
+    writer = DatasetWriter(out / GAMES, info)
+    write_configuration(settings, out)
+    console = Console()
+    source, origin = _source(settings)
+    found = {(one.source, one.origin): one for one in open_dataset(out / GAMES)} if next_number(out / GAMES) else {}
+    with progress_bar("metres", console) as bar:
+        for number in range(settings.games):
+            idle = settings.first + number * settings.every
+            this = replace(origin, game=idle)
+            if (source, this) in found:
+                before = described(found[source, this])
+                console.print(f"after {idle} idle frames: found before, {before}", highlight=False)
+                continue
+            task = bar.add_task(f"after {idle} idle frames", total=100)
+
+            def show(metres: float, seconds: float) -> None:
+                bar.update(task, completed=round(metres), description=f"after {idle} idle frames, {seconds:.1f} s")  # noqa: B023
+
+            episode = found_episode(policy.environment, search.run(idle, show), idle, source, this)
+            writer.write(episode)
+            found[source, this] = episode
+            bar.remove_task(task)
+            bar.console.print(f"after {idle} idle frames: {described(episode)}", highlight=False)
+    search.close()
+    _write_best(min(found.values(), key=rank), settings, console)
+
+
+def _source(settings: SearchCommandSettings) -> tuple[str, Origin]:
+    """Say what identifies the games that this policy and these settings find, up to their start."""
+    path = policy_path(settings.policy)
+    how = settings.search
+    numbers = f"width {how.width}, lookahead {how.lookahead}, siblings {how.siblings}, shortlist {how.shortlist}"
+    return f"search from {path.name}, {numbers}", Origin(sha256=hashlib.sha256(path.read_bytes()).hexdigest()[:12])
+
+
+def _write_best(best: Episode, settings: SearchCommandSettings, console: Console) -> None:
+    out, keys = Path(settings.out), frames_of(best)
+    path = write_keys(out / "best_keys.txt", keys, f"QWOP: {described(best)}; {best.source}")
+    console.print(
+        f"best: {described(best)}\nits keys: {path} (qwop-evaluate keys=… plays it again)\ngames: {out / GAMES}",
+        highlight=False,
+        soft_wrap=True,
+    )
+    if settings.video:
+        with progress_bar("pictures", console) as bar:
+            task = bar.add_task("film of the best game", total=None)
+            film_keys(out / "best.mp4", keys, lambda done, of: bar.update(task, completed=done, total=of))
+        console.print(f"film: {out / 'best.mp4'}", highlight=False, soft_wrap=True)
+
+
+main = Command(
+    "search",
+    SearchCommandSettings,
+    run,
+    about="Look for better games than a policy plays, by searching over saved states of the game.",
+    examples=[
+        ("qwop-search", "a game from the first frame on, with the champion"),
+        ("qwop-search width=96 lookahead=12 out=runs/wide", "a wider search"),
+        ("qwop-search games=31 out=runs/found", "one for each of the published starts; run again, it goes on"),
+        ("qwop-finetune demonstrations=runs/found/games schedule=kurodo", "the games found are demonstrations"),
+    ],
+)

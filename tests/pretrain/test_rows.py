@@ -1,0 +1,30 @@
+"""Decisions of episodes as rows."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from qwop.datasets import open_dataset
+from qwop.datasets.behaviour_probabilities import RECORDED
+from qwop.pretrain.rows import NONE, rows_of
+
+
+def test_rows_are_the_decisions_in_order(make_dataset: Callable[[int], Path]) -> None:
+    episodes = list(open_dataset(make_dataset(2)))
+    rows = rows_of(episodes)
+    assert len(rows) == 120
+    np.testing.assert_array_equal(rows.observations[60:], episodes[1].observations[:-1])
+    np.testing.assert_array_equal(rows.previous[60:], [NONE, *episodes[1].actions[:-1]])
+
+
+def test_only_exact_probabilities_of_a_player_that_draws_count(make_dataset: Callable[[int], Path]) -> None:
+    estimated = list(open_dataset(make_dataset(2)))
+    assert rows_of(estimated).probabilities is None
+    drawn = [replace(episode, probabilities_from=RECORDED) for episode in estimated]
+    found = rows_of(drawn).probabilities
+    assert found is not None
+    np.testing.assert_array_equal(found, np.concatenate([one.behaviour_probabilities for one in drawn]))
+    assert rows_of([drawn[0], estimated[1]]).probabilities is None
+    greedy = [replace(one, behaviour_probabilities=np.eye(2, dtype=np.float32)[one.actions]) for one in drawn]
+    assert rows_of(greedy).probabilities is None

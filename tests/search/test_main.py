@@ -1,0 +1,91 @@
+"""`qwop-search` as a person uses it."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from qwop.datasets.reader import open_dataset
+from qwop.envs import replay
+from qwop.envs.qwop.keys_file import read_keys
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.policies.files import save_policy
+from qwop.policies.networks import Actor, Values
+from qwop.policies.policy import Policy
+from qwop.search.main import main
+
+
+@pytest.fixture(scope="module")
+def policy_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    generator = torch.Generator().manual_seed(0)
+    task = {"observation": "full", "frames_per_step": 3, "reward": "race", "time_limit": 3.0}
+    policy = Policy(
+        Actor(94, 11, (8,), generator),
+        EnvironmentSpec("QWOP-v1", task),
+        ObservationSpec((94,)),
+        values=Values(94, (8,), generator),
+    )
+    return save_policy(tmp_path_factory.mktemp("policy") / "runner.safetensors", policy)
+
+
+def command(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    """The exit code of the command with these arguments."""
+    monkeypatch.setattr(sys, "argv", ["qwop-search", *arguments])
+    try:
+        main()
+    except SystemExit as exit_:
+        return int(exit_.code or 0)
+    return 0
+
+
+def test_finds_games_that_replay_and_goes_on_where_it_stopped(
+    policy_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small = [f"policy={policy_file}", f"out={tmp_path / 'out'}", "width=2", "lookahead=2", "every=5", "video=false"]
+    assert command(monkeypatch, *small, "games=2") == 0
+    games = list(open_dataset(tmp_path / "out" / "games"))
+    assert [np.flatnonzero(np.concatenate(game.keys or ()))[0] for game in games] >= [0, 5]
+    for game, idle in zip(games, (0, 5), strict=True):
+        assert game.keys is not None
+        assert len(game.keys[0]) == idle + 3
+        assert replay(np.concatenate(game.keys)).states[-1, 0, 0] / 10 == game.metres
+    best = read_keys(tmp_path / "out" / "best_keys.txt")
+    assert replay(best).states[-1, 0, 0] / 10 == max(game.metres or 0 for game in games)
+
+    capsys.readouterr()
+    assert command(monkeypatch, *small, "games=3") == 0
+    printed = capsys.readouterr().out
+    assert printed.count("found before") == 2
+    assert len(open_dataset(tmp_path / "out" / "games")) == 3
+    assert json.loads((tmp_path / "out" / "games" / "dataset.json").read_text())["environment"]["id"] == "QWOP-v1"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["policy=missing.safetensors"], "missing.safetensors"),
+        (["policy={file}", "width=0"], "width=0"),
+        (["policy={file}", "games=0"], "games=0"),
+        (["policy={file}", "first=-1"], "first=-1"),
+        (["policy={without}"], "without values"),
+    ],
+)
+def test_bad_input_is_one_line_and_nothing_is_written(
+    arguments: list[str],
+    said: str,
+    policy_file: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    network = Actor(94, 11, (8,), torch.Generator().manual_seed(0))
+    bare = Policy(network, EnvironmentSpec("QWOP-v1", {"observation": "full"}), ObservationSpec((94,)))
+    without = save_policy(tmp_path / "without.safetensors", bare)
+    given = [argument.format(file=policy_file, without=without) for argument in arguments]
+    assert command(monkeypatch, *given, f"out={tmp_path / 'out'}") == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+    assert not (tmp_path / "out").exists()
