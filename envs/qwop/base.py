@@ -133,7 +133,7 @@ class OneGame(gymnasium.Env[NDArray[np.float32], np.int64]):
         before, self._keys = self._keys, int(ACTION_KEYS[chosen])
         self._late = self.task.delay > 0 and self._delays.random() < self.task.delay
         first = before if self._late else self._keys
-        return self._played(self._play(first, self._keys, self.task.frames_per_step), self.task.decisions_per_second)
+        return self._after(self._play(first, self._keys, self.task.frames_per_step), self.task.decisions_per_second)
 
     def advance(self, keys: int) -> Step:
         """Play one frame with any keys down (Q = 1, W = 2, O = 4, P = 8); return what `step` does."""
@@ -141,13 +141,13 @@ class OneGame(gymnasium.Env[NDArray[np.float32], np.int64]):
             raise gymnasium.error.InvalidAction(f"keys {keys!r}, expected 0 ... 15")
         self._require_game()
         self._keys, self._late = keys, False
-        return self._played(self._play(keys, keys, 1), FRAMES_A_SECOND)
+        return self._after(self._play(keys, keys, 1), FRAMES_A_SECOND)
 
     def _require_game(self) -> None:
         if self._needs_reset:
             raise gymnasium.error.ResetNeeded(f"{self._needs_reset}: call reset before the next step")
 
-    def _played(self, played: Step, fps: float) -> Step:
+    def _after(self, played: Step, fps: float) -> Step:
         _, _, terminated, truncated, _ = played
         if terminated or truncated:
             self._needs_reset = "the game has ended"
