@@ -157,7 +157,7 @@ def games(folder: Path) -> dict[str, str]:
             episode.rewards,
             episode.times,
         )
-        key = f"{episode.source} {len(found)}" if episode.source == "page" else episode.source
+        key = f"game {len(found)}" if episode.seed is None else f"seed {episode.seed}"
         assert key not in found, f"{key} was recorded twice"
         found[key] = _sha(b"".join(np.ascontiguousarray(array).tobytes() for array in arrays))
     return found
