@@ -11,6 +11,7 @@ import torch
 from ..common.checks import show
 from ..common.command import Command, write_configuration
 from ..common.errors import BadInput
+from ..common.occupancy import sole_writer
 from ..common.progress import plain_console, progress_bar
 from ..common.settings import to_plain
 from ..envs.spec import EnvironmentSpec
@@ -37,12 +38,17 @@ OUTSIDE = 0.2
 
 def run(settings: FinetuneSettings) -> None:
     """Train along the schedule; leave policy, checkpoints, log, evaluations and report in `out`."""
+    with sole_writer(Path(settings.out), "out", within=("checkpoints", "phases")):
+        _train(settings)
+
+
+def _train(settings: FinetuneSettings) -> None:
     console = plain_console()
     algorithm, device, run_settings = settings.chosen_algorithm, choose_device(settings.device), settings.run
     torch.set_num_threads(settings.threads)
     out = Path(settings.out)
     state = require_resumable(settings, out) if settings.resume else None
-    if state is None:
+    if state is None and not settings.resume:
         _require_new(out)
     start = find_start(
         policy=str(out / START) if state else settings.policy or (SCRATCH if algorithm.starts_from_scratch else None),
@@ -88,9 +94,10 @@ def run(settings: FinetuneSettings) -> None:
             save_policy(out / START, start.policy)
         else:
             _continue(loop, state, out)
+            save()  # the run may have been killed between a checkpoint and this
         write_configuration(settings, out)
         already_over = loop.finished
-        log.open(resume_at=state["decisions"] if state else None)
+        log.open(resume_at=loop.decisions if settings.resume else None)
         try:
             if state is None:
                 bar.update(task, description="evaluating the start")
@@ -101,8 +108,11 @@ def run(settings: FinetuneSettings) -> None:
             loop.run()
         except KeyboardInterrupt:
             taken = checkpoints(out / "checkpoints")
-            hint = "the same command with resume=true continues" if taken else "before the first checkpoint"
-            bar.console.print(f"stopped after {loop.decisions:,} decisions; {hint}", highlight=False)
+            hint = "continues" if taken else "starts anew, for there is no checkpoint yet"
+            bar.console.print(
+                f"stopped after {loop.decisions:,} decisions; the same command with resume=true {hint}",
+                highlight=False, soft_wrap=True,
+            )  # fmt: skip
             raise
     if already_over:
         why_not: str | None = "the schedule was over already; add a phase to continue"

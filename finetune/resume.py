@@ -4,27 +4,31 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+from ..common.command import CONFIGURATION
 from ..common.errors import BadInput
 from ..common.reading import MEGABYTE, parse_yaml, read_text
 from ..common.settings import to_plain
 from .checkpoint import checkpoints, load_checkpoint
 from .command_settings import FinetuneSettings
+from .reports.run_log import METRICS
 from .schedules.phase import parse_phases
 
 MAY_DIFFER = ("resume", "out", "device", "threads", "video")
 """Settings in which a resumed run may differ from its earlier part."""
 
 
-def require_resumable(settings: FinetuneSettings, out: Path) -> dict[str, Any]:
-    """Load the newest checkpoint of the run in `out`.
+def require_resumable(settings: FinetuneSettings, out: Path) -> dict[str, Any] | None:
+    """Load the newest checkpoint of the run in `out`; None if the run was killed before its first one.
 
-    Raises BadInput if the run was started with other settings. Phases of its schedule that have not started may differ,
-    and phases may be added.
+    Raises BadInput if no run has begun there, or one with other settings. Phases of its schedule that have not started
+    may differ, and phases may be added.
     """
     found = checkpoints(out / "checkpoints")
     if not found:
+        if (out / METRICS).exists():
+            return None
         raise BadInput(f"{out}: no checkpoint to resume from; leave out resume to start")
-    before = _settings_before(out / "config.yaml")
+    before = _settings_before(out / CONFIGURATION)
     now = to_plain(settings)
     for name in sorted((before.keys() | now.keys()) - {*MAY_DIFFER, "schedule"}):
         _require_same(before.get(name), now.get(name), name, out)

@@ -1,6 +1,6 @@
 """`qwop-pretrain`: clone a dataset's player into a policy, and measure the clone."""
 
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,8 +9,9 @@ from rich.console import Console
 from rich.progress import TaskID
 from torch.utils.tensorboard import SummaryWriter
 
-from ..common.command import Command, write_configuration
+from ..common.command import CONFIGURATION, Command, to_yaml, write_configuration
 from ..common.errors import BadInput
+from ..common.occupancy import sole_writer
 from ..common.progress import plain_console, progress_bar
 from ..common.settings import to_plain
 from ..datasets.embedded import embedded_dataset
@@ -31,15 +32,23 @@ POLICY = "policy.safetensors"
 """Name of the clone's file in a run's folder. It is written after each best pass, so that an interrupted run leaves
 one too."""
 
+MEASURES = "pretraining.json"
+"""Name of the measures' file, the last that is written."""
+
 
 def run(chosen: PretrainSettings) -> None:
     """Clone, measure on held-out episodes and in games; leave the policy and the measures in `out`."""
+    with sole_writer(Path(chosen.out), "out"):
+        _pretrain(chosen)
+
+
+def _pretrain(chosen: PretrainSettings) -> None:
     cloning = chosen.cloning
     console = plain_console()
     use_one_thread()
     dataset = open_dataset(chosen.dataset or embedded_dataset())
     _require_enough(dataset)
-    _require_new(Path(chosen.out))
+    _require_new(chosen, Path(chosen.out))
     if cloning.backend == "d3rlpy":
         require_d3rlpy(cloning)
     out = write_configuration(chosen, Path(chosen.out))
@@ -48,17 +57,26 @@ def run(chosen: PretrainSettings) -> None:
         policy, splits = _clone(dataset, chosen, out, made, console)
     except KeyboardInterrupt:
         if (out / POLICY).exists():
-            console.print(f"stopped: the best pass so far is in {out / POLICY}, unmeasured", soft_wrap=True)
+            console.print(
+                f"stopped: the best pass so far is in {out / POLICY}, unmeasured; the same command makes it anew",
+                soft_wrap=True,
+            )
         raise
     console.print(measures_table(splits))
     played = _play(policy, chosen, console)
-    write_json(out / "pretraining.json", str(dataset.folder), splits, played)
+    write_json(out / MEASURES, str(dataset.folder), splits, played)
     console.print(f"policy: {out / POLICY}", highlight=False, soft_wrap=True)
 
 
-def _require_new(out: Path) -> None:
-    if (out / POLICY).exists():
-        raise BadInput(f"{out}: holds a policy already, which stays; name another folder with out=, or move it away")
+def _require_new(chosen: PretrainSettings, out: Path) -> None:
+    """Raise BadInput where `out` holds a policy, unless this very command was interrupted there."""
+    if not (out / POLICY).exists():
+        return
+    with suppress(OSError, UnicodeDecodeError):
+        interrupted = not (out / MEASURES).exists()
+        if interrupted and (out / CONFIGURATION).read_text(encoding="utf-8") == to_yaml(chosen):
+            return
+    raise BadInput(f"{out}: holds a policy already, which stays; name another folder with out=, or move it away")
 
 
 def _require_enough(dataset: Dataset) -> None:
@@ -80,7 +98,10 @@ def _clone(
     """Make and measure a clone for each split. Returns the first one's policy, which is saved whenever it improves."""
     cloning = chosen.cloning
     policies, splits = [], []
-    with progress_bar("passes", console) as bar, closing(SummaryWriter(str(out / "tensorboard"))) as board:
+    with (
+        progress_bar("passes", console) as bar,
+        closing(SummaryWriter(str(out / "tensorboard"), flush_secs=5)) as board,
+    ):
         task = bar.add_task("cloning", total=chosen.splits * cloning.epochs)
         for part in range(chosen.splits):
             train, held_out = hold_out(len(dataset), chosen.held_out, chosen.seed, part)

@@ -18,6 +18,7 @@ from ..engine import page, play_keys
 from ..engine.features import HIDDEN
 from ..engine.libraries import TRIGONOMETRIES, lanes_of
 from ..names import LONGEST_KEYS
+from .saved import checked_page
 
 LONGEST_WAIT = 100_000
 """Frames of waiting in a file, at most: an hour."""
@@ -179,14 +180,8 @@ class Session:
 
     def set_state(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Go on from what `get_state` gave, in any session; BadInput for anything else."""
-        for name, mine in (("reals", self._reals[0]), ("integers", self._integers[0])):
-            given = np.asarray(state.get(name))
-            if given.shape != mine.shape or given.dtype != mine.dtype:
-                raise BadInput(
-                    f"a page's state: {name} is {given.dtype} {list(given.shape)}, expected {mine.dtype} "
-                    f"{list(mine.shape)}, as get_state of this version gives it"
-                )
-            mine[:] = given
+        page = checked_page(state, self._reals[0], self._integers[0])
+        self._reals[0], self._integers[0] = page
 
 
 def checked_keys(keys: ArrayLike) -> NDArray[np.uint8]:

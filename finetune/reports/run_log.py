@@ -17,6 +17,9 @@ METRICS = "metrics.jsonl"
 LARGEST_LOG = 256 * MEGABYTE
 """Bytes; a row has about a kilobyte."""
 
+FLUSH_SECONDS = 5
+"""Time between two flushes of TensorBoard's file."""
+
 EVALUATED = ("finish_share", "best_seconds", "median_seconds", "mean_metres", "mean_return")
 """Figures of an evaluation that TensorBoard shows."""
 
@@ -44,7 +47,8 @@ class RunLog:
             write_whole(path, "".join(json.dumps(row) + "\n" for row in kept))
             if kept:
                 self._seconds, self._frames = seconds_of(kept)[-1], kept[-1].get("live/frames", 0)
-        self._board = SummaryWriter(str(self._folder / "tensorboard"), purge_step=resume_at)
+        # An interrupt at the wrong moment keeps it from closing until it flushes.
+        self._board = SummaryWriter(str(self._folder / "tensorboard"), purge_step=resume_at, flush_secs=FLUSH_SECONDS)
         path.touch()
         self.metrics.stopwatch.read()
 

@@ -117,6 +117,11 @@ def test_an_interrupted_run_has_the_policy_of_its_best_pass(
     assert load_policy(tmp_path / "run" / "policy.safetensors").actions == 2
     assert not (tmp_path / "run" / "pretraining.json").exists()
     assert "the best pass so far is in" in capsys.readouterr().out
+    # The same command makes it anew; another one leaves it.
+    with pytest.raises(BadInput, match="holds a policy already"):
+        pretrain(f"dataset={make_dataset(6)}", f"out={tmp_path / 'run'}", "epochs=3")
+    with pytest.raises(KeyboardInterrupt):
+        pretrain(f"dataset={make_dataset(6)}", f"out={tmp_path / 'run'}")
 
 
 def test_too_few_episodes_to_split_are_refused(make_dataset: Callable[[int], Path], tmp_path: Path) -> None:
