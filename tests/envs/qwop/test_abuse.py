@@ -176,7 +176,9 @@ def garbage(state: dict[str, Any], random: np.random.Generator) -> dict[str, Any
             value[place] = random.choice(choices)
         case "all":
             if value.dtype.kind == "f":
-                value[...] = random.normal(size=value.shape) * 10.0 ** random.integers(-3, 30 * value.itemsize)
+                value[...] = random.normal(size=value.shape) * 10.0 ** random.integers(
+                    -3, 36 if value.itemsize == 4 else 300
+                )
             else:
                 value[...] = random.integers(-(2**31), 2**31 - 1, size=value.shape)
     return changed
