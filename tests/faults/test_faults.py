@@ -1,4 +1,4 @@
-"""A sample of `python tests/faults`; all of it with `-m slow`."""
+"""A sample of `python tests/faults`; all of it with `-m exhaustive`."""
 
 import subprocess
 import sys
@@ -22,7 +22,7 @@ def test_a_run_survives_a_fault_of_each_kind(work: str) -> None:
     survive("--moments", "1", "--work", work)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("work", ["recording", "cloning", "ACER", "DDQN", "PPO"])
 def test_a_run_survives_a_kill_at_any_of_a_hundred_moments(work: str) -> None:
