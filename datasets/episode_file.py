@@ -68,7 +68,8 @@ def open_episode_file(path: Path, checksum: str | None = None) -> Iterator[Episo
             content = file.read()
             digest, source = sha256(content), pa.BufferReader(content)
         else:
-            digest, source = hashlib.file_digest(file, "sha256").hexdigest(), file
+            opened: Any = file
+            digest, source = hashlib.file_digest(opened, "sha256").hexdigest(), file
         if checksum not in (None, digest):
             raise changed(path)
         with naming(path):
