@@ -113,6 +113,8 @@ def _try_kind(name: str, kind: Kind, count: int, work: Path) -> list[str]:
                 (work / CANARY).unlink()
                 ended = Ended("ran what it holds", ended.said, ended.seconds, ended.megabytes)
             counts[ended.how] += 1
+            if os.environ.get("HOSTILE_TRACE"):
+                print(f"  {time.monotonic() - began:6.1f} {said[:60]!r} {ended.how} {ended.seconds:.1f}", flush=True)
             megabytes, seconds = max(megabytes, ended.megabytes), max(seconds, ended.seconds)
             if not ended.well:
                 kept = KEPT / f"{name.replace(' ', '-')}-{number}"
