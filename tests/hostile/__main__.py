@@ -113,8 +113,6 @@ def _try_kind(name: str, kind: Kind, count: int, work: Path) -> list[str]:
                 (work / CANARY).unlink()
                 ended = Ended("ran what it holds", ended.said, ended.seconds, ended.megabytes)
             counts[ended.how] += 1
-            if os.environ.get("HOSTILE_TRACE"):
-                print(f"  {time.monotonic() - began:6.1f} {said[:60]!r} {ended.how} {ended.seconds:.1f}", flush=True)
             megabytes, seconds = max(megabytes, ended.megabytes), max(seconds, ended.seconds)
             if not ended.well:
                 kept = KEPT / f"{name.replace(' ', '-')}-{number}"
@@ -146,7 +144,12 @@ def set_traps(work: Path) -> None:
 
 
 def _pipes(folder: str, names: list[str]) -> list[str]:
-    return [name for name in names if not (Path(folder) / name).is_file() and not (Path(folder) / name).is_dir()]
+    return [name for name in names if not _can_be_kept(Path(folder) / name)]
+
+
+def _can_be_kept(path: Path) -> bool:
+    """True for folders and files of a sensible size; not for pipes, devices and sparse files."""
+    return path.is_dir() or (path.is_file() and path.stat().st_size < 100_000_000)
 
 
 if __name__ == "__main__":
