@@ -3,12 +3,16 @@
 import numpy as np
 
 from ..common.errors import BadInput
+from ..envs.engine import layout as at
 from ..envs.names import ACTION_KEYS, FEATURES, FRAMES_A_SECOND
 from ..envs.pictures.frame_rows import rows_of_replay, rows_of_states
 from ..envs.pictures.player import Clip
 from ..envs.qwop.motion import states_of_observations
 from .from_keys import replay_episode
 from .schema import DatasetInfo, Episode
+
+OUT_OF_SIGHT = -1000.0
+"""Place of a hurdle that observations do not tell, units."""
 
 
 def clip_of(episode: Episode, info: DatasetInfo, title: str) -> Clip:
@@ -25,6 +29,7 @@ def clip_of(episode: Episode, info: DatasetInfo, title: str) -> Clip:
         raise BadInput(f"an episode without keys whose observations are {info.observation} cannot be drawn")
     frames = np.maximum(np.round(np.diff(episode.times) * FRAMES_A_SECOND), 0).astype(np.int64)
     states = states_of_observations(episode.observations, frames)
+    states[:, at.HURDLE_BASE :, at.X] = OUT_OF_SIGHT
     held = np.append(0, np.repeat(ACTION_KEYS[episode.actions], frames))
     seconds = np.arange(len(states)) / FRAMES_A_SECOND
     return Clip(title, rows_of_states(states, np.stack([states[:, 0, 0] / 10, seconds, held], axis=1)))

@@ -1,13 +1,14 @@
 """The page of a report, from samples of one dataset or two."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from html import escape
 
 import numpy as np
 
 from ...common.charts import STYLE as CHART_STYLE
 from ...common.charts import line_chart
-from ...envs.pictures.player import page, player
+from ...envs.pictures.player import Clip, page, player
 from .pictures import KEYS, LONGEST, as_html, key_raster, strobe
 from .sample import Points, Sample, distances, shares_below, speeds, taken
 
@@ -47,8 +48,7 @@ def document(samples: Sequence[Sample], made_by: str, settings: str) -> str:
             about = f"{sample.clips[0].title}, from {begin:.2f} to {end:.2f} s"
             parts.append(f'{_named(sample, samples)}<p class="note">{escape(about)}</p>')
             parts.append(as_html(picture, f"Gait of {escape(sample.name)}", "strobe"))
-        clips = [clip for sample in drawn for clip in sample.clips]
-        parts += ["<h2>Games</h2>", player(clips)]
+        parts += ["<h2>Games</h2>", player(_named_clips(samples))]
     parts.append(f"<h2>This report</h2><pre>{escape(made_by)}</pre><pre>{escape(settings)}</pre>")
     return page(title, "".join(parts), STYLE + CHART_STYLE)
 
@@ -71,19 +71,19 @@ def charts(samples: Sequence[Sample]) -> list[str]:
         line_chart("distance, m" + (", median" if several else ""), lines(metres), [], "seconds"),
         line_chart("speed, m/s, median", lines({name: speeds(one.clips) for name, one in by_name}), [], "metres"),
         line_chart(
-            "share of episodes that come at most so far",
+            "share of episodes, by distance",
             lines({name: shares_below(one.summary.metres) for name, one in by_name}),
             [],
             "metres",
         ),
         line_chart(
-            "share of episodes with at most this return",
+            "share of episodes, by return",
             lines({name: shares_below(one.summary.returns) for name, one in by_name}),
             [],
             "return",
         ),
         line_chart(
-            "share of decisions whose action was at most so probable",
+            "share of decisions, by probability",
             lines({name: shares_below(taken(one.episodes).astype(np.float64)) for name, one in by_name}),
             [],
             "behaviour probability of the action taken",
@@ -104,13 +104,24 @@ def _summary(samples: Sequence[Sample]) -> str:
 def _note(samples: Sequence[Sample]) -> str:
     parts = [f"{len(one.episodes)} of {one.summary.episodes}" for one in samples]
     return (
-        f'<p class="note">Distributions of distance and return are of all episodes, everything else of '
-        f"{' and '.join(parts)}: the best, and others at equal distances.</p>"
+        '<p class="note">A share is that of the episodes or decisions up to a value. Distance and return by episodes '
+        f"are of all, everything else is of {' and '.join(parts)}: the best, and others at equal distances.</p>"
     )
 
 
 def _named(sample: Sample, samples: Sequence[Sample]) -> str:
     return f"<h3>{escape(sample.name)}</h3>" if len(samples) > 1 else ""
+
+
+def _named_clips(samples: Sequence[Sample]) -> list[Clip]:
+    """The clips of all samples; of several, each with its dataset's name."""
+    if len(samples) == 1:
+        return [*samples[0].clips]
+    return [
+        replace(clip, title=f"{name}, {clip.title}")
+        for name, sample in zip(_short_names(samples), samples, strict=True)
+        for clip in sample.clips
+    ]
 
 
 def _short_names(samples: Sequence[Sample]) -> list[str]:

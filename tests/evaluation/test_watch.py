@@ -37,6 +37,8 @@ def test_an_episode_without_keys_is_drawn_from_its_observations(folder: Path) ->
     assert clip.rows.shape == played.shape
     legs_and_trunk = slice(1, 36, 3)  # y, which observations tell
     np.testing.assert_allclose(clip.rows[::3, legs_and_trunk], played[::3, legs_and_trunk], atol=1e-3)
+    hurdle = clip.rows[:, 3 * 13]  # its place is not told: out of sight
+    assert (hurdle < -100).all()
 
 
 def test_a_page_holds_all_episodes(folder: Path, tmp_path: Path) -> None:

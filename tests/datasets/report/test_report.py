@@ -45,9 +45,10 @@ def test_the_page_holds_statistics_charts_pictures_games_and_its_command(folder:
 def test_two_datasets_stand_side_by_side(folder: Path, tmp_path: Path) -> None:
     run(ReportSettings(str(folder), against=str(folder), out=str(tmp_path / "both.html"), games=2))
     text = (tmp_path / "both.html").read_text()
+    assert f'"title": "{folder}, episode' in text
     assert text.count("<td>QWOP-v1(frames_per_step=3") == 2
     assert text.count("<img") == 4
-    assert len(re.findall(r'"title": "episode', text)) == 4
+    assert len(re.findall(r'"title": ".*?episode', text)) == 4
 
 
 def test_a_report_of_another_environment_has_charts_alone(tmp_path: Path, make_episode: Callable[..., Episode]) -> None:
