@@ -80,7 +80,7 @@ def train(folder: Path, settings: list[str]) -> None:
 
 
 def has_checkpoint(folder: Path) -> bool:
-    return any((folder / "checkpoints").glob("*.pt"))
+    return any((folder / "checkpoints").glob("decisions-*"))
 
 
 def folder_of(out: Path, variant: str, seed: int) -> Path:

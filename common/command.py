@@ -18,6 +18,7 @@ from hydra.core.config_store import ConfigStore
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from .checks import printable
 from .errors import BadInput
 from .files import require_writable_folder, write_whole
 from .overrides import explain, normalise
@@ -27,17 +28,32 @@ S = TypeVar("S", bound=Settings)
 
 EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
-EXIT_TERMINATED = 143
+EXIT_SIGNAL = 128
+"""Exit code of a program that a signal ended, less the signal's number."""
 
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
 """Errors of a disk that takes no more: full, over a quota or file-size limit, or read-only since."""
 
-CONFIGURATION = "qwop.conf"
+GONE = {errno.EACCES, errno.EPERM, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EIO, errno.ESTALE, errno.ENODEV}
+"""Errors of a place that was there before: permissions lost, a folder moved away, a drive that failed."""
+
+CONFIGURATION = "config.yaml"
+"""Name of the file of a run's settings in its folder."""
+
+CONFIGURATIONS = "qwop.conf"
 """The package of the YAML files: schedules, and presets of groups."""
 
 
+TERMINATING = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None))]
+"""Signals that end a command: a request to end, and the closing of its terminal."""
+
+
 class Terminated(KeyboardInterrupt):
-    """SIGTERM: whatever handles Ctrl-C handles it alike; the exit code is another."""
+    """SIGTERM or SIGHUP: whatever handles Ctrl-C handles it alike; the exit code is another."""
+
+    def __init__(self, number: int = signal.SIGTERM) -> None:
+        super().__init__(number)
+        self.number = number
 
 
 class Command(Generic[S]):
@@ -45,7 +61,7 @@ class Command(Generic[S]):
 
     name: of the configuration, the program being `qwop-<name>`. about: what the program does, in a sentence or two.
     examples: command lines and what each does ('' where the line says it). `BadInput` and mistakes in the overrides end
-    as one line on stderr and exit code 2, before anything is written; Ctrl-C as 130, SIGTERM as 143.
+    as one line on stderr and exit code 2, before anything is written; Ctrl-C as 130, SIGTERM as 143, SIGHUP as 129.
     """
 
     def __init__(
@@ -61,7 +77,7 @@ class Command(Generic[S]):
 
     def __call__(self) -> None:
         """Do what the command line says; ends with SystemExit where the exit code is not 0."""
-        with _exit_codes(self.program):
+        with _handled(self.program):
             arguments = normalise(sys.argv[1:], self.settings)
             parser = get_args_parser()
             parser.error = _refuse  # type: ignore[method-assign]
@@ -73,6 +89,11 @@ class Command(Generic[S]):
             else:
                 self._apply_hydra(arguments)
 
+    def start(self, settings: S) -> None:
+        """Do what these settings say, as the command line does: with its signals, one-line errors and exit codes."""
+        with _handled(self.program):
+            self._work(settings)
+
     def read(self, overrides: Sequence[str]) -> S:
         """The checked settings of a command line, without running anything; BadInput for a wrong one."""
         return self._checked(self.compose(overrides))
@@ -80,7 +101,7 @@ class Command(Generic[S]):
     def compose(self, overrides: Sequence[str]) -> DictConfig:
         """The configuration that Hydra composes of a command line, unchecked."""
         asked = normalise(overrides, self.settings)
-        with initialize_config_module(CONFIGURATION, version_base="1.3"):
+        with initialize_config_module(CONFIGURATIONS, version_base="1.3"):
             try:
                 return compose(self.name, overrides=asked)
             except Exception as error:
@@ -93,13 +114,10 @@ class Command(Generic[S]):
         def job(config: DictConfig) -> None:
             nonlocal started
             started = True
-            with _exit_codes(self.program), _terminable():
-                settings = self._checked(config)
-                for place, folder in _written(settings):
-                    require_writable_folder(Path(folder), place)
-                self.run(settings)
+            with _handled(self.program):
+                self._work(self._checked(config))
 
-        application = hydra.main(version_base="1.3", config_path=f"pkg://{CONFIGURATION}", config_name=self.name)(job)
+        application = hydra.main(version_base="1.3", config_path=f"pkg://{CONFIGURATIONS}", config_name=self.name)(job)
         try:
             with _composing_raises(arguments):
                 application()
@@ -107,10 +125,15 @@ class Command(Generic[S]):
             if started:
                 raise
             overrides = [argument for argument in arguments if not argument.startswith("-")]
-            with initialize_config_module(CONFIGURATION, version_base="1.3"):
+            with initialize_config_module(CONFIGURATIONS, version_base="1.3"):
                 raise explain(
                     error, overrides, self.settings, lambda kept: compose(self.name, overrides=kept)
                 ) from None
+
+    def _work(self, settings: S) -> None:
+        for place, folder in _written(settings):
+            require_writable_folder(Path(folder), place)
+        self.run(settings)
 
     def _checked(self, config: DictConfig) -> S:
         try:
@@ -139,8 +162,8 @@ class Command(Generic[S]):
 
 
 def write_configuration(settings: Settings, out: Path) -> Path:
-    """Make a run's folder and write the resolved settings into it, as `config.yaml`."""
-    write_whole(out / "config.yaml", to_yaml(settings))
+    """Make a run's folder and write the resolved settings into it."""
+    write_whole(out / CONFIGURATION, to_yaml(settings))
     return out
 
 
@@ -161,39 +184,84 @@ def _written(settings: Settings, place: str = "") -> Iterator[tuple[str, str]]:
 
 
 @contextmanager
-def _exit_codes(program: str) -> Iterator[None]:
-    """End the program for errors that a person can mend, and for interruptions, with one line on stderr."""
+def _handled(program: str) -> Iterator[None]:
+    """End the program for errors that a person can mend, and for signals, with one line on stderr and an exit code."""
     try:
-        yield
+        with _quiet_threads(), _signals() as received:
+            try:
+                yield
+            except Exception as error:
+                # Some libraries answer with an error of their own where a signal comes while they work.
+                if received:
+                    raise _interruption(received[-1]) from error
+                raise
     except BadInput as error:
-        print(f"{program}: {error}", file=sys.stderr)
+        print(f"{program}: {printable(str(error))}", file=sys.stderr)
         sys.exit(EXIT_BAD_INPUT)
     except OSError as error:
-        if error.errno not in NO_ROOM:
+        if error.errno not in NO_ROOM and not (error.errno in GONE and error.filename):
             raise
-        where = f"{error.filename}: " if error.filename else ""
-        print(f"{program}: {where}{error.strerror}; what was finished is kept: make room and go on", file=sys.stderr)
+        where = f"{os.fsdecode(error.filename)}: " if error.filename else ""
+        advice = "make room and go on" if error.errno in NO_ROOM else "bring it back and go on"
+        print(f"{program}: {where}{error.strerror}; what was finished is kept: {advice}", file=sys.stderr)
         sys.exit(EXIT_BAD_INPUT)
     except KeyboardInterrupt as interruption:
         print(f"\n{program}: interrupted", file=sys.stderr)
-        sys.exit(EXIT_TERMINATED if isinstance(interruption, Terminated) else EXIT_INTERRUPTED)
+        code = EXIT_SIGNAL + interruption.number if isinstance(interruption, Terminated) else EXIT_INTERRUPTED
+        sys.exit(code)
+
+
+class _Interrupt:
+    """A handler that keeps the signals' numbers."""
+
+    def __init__(self, received: list[int]) -> None:
+        self.received = received
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        self.received.append(number)
+        raise _interruption(number)
 
 
 @contextmanager
-def _terminable() -> Iterator[None]:
-    """SIGTERM raises `Terminated` within, as SIGINT raises KeyboardInterrupt. Only the main thread can ask for that."""
+def _signals() -> Iterator[list[int]]:
+    """SIGINT raises KeyboardInterrupt within, SIGTERM and SIGHUP `Terminated`, unless they are ignored (nohup).
 
-    def terminate(number: int, frame: FrameType | None) -> None:
-        raise Terminated
-
+    Gives the signals received so far, an inner context those of the outer one. Only the main thread can ask for that.
+    """
+    handlers = [signal.getsignal(number) for number in (signal.SIGINT, *TERMINATING)]
+    received: list[int] = next((outer.received for outer in handlers if isinstance(outer, _Interrupt)), [])
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield received
         return
-    before = signal.signal(signal.SIGTERM, terminate)
+    usual = {signal.SIGINT: signal.default_int_handler, **dict.fromkeys(TERMINATING, signal.SIG_DFL)}
+    before = {number: handler for number, handler in usual.items() if signal.getsignal(number) is handler}
+    for number in before:
+        signal.signal(number, _Interrupt(received))
+    try:
+        yield received
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _interruption(number: int) -> KeyboardInterrupt:
+    return KeyboardInterrupt() if number == signal.SIGINT else Terminated(number)
+
+
+@contextmanager
+def _quiet_threads() -> Iterator[None]:
+    """Leave failures of the disk in other threads to the thread that writes through them, which hears of them."""
+    before = threading.excepthook
+
+    def report(failure: threading.ExceptHookArgs) -> None:
+        if not (isinstance(failure.exc_value, OSError) and failure.exc_value.errno in NO_ROOM | GONE):
+            before(failure)
+
+    threading.excepthook = report
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        threading.excepthook = before
 
 
 @contextmanager

@@ -1,5 +1,8 @@
 """The one error that a person can mend."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class BadInput(ValueError):
     """Input that cannot be used: a file, a setting, a dataset.
@@ -7,3 +10,12 @@ class BadInput(ValueError):
     The message is one line for a person: which file or setting, what was found, what was expected, what to do next.
     A command prints it and exits with code 2.
     """
+
+
+@contextmanager
+def naming(name: object) -> Iterator[None]:
+    """Context manager: put the name of what is used (a policy's file) before errors about it that lack it."""
+    try:
+        yield
+    except BadInput as error:
+        raise (error if str(name) in str(error) else BadInput(f"{name}: {error}")) from error.__cause__

@@ -25,8 +25,11 @@ def write_whole(path: Path, content: Content) -> Path:
             write_synced(partial, content)
             partial.replace(path)
         sync_folder(path.parent)
-    except OSError as error:
-        raise cannot_be_written(path, error) from None
+    except Exception as error:
+        cause = _system_error(error)
+        if cause is None:
+            raise
+        raise cannot_be_written(path, cause) from None
     return path
 
 
@@ -86,23 +89,17 @@ def require_writable_folder(folder: Path, setting: str) -> None:
     Tries it, and leaves nothing behind.
     """
     try:
-        made = _make_missing(folder)
+        made = make_missing(folder)
         try:
             with beside(folder / "trial") as partial:
                 partial.open("xb").close()
         finally:
-            for one in reversed(made):
-                one.rmdir()
+            remove_if_empty(made)
     except OSError as error:
         raise BadInput(f"{setting}={folder}: {_why(folder, error)}; give {setting}= another folder") from None
 
 
-def cannot_be_written(path: Path, error: OSError) -> BadInput:
-    """The error for a file that the system refuses to write."""
-    return BadInput(f"{path}: cannot be written ({_why(path, error)}); make room or permit it, then start again")
-
-
-def _make_missing(folder: Path) -> list[Path]:
+def make_missing(folder: Path) -> list[Path]:
     """Make the folder and those above it that are missing; those made, outermost first."""
     missing = []
     while not folder.exists():
@@ -111,15 +108,33 @@ def _make_missing(folder: Path) -> list[Path]:
     made: list[Path] = []
     try:
         for one in reversed(missing):
-            one.mkdir()
+            one.mkdir(exist_ok=True)  # another process may be as quick
             made.append(one)
     except OSError:
-        for one in reversed(made):
-            one.rmdir()
+        remove_if_empty(made)
         raise
     if not folder.is_dir():
         raise NotADirectoryError(20, "Not a directory", str(folder))
     return made
+
+
+def remove_if_empty(made: list[Path]) -> None:
+    """Remove the folders that `make_missing` made, unless something was written into them meanwhile."""
+    for one in reversed(made):
+        with suppress(OSError):
+            one.rmdir()
+
+
+def cannot_be_written(path: Path, error: OSError) -> BadInput:
+    """The error for a file that the system refuses to write."""
+    return BadInput(f"{path}: cannot be written ({_why(path, error)}); make room or permit it, then start again")
+
+
+def _system_error(error: BaseException | None) -> OSError | None:
+    """The system's error behind another: libraries answer a failed write with errors of their own."""
+    while error is not None and not isinstance(error, OSError):
+        error = error.__cause__ or error.__context__
+    return error
 
 
 def _why(path: Path, error: OSError) -> str:

@@ -29,6 +29,11 @@ class RateColumn(ProgressColumn):
         return Text(rate, style="progress.data.speed")
 
 
+def plain_console() -> Console:
+    """A terminal that prints texts as they are: names of files and players are no markup."""
+    return Console(markup=False, emoji=False)
+
+
 def progress_bar(unit: str, console: Console | None = None) -> Progress:
     """A bar that counts `unit` ('games'), with the rate and the time left; to be used as a context."""
     return Progress(

@@ -6,8 +6,9 @@ import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from .checks import show
 from .errors import BadInput
@@ -33,7 +34,7 @@ def read_bytes(path: Path, most: int, expected: str) -> bytes:
     """
     with open_regular(path, most, expected) as (file, _):
         try:
-            data = file.read(most + 1)
+            data = file.read(most + 1) or b""  # None where there is nothing yet
         except OSError as error:
             raise CannotBeRead(f"{path}: {_reason(error)}; {expected}") from None
     if len(data) > most:
@@ -42,7 +43,7 @@ def read_bytes(path: Path, most: int, expected: str) -> bytes:
 
 
 @contextmanager
-def open_regular(path: Path, most: int | None, expected: str) -> Iterator[tuple[BinaryIO, int]]:
+def open_regular(path: Path, most: int | None, expected: str) -> Iterator[tuple[BufferedReader, int]]:
     """Context manager: open a file of the disk; yields it and its size in bytes, which is at most `most`.
 
     CannotBeRead, ending with what was `expected`, for a missing file, a folder, a pipe (which is not waited for), a
@@ -93,6 +94,28 @@ def whole_number(value: Any, name: str, most: int) -> int:
     if type(value) is not int or not 1 <= value <= most:
         raise ValueError(f"{name} is {show(value)}, expected a whole number from 1 to {most:,}")
     return value
+
+
+def parse_yaml(text: str) -> Any:
+    """Parse a YAML document as OmegaConf does, without resolving interpolations; ValueError for anything else.
+
+    No aliases, whose copies of copies take any memory, and no deep nesting.
+    """
+    import yaml
+    from omegaconf import OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
+
+    depth = 0
+    try:
+        for event in yaml.parse(text, Loader=yaml.SafeLoader):
+            if isinstance(event, yaml.AliasEvent):
+                raise ValueError(f"an alias in line {event.start_mark.line + 1}")
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > DEEPEST // 4:
+                raise ValueError(f"nested more than {DEEPEST // 4} deep")
+        return OmegaConf.to_container(OmegaConf.create(text))
+    except (yaml.YAMLError, OmegaConfBaseException, RecursionError) as error:
+        raise ValueError(show(error, 200)) from None
 
 
 def _require_shallow(text: str) -> None:

@@ -5,6 +5,7 @@ header (Thrift's compact protocol) that Arrow obeys. What is counted here is wha
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 import pyarrow.parquet as pq
@@ -13,6 +14,7 @@ from ..common.checks import show
 from ..common.errors import BadInput
 from ..common.reading import MEGABYTE
 from .schema import DatasetInfo, arrow_schema
+from .thrift import read_struct
 
 LARGEST = 256 * MEGABYTE
 """Bytes of an episode in memory that any file may ask for."""
@@ -28,6 +30,14 @@ LONGEST_HEADER = 64 * 1024
 
 MOST_PAGES = 20_000
 """Pages of a column; ours have about a megabyte each."""
+
+_FIXED_LEN_BYTE_ARRAY = 7
+
+# Numbers of fields in Parquet's FileMetaData, RowGroup, ColumnChunk and ColumnMetaData.
+_ROW_GROUPS = 4
+_COLUMNS = 1
+_META_DATA = 3
+_TYPE, _PATH, _COMPRESSED_SIZE, _DATA_PAGES, _DICTIONARY_PAGE = 1, 3, 7, 9, 11
 
 _LEVELS = 5
 """Bytes that Arrow needs for each value of a column while it reads, besides the value: levels and a null's bit."""
@@ -56,11 +66,8 @@ def require_bounded(parquet: pq.ParquetFile, file: BinaryIO, size: int, info: Da
         raise BadInput("it has no decision")
     most = max(LARGEST, RATIO * size)
     needed = 0
-    for chunk in _chunks(parquet):
-        name = chunk.path_in_schema.partition(".")[0]
-        if name not in found.names or name not in arrow_schema(info).names:
-            continue
-        width = info.observation.size if chunk.physical_type == "FIXED_LEN_BYTE_ARRAY" else 8
+    for chunk in _chunks(file, size):
+        width = info.observation.size if chunk.kind == _FIXED_LEN_BYTE_ARRAY else 8
         for uncompressed, values in _pages(file, chunk, size):
             needed += uncompressed + values * (width + _LEVELS)
             if needed > most:
@@ -70,30 +77,49 @@ def require_bounded(parquet: pq.ParquetFile, file: BinaryIO, size: int, info: Da
                 )
 
 
-def _chunks(parquet: pq.ParquetFile) -> Iterator[Any]:
-    groups = parquet.metadata
-    for group in range(groups.num_row_groups):
-        row_group = groups.row_group(group)
-        for column in range(row_group.num_columns):
-            yield row_group.column(column)
+@dataclass(frozen=True)
+class _Chunk:
+    """The place of one column's values. kind: its physical type, a number of Parquet's."""
+
+    name: str
+    kind: int
+    place: int
+    end: int
 
 
-def _pages(file: BinaryIO, chunk: Any, size: int) -> Iterator[tuple[int, int]]:
+def _chunks(file: Any, size: int) -> Iterator[_Chunk]:
+    """The columns' places in all row groups, as the footer declares them."""
+    file.seek(size - 8)
+    length = int.from_bytes(file.read(4), "little")
+    file.seek(max(size - 8 - length, 0))
+    footer = read_struct(file.read(length))
+    try:
+        for group in footer[_ROW_GROUPS]:
+            for column in group[_COLUMNS]:
+                found = column[_META_DATA]
+                name = b".".join(found[_PATH]).decode("utf-8", errors="replace")
+                place, dictionary = found[_DATA_PAGES], found.get(_DICTIONARY_PAGE, 0)
+                if 0 < dictionary < place:
+                    place = dictionary
+                end = place + found[_COMPRESSED_SIZE]
+                if not 0 <= place <= end <= size:
+                    raise BadInput(f"column {show(name)} lies outside the file")
+                yield _Chunk(name, found[_TYPE], place, end)
+    except (KeyError, TypeError, AttributeError):
+        raise BadInput("its footer does not tell where its columns are") from None
+
+
+def _pages(file: Any, chunk: _Chunk, size: int) -> Iterator[tuple[int, int]]:
     """Bytes and number of values of every page of a column, as its header declares them."""
-    place = chunk.data_page_offset
-    if chunk.has_dictionary_page and 0 < chunk.dictionary_page_offset < place:
-        place = chunk.dictionary_page_offset
-    end = place + chunk.total_compressed_size
-    if not 0 <= place <= end <= size:
-        raise BadInput(f"column {show(chunk.path_in_schema)} lies outside the file")
+    place = chunk.place
     count = 0
-    while place < end:
+    while place < chunk.end:
         if (count := count + 1) > MOST_PAGES:
-            raise BadInput(f"column {show(chunk.path_in_schema)} has more than {MOST_PAGES:,} pages")
+            raise BadInput(f"column {show(chunk.name)} has more than {MOST_PAGES:,} pages")
         file.seek(place)
         header = _Header(file.read(LONGEST_HEADER))
         if not 0 <= header.compressed <= size or header.uncompressed < 0 or header.values < 0:
-            raise BadInput(f"column {show(chunk.path_in_schema)} has a page of negative or impossible size")
+            raise BadInput(f"column {show(chunk.name)} has a page of negative or impossible size")
         yield header.uncompressed, header.values
         place += header.length + header.compressed
 

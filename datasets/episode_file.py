@@ -17,7 +17,7 @@ from ..envs.spec import LONGEST_REASON
 from .bounds import LARGEST, require_bounded, require_footer
 from .checksums import CHECKSUMS, sha256
 from .folder import DESCRIPTION, episode_number
-from .schema import DatasetInfo, Episode
+from .schema import DatasetInfo, Episode, arrow_schema
 from .tables import decode_metadata, from_table
 
 
@@ -45,7 +45,7 @@ class EpisodeFile:
         return from_table(self.table(info), info, episode_number(self.path))
 
     def table(self, info: DatasetInfo, columns: Sequence[str] | None = None) -> pa.Table:
-        """Some columns, or all, T + 1 rows, with the file's metadata."""
+        """Some columns, or all of an episode's, T + 1 rows, with the file's metadata."""
         own = DatasetInfo.from_json(self.metadata())
         differences = info.differences(own)
         if own.version != info.version:
@@ -54,7 +54,7 @@ class EpisodeFile:
             raise BadInput(f"does not belong to this dataset, whose {DESCRIPTION} says {'; '.join(differences)}")
         require_bounded(self.parquet, self.source, self.size, info)
         # An episode is too small for threads to help.
-        return self.parquet.read(None if columns is None else list(columns), use_threads=False)
+        return self.parquet.read(list(columns or arrow_schema(info).names), use_threads=False)
 
 
 @contextmanager
@@ -68,7 +68,8 @@ def open_episode_file(path: Path, checksum: str | None = None) -> Iterator[Episo
             content = file.read()
             digest, source = sha256(content), pa.BufferReader(content)
         else:
-            digest, source = hashlib.file_digest(file, "sha256").hexdigest(), file
+            opened: Any = file
+            digest, source = hashlib.file_digest(opened, "sha256").hexdigest(), file
         if checksum not in (None, digest):
             raise changed(path)
         with naming(path):

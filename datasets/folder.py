@@ -12,6 +12,9 @@ from .schema import SCHEMA_VERSION, DatasetInfo
 
 DESCRIPTION = "dataset.json"
 
+RECORDINGS = "recordings"
+"""Subfolder with the settings of every recording into the dataset."""
+
 LARGEST_DESCRIPTION = MEGABYTE
 """Bytes."""
 

@@ -47,7 +47,7 @@ _EFFECTIVE = tuple(effective_action(keys) for keys in range(16))
 
 def decision_action(keys: NDArray[np.uint8]) -> int:
     """Find the most frequent action among a decision's frames; the latest one wins a tie."""
-    actions = [_EFFECTIVE[held] for held in keys.tolist()]
+    actions: list[int] = [_EFFECTIVE[held] for held in keys.tolist()]
     return max(reversed(actions), key=actions.count)
 
 

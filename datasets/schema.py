@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..common.checks import show
 from ..common.errors import BadInput
 from ..common.reading import whole_number
+from ..envs.names import LONGEST_KEYS
 from ..envs.qwop.session import GameStart
 from ..envs.spec import EnvironmentSpec, ObservationSpec
 from .origin import NO_ORIGIN, Origin
@@ -169,6 +170,8 @@ class Episode:
         if self.keys is not None:
             if len(self.keys) != steps:
                 raise ValueError(f"keys for {len(self.keys)} decisions, expected {steps}")
+            if sum(map(len, self.keys)) > LONGEST_KEYS:
+                raise ValueError(f"keys of more than {LONGEST_KEYS:,} frames")
             for frames in self.keys:
                 if frames.dtype != np.uint8 or frames.ndim != 1:
                     _require("keys", frames, np.uint8, (len(frames),))

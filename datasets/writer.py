@@ -11,9 +11,10 @@ import pyarrow.parquet as pq
 
 from ..common.errors import BadInput
 from ..common.files import beside, sync_folder, write_synced
+from ..common.occupancy import Occupancy
 from ..envs.spec import EnvironmentSpec
 from .checksums import add_checksums, read_checksums, sha256
-from .folder import DESCRIPTION, episode_name, next_number, read_info, require_same, to_text
+from .folder import DESCRIPTION, RECORDINGS, episode_name, next_number, read_info, require_same, to_text
 from .schema import DatasetInfo, Episode
 from .tables import renumbered, to_table
 
@@ -26,8 +27,8 @@ class DatasetWriter:
     A file is written under a temporary name, synced, and only then given its name by a hard link, which fails if the
     name is taken. A file with an episode's name is therefore complete, numbering continues, and any number of writers
     can share a folder without a lock that could go stale. Its checksum is listed after that, so a killed writer leaves
-    at worst an episode that is not listed. Raises BadInput if the folder holds episodes of other settings, and for
-    settings that no file may hold.
+    at worst an episode that is not listed, and what the next writer removes. Raises BadInput if the folder holds
+    episodes of other settings, and for settings that no file may hold.
     """
 
     def __init__(self, folder: str | os.PathLike[str], info: DatasetInfo) -> None:
@@ -45,6 +46,7 @@ class DatasetWriter:
                 f"{self.folder}: cannot be written ({error.strerror}); give dataset= another folder"
             ) from None
         require_same(read_info(self.folder), info, self.folder)
+        self._presence = Occupancy(self.folder, within=(RECORDINGS,))
         read_checksums(self.folder)  # raises if they cannot be read, rather than at the first episode
         self._next = next_number(self.folder)
 

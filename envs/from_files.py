@@ -38,8 +38,8 @@ _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 def environment_in_file(data: Any, given: Collection[str] = ()) -> tuple[str, dict[str, Any]]:
     """Id and settings of the environment that a file describes as `{"id": …, "settings": {…}}`.
 
-    Settings whose names are `given` elsewhere (on the command line) are left out, whatever the file says. BadInput for
-    everything that a file may not say; imports nothing and makes no environment.
+    BadInput for everything that a file may not say, unless it is a setting whose name is `given` elsewhere (on the
+    command line), which is then left out. Imports nothing and makes no environment.
     """
     if not isinstance(data, Mapping) or not isinstance(data.get("settings"), Mapping):
         raise BadInput(f"environment is {show(data)}, expected its id and its settings")
@@ -58,11 +58,13 @@ def _settings(data: Mapping[str, Any], given: Collection[str]) -> dict[str, Any]
     settings: Mapping[Any, Any] = data["settings"]
     if len(settings) > MOST:
         raise BadInput(f"environment {id}: {len(settings):,} settings, expected at most {MOST}")
-    kept = {name: value for name, value in settings.items() if name not in given}
+    kept = {}
     own = REGISTERED[id].task if id in REGISTERED else None
-    for name, value in kept.items():
+    for name, value in settings.items():
         known = isinstance(name, str) and _NAME.fullmatch(name) and name not in NEVER and (own is None or name in own)
-        if not known or not _harmless(value, name in CHOICES):
+        if known and _harmless(value, name in CHOICES):
+            kept[name] = value
+        elif name not in given:
             said = f"environment {id}: {show(name)}={show(value)}"
             raise BadInput(f"{said}: a file may not set that; {_remedy(id, name, known=bool(known))}")
     if own is not None:

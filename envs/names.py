@@ -12,6 +12,12 @@ FRAMES_A_SECOND = 30
 UNITS_A_METRE = 10.0
 """Frames per second of the game's clock."""
 
+LONGEST_GAME = 3600
+"""Seconds that a game's time limit may be: an hour, of a game that a good runner ends within one minute."""
+
+LONGEST_KEYS = 300_000
+"""Frames of keys that a file may hold for one game: nearly three hours."""
+
 KEY_Q, KEY_W, KEY_O, KEY_P = 1, 2, 4, 8
 
 ACTIONS = ("qw", "qo", "qp", "q", "wo", "wp", "w", "op", "o", "p", "none")

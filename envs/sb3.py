@@ -22,6 +22,7 @@ class BatchVecEnv(VecEnv):
     def __init__(self, num_envs: int, **settings: Any) -> None:
         self.env = QWOPVectorEnv(num_envs, autoreset_mode=AutoresetMode.SAME_STEP, **settings)
         super().__init__(num_envs, self.env.single_observation_space, self.env.single_action_space)
+        self._actions: NDArray[np.int64] | None = None
 
     def reset(self) -> NDArray[np.float32]:
         observations, _ = self.env.reset(seed=self._seeds)
@@ -32,7 +33,10 @@ class BatchVecEnv(VecEnv):
         self._actions = actions
 
     def step_wait(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
-        observations, rewards, terminated, truncated, infos = self.env.step(self._actions)
+        if self._actions is None:
+            raise RuntimeError("step_wait without step_async, which takes the actions")
+        actions, self._actions = self._actions, None
+        observations, rewards, terminated, truncated, infos = self.env.step(actions)
         done = terminated | truncated
         told: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         for row in np.flatnonzero(done):

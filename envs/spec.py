@@ -173,9 +173,9 @@ class EnvironmentSpec:
 
     @classmethod
     def from_json(cls, data: Any, given: Collection[str] = ()) -> "EnvironmentSpec":
-        """The environment that a file describes, without the settings that are `given` elsewhere.
+        """The environment that a file describes.
 
-        BadInput for what a file may not say: see `from_files`.
+        BadInput for what a file may not say, unless it is a setting that is `given` elsewhere: see `from_files`.
         """
         return cls(*environment_in_file(data, given))
 

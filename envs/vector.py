@@ -1,6 +1,7 @@
 """Many games of any environment at once."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from operator import index
 from typing import Any
 
 import gymnasium
@@ -62,14 +63,27 @@ def seeds_of(seed: int | Sequence[int | None] | None, num_envs: int) -> list[int
     if seed is None:
         return [None] * num_envs
     if isinstance(seed, int | np.integer):
-        return [int(seed) + index for index in range(num_envs)]
-    if len(seed) != num_envs:
-        raise ValueError(f"{len(seed)} seeds for {num_envs} environments")
-    return list(seed)
+        seeds: list[Any] = [int(seed) + row for row in range(num_envs)]
+    elif isinstance(seed, Sequence | np.ndarray) and len(seed) == num_envs:
+        seeds = [one if one is None else _whole(one) for one in seed]
+    else:
+        raise ValueError(f"seed={seed!r:.60}: expected a whole number, or one (or None) for each of {num_envs}")
+    if any(one is not None and one < 0 for one in seeds):
+        raise ValueError(f"seed={seed!r:.60}: expected whole numbers, at least 0")
+    return seeds
+
+
+def _whole(number: Any) -> int:
+    try:
+        return index(number)
+    except TypeError:
+        return -1
 
 
 def reset_mask_of(options: dict[str, Any] | None, num_envs: int) -> NDArray[np.bool_]:
     """Return bool [n]: the environments to reset (`options={"reset_mask": ...}`, as in Gymnasium), or all."""
+    if options is not None and not isinstance(options, Mapping):
+        raise ValueError(f"options={options!r:.60}: expected a dictionary, or None")
     mask = None if options is None else options.get("reset_mask")
     if mask is None:
         return np.ones(num_envs, dtype=np.bool_)

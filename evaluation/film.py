@@ -8,11 +8,15 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
+from ..envs.names import FRAMES_A_SECOND
 from ..envs.pictures.video import game_pictures, write_video
 from ..envs.qwop.keys_file import write_keys
 from ..envs.qwop.replay import Replay, replay
 from ..envs.spec import EnvironmentSpec
 from ..policies.rollout import Game
+
+LONGEST_FILM = 10 * 60 * FRAMES_A_SECOND
+"""Frames."""
 
 
 def save_keys(path: Path, game: Game) -> Path:
@@ -54,8 +58,8 @@ def film_actions(
 
 
 def film_keys(path: Path, keys: NDArray[np.uint8], progress: Callable[[int, int], None]) -> None:
-    """Write a film of the game of QWOP that these keys, uint8 [n], play."""
-    film_replay(path, replay(keys), keys, progress)
+    """Write a film of the game of QWOP that these keys, uint8 [n], play: of its first ten minutes."""
+    film_replay(path, replay(keys[:LONGEST_FILM]), keys, progress)
 
 
 def film_replay(path: Path, played: Replay, keys: NDArray[np.uint8], progress: Callable[[int, int], None]) -> None:

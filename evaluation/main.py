@@ -14,7 +14,7 @@ from rich.table import Table
 from ..common.command import Command, write_configuration
 from ..common.errors import BadInput
 from ..common.files import require_writable_folder, write_whole
-from ..common.progress import progress_bar
+from ..common.progress import plain_console, progress_bar
 from ..common.settings import Settings, nested, setting
 from ..envs.original.page import PageSettings
 from ..envs.qwop.keys_file import read_keys
@@ -109,7 +109,7 @@ def run(settings: EvaluateSettings) -> None:
         if in_original:
             agreements.append(compare(game, spec.settings))
 
-    console = Console()
+    console = plain_console()
     with progress_bar("games", console) as bar:
         task = bar.add_task("playing", total=games_of(games, spec))
         evaluation = evaluate(policy, games, spec, lambda done: bar.update(task, completed=done), compare_if_original)
@@ -214,7 +214,7 @@ def _environment(own: EnvironmentSpec, chosen: EvaluateSettings) -> EnvironmentS
 def _run_keys(name: str, settings: EvaluateSettings) -> None:
     """Play a file of keys, print how it went, and write evaluation.json and its film into `out`."""
     keys = read_keys(keys_path(name))
-    console = Console()
+    console = plain_console()
     game = here = in_simulator(keys)
     document: dict[str, Any] = {"keys": name, "world": settings.world}
     shown = Table(title=name, title_justify="left", show_header=False)

@@ -1,19 +1,41 @@
-"""Checkpoints: the complete state of a run in one file, written completely or not at all."""
+"""Checkpoints: the complete state of a run in one file, written completely or not at all.
 
+A checkpoint is a safetensors file: its tensors are numbered, and its metadata hold everything else as JSON, in which a
+marked object stands for a tensor. Loading one runs no code and takes no more memory than the file has bytes.
+"""
+
+import json
+import math
 import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
 
+from ..common.checks import show
 from ..common.errors import BadInput
-from ..common.files import write_whole
+from ..common.files import whole_file
+from ..common.reading import MEGABYTE, open_regular, parse_json
 
-NAME = re.compile(r"decisions-(\d+)\.pt")
+NAME = re.compile(r"decisions-([0-9]+)\.(checkpoint|pt)")
+"""Files .pt are of earlier versions of this program, which can resume them."""
 
 VERSION = 3
 """Of the state in a checkpoint; a run is resumed by the version that began it."""
+
+METADATA = "state"
+
+LARGEST_HEADER = 32 * MEGABYTE
+"""Bytes of everything in a checkpoint but the tensors, at most."""
+
+TENSOR, ARRAY, PAIRS, NUMBER = "__tensor__", "__array__", "__pairs__", "__number__"
+"""Marks: a tensor and an array by number, a dict whose keys are not all texts, a number that JSON does not have."""
+
+OTHER_VERSION = "written by another version of this program; resume with that one, or start anew"
 
 
 def save_checkpoint(folder: Path, decisions: int, state: dict[str, Any], keep: int = 2) -> Path:
@@ -21,10 +43,14 @@ def save_checkpoint(folder: Path, decisions: int, state: dict[str, Any], keep: i
 
     `state` consists of nested dicts and lists of numbers, strings, tensors and arrays.
     """
-    path = folder / f"decisions-{decisions:012d}.pt"
-    write_whole(path, lambda file: torch.save(_packed({**state, "version": VERSION}), file))
+    path = folder / f"decisions-{decisions:012d}.checkpoint"
+    tensors: dict[str, Tensor] = {}
+    text = json.dumps(_packed({**state, "version": VERSION}, tensors), allow_nan=False)
+    folder.mkdir(parents=True, exist_ok=True)
+    with whole_file(path) as partial:
+        save_file(tensors, partial, metadata={METADATA: text})
     for old in checkpoints(folder)[:-keep]:
-        old.unlink()
+        old.unlink(missing_ok=True)
     return path
 
 
@@ -35,36 +61,61 @@ def checkpoints(folder: Path) -> list[Path]:
 
 
 def load_checkpoint(path: Path) -> dict[str, Any]:
-    """Load the state that `save_checkpoint` wrote; BadInput for any other file. Runs no code of the file."""
+    """Load the state that `save_checkpoint` wrote; BadInput for any other file."""
+    remove = "remove it to resume from an older one"
+    if path.suffix == ".pt":
+        raise BadInput(f"{path}: {OTHER_VERSION}")
+    with open_regular(path, None, remove) as (file, size):
+        length = int.from_bytes(file.read(8), "little")
+    if length > min(LARGEST_HEADER, size - 8):
+        raise BadInput(f"{path}: a header of {length:,} bytes in a file of {size:,}; {remove}")
     try:
-        state = _unpacked(torch.load(path, map_location="cpu", weights_only=True))
-    except Exception as error:  # torch raises whatever the broken byte leads to
-        raise BadInput(
-            f"{path}: not a checkpoint of this program ({type(error).__name__}); remove it to resume from an older one"
-        ) from None
-    if not isinstance(state, dict) or state.pop("version", 1) != VERSION:
-        raise BadInput(f"{path}: written by another version of this program; resume with that one, or start anew")
+        with safe_open(path, framework="pt") as opened:
+            tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118 (not a dict)
+            state = _unpacked(parse_json((opened.metadata() or {})[METADATA]), tensors)
+    except (SafetensorError, OSError, KeyError, TypeError, ValueError, RuntimeError) as error:
+        reason = f"{type(error).__name__}: {show(error, 200)}"
+        raise BadInput(f"{path}: not a checkpoint of this program ({reason}); {remove}") from None
+    if not isinstance(state, dict) or state.pop("version", None) != VERSION:
+        raise BadInput(f"{path}: {OTHER_VERSION}")
     return state
 
 
-def _packed(value: Any) -> Any:
-    """Replace arrays by marked tensors, because `weights_only` loading refuses arrays."""
-    if isinstance(value, np.ndarray):
-        return {"__array__": torch.from_numpy(np.ascontiguousarray(value))}
+def _packed(value: Any, tensors: dict[str, Tensor]) -> Any:
+    """Plain data for JSON; tensors and arrays are put aside under the numbers that stand for them."""
     if isinstance(value, np.generic):
-        return value.item()
+        value = value.item()
+    if isinstance(value, Tensor | np.ndarray):
+        array = isinstance(value, np.ndarray)
+        tensor = torch.from_numpy(np.ascontiguousarray(value)) if isinstance(value, np.ndarray) else value
+        name = str(len(tensors))
+        # A copy: safetensors refuses tensors that share their memory.
+        tensors[name] = tensor.detach().cpu().contiguous().clone()
+        return {ARRAY if array else TENSOR: name}
     if isinstance(value, dict):
-        return {key: _packed(one) for key, one in value.items()}
+        packed = [(key, _packed(one, tensors)) for key, one in value.items()]
+        plain = all(isinstance(key, str) and not key.startswith("__") for key in value)
+        return dict(packed) if plain else {PAIRS: packed}
     if isinstance(value, list | tuple):
-        return [_packed(one) for one in value]
+        return [_packed(one, tensors) for one in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return {NUMBER: str(value)}
     return value
 
 
-def _unpacked(value: Any) -> Any:
-    if isinstance(value, dict):
-        if set(value) == {"__array__"}:
-            return value["__array__"].numpy()
-        return {key: _unpacked(one) for key, one in value.items()}
+def _unpacked(value: Any, tensors: dict[str, Tensor]) -> Any:
     if isinstance(value, list):
-        return [_unpacked(one) for one in value]
-    return value
+        return [_unpacked(one, tensors) for one in value]
+    if not isinstance(value, dict):
+        return value
+    content: Any
+    mark, content = next(iter(value.items())) if len(value) == 1 else ("", None)
+    if mark == TENSOR:
+        return tensors[content]
+    if mark == ARRAY:
+        return tensors[content].numpy()
+    if mark == NUMBER:
+        return float(content)
+    if mark == PAIRS:
+        return {key: _unpacked(one, tensors) for key, one in content}
+    return {key: _unpacked(one, tensors) for key, one in value.items()}

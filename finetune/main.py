@@ -7,18 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from rich.console import Console
 
+from ..common.checks import show
 from ..common.command import Command, write_configuration
 from ..common.errors import BadInput
-from ..common.progress import progress_bar
+from ..common.occupancy import sole_writer
+from ..common.progress import plain_console, progress_bar
 from ..common.settings import to_plain
 from ..envs.spec import EnvironmentSpec
 from ..policies.files import save_policy
 from ..policies.policy import Policy
 from .checkpoint import checkpoints
 from .command_settings import FinetuneSettings
-from .loop import Progress
+from .loop import Loop, Progress
 from .reports.phase_results import PhaseResults
 from .reports.report import write_report
 from .reports.run_log import METRICS, RunLog
@@ -37,12 +38,17 @@ OUTSIDE = 0.2
 
 def run(settings: FinetuneSettings) -> None:
     """Train along the schedule; leave policy, checkpoints, log, evaluations and report in `out`."""
-    console = Console()
+    with sole_writer(Path(settings.out), "out", within=("checkpoints", "phases")):
+        _train(settings)
+
+
+def _train(settings: FinetuneSettings) -> None:
+    console = plain_console()
     algorithm, device, run_settings = settings.chosen_algorithm, choose_device(settings.device), settings.run
     torch.set_num_threads(settings.threads)
     out = Path(settings.out)
     state = require_resumable(settings, out) if settings.resume else None
-    if state is None:
+    if state is None and not settings.resume:
         _require_new(out)
     start = find_start(
         policy=str(out / START) if state else settings.policy or (SCRATCH if algorithm.starts_from_scratch else None),
@@ -87,10 +93,11 @@ def run(settings: FinetuneSettings) -> None:
         if state is None:
             save_policy(out / START, start.policy)
         else:
-            loop.set_state(state)
+            _continue(loop, state, out)
+            save()  # the run may have been killed between a checkpoint and this
         write_configuration(settings, out)
         already_over = loop.finished
-        log.open(resume_at=state["decisions"] if state else None)
+        log.open(resume_at=loop.decisions if settings.resume else None)
         try:
             if state is None:
                 bar.update(task, description="evaluating the start")
@@ -101,8 +108,11 @@ def run(settings: FinetuneSettings) -> None:
             loop.run()
         except KeyboardInterrupt:
             taken = checkpoints(out / "checkpoints")
-            hint = "the same command with resume=true continues" if taken else "before the first checkpoint"
-            bar.console.print(f"stopped after {loop.decisions:,} decisions; {hint}", highlight=False)
+            hint = "continues" if taken else "starts anew, for there is no checkpoint yet"
+            bar.console.print(
+                f"stopped after {loop.decisions:,} decisions; the same command with resume=true {hint}",
+                highlight=False, soft_wrap=True,
+            )  # fmt: skip
             raise
     if already_over:
         why_not: str | None = "the schedule was over already; add a phase to continue"
@@ -136,6 +146,20 @@ def choose_device(name: str) -> torch.device:
     if name == "cuda" and not torch.cuda.is_available():
         raise BadInput("device=cuda: no CUDA device here; device=auto takes what is available")
     return torch.device(name)
+
+
+def _continue(loop: Loop, state: dict[str, Any], out: Path) -> None:
+    """Put a checkpoint's state into the loop; BadInput for one of another make."""
+    try:
+        loop.set_state(state)
+    except BadInput:
+        raise
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, RuntimeError) as error:
+        newest = checkpoints(out / "checkpoints")[-1]
+        raise BadInput(
+            f"{newest}: does not fit this run ({type(error).__name__}: {show(error)}); remove it to resume from an older "
+            "one"
+        ) from error
 
 
 def _require_new(out: Path) -> None:

@@ -4,34 +4,53 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from omegaconf import OmegaConf
-
+from ..common.command import CONFIGURATION
 from ..common.errors import BadInput
+from ..common.reading import MEGABYTE, parse_yaml, read_text
 from ..common.settings import to_plain
 from .checkpoint import checkpoints, load_checkpoint
 from .command_settings import FinetuneSettings
+from .reports.run_log import METRICS
 from .schedules.phase import parse_phases
 
 MAY_DIFFER = ("resume", "out", "device", "threads", "video")
 """Settings in which a resumed run may differ from its earlier part."""
 
 
-def require_resumable(settings: FinetuneSettings, out: Path) -> dict[str, Any]:
-    """Load the newest checkpoint of the run in `out`.
+def require_resumable(settings: FinetuneSettings, out: Path) -> dict[str, Any] | None:
+    """Load the newest checkpoint of the run in `out`; None if the run was killed before its first one.
 
-    Raises BadInput if the run was started with other settings. Phases of its schedule that have not started may differ,
-    and phases may be added.
+    Raises BadInput if no run has begun there, or one with other settings. Phases of its schedule that have not started
+    may differ, and phases may be added.
     """
     found = checkpoints(out / "checkpoints")
     if not found:
+        if (out / METRICS).exists():
+            return None
         raise BadInput(f"{out}: no checkpoint to resume from; leave out resume to start")
-    before: Any = OmegaConf.to_container(OmegaConf.load(out / "config.yaml"))
+    before = _settings_before(out / CONFIGURATION)
     now = to_plain(settings)
     for name in sorted((before.keys() | now.keys()) - {*MAY_DIFFER, "schedule"}):
         _require_same(before.get(name), now.get(name), name, out)
     state = load_checkpoint(found[-1])
+    if type(state.get("phase")) is not int:
+        raise BadInput(f"{found[-1]}: not the state of a run; remove it to resume from an older one")
     _require_same_past(before["schedule"], now["schedule"], state["phase"] + 1, out)
     return state
+
+
+def _settings_before(path: Path) -> dict[str, Any]:
+    """The settings that the run was started with."""
+    text = read_text(path, MEGABYTE, "expected the settings of a run; start anew with another out")
+    settings: dict[str, Any]
+    try:
+        settings = parse_yaml(text)
+    except ValueError as error:
+        raise BadInput(f"{path}: not the settings of a run ({error}); start anew with another out") from None
+    phases = settings.get("schedule", {}).get("phases") if isinstance(settings, dict) else None
+    if not isinstance(phases, dict):
+        raise BadInput(f"{path}: not the settings of a run; start anew with another out")
+    return settings
 
 
 def _require_same(before: Any, now: Any, name: str, out: Path) -> None:

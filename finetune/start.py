@@ -97,7 +97,7 @@ def _new_policy(
 def _clone(dataset: Dataset, seed: int) -> Policy:
     if len(dataset) < 2:
         raise BadInput(f"{dataset.folder}: one episode, but cloning holds some out; record more, or give a policy")
-    return clone(list(dataset), dataset.info, seed=seed).policy
+    return clone(dataset, dataset.info, seed=seed).policy
 
 
 def _require_same(policy: Policy, name: str, dataset: Dataset) -> None:

@@ -61,8 +61,8 @@ def save_policy(path: str | os.PathLike[str], policy: Policy) -> Path:
 def load_policy(path: str | os.PathLike[str], given: Collection[str] = ()) -> Policy:
     """Load a policy that `save_policy` wrote, or the `champion`. Raises BadInput for any other file.
 
-    Environment settings whose names are `given` (on the command line) are not taken from the file, which may not set
-    all that a person may: see `envs.from_files`. Nothing is made of a size that the weights in the file do not have.
+    Environment settings that a file may not set are left out if their names are `given` (on the command line), else
+    refused: see `envs.from_files`. Nothing is made of a size that the weights in the file do not have.
     """
     path = policy_path(path)
     data = read_bytes(path, LARGEST_FILE, f"expected a policy file (.safetensors); {MAKE_ONE}")

@@ -1,11 +1,15 @@
 """Scaling of observations to mean 0 and standard deviation 1."""
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
+
+ROWS_AT_ONCE = 65_536
+"""Rows that are held in float64 at a time."""
 
 CONSTANT = 1e-6
 """Threshold below which a column's deviation, relative to its mean (or to 1), counts as 0: centred, not stretched."""
@@ -28,8 +32,9 @@ class ObservationScaler(nn.Module):
 
     def fit(self, observations: ArrayLike) -> Self:
         """Use the statistics of `observations` [n, size], computed in float64 so that a large mean costs no digits."""
-        rows = np.asarray(observations, dtype=np.float64)
-        return self.take(rows.mean(axis=0), rows.std(axis=0))
+        rows = np.asarray(observations)
+        mean = _summed(rows, lambda part: part) / len(rows)
+        return self.take(mean, np.sqrt(_summed(rows, lambda part: np.square(part - mean)) / len(rows)))
 
     def take(self, mean: NDArray[np.float64], std: NDArray[np.float64]) -> Self:
         """Use these statistics, [size] each; a constant column is centred, not stretched."""
@@ -45,6 +50,16 @@ class ObservationScaler(nn.Module):
 
     def forward(self, observations: Tensor) -> Tensor:
         return (observations - self.mean) / self.std
+
+
+def _summed(rows: NDArray[Any], function: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Sum of a function of float64 rows, [size], the rows one after the other, without a float64 copy of all."""
+    total = np.zeros((1, *rows.shape[1:]))
+    for first in range(0, len(rows), ROWS_AT_ONCE):
+        part = function(rows[first : first + ROWS_AT_ONCE].astype(np.float64))
+        total = np.concatenate([total, part]).sum(axis=0, keepdims=True)
+    found: NDArray[np.float64] = total[0]
+    return found
 
 
 class RunningStatistics:

@@ -13,7 +13,7 @@ from .d3rlpy_backend import d3rlpy_epochs
 from .early_stopping import Epoch, train_with_early_stopping
 from .rows import rows_of
 from .settings import CloningSettings
-from .split import hold_out
+from .split import chosen, hold_out
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def clone(
     train, validation = hold_out(len(episodes), settings.validation, seed)
     generator = torch.Generator().manual_seed(seed)
     network = ActorCritic(info.observation, info.actions, settings.hidden, generator)
-    rows, checked = rows_of([episodes[i] for i in train]), rows_of([episodes[i] for i in validation])
+    rows, checked = rows_of(chosen(episodes, train)), rows_of(chosen(episodes, validation))
     network.scaler.fit(rows.observations)
     training = {"cloned_from": {"episodes": len(episodes), "decisions": len(rows) + len(checked)}}
     policy = Policy(

@@ -11,6 +11,7 @@ from ..policies.policy import Policy
 from .baselines import majority, repeat_last
 from .measures import Measures, measure
 from .rows import rows_of
+from .split import chosen
 
 CLONE, REPEAT_LAST, MAJORITY = "clone", "repeat the last action", "majority"
 
@@ -25,7 +26,7 @@ class HeldOut:
 
 def measure_held_out(policy: Policy, episodes: Sequence[Episode], train: list[int], held_out: list[int]) -> HeldOut:
     """Measure the clone of the episodes `train`, and the baselines fitted to them, on the episodes `held_out`."""
-    fitted, rows = rows_of(episodes[i] for i in train), rows_of(episodes[i] for i in held_out)
+    fitted, rows = rows_of(chosen(episodes, train), observations=False), rows_of(chosen(episodes, held_out))
     probabilities: dict[str, NDArray[Any]] = {
         CLONE: policy.probabilities(rows.observations.reshape(len(rows), *policy.observation.shape)),
         REPEAT_LAST: repeat_last(fitted, rows, policy.actions),

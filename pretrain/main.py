@@ -1,6 +1,6 @@
 """`qwop-pretrain`: clone a dataset's player into a policy, and measure the clone."""
 
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,13 +9,13 @@ from rich.console import Console
 from rich.progress import TaskID
 from torch.utils.tensorboard import SummaryWriter
 
-from ..common.command import Command, write_configuration
+from ..common.command import CONFIGURATION, Command, to_yaml, write_configuration
 from ..common.errors import BadInput
-from ..common.progress import progress_bar
+from ..common.occupancy import sole_writer
+from ..common.progress import plain_console, progress_bar
 from ..common.settings import to_plain
 from ..datasets.embedded import embedded_dataset
 from ..datasets.reader import Dataset, open_dataset
-from ..datasets.schema import Episode
 from ..evaluation.evaluate import Evaluation, EvaluationSettings, evaluate
 from ..policies.files import save_policy
 from ..policies.policy import Policy
@@ -32,47 +32,63 @@ POLICY = "policy.safetensors"
 """Name of the clone's file in a run's folder. It is written after each best pass, so that an interrupted run leaves
 one too."""
 
+MEASURES = "pretraining.json"
+"""Name of the measures' file, the last that is written."""
+
 
 def run(chosen: PretrainSettings) -> None:
     """Clone, measure on held-out episodes and in games; leave the policy and the measures in `out`."""
+    with sole_writer(Path(chosen.out), "out"):
+        _pretrain(chosen)
+
+
+def _pretrain(chosen: PretrainSettings) -> None:
     cloning = chosen.cloning
-    console = Console()
+    console = plain_console()
     use_one_thread()
     dataset = open_dataset(chosen.dataset or embedded_dataset())
-    episodes = _enough(list(dataset), dataset)
-    _require_new(Path(chosen.out))
+    _require_enough(dataset)
+    _require_new(chosen, Path(chosen.out))
     if cloning.backend == "d3rlpy":
         require_d3rlpy(cloning)
     out = write_configuration(chosen, Path(chosen.out))
     made = {"command": "qwop-pretrain", "settings": to_plain(chosen)}
     try:
-        policy, splits = _clone(episodes, dataset, chosen, out, made, console)
+        policy, splits = _clone(dataset, chosen, out, made, console)
     except KeyboardInterrupt:
         if (out / POLICY).exists():
-            console.print(f"stopped: the best pass so far is in {out / POLICY}, unmeasured", soft_wrap=True)
+            console.print(
+                f"stopped: the best pass so far is in {out / POLICY}, unmeasured; the same command makes it anew",
+                soft_wrap=True,
+            )
         raise
     console.print(measures_table(splits))
     played = _play(policy, chosen, console)
-    write_json(out / "pretraining.json", str(dataset.folder), splits, played)
+    write_json(out / MEASURES, str(dataset.folder), splits, played)
     console.print(f"policy: {out / POLICY}", highlight=False, soft_wrap=True)
 
 
-def _require_new(out: Path) -> None:
-    if (out / POLICY).exists():
-        raise BadInput(f"{out}: holds a policy already, which stays; name another folder with out=, or move it away")
+def _require_new(chosen: PretrainSettings, out: Path) -> None:
+    """Raise BadInput where `out` holds a policy, unless this very command was interrupted there."""
+    if not (out / POLICY).exists():
+        return
+    with suppress(OSError, UnicodeDecodeError):
+        interrupted = not (out / MEASURES).exists()
+        if interrupted and (out / CONFIGURATION).read_text(encoding="utf-8") == to_yaml(chosen):
+            return
+    raise BadInput(f"{out}: holds a policy already, which stays; name another folder with out=, or move it away")
 
 
-def _enough(episodes: list[Episode], dataset: Dataset) -> list[Episode]:
-    if len(episodes) < 3:
+def _require_enough(dataset: Dataset) -> None:
+    """Raise BadInput for too few episodes, or a damaged one, before anything is written."""
+    if len(dataset.lengths()) < 3:
         raise BadInput(
-            f"{dataset.folder}: {len(episodes)} episode(s), expected at least 3: to learn from, to say when to stop, "
+            f"{dataset.folder}: {len(dataset)} episode(s), expected at least 3: to learn from, to say when to stop, "
             "and to measure by; record more games"
         )
-    return episodes
 
 
 def _clone(
-    episodes: list[Episode],
     dataset: Dataset,
     chosen: PretrainSettings,
     out: Path,
@@ -82,10 +98,13 @@ def _clone(
     """Make and measure a clone for each split. Returns the first one's policy, which is saved whenever it improves."""
     cloning = chosen.cloning
     policies, splits = [], []
-    with progress_bar("passes", console) as bar, closing(SummaryWriter(str(out / "tensorboard"))) as board:
+    with (
+        progress_bar("passes", console) as bar,
+        closing(SummaryWriter(str(out / "tensorboard"), flush_secs=5)) as board,
+    ):
         task = bar.add_task("cloning", total=chosen.splits * cloning.epochs)
         for part in range(chosen.splits):
-            train, held_out = hold_out(len(episodes), chosen.held_out, chosen.seed, part)
+            train, held_out = hold_out(len(dataset), chosen.held_out, chosen.seed, part)
 
             def report(epoch: Epoch, policy: Policy, part: int = part) -> None:
                 name = f"split {part + 1}: " if chosen.splits > 1 else ""
@@ -95,9 +114,9 @@ def _clone(
                 if part == 0 and epoch.is_best:
                     save_policy(out / POLICY, replace(policy, training={**policy.training, **made}))
 
-            policies.append(clone([episodes[i] for i in train], dataset.info, cloning, chosen.seed, report).policy)
+            policies.append(clone(dataset.select(train), dataset.info, cloning, chosen.seed, report).policy)
             bar.update(task, completed=(part + 1) * cloning.epochs)
-            splits.append(measure_held_out(policies[-1], episodes, train, held_out))
+            splits.append(measure_held_out(policies[-1], dataset, train, held_out))
     return policies[0], splits
 
 

@@ -7,10 +7,9 @@ import numpy as np
 from rich.console import Console
 
 from ..common.command import Command
-from ..common.errors import BadInput
-from ..common.progress import progress_bar
+from ..common.occupancy import whole_folder
+from ..common.progress import plain_console, progress_bar
 from ..datasets.describe import describe
-from ..datasets.folder import next_number
 from ..datasets.reader import Dataset, open_dataset
 from ..datasets.schema import Episode
 from ..datasets.writer import DatasetWriter
@@ -22,16 +21,15 @@ from .settings import ReestimateSettings
 
 
 def run(chosen: ReestimateSettings) -> None:
-    """Write the dataset `out`: the episodes of `dataset` in order, with μ from clones that never saw them."""
-    console = Console()
+    """Write the dataset `out`, whole or not at all: the same episodes, with μ from clones that never saw them."""
+    console = plain_console()
     dataset, out = open_dataset(chosen.dataset), Path(chosen.out)
-    if out.exists() and next_number(out) > 0:
-        raise BadInput(f"{out}: has episodes already; give out= a new folder")
     use_one_thread()
-    episodes = reestimate(dataset, chosen, console)
-    writer = DatasetWriter(out, dataset.info)
-    for episode in episodes:
-        writer.write(episode)
+    with whole_folder(out, "out") as folder:
+        episodes = reestimate(dataset, chosen, console)
+        writer = DatasetWriter(folder, dataset.info)
+        for episode in episodes:
+            writer.write(episode)
     found = measure(
         np.concatenate([episode.behaviour_probabilities for episode in episodes]),
         np.concatenate([episode.actions for episode in episodes]),

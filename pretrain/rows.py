@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,20 +36,47 @@ class Rows:
         return Rows(self.observations[chosen], self.actions[chosen], self.previous[chosen], probabilities)
 
 
-def rows_of(episodes: Iterable[Episode]) -> Rows:
+def rows_of(episodes: Iterable[Episode], *, observations: bool = True) -> Rows:
     """All decisions of the episodes, in order; the last observation of an episode has no decision.
 
-    The decisions have probabilities if every player was a policy whose exact ones were recorded, and if some player
-    drew its actions: those of a greedy policy say no more than the actions do.
+    Takes one episode at a time, so that a dataset larger than half of the memory fits. Without `observations`, theirs
+    are empty: float32 [N, 0]. The decisions have probabilities if every player was a policy whose exact ones were
+    recorded, and if some player drew its actions: those of a greedy policy say no more than the actions do.
     """
-    kept = list(episodes)
-    observations, actions, previous = [], [], []
-    for episode in kept:
-        observations.append(episode.observations[:-1].reshape(len(episode), -1))
-        actions.append(episode.actions.astype(np.int64))
-        previous.append(np.concatenate([[NONE], actions[-1][:-1]]))
-    probabilities = None
-    if all(episode.probabilities_from == RECORDED for episode in kept):
-        recorded = np.concatenate([episode.behaviour_probabilities for episode in kept])
-        probabilities = recorded if (recorded.max(axis=1) < 1).any() else None
-    return Rows(np.concatenate(observations), np.concatenate(actions), np.concatenate(previous), probabilities)
+    seen, actions, previous, recorded = _Column(), _Column(), _Column(), _Column()
+    exact, drawn = True, False
+    for episode in episodes:
+        rows = episode.observations[:-1].reshape(len(episode), -1)
+        seen.add(rows if observations else np.empty((len(episode), 0), np.float32))
+        taken = episode.actions.astype(np.int64)
+        actions.add(taken)
+        previous.add(np.concatenate([[NONE], taken[:-1]]))
+        exact = exact and episode.probabilities_from == RECORDED
+        if exact:
+            recorded.add(episode.behaviour_probabilities)
+            drawn = drawn or bool((episode.behaviour_probabilities.max(axis=1) < 1).any())
+    probabilities = recorded.rows() if exact and drawn else None
+    return Rows(seen.rows(), actions.rows(), previous.rows(), probabilities)
+
+
+class _Column:
+    """An array that grows by rows. Where the system can, it moves pages rather than copy them."""
+
+    def __init__(self) -> None:
+        self._array: NDArray[Any] | None = None
+        self._count = 0
+
+    def add(self, rows: NDArray[Any]) -> None:
+        if self._array is None:
+            self._array = np.empty((len(rows), *rows.shape[1:]), rows.dtype)
+        end = self._count + len(rows)
+        if end > len(self._array):
+            self._array.resize((max(end, len(self._array) * 3 // 2), *rows.shape[1:]), refcheck=False)
+        self._array[self._count : end] = rows
+        self._count = end
+
+    def rows(self) -> NDArray[Any]:
+        if self._array is None:
+            raise ValueError("no episode")
+        self._array.resize((self._count, *self._array.shape[1:]), refcheck=False)
+        return self._array

@@ -5,13 +5,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from ..common.errors import BadInput
+from ..common.errors import BadInput, naming
+from ..common.reading import read_bytes
 from ..datasets.behaviour_probabilities import RECORDED
 from ..datasets.origin import Origin
 from ..datasets.schema import DatasetInfo, Episode
-from ..envs.spec import EnvironmentSpec
+from ..envs.spec import EnvironmentSpec, interface_of
 from ..policies.champion import policy_path
-from ..policies.files import load_policy
+from ..policies.files import LARGEST_FILE, load_policy
 from ..policies.policy import Policy
 from ..policies.rollout import Game, play
 from .settings import PolicySettings
@@ -29,14 +30,19 @@ def open_policy(
     policy = load_policy(settings.policy, given=settings.environment.keys())
     own = policy.environment
     policy = replace(policy, environment=EnvironmentSpec(own.id, {**own.settings, **settings.environment}))
-    capabilities = policy.environment.capabilities
+    with naming(settings.policy):
+        capabilities = policy.environment.capabilities
     if settings.max_idle_frames and not capabilities.idle_start:
         raise BadInput(
             f"source.max_idle_frames={settings.max_idle_frames}: {policy.environment.id} has no idle frames at the "
             "start; leave it at 0"
         )
     more = {"max_idle_frames": settings.max_idle_frames} if settings.max_idle_frames else {}
-    policy.environment.make(**more).close()  # raises for invalid settings now, rather than at the first game
+    with naming(settings.policy):  # raises for invalid settings now, rather than at the first game
+        env = policy.environment.make(**more)
+        found = interface_of(env.observation_space, env.action_space, str(policy.environment))
+        policy.require_fit(*found, settings.policy, str(policy.environment))
+        env.close()
     environment = policy.environment if played_in is None else played_in(policy.environment)
     other = None if policy.environment == own else str(policy.environment)
     games = _recorded(settings, other if environment == policy.environment else environment.id)
@@ -57,7 +63,7 @@ def open_policy(
 def _recorded(settings: PolicySettings, played_in: str | None) -> Recorded:
     """Identify all games of one policy file, seed and mode, up to the game's number."""
     path = policy_path(settings.policy)
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+    digest = hashlib.sha256(read_bytes(path, LARGEST_FILE, "it was there when it was loaded")).hexdigest()[:12]
     origin = Origin(sha256=digest, seed=settings.seed, greedy=settings.greedy, played_in=played_in)
     return Recorded(path.name, origin, settings.max_idle_frames)
 

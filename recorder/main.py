@@ -10,11 +10,11 @@ from pathlib import Path
 
 from rich.console import Console
 
-from ..common.command import Command, Terminated, to_yaml
+from ..common.command import TERMINATING, Command, Terminated, to_yaml
 from ..common.files import require_writable_folder, write_whole
-from ..common.progress import progress_bar
+from ..common.progress import plain_console, progress_bar
 from ..datasets.describe import describe
-from ..datasets.folder import next_number
+from ..datasets.folder import RECORDINGS, next_number
 from ..datasets.writer import DatasetWriter
 from .rescue import RescuingWriter
 from .settings import (
@@ -31,7 +31,7 @@ from .source import Source
 
 def run(settings: RecordSettings) -> None:
     """Record all games of the source, each a whole file as soon as it has ended, and print the dataset's summary."""
-    console = Console()
+    console = plain_console()
     folder = Path(settings.folder)
     require_writable_folder(folder, "dataset")
     source = open_source(settings.source, folder)
@@ -98,9 +98,10 @@ def record(source: Source, writer: RescuingWriter, console: Console) -> None:
 
 @contextmanager
 def _after_interrupts() -> Iterator[None]:
-    """Delay Ctrl-C and SIGTERM until the end of the context, so that a game being written is finished."""
+    """Delay Ctrl-C, SIGTERM and SIGHUP until the end of the context, so that a game being written is finished."""
     received: list[int] = []
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, *TERMINATING)}
+    before = {number: handler for number, handler in before.items() if callable(handler)}
     for number in before:
         signal.signal(number, lambda number, _: received.append(number))
     try:
@@ -108,14 +109,17 @@ def _after_interrupts() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+    for number in received:
+        if number != signal.SIGINT:
+            raise Terminated(number)
     if received:
-        raise Terminated if signal.SIGTERM in received else KeyboardInterrupt
+        raise KeyboardInterrupt
 
 
 def _keep_configuration(settings: RecordSettings, folder: Path) -> None:
     """Write this recording's settings beside those of the others into the same dataset."""
     name = f"{datetime.now():%Y-%m-%dT%H-%M-%S.%f}-{os.getpid()}.yaml"
-    write_whole(folder / "recordings" / name, to_yaml(settings))
+    write_whole(folder / RECORDINGS / name, to_yaml(settings))
 
 
 main = Command(

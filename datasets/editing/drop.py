@@ -20,9 +20,11 @@ class DropSettings(Settings):
 
     dataset: str = setting(help="Folder of the dataset.", example="data/me")
     out: str = setting(help="Folder of the new dataset.", example="data/me-finished", written=True)
-    episodes: tuple[int, ...] = setting((), "Numbers of episodes, as in the files' names, in brackets.", at_least=0)
-    outcomes: tuple[str, ...] = setting((), "Outcomes, in brackets, such as [fell,stopped].", choices=OUTCOMES)
-    players: tuple[str, ...] = setting((), "Players, in brackets.")
+    episodes: tuple[int, ...] | None = setting(
+        None, "Numbers of episodes, as in the files' names, in brackets.", at_least=0
+    )
+    outcomes: tuple[str, ...] | None = setting(None, "Outcomes, in brackets, such as [fell,stopped].", choices=OUTCOMES)
+    players: tuple[str, ...] | None = setting(None, "Players, in brackets.")
     shorter_than: int = setting(0, "Decisions: episodes with fewer are left out.", at_least=0)
 
 
@@ -43,14 +45,15 @@ def remaining(dataset: Dataset, settings: DropSettings) -> list[int]:
     if not (settings.episodes or settings.outcomes or settings.players or settings.shorter_than):
         raise BadInput("nothing to leave out: name episodes=, outcomes=, players= or shorter_than=")
     numbers = [episode_number(path) for path in dataset.files]
-    if absent := sorted({*settings.episodes} - {*numbers}):
+    episodes, outcomes, players = ({*(one or ())} for one in (settings.episodes, settings.outcomes, settings.players))
+    if absent := sorted(episodes - {*numbers}):
         raise BadInput(f"episodes: {dataset.folder} has no episode {absent[0]}")
     lengths = dataset.lengths()
     kept = []
     for index, number in enumerate(numbers):
         metadata = dataset.metadata(index)
-        named = number in settings.episodes or lengths[index] < settings.shorter_than
-        if not named and metadata["outcome"] not in settings.outcomes and metadata["player"] not in settings.players:
+        named = number in episodes or metadata["outcome"] in outcomes or metadata["player"] in players
+        if not named and lengths[index] >= settings.shorter_than:
             kept.append(index)
     if not kept:
         raise BadInput(f"{dataset.folder}: no episode is left; leave out fewer")

@@ -6,8 +6,6 @@ last action is missing.
 """
 
 import hashlib
-import zipfile
-import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -18,12 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.errors import BadInput
+from ...common.npz import read_arrays
+from ...common.reading import MEGABYTE
 from ...envs.names import ACTIONS, FEATURES
 from ..schema import Episode
 
 ARRAYS = ("obs", "actions", "rewards", "episode_starts", "episode_returns")
 
 EXPECTED = "expected an expert file of stable-baselines (.npz), such as a published recording"
+
+LARGEST, MOST_ROWS = 256 * MEGABYTE, 400_000
+"""Bytes and rows of a recording, at most; the published ones have a few megabytes."""
 
 RETURN_TOLERANCE = 1e-3
 """Largest difference between the sum of a game's rewards and its return, summed in another order and precision."""
@@ -50,8 +53,9 @@ def read_recording(path: Path, shape: tuple[int, ...] = (len(FEATURES),), action
 
     shape: of an observation. actions: their number. The defaults are those of published recordings.
     """
+    arrays = read_arrays(path, ARRAYS, LARGEST, EXPECTED)
     try:
-        return _recording(path, shape, actions)
+        return _recording(path.name, arrays, shape, actions)
     except BadInput as error:
         raise BadInput(f"{path}: {error}") from None
 
@@ -71,8 +75,9 @@ def write_expert_file(path: Path, episodes: Iterable[Episode]) -> None:
         )
 
 
-def _recording(path: Path, shape: tuple[int, ...], count: int) -> Recording:
-    arrays = _arrays(path)
+def _recording(name: str, arrays: dict[str, NDArray[Any]], shape: tuple[int, ...], count: int) -> Recording:
+    if arrays["obs"].ndim and len(arrays["obs"]) > MOST_ROWS:
+        raise BadInput(f"{len(arrays['obs']):,} rows, expected at most {MOST_ROWS:,}")
     observations = _floats("obs", arrays["obs"], (None, *shape))
     rows = len(observations)
     actions = arrays["actions"]
@@ -99,30 +104,10 @@ def _recording(path: Path, shape: tuple[int, ...], count: int) -> Recording:
                 f"game {number} has the return {returns[number]:.3f}, but its rewards sum to {total:.3f}; "
                 "the file is damaged"
             )
-    digest = hashlib.sha256(b"".join(np.ascontiguousarray(array).tobytes() for array in arrays.values()))
-    return Recording(path.name, digest.hexdigest()[:12], observations, actions.astype(np.int16), rewards, games)
-
-
-def _arrays(path: Path) -> dict[str, NDArray[Any]]:
-    """Load the five arrays of the file, of any dtype but object."""
-    if not path.is_file():
-        raise BadInput(f"{'a folder' if path.is_dir() else 'no such file'}; {EXPECTED}")
-    if not zipfile.is_zipfile(path):
-        raise BadInput(f"not an .npz file; {EXPECTED}")
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            missing = [name for name in ARRAYS if name not in file.files]
-            if missing:
-                raise BadInput(f"has {', '.join(sorted(file.files)) or 'nothing'}, but no {missing[0]}; {EXPECTED}")
-            arrays = {name: file[name] for name in ARRAYS}
-            if not all(isinstance(array, np.ndarray) for array in arrays.values()):
-                raise BadInput(f"holds something other than arrays; {EXPECTED}")
-            return arrays
-    except BadInput:
-        raise
-    # NumPy raises these for a damaged archive, a member that is no array, or pickled objects (which are never loaded).
-    except (OSError, ValueError, EOFError, KeyError, NotImplementedError, zipfile.BadZipFile, zlib.error) as error:
-        raise BadInput(f"cannot be read ({str(error).splitlines()[0]}); {EXPECTED}") from None
+    digest = hashlib.sha256()
+    for array in arrays.values():
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return Recording(name, digest.hexdigest()[:12], observations, actions.astype(np.int16), rewards, games)
 
 
 def _floats(name: str, array: NDArray[Any], shape: tuple[int | None, ...]) -> NDArray[np.float64]:

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
 from rich.table import Table
 
+from ...common.checks import show
 from ...common.errors import BadInput
 from ...common.files import write_whole
-from ...common.progress import progress_bar
+from ...common.progress import plain_console, progress_bar
+from ...common.reading import MEGABYTE, parse_json, read_text
 from ...envs.names import FEATURES
 from ..describe import describe
 from ..folder import next_number
@@ -29,6 +30,9 @@ from .settings import ReconstructSettings
 
 REPORT = "reconstruction.json"
 """Beside the new dataset's other records of how it was made: a row for every game that was tried."""
+
+LARGEST_REPORT = 16 * MEGABYTE
+"""Bytes; a game has about 400."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,7 @@ class Row:
 
 def run(settings: ReconstructSettings) -> None:
     """Reconstruct game by game; each is a whole file as soon as it is found. Prints what was found."""
-    console = Console()
+    console = plain_console()
     dataset, out = open_dataset(settings.dataset), Path(settings.out)
     _require_recordings(dataset)
     if out.resolve() == Path(settings.dataset).resolve():
@@ -106,12 +110,13 @@ class Report:
     def __init__(self, folder: Path) -> None:
         self.path = folder / "recordings" / REPORT
         self.rows: dict[str, Row] = {}
-        try:
-            rows = [Row(**row) for row in json.loads(self.path.read_text(encoding="utf-8"))]
-        except FileNotFoundError:
-            rows = []
-        except (OSError, ValueError, TypeError) as error:
-            raise BadInput(f"{self.path}: cannot be read ({error}); give out= a new folder") from None
+        rows: list[Row] = []
+        if self.path.exists():
+            text = read_text(self.path, LARGEST_REPORT, "give out= a new folder")
+            try:
+                rows = [Row(**row) for row in parse_json(text)]
+            except (ValueError, TypeError) as error:
+                raise BadInput(f"{self.path}: cannot be read ({show(error)}); give out= a new folder") from None
         self.rows = {row.source: row for row in rows}
 
     def add(self, row: Row) -> None:

@@ -4,8 +4,6 @@ The full precision is what makes a reconstruction certain. An import keeps it be
 folder `recordings`, in a file for each recording.
 """
 
-import zipfile
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,7 +12,12 @@ from numpy.typing import NDArray
 
 from ...common.errors import BadInput
 from ...common.files import write_whole
+from ...common.npz import read_arrays
+from ...common.reading import MEGABYTE
 from ...envs.names import FEATURES
+
+LARGEST = 256 * MEGABYTE
+"""Bytes of a recording's numbers, at most."""
 
 _X = np.array([column for column, name in enumerate(FEATURES) if name.endswith(".position_x")])
 _TORSO_X = FEATURES.index("torso.position_x")
@@ -37,16 +40,13 @@ def write_samples(folder: Path, digest: str, games: Sequence[NDArray[np.float64]
 def read_samples(folder: Path, digest: str) -> list[NDArray[np.float64]]:
     """The samples of a recording's games, float64 [n, 71] each, x relative to the torso's; BadInput where they lack."""
     path = samples_path(folder, digest)
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            observations, lengths = file["observations"], file["lengths"]
-    except FileNotFoundError:
+    if not path.exists():
         raise BadInput(
             f"{path}: no such file; reconstruction needs the recording's full numbers, which an import keeps: import "
             "it again into a new dataset (qwop-record source=import)"
-        ) from None
-    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
-        raise BadInput(f"{path}: cannot be read ({str(error).splitlines()[0]}); import the recording again") from None
+        )
+    arrays = read_arrays(path, ("observations", "lengths"), LARGEST, "import the recording again")
+    observations, lengths = arrays["observations"], arrays["lengths"]
     fits = observations.ndim == 2 and observations.shape[1] == len(FEATURES) and observations.dtype == np.float64
     if not fits or lengths.ndim != 1 or lengths.dtype.kind != "i" or lengths.min(initial=1) < 1:
         raise BadInput(f"{path}: not the samples of a recording; import it again")

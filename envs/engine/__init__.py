@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from ...common.errors import BadInput
 from . import page
 from .run import play_keys
+from .soundness import FAULTS, fault_of
 from .world import workspace
 
-__all__ = ["new_games", "play_keys", "workspace"]
+__all__ = ["fault_in", "new_games", "play_keys", "workspace"]
 
 
 @cache
@@ -31,3 +32,8 @@ def new_games(n: int, reset: str = "a") -> tuple[NDArray[np.float64], NDArray[np
     """`n` games on a page just loaded, after one reset (`a`) or after two in a row (`b`)."""
     reals, integers = _game_after_reset(reset)
     return np.repeat(reals, n, axis=0), np.repeat(integers, n, axis=0)
+
+
+def fault_in(reals: NDArray[np.float64], integers: NDArray[np.int32]) -> str | None:
+    """Describe what keeps kernels from playing a game, a row of each array; None if nothing does."""
+    return FAULTS.get(fault_of(np.ascontiguousarray(reals), np.ascontiguousarray(integers)))

@@ -41,6 +41,8 @@ def moving_body_of(integers, contact):
 
 @internal
 def _add_pair(integers, a, b):
+    if integers[at.CONTACT_COUNT] == at.CONTACTS:  # no game gets there; a made-up one could
+        return
     contact = 0
     while integers[at.USED + contact] != 0:
         contact += 1

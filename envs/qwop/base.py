@@ -1,6 +1,6 @@
 """The part that `QWOP-v1` and `QWOPOriginal-v1` share: settings, decisions and the timing of their keys, pictures."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from operator import index
 from typing import Any, ClassVar
@@ -24,6 +24,25 @@ def require_render_mode(render_mode: str | None, known: Sequence[str]) -> None:
     """Raise BadInput for a render mode that is not known."""
     if render_mode is not None and render_mode not in known:
         raise BadInput(f"render_mode={render_mode!r}: expected one of {', '.join(known)}, or None")
+
+
+def require_options(options: Any) -> None:
+    """Raise BadInput for options of a reset that are no dictionary."""
+    if options is not None and not isinstance(options, Mapping):
+        raise BadInput(f"options={options!r:.60}: expected a dictionary, or None")
+
+
+def _checked_action(action: Any) -> int:
+    # True is a whole number to Python, but nobody means an action by it.
+    try:
+        chosen = -1 if isinstance(action, bool | np.bool_) else index(action)
+    except TypeError:
+        chosen = -1
+    if not 0 <= chosen < len(ACTION_KEYS):
+        raise gymnasium.error.InvalidAction(
+            f"action {action!r:.60}, expected a whole number, 0 ... {len(ACTION_KEYS) - 1}"
+        )
+    return chosen
 
 
 def chosen_idle_frames(options: dict[str, Any] | None, drawn: int) -> int:
@@ -82,6 +101,7 @@ class OneGame(gymnasium.Env[NDArray[np.float32], np.int64]):
         self.action_space = gymnasium.spaces.Discrete(len(ACTION_KEYS))
         self._keys = 0
         self._late = False
+        self._needs_reset = "no game has begun"
         self._delays = np.random.default_rng()
         self._drawing: Drawing | None = None
         self._window: Window | None = None
@@ -93,6 +113,7 @@ class OneGame(gymnasium.Env[NDArray[np.float32], np.int64]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
+        require_options(options)
         super().reset(seed=seed)
         most = self.task.max_idle_frames
         idle = int(self.np_random.integers(0, most, endpoint=True)) if most else 0
@@ -101,30 +122,37 @@ class OneGame(gymnasium.Env[NDArray[np.float32], np.int64]):
             (self._delays,) = self.np_random.spawn(1)
         self._keys, self._late = 0, False
         observation = self._begin(idle)
+        self._needs_reset = ""
         if self.render_mode == "human":
             self._show(self.task.decisions_per_second)
         return observation, self._info()
 
     def step(self, action: Any) -> Step:
-        try:
-            chosen = index(action)
-        except TypeError:
-            chosen = -1
-        if not 0 <= chosen < len(ACTION_KEYS):
-            raise ValueError(f"action {action!r}, expected a whole number, 0 ... {len(ACTION_KEYS) - 1}")
+        chosen = _checked_action(action)
+        self._require_game()
         before, self._keys = self._keys, int(ACTION_KEYS[chosen])
         self._late = self.task.delay > 0 and self._delays.random() < self.task.delay
-        played = self._play(before if self._late else self._keys, self._keys, self.task.frames_per_step)
-        if self.render_mode == "human":
-            self._show(self.task.decisions_per_second)
-        return played
+        first = before if self._late else self._keys
+        return self._after(self._play(first, self._keys, self.task.frames_per_step), self.task.decisions_per_second)
 
     def advance(self, keys: int) -> Step:
         """Play one frame with any keys down (Q = 1, W = 2, O = 4, P = 8); return what `step` does."""
+        if not 0 <= keys <= 15:
+            raise gymnasium.error.InvalidAction(f"keys {keys!r}, expected 0 ... 15")
+        self._require_game()
         self._keys, self._late = keys, False
-        played = self._play(keys, keys, 1)
+        return self._after(self._play(keys, keys, 1), FRAMES_A_SECOND)
+
+    def _require_game(self) -> None:
+        if self._needs_reset:
+            raise gymnasium.error.ResetNeeded(f"{self._needs_reset}: call reset before the next step")
+
+    def _after(self, played: Step, fps: float) -> Step:
+        _, _, terminated, truncated, _ = played
+        if terminated or truncated:
+            self._needs_reset = "the game has ended"
         if self.render_mode == "human":
-            self._show(FRAMES_A_SECOND)
+            self._show(fps)
         return played
 
     def get_keys_to_action(self) -> dict[tuple[int, ...], int]:

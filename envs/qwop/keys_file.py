@@ -10,15 +10,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...common.errors import BadInput
 from ...common.files import write_whole
-from ..names import KEY_O, KEY_P, KEY_Q, KEY_W
+from ...common.reading import MEGABYTE, read_text
+from ..names import KEY_O, KEY_P, KEY_Q, KEY_W, LONGEST_KEYS
 
 LETTERS = {"Q": KEY_Q, "W": KEY_W, "O": KEY_O, "P": KEY_P}
 NO_KEY = "-"
 
-LONGEST = 1_000_000
-"""Frames of a game in a file, at most: nine hours."""
+LARGEST_FILE = 8 * MEGABYTE
+"""Bytes of a file of keys; one of a minute has a few thousand."""
 
-_LINE = re.compile(r"(\d{1,7})\s+(-|[QWOP]{1,4})")
+_LINE = re.compile(r"([0-9]{1,7})\s+(-|[QWOP]{1,4})")
 
 
 def write_keys(path: str | os.PathLike[str], keys: ArrayLike, title: str) -> Path:
@@ -34,11 +35,8 @@ def write_keys(path: str | os.PathLike[str], keys: ArrayLike, title: str) -> Pat
 def read_keys(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
     """Read the keys of each frame, uint8 [n], for `replay`; BadInput if the file does not hold keys."""
     path = Path(path)
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        why = "no such file" if isinstance(error, FileNotFoundError) else "cannot be read as text"
-        raise BadInput(f"{path}: {why}; expected a file of keys, such as best_keys.txt of qwop-evaluate") from None
+    text = read_text(path, LARGEST_FILE, "expected a file of keys, such as best_keys.txt of qwop-evaluate")
+    lines = text.splitlines()
     frames: list[int] = []
     pressed: list[int] = []
     for number, line in enumerate(lines, 1):
@@ -47,11 +45,11 @@ def read_keys(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
             continue
         found = _LINE.fullmatch(said.upper())
         if found is None:
-            raise BadInput(f"{path}, line {number}: {said[:40]!r}; expected frames and keys, such as '12 QP' or '3 -'")
+            raise BadInput(f"{path}, line {number}: {said[:40]!a}; expected frames and keys, such as '12 QP' or '3 -'")
         frames.append(int(found[1]))
         pressed.append(sum(bit for letter, bit in LETTERS.items() if letter in found[2]))
-    if not 0 < sum(frames) <= LONGEST:
-        raise BadInput(f"{path}: {sum(frames):,} frames of keys; expected 1 to {LONGEST:,}")
+    if not 0 < sum(frames) <= LONGEST_KEYS:
+        raise BadInput(f"{path}: {sum(frames):,} frames of keys; expected 1 to {LONGEST_KEYS:,}")
     return np.repeat(np.array(pressed, dtype=np.uint8), frames)
 
 

@@ -11,14 +11,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...common.checks import show
 from ...common.errors import BadInput
 from ..engine import layout as at
 from ..engine import page, play_keys
 from ..engine.features import HIDDEN
 from ..engine.libraries import TRIGONOMETRIES, lanes_of
+from ..names import LONGEST_KEYS
+from .saved import checked_page
 
 LONGEST_WAIT = 100_000
 """Frames of waiting in a file, at most: an hour."""
+
+MOST_GAMES = 1000
+"""Games before one, in a file, at most."""
 
 
 @dataclass(frozen=True)
@@ -100,12 +106,16 @@ class GameStart:
     def from_json(cls, data: Any) -> "GameStart":
         """The inverse of `to_json`; BadInput for anything else."""
         try:
+            if len(data["before"]) > MOST_GAMES:
+                raise BadInput(f"{len(data['before']):,} games before this one, expected at most {MOST_GAMES}")
             before = tuple(PlayedGame(_frames(game["keys"]), _opening_from_json(game)) for game in data["before"])
+            if sum(len(game.keys) for game in before) > LONGEST_KEYS:
+                raise BadInput(f"more than {LONGEST_KEYS:,} frames before this game")
             return cls(before, _opening_from_json(data), data["trigonometry"])
         except BadInput:
             raise
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise BadInput(f"not the start of a game ({type(error).__name__}: {error})") from None
+            raise BadInput(f"not the start of a game ({type(error).__name__}: {show(error)})") from None
 
 
 class Session:
@@ -170,14 +180,8 @@ class Session:
 
     def set_state(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Go on from what `get_state` gave, in any session; BadInput for anything else."""
-        for name, mine in (("reals", self._reals[0]), ("integers", self._integers[0])):
-            given = np.asarray(state.get(name))
-            if given.shape != mine.shape or given.dtype != mine.dtype:
-                raise BadInput(
-                    f"a page's state: {name} is {given.dtype} {list(given.shape)}, expected {mine.dtype} "
-                    f"{list(mine.shape)}, as get_state of this version gives it"
-                )
-            mine[:] = given
+        page = checked_page(state, self._reals[0], self._integers[0])
+        self._reals[0], self._integers[0] = page
 
 
 def checked_keys(keys: ArrayLike) -> NDArray[np.uint8]:
@@ -214,6 +218,6 @@ def _frames(stretches: Any) -> NDArray[np.uint8]:
     table = np.array(stretches)
     if table.ndim != 2 or table.shape[1] != 2 or table.dtype.kind not in "iu" or table[:, 0].min() < 1:
         raise BadInput("not the keys of a game: expected stretches [frames, keys]")
-    if table[:, 0].sum() > 1_000_000:
-        raise BadInput("a game of more than 1,000,000 frames")
+    if table[:, 0].max() > LONGEST_KEYS or table[:, 0].sum() > LONGEST_KEYS:
+        raise BadInput(f"a game of more than {LONGEST_KEYS:,} frames")
     return checked_keys(np.repeat(table[:, 1], table[:, 0]))

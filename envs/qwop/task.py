@@ -17,7 +17,9 @@ from ..engine.features import FEATURES, FEATURES_ONLY, FULL, FULL_FEATURES
 from ..names import FEATURES as FEATURE_NAMES
 from ..names import FRAMES_A_SECOND as FRAMES_A_SECOND
 from ..names import FULL_FEATURES as FULL_NAMES
+from ..names import LONGEST_GAME
 from .rewards import REWARDS
+from .saved import checked_games
 
 
 def outcome_of(events: NDArray[np.float64]) -> str:
@@ -27,9 +29,6 @@ def outcome_of(events: NDArray[np.float64]) -> str:
         return "running"
     return "finished" if landed and events[0] >= batch.FINISH_SCORE else "fell"
 
-
-LONGEST_GAME = 3600
-"""Seconds: an hour, of a game that a good runner ends within one minute."""
 
 OBSERVATIONS = {"features": (FEATURES_ONLY, FEATURES), "full": (FULL, FULL_FEATURES)}
 """By name: the kernels' constant for it, and its size."""
@@ -140,12 +139,16 @@ class Games:
         """Return the arrays that `saved` copies, not copied."""
         return {name: getattr(self, name) for name in self.SAVED}
 
-    def restore(self, saved: dict[str, NDArray[Any]]) -> None:
+    def checked(self, saved: Any) -> dict[str, NDArray[Any]]:
+        """The arrays of what `saved` gave, of as many games; BadInput for anything that cannot be played."""
+        return checked_games(saved, self.arrays())
+
+    def restore(self, checked: dict[str, NDArray[Any]]) -> None:
         for name, mine in self.arrays().items():
-            given = saved[name]
-            if mine.shape != given.shape or mine.dtype != given.dtype:
-                raise BadInput(
-                    f"saved games: {name} is {given.dtype} {list(given.shape)}, expected {mine.dtype} "
-                    f"{list(mine.shape)}; it was saved by another version or with another number of games"
-                )
-            mine[...] = given
+            mine[...] = checked[name]
+
+    def restore_row(self, row: int, saved: Any) -> None:
+        """Put one game, a row of each array that `saved` gives, into this row; BadInput as in `checked`."""
+        mine = {name: rows[row] for name, rows in self.arrays().items()}
+        for name, given in checked_games(saved, mine).items():
+            mine[name][...] = given

@@ -20,6 +20,7 @@ from ..names import ACTION_KEYS
 from ..pictures.drawing import Drawing
 from ..vector import Infos, Step, autoreset_mode_of, reset_mask_of, seeds_of
 from .base import chosen_idle_frames, require_render_mode
+from .saved import checked_generators, checked_keys_down, checked_row, entry_of
 from .task import FRAMES_A_SECOND, Games, QWOPTask
 
 ROWS_WORTH_A_THREAD = 8
@@ -90,6 +91,7 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.i
         self._generators = [np_random()[0] for _ in range(drawing)]
         self._delays = [generator.spawn(1)[0] for generator in self._generators] if self.task.delay else []
         self._late = np.zeros(num_envs, dtype=np.bool_)
+        self._begun_ever = np.zeros(num_envs, dtype=np.bool_)
         threads = num_threads or min(_cores(), num_envs // ROWS_WORTH_A_THREAD)
         # Games that share lanes stay in one thread.
         groups = -(-num_envs // WIDTH)
@@ -108,7 +110,11 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.i
         self._first_keys = orders[:, batch.FIRST_KEYS_DOWN]
         self._keys = orders[:, batch.KEYS_DOWN]
         self._next_idle = orders[:, batch.NEXT_IDLE]
+        self._make_pool()
+
+    def _make_pool(self) -> None:
         self._pool = ThreadPoolExecutor(len(self._ranges) - 1, "qwop") if len(self._ranges) > 1 else None
+        self._process = os.getpid()
 
     def __getstate__(self) -> dict[str, Any]:
         # A copy of a view would be no view of the copied array; a copy has threads and pictures of its own.
@@ -122,9 +128,10 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.i
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], Infos]:
+        self._require_open()
         mask = reset_mask_of(options, self.num_envs)
+        seeds = seeds_of(seed, self.num_envs)
         if self._generators:
-            seeds = seeds_of(seed, self.num_envs)
             seeded = np.array([one is not None for one in seeds]) & mask
             for row in np.flatnonzero(seeded):
                 self._generators[row] = np_random(seeds[row])[0]
@@ -134,19 +141,17 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.i
         idle = chosen_idle_frames(options, -1)
         self._games.reset(mask, self._next_idle if idle < 0 else np.full(self.num_envs, idle))
         self._begun(mask)
+        self._begun_ever |= mask
         self._late[mask] = False
         return self._games.observations.copy(), _masked(self._infos(), mask)
 
     def step(self, actions: Any) -> Step:
-        chosen = np.asarray(actions)
-        if (
-            chosen.shape != (self.num_envs,)
-            or chosen.dtype.kind not in "iu"
-            or chosen.min() < 0
-            or chosen.max() >= len(ACTION_KEYS)
-        ):
-            raise ValueError(
-                f"actions {chosen!r}, expected [{self.num_envs}] whole numbers, 0 ... {len(ACTION_KEYS) - 1}"
+        chosen = self._checked_actions(actions)
+        self._require_open()
+        if not self._begun_ever.all():
+            raise gymnasium.error.ResetNeeded(
+                f"no game has begun in environments {np.flatnonzero(~self._begun_ever).tolist()!s:.60}: call reset "
+                "before the first step"
             )
         same_step = self.autoreset_mode is AutoresetMode.SAME_STEP
         waiting = np.zeros(self.num_envs, dtype=np.bool_) if same_step else self._over()
@@ -190,15 +195,19 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.i
         }
 
     def set_state(self, state: dict[str, Any]) -> NDArray[np.float32]:
-        """Restore what `get_state` gave (with the same settings and number of games); return the observations."""
-        self._games.restore(state)
-        self._keys[:] = state["keys"]
-        self._next_idle[:] = state["next_idle"]
-        for generator, saved in zip(self._generators, state["generators"], strict=True):
-            generator.bit_generator.state = saved
-        if self._delays:
-            for delays, saved in zip(self._delays, state["delays"], strict=True):
-                delays.bit_generator.state = saved
+        """Restore what `get_state` gave (with the same settings and number of games); return the observations.
+
+        BadInput for anything else, which changes nothing.
+        """
+        games = self._games.checked(state)
+        keys = checked_row(state, "keys", self.num_envs, 15)
+        next_idle = checked_row(state, "next_idle", self.num_envs, self.task.max_idle_frames)
+        generators = checked_generators(entry_of(state, "generators"), "generators", self._generators)
+        delays = checked_generators(entry_of(state, "delays"), "delays", self._delays)
+        self._games.restore(games)
+        self._keys[:], self._next_idle[:] = keys, next_idle
+        self._generators, self._delays = generators, delays
+        self._begun_ever[:] = True
         return self._games.observations.copy()
 
     def save_game(self, row: int) -> dict[str, Any]:
@@ -208,11 +217,13 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.i
     def put_game(self, row: int, saved: dict[str, Any]) -> NDArray[np.float32]:
         """Continue a saved game in this row, instead of its own; return the row's observation.
 
-        The idle frames and delays to come are still those of the row.
+        The idle frames and delays to come are still those of the row. BadInput for anything that `save_game` does not
+        give.
         """
-        for name, rows in self._games.arrays().items():
-            rows[row] = saved[name]
-        self._keys[row] = saved["keys"]
+        keys = checked_keys_down(saved)
+        self._games.restore_row(row, saved)
+        self._keys[row] = keys
+        self._begun_ever[row] = True
         observation: NDArray[np.float32] = self._games.observations[row].copy()
         return observation
 
@@ -237,6 +248,26 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.i
         if self._pool is not None:
             self._pool.shutdown()
 
+    def _checked_actions(self, actions: Any) -> NDArray[np.integer[Any]]:
+        try:
+            chosen = np.asarray(actions)
+        except ValueError:  # lists of different lengths
+            chosen = np.empty(0)
+        if (
+            chosen.shape != (self.num_envs,)
+            or chosen.dtype.kind not in "iu"
+            or chosen.min() < 0
+            or chosen.max() >= len(ACTION_KEYS)
+        ):
+            raise gymnasium.error.InvalidAction(
+                f"actions {actions!r:.60}, expected [{self.num_envs}] whole numbers, 0 ... {len(ACTION_KEYS) - 1}"
+            )
+        return chosen
+
+    def _require_open(self) -> None:
+        if self.closed:
+            raise gymnasium.error.ClosedEnvironmentError("the games are closed: make new ones")
+
     def _over(self) -> NDArray[np.bool_]:
         """Tell which games' last decision ended them, bool [n]."""
         counters = self._games.counters
@@ -249,6 +280,8 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.i
         self._keys[mask] = 0
 
     def _play_all(self, follow: bool) -> None:
+        if self._process != os.getpid():  # a fork has none of its parent's threads
+            self._make_pool()
         parts = list(zip(self._ranges, self._workspaces, strict=True))
         others = [
             self._pool.submit(self._games.play, first, last, follow, *space)

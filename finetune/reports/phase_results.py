@@ -6,7 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ...common.errors import BadInput
 from ...common.files import write_whole
+from ...common.reading import MEGABYTE, parse_json, read_text
 from ...evaluation.evaluate import Evaluation, EvaluationSettings, evaluate
 from ...evaluation.film import film
 from ...policies.files import save_policy
@@ -60,7 +62,7 @@ class PhaseResults:
         start = self._folder / START
         if self._last_figures is None or not start.exists():
             return None
-        return gain(json.loads(start.read_text()), self._last_figures)
+        return gain(read_evaluation(start), self._last_figures)
 
     def film_best(self) -> str | None:
         """Write the best game of the last evaluation to `best.mp4`; returns the reason if that is impossible."""
@@ -81,6 +83,19 @@ class PhaseResults:
         if name != "start":
             self._last, self._last_figures = evaluation, figures
         return _line(figures)
+
+
+def read_evaluation(path: Path) -> dict[str, Any]:
+    """Read the evaluation at a phase's end; BadInput where it is none."""
+    try:
+        document = parse_json(read_text(path, MEGABYTE, "remove it"))
+    except BadInput:
+        raise
+    except ValueError as error:
+        raise BadInput(f"{path}: {error}; remove it") from None
+    if not isinstance(document, dict) or "episodes" not in document:
+        raise BadInput(f"{path}: not an evaluation; remove it")
+    return document
 
 
 def gain(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:

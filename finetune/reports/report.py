@@ -1,7 +1,6 @@
 """`report.html`: the report of a run, in one file that opens without a server."""
 
 import base64
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from html import escape
@@ -14,6 +13,7 @@ from ...common.charts import Band, line_chart
 from ...common.files import write_whole
 from ..experience.sequences import SOURCES
 from .milestones import milestones
+from .phase_results import read_evaluation
 from .run_log import read_metrics
 
 STYLE = """
@@ -156,7 +156,7 @@ def _charts(rows: list[dict[str, Any]], bands: list[Band], charts: tuple[Chart, 
 
 
 def _evaluation_table(files: list[Path]) -> str:
-    documents = [(path.stem, json.loads(path.read_text())) for path in files]
+    documents = [(path.stem, read_evaluation(path)) for path in files]
     columns = {
         key: name for key, name in EVALUATION_COLUMNS.items() if any(one.get(key) is not None for _, one in documents)
     }

@@ -8,10 +8,17 @@ from typing import Any
 from torch.utils.tensorboard import SummaryWriter
 
 from ...common.files import write_whole
+from ...common.reading import MEGABYTE, read_text
 from ..metrics import Metrics
 from .milestones import seconds_of
 
 METRICS = "metrics.jsonl"
+
+LARGEST_LOG = 256 * MEGABYTE
+"""Bytes; a row has about a kilobyte."""
+
+FLUSH_SECONDS = 5
+"""Time between two flushes of TensorBoard's file."""
 
 EVALUATED = ("finish_share", "best_seconds", "median_seconds", "mean_metres", "mean_return")
 """Figures of an evaluation that TensorBoard shows."""
@@ -40,7 +47,8 @@ class RunLog:
             write_whole(path, "".join(json.dumps(row) + "\n" for row in kept))
             if kept:
                 self._seconds, self._frames = seconds_of(kept)[-1], kept[-1].get("live/frames", 0)
-        self._board = SummaryWriter(str(self._folder / "tensorboard"), purge_step=resume_at)
+        # An interrupt at the wrong moment keeps it from closing until it flushes.
+        self._board = SummaryWriter(str(self._folder / "tensorboard"), purge_step=resume_at, flush_secs=FLUSH_SECONDS)
         path.touch()
         self.metrics.stopwatch.read()
 
@@ -76,11 +84,14 @@ class RunLog:
 
 
 def read_metrics(folder: Path) -> list[dict[str, Any]]:
-    """The rows of a run, oldest first; a last line that was cut off is left out."""
+    """The rows of a run, oldest first, up to the first line that is none (the last may have been cut off)."""
     rows = []
-    for line in (folder / METRICS).read_text().splitlines():
+    for line in read_text(folder / METRICS, LARGEST_LOG, "remove it").splitlines():
         try:
-            rows.append(json.loads(line))
-        except json.JSONDecodeError:
+            row = json.loads(line)  # which knows NaN: a loss may be
+        except (ValueError, RecursionError):
             break
+        if not isinstance(row, dict) or type(row.get("decisions")) is not int or "phase" not in row:
+            break
+        rows.append(row)
     return rows

@@ -1,12 +1,15 @@
 """The environments of a schedule, whose phases may change settings of the first one."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from gymnasium.vector import VectorEnv
 
 from ...common.errors import BadInput
+from ...datasets.from_keys import relabelled
 from ...datasets.reader import Dataset
+from ...datasets.schema import Episode
 from ...envs.qwop.vector import QWOPVectorEnv
 from ...envs.spec import EnvironmentSpec, ObservationSpec
 from ...envs.vector import make_vector
@@ -24,35 +27,56 @@ def phase_environments(first: EnvironmentSpec, phases: Sequence[Phase]) -> tuple
     return tuple(specs)
 
 
-def require_same_environment(phases: Sequence[Phase], first: EnvironmentSpec, dataset: Dataset) -> None:
-    """Raise BadInput unless the demonstrations belong to the environment of every phase that uses them."""
-    for phase, spec in zip(phases, phase_environments(first, phases), strict=True):
-        if phase.uses_demonstrations and spec != dataset.info.environment:
-            raise BadInput(
-                f"schedule.phases.{phase.name}: uses demonstrations of {dataset.info.environment} in {spec}; leave out "
-                "demonstrations or environment"
-            )
-
-
 JUDGEMENT = ("reward", "shaping", "time_limit")
 """Settings of an environment that change neither observations nor what an action does."""
 
 
-def require_same_observations(phases: Sequence[Phase], first: EnvironmentSpec, dataset: Dataset) -> None:
-    """Raise BadInput unless phases that imitate are played at the observations and decision rate of the demonstrations.
+UNUSED = 0.05
+"""Smoothing of probabilities that stay as they are."""
+
+
+def require_same_play(phases: Sequence[Phase], first: EnvironmentSpec, dataset: Dataset) -> None:
+    """Raise BadInput unless demonstrations are remembered and imitated where observations and actions are theirs.
 
     Rewards and time limits may differ.
     """
-
-    def played(spec: EnvironmentSpec) -> EnvironmentSpec:
-        return EnvironmentSpec(spec.id, {name: v for name, v in spec.settings.items() if name not in JUDGEMENT})
-
     for phase, spec in zip(phases, phase_environments(first, phases), strict=True):
-        if phase.imitates and played(spec) != played(dataset.info.environment):
+        if (phase.uses_demonstrations or phase.imitates) and _played(spec) != _played(dataset.info.environment):
             raise BadInput(
-                f"schedule.phases.{phase.name}: imitates demonstrations of {dataset.info.environment} in {spec}; only "
-                f"{', '.join(JUDGEMENT)} may differ"
+                f"schedule.phases.{phase.name}: uses demonstrations of {dataset.info.environment} in {spec}; only "
+                f"{', '.join(JUDGEMENT)} may differ. Leave out demonstrations, imitation or environment"
             )
+
+
+def remembered(phases: Sequence[Phase], first: EnvironmentSpec, dataset: Dataset) -> list[Episode]:
+    """The demonstrations as they enter the memory, with the rewards of the phases that use them.
+
+    Raises BadInput for phases that are played otherwise or rewarded differently from each other, and for rewards that
+    cannot be computed, because episodes have no keys.
+    """
+    require_same_play(phases, first, dataset)
+    specs = phase_environments(first, phases)
+    rewards = {_rewards(spec): spec for phase, spec in zip(phases, specs, strict=True) if phase.uses_demonstrations}
+    if len(rewards) > 1:
+        raise BadInput(
+            f"schedule.phases: demonstrations under different rewards, {' and '.join(map(str, rewards.values()))}; "
+            "expected one for all phases that use them"
+        )
+    ((wanted, spec),) = rewards.items()
+    if wanted == _rewards(dataset.info.environment):
+        return list(dataset)
+    info = replace(dataset.info, environment=spec)
+    return [relabelled(episode, info, UNUSED, same_decisions=True) for episode in dataset]
+
+
+def _played(spec: EnvironmentSpec) -> EnvironmentSpec:
+    return EnvironmentSpec(spec.id, {name: value for name, value in spec.settings.items() if name not in JUDGEMENT})
+
+
+def _rewards(spec: EnvironmentSpec) -> tuple[Any, Any]:
+    """What decides the rewards of an environment: the reward, and its shaping where it has one."""
+    reward = spec.settings.get("reward")
+    return reward, spec.settings.get("shaping") if reward == "race" else None
 
 
 class PhaseEnvironments:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ...common.errors import BadInput
 from ...datasets.from_keys import episode_from_keys
-from ...datasets.schema import DatasetInfo, Episode
+from ...datasets.schema import Episode
 from ...envs.pictures.drawing import Drawing
 from ...envs.qwop.task import FRAMES_A_SECOND
 from ..live_game import LiveGame

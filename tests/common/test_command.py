@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -124,7 +125,13 @@ def test_a_mistake_in_the_program_keeps_its_traceback(walk: Run) -> None:
         walk(work=lambda settings: print(1 // 0))
 
 
-@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_folder_that_is_gone_is_one_line(walk: Run) -> None:
+    code, err = walk(work=lambda settings: Path("walked/steps.txt").write_text("1"))
+    assert (code, err.count("\n")) == (2, 1)
+    assert "walked/steps.txt: No such file or directory; what was finished is kept: bring it back" in err
+
+
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_an_interrupted_command_says_so_and_has_its_own_exit_code(walk: Run, sent: signal.Signals, code: int) -> None:
     before = signal.getsignal(signal.SIGTERM)
     # A shell's background jobs inherit an ignored SIGINT; a command in the foreground has Python's handler.
@@ -134,6 +141,38 @@ def test_an_interrupted_command_says_so_and_has_its_own_exit_code(walk: Run, sen
     finally:
         signal.signal(signal.SIGINT, interrupts)
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_library_s_answer_to_a_signal_is_an_interruption(walk: Run, sent: signal.Signals, code: int) -> None:
+    def answer(settings: Walk) -> None:
+        try:
+            os.kill(os.getpid(), sent)
+        except KeyboardInterrupt:
+            raise ValueError("could not determine the shape")  # noqa: B904
+
+    interrupts = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        assert walk(work=answer) == (code, "\nqwop-walk: interrupted\n")
+    finally:
+        signal.signal(signal.SIGINT, interrupts)
+
+
+def test_a_signal_that_is_ignored_stays_so(walk: Run) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert walk(work=lambda settings: os.kill(os.getpid(), signal.SIGHUP)) == (0, "")
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_a_disk_s_failure_in_another_thread_is_left_to_who_writes(walk: Run) -> None:
+    def work(settings: Walk) -> None:
+        thread = threading.Thread(target=lambda: Path("nowhere/file").write_text("1"))
+        thread.start()
+        thread.join()
+
+    assert walk(work=work) == (0, "")
 
 
 def test_several_runs_at_once_are_hydra_s(walk: Run) -> None:

@@ -44,6 +44,20 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path, monkeypatch:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_library_s_error_on_a_full_disk_is_the_disk_s(tmp_path: Path) -> None:
+    def fail(file: Any) -> None:
+        try:
+            raise OSError(28, "No space left on device")
+        except OSError:
+            raise RuntimeError("the writer failed")  # noqa: B904  (as torch.save does)
+
+    with pytest.raises(BadInput, match=r"file: cannot be written \(no space left on device\)"):
+        write_whole(tmp_path / "file", fail)
+    with pytest.raises(ZeroDivisionError):
+        write_whole(tmp_path / "file", lambda file: 1 // 0)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_folder_that_can_be_written_is_left_as_it_was(tmp_path: Path) -> None:
     require_writable_folder(tmp_path, "out")
     require_writable_folder(tmp_path / "a" / "b", "out")

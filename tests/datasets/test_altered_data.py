@@ -1,6 +1,6 @@
 """Altered data is found: every mutant of a dataset is refused in one line that names a file, or read as it was.
 
-All of it: pytest tests/datasets/test_altered_data.py -m slow
+All of it: pytest tests/datasets/test_altered_data.py -m exhaustive
 """
 
 import io
@@ -150,7 +150,7 @@ def test_a_sample_of_mutants_is_found(original: Path, tmp_path: Path) -> None:
     check(original, tmp_path, 120, seed=1)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.timeout(3000)
 @pytest.mark.parametrize("seed", range(4))
 def test_two_thousand_mutants_are_found(original: Path, tmp_path: Path, seed: int) -> None:

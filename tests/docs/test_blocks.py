@@ -173,6 +173,8 @@ class Parsed(Exception):
 
 def check_script(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     script = ROOT / arguments[0]
+    if script.is_dir():
+        script /= "__main__.py"
     assert script.is_file(), f"no such script: {script}"
     if "parse_args()" not in script.read_text():
         assert len(arguments) == 1, f"{script}: takes no arguments"

@@ -100,7 +100,12 @@ def test_too_many_settings_are_refused() -> None:
         read("CartPole-v1", **{f"a{number}": 1 for number in range(1000)})
 
 
-def test_settings_given_elsewhere_are_not_taken_from_the_file() -> None:
+def test_settings_given_elsewhere_are_taken_from_the_file_where_it_may_set_them() -> None:
+    data = {"id": "QWOP-v1", "settings": {"observation": "full", "frames_per_step": 2}}
+    assert EnvironmentSpec.from_json(data, given=["observation", "frames_per_step"]).settings == data["settings"]
+
+
+def test_settings_given_elsewhere_that_a_file_may_not_set_are_left_out() -> None:
     data = {"id": "QWOPOriginal-v1", "settings": {"folder": "/theirs", "frames_per_step": 4}}
     assert EnvironmentSpec.from_json(data, given=["folder"]).settings == {"frames_per_step": 4}
 

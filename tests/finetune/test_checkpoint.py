@@ -32,14 +32,17 @@ def test_what_was_saved_comes_back(tmp_path: Path) -> None:
 def test_the_newest_two_are_kept_in_order(tmp_path: Path) -> None:
     for decisions in (5, 100, 20_000, 3_000_000):
         save_checkpoint(tmp_path, decisions, {})
-    assert [path.name for path in checkpoints(tmp_path)] == ["decisions-000000020000.pt", "decisions-000003000000.pt"]
+    assert [path.name for path in checkpoints(tmp_path)] == [
+        "decisions-000000020000.checkpoint",
+        "decisions-000003000000.checkpoint",
+    ]
     assert len(list(tmp_path.iterdir())) == 2  # nothing half-written lies about
 
 
 def test_a_torn_checkpoint_is_refused_with_its_name(tmp_path: Path) -> None:
     path = save_checkpoint(tmp_path, 1, {"array": np.zeros(1000)})
     path.write_bytes(path.read_bytes()[:700])
-    with pytest.raises(BadInput, match=r"decisions-000000000001\.pt"):
+    with pytest.raises(BadInput, match=r"decisions-000000000001\.checkpoint"):
         load_checkpoint(path)
 
 
@@ -54,7 +57,7 @@ def test_a_checkpoint_of_another_version_is_refused_in_one_line(
     monkeypatch.setattr(checkpoint, "VERSION", version)
     path = save_checkpoint(tmp_path, 1, {"decisions": 1})
     monkeypatch.undo()
-    with pytest.raises(BadInput, match=r"decisions-000000000001\.pt: written by another version") as refused:
+    with pytest.raises(BadInput, match=r"decisions-000000000001\.checkpoint: written by another version") as refused:
         load_checkpoint(path)
     assert "\n" not in str(refused.value)
 
@@ -62,5 +65,5 @@ def test_a_checkpoint_of_another_version_is_refused_in_one_line(
 def test_a_checkpoint_from_before_versions_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "decisions-000000000001.pt"
     torch.save({"decisions": 1}, path)
-    with pytest.raises(BadInput, match="another version"):
+    with pytest.raises(BadInput, match=r"decisions-000000000001\.pt: written by another version"):
         load_checkpoint(path)

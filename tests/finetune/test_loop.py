@@ -218,7 +218,7 @@ def test_it_stops_at_the_first_checkpoint_after_so_many_decisions(tmp_path: Path
     run.loop.run(until=31)
     assert (run.loop.decisions, run.loop.finished) == (60, False)
     assert [path.name for path in checkpoints(tmp_path / "checkpoints")] == [
-        "decisions-000000000030.pt", "decisions-000000000060.pt",
+        "decisions-000000000030.checkpoint", "decisions-000000000060.checkpoint",
     ]  # fmt: skip
 
 

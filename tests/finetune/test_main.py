@@ -1,6 +1,7 @@
 """The command as a person uses it."""
 
 import json
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from qwop.common.occupancy import sole_writer
 from qwop.datasets.schema import DatasetInfo, Episode
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
@@ -147,6 +149,48 @@ def test_a_resumed_run_with_other_settings_is_refused(finetune: Finetune, workpl
     refused = finetune(*arguments, "resume=true", "seed=1", folder=workplace)
     assert refused.returncode == 2
     assert "seed: 0, not 1" in refused.stderr
+
+
+def test_a_run_that_stopped_before_its_first_checkpoint_starts_anew(
+    finetune: Finetune, workplace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ("policy=policy.safetensors", "demonstrations=demos", *SMALL, "out=run", "video=false")
+    assert finetune(*arguments, folder=workplace).returncode == 0
+    expected = (workplace / "run" / "policy.safetensors").read_bytes()
+    shutil.rmtree(workplace / "run")
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("qwop.finetune.loop.save_checkpoint", interrupt)
+        stopped = finetune(*arguments, folder=workplace)
+    assert stopped.returncode == 130
+    assert "the same command with resume=true starts anew" in stopped.stdout
+    resumed = finetune(*arguments, "resume=true", folder=workplace)
+    assert resumed.returncode == 0, resumed.stderr
+    assert (workplace / "run" / "policy.safetensors").read_bytes() == expected
+    rows = [json.loads(line) for line in (workplace / "run" / "metrics.jsonl").read_text().splitlines()]
+    assert [row["decisions"] for row in rows] == sorted({row["decisions"] for row in rows})  # none of the first try
+
+
+def test_a_run_killed_between_a_checkpoint_and_its_policy_has_the_policy_after_all(
+    finetune: Finetune, workplace: Path
+) -> None:
+    arguments = ("policy=policy.safetensors", "demonstrations=demos", *SMALL, "out=run", "video=false")
+    assert finetune(*arguments, folder=workplace).returncode == 0
+    path = workplace / "run" / "policy.safetensors"
+    expected = path.read_bytes()
+    path.unlink()
+    assert finetune(*arguments, "resume=true", folder=workplace).returncode == 0
+    assert path.read_bytes() == expected
+
+
+def test_a_second_run_in_the_same_folder_is_refused(finetune: Finetune, workplace: Path) -> None:
+    with sole_writer(workplace / "run", "out"):
+        second = finetune("policy=policy.safetensors", "demonstrations=demos", *SMALL, "out=run", folder=workplace)
+    assert second.returncode == 2
+    assert "out=run: another process is writing there" in second.stderr
 
 
 def test_a_run_that_is_over_goes_on_with_a_phase_more(finetune: Finetune, workplace: Path) -> None:

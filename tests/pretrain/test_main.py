@@ -117,6 +117,11 @@ def test_an_interrupted_run_has_the_policy_of_its_best_pass(
     assert load_policy(tmp_path / "run" / "policy.safetensors").actions == 2
     assert not (tmp_path / "run" / "pretraining.json").exists()
     assert "the best pass so far is in" in capsys.readouterr().out
+    # The same command makes it anew; another one leaves it.
+    with pytest.raises(BadInput, match="holds a policy already"):
+        pretrain(f"dataset={make_dataset(6)}", f"out={tmp_path / 'run'}", "epochs=3")
+    with pytest.raises(KeyboardInterrupt):
+        pretrain(f"dataset={make_dataset(6)}", f"out={tmp_path / 'run'}")
 
 
 def test_too_few_episodes_to_split_are_refused(make_dataset: Callable[[int], Path], tmp_path: Path) -> None:
@@ -133,4 +138,15 @@ def test_a_missing_dataset_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "nowhere" in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_damaged_episode_is_named_before_anything_is_written(
+    make_dataset: Callable[[int], Path], tmp_path: Path
+) -> None:
+    dataset = make_dataset(6)
+    path = dataset / "episode-000004.parquet"
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(BadInput, match=r"episode-000004\.parquet: was changed"):
+        pretrain(f"dataset={dataset}", f"out={tmp_path / 'run'}")
     assert not (tmp_path / "run").exists()

@@ -77,6 +77,23 @@ def test_a_new_dataset_has_the_person_s_own_probabilities(
     assert "of actions that the clones never saw" in capsys.readouterr().out
 
 
+def test_an_interrupted_one_leaves_no_dataset(people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write, written = DatasetWriter.write, []
+
+    def interrupted(self: DatasetWriter, episode: Episode) -> Path:
+        if len(written) == 2:
+            raise KeyboardInterrupt
+        written.append(write(self, episode))
+        return written[-1]
+
+    monkeypatch.setattr(DatasetWriter, "write", interrupted)
+    before = sorted(path.name for path in tmp_path.iterdir())
+    with pytest.raises(KeyboardInterrupt):
+        reestimate(f"dataset={people}", f"out={tmp_path / 'new'}", "folds=2", "cloning.epochs=1")
+    assert len(written) == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
 def test_the_seed_decides_them(people: Path, tmp_path: Path) -> None:
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
         reestimate(f"dataset={people}", f"out={tmp_path / name}", f"seed={seed}", "folds=2", "cloning.epochs=1")
@@ -89,7 +106,7 @@ def test_the_seed_decides_them(people: Path, tmp_path: Path) -> None:
     ("overrides", "message"),
     [
         (["out="], "out=: expected a text"),
-        (["out={people}"], "has episodes already; give out= a new folder"),
+        (["out={people}"], "is not empty; give out= a new folder"),
         (["dataset=nowhere"], "nowhere: no such folder"),
         (["folds=10"], "folds=10: expected 2 to 9"),
         (["floor=0.6"], "floor=0.6: expected a number, more than 0, less than 0.5"),

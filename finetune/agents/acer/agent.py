@@ -12,7 +12,7 @@ from ...experience.sequences import DEMONSTRATIONS, LIVE, SOURCES, Sequences, co
 from ...replay.behaviour import Behaviour, is_uniform
 from ...replay.demonstrations import Demonstrations
 from ...replay.sequence_memory import SequenceMemory
-from ...schedules.environments import require_same_environment
+from ...schedules.environments import remembered
 from ...schedules.phase import Phase, PhaseValues
 from ...settings import RunSettings
 from ..base import AgentContext
@@ -185,10 +185,10 @@ def build_acer(
     behaviour, returns = Behaviour(settings.behaviour), ReturnBounds(loop.num_envs)
     demonstrations = None
     if dataset is not None and settings.uses_demonstrations:
-        require_same_environment(settings.phases, policy.environment, dataset)
-        demonstrations = Demonstrations(dataset, streams=loop.num_envs, steps=loop.steps)
+        episodes = remembered(settings.phases, policy.environment, dataset)
+        demonstrations = Demonstrations(episodes, streams=loop.num_envs, steps=loop.steps)
         behaviour.prepare(demonstrations, policy.probabilities, str(dataset.folder))
-        for episode in dataset:
+        for episode in episodes:
             returns.add_episode(episode.rewards, learner.settings.gamma)
     memory = SequenceMemory(loop.capacity, loop.steps, policy.observation, policy.actions)
     return AcerAgent(learner, memory, demonstrations, behaviour, returns, loop, context)

@@ -1,20 +1,20 @@
 """Prioritised double DQN as an agent: n-step transitions into memory, updates on samples from it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
 import torch
 
 from ....common.errors import BadInput
 from ....datasets.reader import Dataset
+from ....datasets.schema import Episode
 from ....policies.networks import DuelingQ
 from ....policies.policy import Policy
 from ...experience.sequences import DEMONSTRATIONS, Sequences
 from ...experience.transitions import NStep, Transitions, TransitionStream, mixed
 from ...replay.demonstrations import Demonstrations
 from ...replay.prioritised_memory import PrioritisedMemory, PrioritySettings
-from ...schedules.environments import phase_environments, require_same_environment
+from ...schedules.environments import phase_environments, remembered
 from ...schedules.phase import Phase, PhaseValues
 from ...settings import RunSettings
 from ..base import AgentContext, MakeNetwork
@@ -193,21 +193,21 @@ def build_ddqn(
     _require_capacity(settings)
     stream = None
     if dataset is not None and settings.uses_demonstrations:
-        require_same_environment(settings.phases, policy.environment, dataset)
+        episodes = remembered(settings.phases, policy.environment, dataset)
         first = next(number for number, phase in enumerate(settings.phases) if phase.uses_demonstrations)
         spec = phase_environments(policy.environment, settings.phases)[first]
         rate = spec.capabilities.decisions_per_second
-        stream = TransitionStream(demonstrated_transitions(dataset, algorithm.at_rate(rate)))
+        stream = TransitionStream(demonstrated_transitions(episodes, algorithm.at_rate(rate)))
     priorities = PrioritySettings(algorithm.alpha, algorithm.priority_epsilon, algorithm.demonstration_bonus)
     memory = PrioritisedMemory(loop.capacity, policy.observation, priorities)
     learner = DdqnLearner(network, algorithm, context.device)
     return DdqnAgent(learner, memory, stream, algorithm, loop, context)
 
 
-def demonstrated_transitions(dataset: Dataset, settings: DdqnSettings) -> Transitions:
-    """Every decision of the dataset as a transition, in recorded order; γ is that of the settings."""
-    decisions = int(np.sum([len(episode) for episode in dataset]))
-    whole = Demonstrations(dataset, streams=1, steps=decisions).next(1)
+def demonstrated_transitions(episodes: Sequence[Episode], settings: DdqnSettings) -> Transitions:
+    """Every decision of the episodes as a transition, in recorded order; γ is that of the settings."""
+    decisions = sum(len(episode) for episode in episodes)
+    whole = Demonstrations(episodes, streams=1, steps=decisions).next(1)
     return NStep(1, settings.n_steps, settings.gamma).push(whole)
 
 

@@ -12,7 +12,7 @@ from ....policies.networks import Actor, ActorCritic, Values
 from ....policies.policy import Policy
 from ....pretrain.rows import Rows, rows_of
 from ...experience.sequences import Sequences
-from ...schedules.environments import require_same_observations
+from ...schedules.environments import require_same_play
 from ...schedules.phase import Phase, PhaseValues
 from ...settings import RunSettings
 from ..base import AgentContext, MakeNetwork
@@ -114,7 +114,7 @@ def build_ppo(
     if any(phase.imitates for phase in settings.phases):
         if dataset is None:
             raise BadInput("imitation: the run has no demonstrations; name them (demonstrations=data/kurodo)")
-        require_same_observations(settings.phases, policy.environment, dataset)
+        require_same_play(settings.phases, policy.environment, dataset)
         demonstrated = rows_of(dataset)
     if policy.values is not None:
         values = copy.deepcopy(policy.values)

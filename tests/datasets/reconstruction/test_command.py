@@ -183,7 +183,7 @@ def test_samples_that_are_missing_or_damaged_are_named(imported: Path, tmp_path:
     np.savez(path, observations=numbers["observations"].astype(np.float32), lengths=numbers["lengths"])
     assert "not the samples of a recording" in refused(f"dataset={folder}", out)
     path.write_bytes(b"not an archive")
-    assert "cannot be read" in refused(f"dataset={folder}", out)
+    assert "not an .npz file" in refused(f"dataset={folder}", out)
     path.unlink()
     said = refused(f"dataset={folder}", out)
     assert "no such file" in said

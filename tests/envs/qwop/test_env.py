@@ -110,7 +110,8 @@ def test_a_lagging_observation_is_the_one_of_the_frame_before(actions: Any, fram
 def test_a_saved_game_goes_on_to_the_same_bits(before: Any, after: Any, lag: int, delay: float, seed: int) -> None:
     env = QWOPEnv(observation_lag=lag, max_idle_frames=20, delay=delay)
     env.reset(seed=seed)
-    until_the_end(env, before)
+    if any(until_the_end(env, before)[-1][2:4]):
+        env.reset()
     saved = env.get_state()
     expected = until_the_end(env, after)
     expected_next, _ = env.reset()
@@ -234,15 +235,6 @@ def test_a_fall_terminates_and_the_last_decision_is_cut_short() -> None:
     assert info["clock"] == pytest.approx(213 / 30)
 
 
-def test_a_step_after_the_end_plays_nothing() -> None:
-    env = QWOPEnv(frames_per_step=50)
-    env.reset()
-    last = until_the_end(env, [HOLD_QP] * 9)[-1]
-    again = env.step(HOLD_QP)
-    assert (again[1], again[2], again[4]["frames"]) == (0.0, True, 0)
-    np.testing.assert_array_equal(again[0], last[0])
-
-
 @pytest.mark.parametrize("trace", ["run_01_dqn_a", "run_02_dqn_b"])
 def test_a_recorded_run_finishes(trace: str) -> None:
     file = Path(__file__).parents[2] / "../shared/game/traces" / f"{trace}.npz"
@@ -277,5 +269,5 @@ def test_an_action_that_does_not_exist_is_refused() -> None:
     env = QWOPEnv()
     env.reset()
     for action in (-1, 11, 1.0, "q", None):
-        with pytest.raises(ValueError, match=r"expected a whole number, 0 \.\.\. 10"):
+        with pytest.raises(gymnasium.error.InvalidAction, match=r"expected a whole number, 0 \.\.\. 10"):
             env.step(action)

@@ -163,7 +163,7 @@ def test_actions_that_do_not_exist_are_refused() -> None:
     env = QWOPVectorEnv(2)
     env.reset(seed=0)
     for actions in ([0, 11], [-1, 0], [0], [[0, 1]], [0.0, 1.0]):
-        with pytest.raises(ValueError, match="actions"):
+        with pytest.raises(gymnasium.error.InvalidAction, match="actions"):
             env.step(np.array(actions))
 
 

@@ -203,6 +203,18 @@ def test_stopping_is_shown_on_the_page_and_ends_with_a_summary(page: Page) -> No
     assert "fell 1" in said
 
 
+def test_a_lost_connection_is_shown_and_the_page_tries_again_until_it_gives_up(page: Page) -> None:
+    page.press("q")
+    page.wait("playing")
+    page.recorder.kill()
+    page.wait("lost")
+    assert page.text("title") == "Connection lost"
+    page.press("r")
+    assert page.state == "lost"
+    page.wait("closed")
+    assert page.text("detail") == "Every finished game is in the dataset."
+
+
 def test_the_runner_is_drawn_on_the_track(page: Page) -> None:
     """The shirt's blue above the track's red, as in the pictures of qwop.envs."""
     time.sleep(0.3)

@@ -124,7 +124,8 @@ def refused_requests(host: str, port: int, token: str) -> Iterator[tuple[str, by
     yield "endless line", b"GET /" + b"a" * 100_000
     yield "folded header", b"GET " + own.encode() + b" HTTP/1.1\r\nHost: " + host.encode() + b"\r\n x\r\n\r\n"
     for line in (b"", b"GET", b"GET /", b"GET / HTTP/2.0", b"GET / HTTP/0.9", b"GET  / HTTP/1.1", b"PRI * HTTP/2.0",
-                 b"\x16\x03\x01\x02\x00\x01\x00\x01", b"\x00" * 40, b"\xff\xfe GET / HTTP/1.1", "GET /é HTTP/1.1".encode(),
+                 b"\x16\x03\x01\x02\x00\x01\x00\x01", b"\x00" * 40, b"\xff\xfe GET / HTTP/1.1",
+                 b"GET /\xc3\xa9 HTTP/1.1",
                  b"GET http://" + host.encode() + own.encode() + b" HTTP/1.1"):  # fmt: skip
         yield f"line {line[:20]!r}", line + b"\r\nHost: " + host.encode() + b"\r\n\r\n"
     for header in (b"Host", b": x", b"Ho st: x", b"X: a\x00b", b"X\x80: a", b"X : a"):
@@ -317,7 +318,7 @@ def test_a_page_that_takes_nothing_is_cut_off_its_game_is_kept_and_the_server_ca
         deaf.settimeout(10)
         deaf.connect((address.hostname, address.port))
         deaf.sendall(opening(address))
-        with pytest.raises(OSError):  # noqa: PT011  (a reset or a broken pipe)
+        with suppress(OSError):  # a reset or a broken pipe ends it
             for game in itertools.count(1):
                 deaf.sendall(frame(json.dumps({"type": "start", "game": game}).encode()))
                 for _ in range(30):

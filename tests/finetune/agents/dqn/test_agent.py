@@ -131,7 +131,7 @@ def test_a_third_of_the_memory_is_demonstrations_while_they_are_on_and_nothing_a
 
 
 def test_all_decisions_of_the_demonstrations_are_transitions_that_respect_their_ends(dataset: Dataset) -> None:
-    made = demonstrated_transitions(dataset, DdqnSettings(n_steps=3, gamma=0.9))
+    made = demonstrated_transitions(list(dataset), DdqnSettings(n_steps=3, gamma=0.9))
     assert len(made) == 37
     assert np.flatnonzero(made.discounts == 0).tolist() == [27, 28, 29]  # the second episode was cut off, not over
     assert made.discounts[-3:] == pytest.approx([0.729, 0.81, 0.9])

@@ -143,7 +143,9 @@ def test_a_schedule_that_is_over_can_be_continued_by_a_phase(tmp_path: Path) -> 
     part.run()
     assert part.finished
     assert part.phase_index == 1
-    assert [path.name for path in checkpoints(tmp_path / "part" / "checkpoints")][-1] == "decisions-000000000800.pt"
+    assert [path.name for path in checkpoints(tmp_path / "part" / "checkpoints")][
+        -1
+    ] == "decisions-000000000800.checkpoint"
     longer, other, ends = make(tmp_path / "part", resume=True, checkpoint_every=400, overlap=False)
     longer.run()
     assert ends == [2]
@@ -155,7 +157,7 @@ def test_a_schedule_that_is_over_can_be_continued_by_a_phase(tmp_path: Path) -> 
 def test_a_run_ends_with_a_checkpoint_wherever_its_end_is(tmp_path: Path) -> None:
     loop, _, _ = make(tmp_path, checkpoint_every=1_000_000)
     loop.run()
-    assert [path.name for path in checkpoints(tmp_path / "checkpoints")] == ["decisions-000000001200.pt"]
+    assert [path.name for path in checkpoints(tmp_path / "checkpoints")] == ["decisions-000000001200.checkpoint"]
 
 
 @pytest.mark.parametrize("overlap", [True, False])

@@ -74,7 +74,7 @@ def test_demonstrations_are_imitated_where_only_the_judgement_of_play_differs(
         return build_ppo(policy, open_dataset(tmp_path / "shown"), settings, context())
 
     build(reward="race", shaping=0.5, time_limit=30.0)
-    with pytest.raises(BadInput, match=r"schedule\.phases\.imitating: imitates demonstrations of"):
+    with pytest.raises(BadInput, match=r"schedule\.phases\.imitating: uses demonstrations of"):
         build(frames_per_step=3)
 
 

@@ -1,0 +1,110 @@
+"""Time and peak memory of what reads a dataset, each in a process of its own, beside pandas reading the files whole.
+
+    python benchmarks/datasets.py data/champion [--replay] [--only "summary;verify"]
+
+Record the dataset first: qwop-record source=policy source.policy=champion source.episodes=15000 dataset=data/champion
+"""
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+PANDAS = """
+import pandas as pd
+from pathlib import Path
+table = pd.concat([pd.read_parquet(path) for path in sorted(Path(FOLDER).glob("episode-*.parquet"))])
+print(len(table))
+"""
+
+SUMMARY = """
+from qwop.datasets import open_dataset
+print(open_dataset(FOLDER).summary().steps.sum())
+"""
+
+STREAM = """
+import pyarrow.compute as pc
+from qwop.datasets import open_dataset
+rows = open_dataset(FOLDER).arrow()
+scanner = rows.scanner(columns=["reward"], batch_size=65536, batch_readahead=2, fragment_readahead=2)
+print(sum(pc.sum(batch.column(0)).as_py() or 0 for batch in scanner.to_batches()))
+"""
+
+EPISODES = """
+from qwop.datasets import open_dataset
+print(sum(len(episode) for episode in open_dataset(FOLDER)))
+"""
+
+VERIFY = """
+from qwop.datasets.verification.command import command, run
+run(command.read(["dataset=" + FOLDER, "replay=REPLAY"]))
+"""
+
+EPOCH = """
+import torch
+from qwop.datasets import open_dataset
+from qwop.pretrain.clone import clone
+from qwop.pretrain.settings import CloningSettings
+torch.set_num_threads(2)
+dataset = open_dataset(FOLDER)
+print(clone(dataset, dataset.info, CloningSettings(epochs=1, patience=1)).best.validation_nats)
+"""
+
+PROGRAMS = {
+    "pandas, all columns": PANDAS,
+    "summary": SUMMARY,
+    "one column, streamed": STREAM,
+    "every episode, checked": EPISODES,
+    "verify": VERIFY.replace("REPLAY", "false"),
+    "verify, by replay": VERIFY.replace("REPLAY", "true"),
+    "one epoch of cloning": EPOCH,
+}
+
+MEASURED = """
+import json, resource, sys
+sys.stderr.write(json.dumps(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss) + "\\n")
+"""
+
+
+def measured(program: str, folder: Path) -> dict[str, float | str]:
+    """Wall and processor seconds, peak memory in MB, and the last line printed."""
+    code = f"FOLDER = {str(folder)!r}\n{program}\n{MEASURED}"
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd="/")
+    took, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode:
+        return {"error": done.stderr.strip().splitlines()[-1]}
+    processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    memory = json.loads(done.stderr.strip().splitlines()[-1]) / 1024
+    return {
+        "seconds": took,
+        "processor": processor,
+        "MB": memory,
+        "printed": done.stdout.strip().splitlines()[-1][-100:],
+    }
+
+
+def main(show: Callable[[str], None] = print) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("dataset", type=Path)
+    parser.add_argument("--replay", action="store_true", help="also verify by replay")
+    parser.add_argument("--only", default="", help="names of measurements, separated by semicolons")
+    asked = parser.parse_args()
+    names = [name for name in asked.only.split(";") if name] or list(PROGRAMS)
+    show(f"{asked.dataset}: {len(list(asked.dataset.glob('episode-*')))} episodes, {os.cpu_count()} cores")
+    for name in names:
+        if name != "verify, by replay" or asked.replay or asked.only:
+            found = measured(PROGRAMS[name], asked.dataset.resolve())
+            shown = (
+                f"{key} {value:,.1f}" if isinstance(value, float) else f"{key} {value}" for key, value in found.items()
+            )
+            show(f"{name:24} {', '.join(shown)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""NumPy's .npz files of others: arrays without pickles, measured before memory is taken."""
+
+import io
+import math
+import zipfile
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from .checks import show
+from .errors import BadInput
+from .reading import MEGABYTE, read_bytes
+
+MOST_MEMBERS = 1000
+
+_ENTRY = b"PK\x01\x02"
+"""Mark of a member in a zip file's directory; each makes an object of half a kilobyte."""
+
+_BROKEN = (OSError, ValueError, EOFError, KeyError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error)
+"""Raised by `zipfile` and NumPy for archives and arrays that are damaged."""
+
+
+def read_arrays(path: Path, names: Sequence[str], most: int, expected: str) -> dict[str, NDArray[Any]]:
+    """Read arrays of these names, of any type but object, together at most `most` bytes, packed and unpacked.
+
+    BadInput, which names the file and ends with what was `expected`, for anything else. Never unpickles anything.
+    """
+    data = read_bytes(path, most, expected)
+    try:
+        return _arrays(data, names, most)
+    except _BROKEN as error:
+        raise BadInput(f"{path}: {show(error, 200) or type(error).__name__}; {expected}") from None
+
+
+def _arrays(data: bytes, names: Sequence[str], most: int) -> dict[str, NDArray[Any]]:
+    if not zipfile.is_zipfile(io.BytesIO(data)):
+        raise ValueError("not an .npz file")
+    if data.count(_ENTRY) > MOST_MEMBERS:
+        raise ValueError(f"more than {MOST_MEMBERS:,} members")
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        found = [member.filename.removesuffix(".npy") for member in archive.infolist()]
+        if missing := [name for name in names if name not in found]:
+            raise ValueError(f"has {show(', '.join(sorted(found))) or 'nothing'}, but no {missing[0]}")
+        if twice := [name for name in names if found.count(name) > 1]:
+            raise ValueError(f"has {twice[0]} twice")
+        members = {name: archive.infolist()[found.index(name)] for name in names}
+        size = sum(member.file_size for member in members.values())
+        if size > most:
+            raise ValueError(f"{size / MEGABYTE:,.0f} MB unpacked, more than the {most / MEGABYTE:,.0f} MB permitted")
+        return {name: _array(name, archive, member) for name, member in members.items()}
+
+
+def _array(name: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
+    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise ValueError(f"cannot be read ({name} is packed in a way that NumPy does not use)")
+    try:
+        with archive.open(member) as file:
+            content = file.read(member.file_size)  # unpacks no more than that
+            if file.read(1):
+                raise ValueError("longer than the archive says")
+        stream = io.BytesIO(content)
+        version = npy.read_magic(stream)
+        read_header = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[version]
+        shape, by_column, dtype = read_header(stream)
+    except _BROKEN as error:
+        raise ValueError(f"cannot be read ({name}: {show(error, 200) or type(error).__name__})") from None
+    left = len(content) - stream.tell()
+    if dtype.hasobject or not dtype.itemsize or min(shape, default=1) < 0:
+        raise ValueError(f"cannot be read ({name} are {show(dtype)} {show(shape)}, expected numbers)")
+    if math.prod(shape) * dtype.itemsize != left:
+        raise ValueError(f"cannot be read ({name} are {show(dtype)} {show(shape)} in {left:,} bytes)")
+    flat = np.frombuffer(content, dtype, offset=stream.tell())
+    return flat.reshape(shape, order="F" if by_column else "C").copy()

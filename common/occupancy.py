@@ -1,0 +1,159 @@
+"""Processes that write into the same folder, and what killed ones left there.
+
+A process that writes holds a lock on the folder itself (`flock`), which ends with the process however it ends, so
+nothing goes stale. Where folders cannot be locked (Windows, some network drives), nothing is refused or removed.
+"""
+
+import os
+import re
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from uuid import uuid4
+
+from .errors import BadInput
+from .files import make_missing, remove_if_empty, sync_folder
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+_REMOVING = 5.0
+"""Seconds in which another process surely has removed what was left over."""
+
+LEFTOVER = re.compile(r"\.[0-9a-f]{32}\.partial(\.\w+)?")
+"""Names that `files.beside` gives to files while they are written, and `whole_folder` to folders."""
+
+
+class Occupancy:
+    """Presence of a writer in a folder that several may write into, until `close` or the end of the process.
+
+    Where nobody else is present, what killed processes left there, and in the folders `within`, is removed. BadInput
+    where somebody has the folder alone (`sole_writer`).
+    """
+
+    def __init__(self, folder: Path, within: Sequence[str] = ()) -> None:
+        self._descriptor = _open(folder)
+        if _lock(self._descriptor, exclusive=True):
+            remove_leftovers([folder, *(folder / name for name in within)])
+        patience = time.monotonic() + _REMOVING
+        while _lock(self._descriptor, exclusive=False) is False:
+            if time.monotonic() > patience:
+                self.close()
+                raise BadInput(f"{folder}: another process has it for itself; wait for it, or give another folder")
+            time.sleep(0.05)
+
+    def close(self) -> None:
+        """Leave the folder."""
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            os.close(descriptor)
+
+    def __del__(self) -> None:
+        self.close()
+
+
+@contextmanager
+def sole_writer(folder: Path, setting: str, within: Sequence[str] = ()) -> Iterator[None]:
+    """Context in which no other process may write into the folder; makes it, and removes it again if it stays empty.
+
+    Removes what killed processes left in it and in the folders `within`. BadInput, naming the setting, where another
+    process has the folder.
+    """
+    made = make_missing(folder)
+    descriptor = _open(folder)
+    try:
+        if _lock(descriptor, exclusive=True) is False:
+            raise BadInput(
+                f"{setting}={folder}: another process is writing there; wait for it, or give {setting}= another"
+            )
+        remove_leftovers([folder, *(folder / name for name in within)])
+        yield
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
+        remove_if_empty(made)
+
+
+def remove_leftovers(folders: Sequence[Path]) -> None:
+    """Remove the files that killed processes were writing in these folders, and no others."""
+    for folder in folders:
+        with suppress(OSError):
+            for entry in os.scandir(folder):
+                if LEFTOVER.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                    with suppress(OSError):
+                        os.unlink(entry.path)
+
+
+@contextmanager
+def whole_folder(folder: Path, setting: str) -> Iterator[Path]:
+    """Context that gives a folder to fill, which becomes `folder` at the end, whole or not at all.
+
+    BadInput, naming the setting, where the folder holds something already. What is filled is a folder beside it; one
+    that a killed process left there is removed.
+    """
+    parent = folder.parent
+    with suppress(OSError):
+        for entry in os.scandir(parent):
+            if LEFTOVER.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False):
+                _remove_if_left(Path(entry.path))
+    _require_empty(folder, setting)
+    made = make_missing(parent)
+    partial = parent / f".{uuid4().hex}.partial"
+    try:
+        partial.mkdir()
+        descriptor = _open(partial)
+        _lock(descriptor, exclusive=False)
+        try:
+            yield partial
+            _require_empty(folder, setting)
+            if folder.is_dir():
+                folder.rmdir()
+            partial.rename(folder)
+        finally:
+            if descriptor is not None:
+                os.close(descriptor)
+        sync_folder(parent)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+        remove_if_empty(made)
+
+
+def _require_empty(folder: Path, setting: str) -> None:
+    if folder.is_dir() and next(folder.iterdir(), None) is not None:
+        raise BadInput(f"{setting}={folder}: is not empty; give {setting}= a new folder")
+
+
+def _remove_if_left(folder: Path) -> None:
+    descriptor = _open(folder)
+    if descriptor is None:
+        return
+    try:
+        if _lock(descriptor, exclusive=True):
+            shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        os.close(descriptor)
+
+
+def _open(folder: Path) -> int | None:
+    if fcntl is None:
+        return None
+    with suppress(OSError):
+        return os.open(folder, os.O_RDONLY)
+    return None
+
+
+def _lock(descriptor: int | None, exclusive: bool) -> bool | None:
+    """True if the lock was taken, False if somebody else has it, None where there are no locks."""
+    if descriptor is None:
+        return None
+    try:
+        fcntl.flock(descriptor, (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True

@@ -1,0 +1,185 @@
+"""The verbs that write a new dataset: what the new one holds, and that the old one stays."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from qwop.common.errors import BadInput
+from qwop.datasets import DatasetWriter, Episode, open_dataset
+from qwop.datasets.editing import drop, merge, relabel, split, upgrade
+from qwop.datasets.from_keys import episode_from_keys, qwop_info
+from qwop.datasets.verification.command import command as verify
+from qwop.datasets.verification.command import run as run_verify
+
+VERSION_1 = Path(__file__).parents[1] / "version_1"
+
+
+def keys_of(seed: int, frames: int = 90) -> "np.ndarray[tuple[int], np.dtype[np.uint8]]":
+    return np.repeat(np.random.default_rng(seed).integers(16, size=100), 6).astype(np.uint8)[:frames]
+
+
+def make(folder: Path, seeds: range, player: str = "me") -> Path:
+    writer = DatasetWriter(folder, qwop_info(frames_per_step=3, reward="shaped"))
+    for seed in seeds:
+        writer.write(
+            episode_from_keys(keys_of(seed, 60 + 30 * seed), writer.info, player=player, source="a test", epsilon=0.05)
+        )
+    return folder
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Iterator[Path]:
+    """A dataset of five games, which no verb may change."""
+    folder = make(tmp_path / "mine", range(5))
+    before = {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.iterdir()}
+    yield folder
+    assert {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.iterdir()} == before
+
+
+def arrays(episodes: list[Episode]) -> list[bytes]:
+    return [episode.observations.tobytes() + episode.behaviour_probabilities.tobytes() for episode in episodes]
+
+
+def verified(folder: Path) -> list[Episode]:
+    run_verify(verify.read([f"dataset={folder}", "replay=true", "threads=1"]))
+    return list(open_dataset(folder))
+
+
+def test_a_dataset_of_version_1_is_upgraded_with_the_same_content(tmp_path: Path) -> None:
+    upgrade.run(upgrade.command.read([f"dataset={VERSION_1}", f"out={tmp_path / 'new'}"]))
+    old, new = list(open_dataset(VERSION_1)), list(open_dataset(tmp_path / "new"))
+    assert arrays(new) == arrays(old)
+    for one, other in zip(new, old, strict=True):
+        assert (one.source, one.origin, one.seed, one.max_idle_frames) == (
+            other.source, other.origin, other.seed, other.max_idle_frames,
+        )  # fmt: skip
+        assert (one.created, one.software_version) == (other.created, other.software_version)
+    assert open_dataset(tmp_path / "new").info.version == 2
+
+
+def test_merging_puts_the_episodes_one_after_the_other(mine: Path, tmp_path: Path) -> None:
+    yours, out = make(tmp_path / "yours", range(5, 7), "you"), tmp_path / "out"
+    merge.run(merge.command.read([f"dataset={mine}", f"others=[{yours}]", f"out={out}"]))
+    episodes = verified(out)
+    assert arrays(episodes) == arrays([*open_dataset(mine), *open_dataset(yours)])
+    assert [one.player for one in episodes] == ["me"] * 5 + ["you"] * 2
+
+
+def test_an_episode_in_both_is_refused_or_skipped(mine: Path, tmp_path: Path) -> None:
+    drop.run(drop.command.read([f"dataset={mine}", f"out={tmp_path / 'some'}", "episodes=[0,1,2]"]))
+    arguments = [f"dataset={mine}", f"others=[{tmp_path / 'some'}]", f"out={tmp_path / 'out'}"]
+    with pytest.raises(BadInput, match=r"episode-000000\.parquet: the same episode as .*mine/episode-000003"):
+        merge.run(merge.command.read(arguments))
+    assert not (tmp_path / "out").exists()
+    merge.run(merge.command.read([*arguments, "duplicates=skip"]))
+    assert len(verified(tmp_path / "out")) == 5
+
+
+def test_datasets_of_other_settings_are_not_merged(mine: Path, tmp_path: Path) -> None:
+    relabel.run(relabel.command.read([f"dataset={mine}", f"out={tmp_path / 'other'}", "reward=speed"]))
+    with pytest.raises(BadInput, match="reward is shaped, not speed"):
+        merge.run(merge.command.read([f"dataset={mine}", f"others=[{tmp_path / 'other'}]", f"out={tmp_path / 'out'}"]))
+
+
+def test_every_episode_is_in_one_part(mine: Path, tmp_path: Path) -> None:
+    out = tmp_path / "parts"
+    split.run(split.command.read([f"dataset={mine}", f"out={out}", "parts={train: 0.6, test: 0.4}"]))
+    train, test = verified(out / "train"), verified(out / "test")
+    assert (len(train), len(test)) == (3, 2)
+    assert sorted(arrays(train + test)) == sorted(arrays(list(open_dataset(mine))))
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        ({"a": 0.5, "b": 0.4}, "sum to 0.9, expected 1"),
+        ({"a": 0.999, "b": 0.001}, "parts.b=0.001: no episode of 5 is left for it"),
+        ({"../a": 1.0}, r"parts=\.\./a: expected names of letters"),
+        ({"a": 2.0}, "parts.a=2.0: expected a share"),
+    ],
+)
+def test_impossible_parts_are_refused(parts: dict[str, float], said: str) -> None:
+    with pytest.raises(BadInput, match=said):
+        split.deal(5, parts, 0)
+
+
+@pytest.mark.parametrize(
+    ("setting", "left"),
+    [("episodes=[1,3]", [0, 2, 4]), ("shorter_than=40", [1, 2, 3, 4]), ("players=[you]", [0, 1, 2, 3, 4])],
+)
+def test_dropping_leaves_the_others(mine: Path, tmp_path: Path, setting: str, left: list[int]) -> None:
+    old = list(open_dataset(mine))
+    lengths = [len(one) for one in old]
+    drop.run(drop.command.read([f"dataset={mine}", f"out={tmp_path / 'out'}", setting]))
+    if setting.startswith("shorter"):
+        left = [number for number, length in enumerate(lengths) if length >= 40]
+    assert arrays(verified(tmp_path / "out")) == arrays([old[number] for number in left])
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [("episodes=[9]", "has no episode 9"), ("players=[me]", "no episode is left"), ("shorter_than=0", "nothing to")],
+)
+def test_dropping_nothing_or_everything_is_refused(mine: Path, tmp_path: Path, setting: str, said: str) -> None:
+    with pytest.raises(BadInput, match=said):
+        drop.run(drop.command.read([f"dataset={mine}", f"out={tmp_path / 'out'}", setting]))
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+
+
+def test_another_reward_keeps_the_decisions(mine: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    relabel.run(
+        relabel.command.read([f"dataset={mine}", f"out={out}", "reward=race", "observation=full", "shaping=0.5"])
+    )
+    for old, new in zip(open_dataset(mine), verified(out), strict=True):
+        assert new.observations.shape == (len(old) + 1, 94)
+        np.testing.assert_array_equal(new.observations[:, :71], old.observations)
+        np.testing.assert_array_equal(new.behaviour_probabilities, old.behaviour_probabilities)
+        np.testing.assert_array_equal(new.actions, old.actions)
+        assert (new.probabilities_from, new.created) == (old.probabilities_from, old.created)
+        assert (new.rewards != old.rewards).any()
+
+
+@pytest.mark.parametrize(("rate", "setting"), [(30, "frames_per_step=1"), (15, "frames_per_step=2")])
+def test_one_recording_serves_other_decision_rates(mine: Path, tmp_path: Path, rate: int, setting: str) -> None:
+    relabel.run(relabel.command.read([f"dataset={mine}", f"out={tmp_path / 'out'}", setting]))
+    for old, new in zip(open_dataset(mine), verified(tmp_path / "out"), strict=True):
+        assert old.keys is not None
+        assert new.keys is not None
+        np.testing.assert_array_equal(np.concatenate(new.keys), np.concatenate(old.keys))
+        assert len(new) == -(-len(np.concatenate(old.keys)) * rate // 30)
+
+
+@pytest.mark.parametrize("rate", [9, 18])
+def test_decisions_may_be_of_unequal_length(mine: Path, tmp_path: Path, rate: int) -> None:
+    relabel.run(relabel.command.read([f"dataset={mine}", f"out={tmp_path / 'out'}", f"decisions_per_second={rate}"]))
+    for old, new in zip(open_dataset(mine), verified(tmp_path / "out"), strict=True):
+        assert old.keys is not None
+        assert new.keys is not None
+        np.testing.assert_array_equal(np.concatenate(new.keys), np.concatenate(old.keys))
+        assert len(new) == pytest.approx(len(np.concatenate(old.keys)) * rate / 30, abs=1)
+        assert {len(keys) for keys in new.keys[:-1]} == {30 // rate, 30 // rate + 1}
+
+
+@pytest.mark.parametrize("made", [lambda mine: mine, lambda mine: mine / "inside"])
+def test_the_old_dataset_is_no_place_for_the_new(mine: Path, made: Callable[[Path], Path]) -> None:
+    with pytest.raises(BadInput, match="stays as it is"):
+        upgrade.run(upgrade.command.read([f"dataset={mine}", f"out={made(mine)}"]))
+
+
+def test_a_folder_in_use_is_refused(mine: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "notes.txt").write_text("mine")
+    with pytest.raises(BadInput, match="is not empty"):
+        upgrade.run(upgrade.command.read([f"dataset={mine}", f"out={tmp_path / 'out'}"]))
+
+
+def test_an_interrupted_command_leaves_nothing(mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(self: DatasetWriter, episode: Episode) -> Path:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(DatasetWriter, "write", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        upgrade.run(upgrade.command.read([f"dataset={mine}", f"out={tmp_path / 'out'}"]))
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]

@@ -1,0 +1,95 @@
+"""The derived files: checksums, card and Croissant metadata."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.dataset as pads
+import pytest
+from qwop.common.errors import BadInput
+from qwop.datasets import DatasetInfo, DatasetWriter, Episode, open_dataset
+from qwop.datasets.checksums import CHECKSUMS
+from qwop.datasets.describe import describe
+
+
+@pytest.fixture
+def folder(tmp_path: Path, info: DatasetInfo, make_episode: Callable[..., Episode]) -> Path:
+    writer = DatasetWriter(tmp_path / "data", info)
+    for seed in range(3):
+        writer.write(make_episode(steps=4 + seed, seed=seed, player="a|b"))
+    return writer.folder
+
+
+def test_the_checksums_are_those_of_the_files(folder: Path) -> None:
+    lines = [line.split("  ") for line in (folder / CHECKSUMS).read_text().splitlines()]
+    assert sorted(name for _, name in lines) == ["dataset.json", *(f"episode-00000{n}.parquet" for n in range(3))]
+    assert all(hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest for digest, name in lines)
+
+
+def test_a_line_that_was_cut_short_does_not_spoil_the_next(
+    folder: Path, info: DatasetInfo, make_episode: Callable[..., Episode]
+) -> None:
+    """A full disk cuts it."""
+    path = folder / CHECKSUMS
+    path.write_text(path.read_text()[:-20])
+    DatasetWriter(folder, info).write(make_episode(seed=9))
+    assert set(open_dataset(folder).checksums) == {"dataset.json", *(f"episode-00000{n}.parquet" for n in (0, 1, 3))}
+
+
+def test_an_episode_that_was_removed_has_to_be_accepted(folder: Path) -> None:
+    (folder / "episode-000001.parquet").unlink()
+    with pytest.raises(BadInput, match=r"episode-000001\.parquet: missing, .* describe .* accept=true"):
+        describe(folder)
+    assert describe(folder, accept=True).episodes == 2
+    assert len(list(open_dataset(folder))) == 2
+
+
+def test_a_damaged_episode_is_not_accepted(folder: Path) -> None:
+    path = folder / "episode-000001.parquet"
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(BadInput, match=r"episode-000001\.parquet: damaged"):
+        describe(folder, accept=True)
+
+
+def test_the_card_has_front_matter_and_follows_the_episodes(
+    folder: Path, info: DatasetInfo, make_episode: Callable[..., Episode]
+) -> None:
+    describe(folder)
+    card = folder / "README.md"
+    text = card.read_text()
+    assert text.startswith("---\ntask_categories:\n- reinforcement-learning\n")
+    assert 'path: "episode-*.parquet"' in text
+    assert "| episodes | 3 |" in text
+    assert r"| players | a\|b 3 |" in text
+    card.write_text(text.replace("# data\n", "# My games\n\nMade on a rainy day.\n"))
+    DatasetWriter(folder, info).write(make_episode(seed=3))
+    describe(folder)
+    text = card.read_text()
+    assert "# My games\n\nMade on a rainy day.\n" in text
+    assert "| episodes | 4 |" in text
+    assert text.count("| episodes |") == 1
+
+
+def test_croissant_metadata_name_every_column(folder: Path) -> None:
+    describe(folder)
+    found = json.loads((folder / "croissant.json").read_text())
+    fields = {field["name"]: field for field in found["recordSet"][0]["field"]}
+    assert set(fields) == set(open_dataset(folder).arrow().schema.names)
+    assert (fields["observation"]["repeated"], fields["observation"]["dataType"]) == (True, "sc:Float")
+    assert fields["terminated"]["dataType"] == "sc:Boolean"
+
+
+def test_rows_stream_with_columns_and_filters(folder: Path) -> None:
+    rows = open_dataset(folder).arrow()
+    table = rows.to_table(columns=["step", "truncated"], filter=pads.field("episode") == 2)
+    assert table.column_names == ["step", "truncated"]
+    assert table.num_rows == 7
+    assert sum(batch.num_rows for batch in rows.scanner(columns=["reward"], batch_size=4).to_batches()) == 18
+
+
+def test_episodes_are_selected_before_they_are_read(folder: Path) -> None:
+    (folder / "episode-000000.parquet").write_bytes(b"")
+    chosen = open_dataset(folder).select([2, 1])
+    assert [episode.seed for episode in chosen] == [2, 1]
+    assert chosen.lengths().tolist() == [6, 5]

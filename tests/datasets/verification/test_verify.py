@@ -1,0 +1,196 @@
+"""`qwop-dataset verify`: what it finds, what it says, and that it changes nothing unless asked."""
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from qwop.common.errors import BadInput
+from qwop.datasets import DatasetWriter, Episode, embedded_dataset, open_dataset
+from qwop.datasets.checksums import CHECKSUMS
+from qwop.datasets.describe import describe
+from qwop.datasets.from_keys import episode_from_keys, qwop_info
+from qwop.datasets.schema import DatasetInfo
+from qwop.datasets.verification.command import command, run
+from qwop.envs.qwop.session import GameStart, Opening, PlayedGame
+
+KEYS = np.repeat(np.tile([9, 6], 8), 9).astype(np.uint8)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Three games: one of a fresh page, one of an older browser on a page with a game before, one that has ended."""
+    made = tmp_path / "data"
+    writer = DatasetWriter(made, qwop_info(frames_per_step=4, reward="shaped", observation_lag=1))
+    start = GameStart((PlayedGame(KEYS[:60]),), Opening(held=2), "fdlibm")
+    for keys, begun in ((KEYS, None), (KEYS, start), (np.full(300, 4, np.uint8), None)):
+        writer.write(episode_from_keys(keys, writer.info, player="me", source="a test", epsilon=0.05, start=begun))
+    describe(made)
+    return made
+
+
+def verify(folder: Path, *more: str) -> None:
+    run(command.read([f"dataset={folder}", "threads=2", *more]))
+
+
+def problem(folder: Path, *more: str) -> str:
+    with pytest.raises(BadInput) as raised:
+        verify(folder, *more)
+    assert "\n" not in str(raised.value)
+    return str(raised.value)
+
+
+def test_a_whole_dataset_is_verified_by_replay(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    verify(folder, "replay=true")
+    out = capsys.readouterr().out
+    assert "3 episodes with" in out
+    assert "3 with their listed checksum, 3 played again, equal to the bit" in out
+    assert "note:" not in out
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_the_embedded_games_are_true(capsys: pytest.CaptureFixture[str]) -> None:
+    """A policy's games, after idle frames."""
+    verify(embedded_dataset(), "replay=true")
+    assert "16 played again, equal to the bit" in capsys.readouterr().out
+
+
+def rewrite(folder: Path, change: Callable[[Episode], Episode]) -> None:
+    """Write the first episode anew, with a hash and a checksum that fit."""
+    dataset = open_dataset(folder)
+    made = folder.parent / "made"
+    DatasetWriter(made, dataset.info).write(change(dataset[0]))
+    shutil.move(made / "episode-000000.parquet", folder / "episode-000000.parquet")
+    (folder / CHECKSUMS).unlink()
+    describe(folder)
+
+
+def changed(name: str, place: Any, value: Any) -> Callable[[Episode], Episode]:
+    def change(episode: Episode) -> Episode:
+        array = getattr(episode, name).copy()
+        array[place] = value
+        return replace(episode, **{name: array})
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (changed("rewards", 3, 0.5), "row 3, reward: 0.5, by replay"),
+        (changed("observations", (5, 66), 0.25), "row 5, observation torso.angle: 0.25, by replay"),
+        (changed("times", 0, 0.0), "row 0, time: 0.0, by replay"),
+        (changed("actions", 2, 10), "row 2, action: 10, which is not what the keys of its frames do"),
+        (lambda one: replace(one, metres=12.0), "metres: 12.0, by replay"),
+        (lambda one: replace(one, terminated=False, truncated=True), "terminated: False, by replay True"),
+    ],
+)
+def test_replay_finds_what_no_checksum_can(
+    folder: Path, change: Callable[[Episode], Episode], said: str, capsys: Any
+) -> None:
+    rewrite(folder, change)
+    verify(folder)
+    found = problem(folder, "replay=true")
+    assert str(folder / "episode-000000.parquet") in found
+    assert said in found + capsys.readouterr().out
+
+
+def test_a_game_that_the_simulator_plays_differently_is_not_compared(folder: Path, capsys: Any) -> None:
+    rewrite(folder, lambda one: replace(changed("rewards", 3, 0.5)(one), origin=replace(one.origin, differs=True)))
+    verify(folder, "replay=true")
+    assert "2 played again" in capsys.readouterr().out
+
+
+def test_a_flipped_bit_is_named_in_one_line(folder: Path) -> None:
+    path = folder / "episode-000001.parquet"
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 16
+    path.write_bytes(content)
+    assert problem(folder).startswith(f"{path}: ")
+
+
+def test_every_problem_has_its_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "episode-000000.parquet").write_bytes(b"PAR1")
+    (folder / "episode-000002.parquet").unlink()
+    assert problem(folder) == f"{folder}: 2 problems in 2 files, the first in {folder / 'episode-000000.parquet'}"
+    out = capsys.readouterr().out
+    assert f"{folder / 'episode-000000.parquet'}: damaged or not a Parquet file" in out
+    assert f"{folder / 'episode-000002.parquet'}: missing, though SHA256SUMS lists it" in out
+
+
+def test_a_copy_is_found(folder: Path) -> None:
+    dataset = open_dataset(folder)
+    DatasetWriter(folder, dataset.info).write(dataset[1])
+    assert "the same episode as episode-000001.parquet" in problem(folder)
+
+
+def test_torn_and_foreign_files_are_reported(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / ".0123.partial.parquet").write_bytes(b"PAR1")
+    (folder / "notes.txt").write_text("mine")
+    verify(folder)
+    out = capsys.readouterr().out
+    assert ".0123.partial.parquet: left by a recorder that was killed" in out
+    assert "notes.txt: no part of the dataset" in out
+    (folder / "games.parquet").write_bytes(b"PAR1")
+    assert "games.parquet: no episode of this dataset" in problem(folder)
+
+
+def test_faulty_files_are_set_aside_and_kept(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    torn = b"torn"
+    (folder / "episode-000001.parquet").write_bytes(torn)
+    verify(folder, "set_aside=true")
+    (moved,) = (folder / "set-aside").glob("episode-000001-*.parquet")
+    assert moved.read_bytes() == torn
+    assert (folder / "set-aside" / "reasons.txt").read_text().startswith(f"{moved.name}: damaged")
+    assert len(open_dataset(folder)) == 2
+    describe(folder)
+    capsys.readouterr()
+    verify(folder)
+    assert "note:" not in capsys.readouterr().out
+
+
+def test_an_edited_description_is_named(folder: Path) -> None:
+    path = folder / "dataset.json"
+    found = json.loads(path.read_text())
+    found["environment"]["settings"]["reward"] = "speed"
+    path.write_text(json.dumps(found))
+    with pytest.raises(BadInput, match=r"dataset\.json: was changed"):
+        open_dataset(folder)
+    (folder / CHECKSUMS).unlink()
+    with pytest.raises(BadInput, match=r"dataset\.json says reward is speed, not shaped"):
+        open_dataset(folder)[0]
+
+
+def test_an_episode_that_is_not_listed_is_a_note_until_described(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A recorder that was killed between an episode's file and its line leaves it so."""
+    lines = (folder / CHECKSUMS).read_text().splitlines()
+    (folder / CHECKSUMS).write_text("\n".join(line for line in lines if "episode-000001" not in line))
+    verify(folder)
+    assert "episode-000001.parquet: not listed in SHA256SUMS" in capsys.readouterr().out
+    describe(folder)
+    assert sorted((folder / CHECKSUMS).read_text().splitlines()) == sorted(lines)
+
+
+def test_a_card_that_is_not_true_is_a_note(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    dataset = open_dataset(folder)
+    DatasetWriter(folder, dataset.info).write(replace(dataset[0], player="another"))
+    verify(folder)
+    assert "README.md: its facts are not those of the episodes" in capsys.readouterr().out
+
+
+def test_other_environments_are_verified_without_replay(
+    tmp_path: Path, info: DatasetInfo, make_episode: Callable[..., Episode], capsys: pytest.CaptureFixture[str]
+) -> None:
+    from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+
+    writer = DatasetWriter(tmp_path / "data", DatasetInfo(EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)), 2))
+    writer.write(make_episode(shape=(4,), count=2, keys=None))
+    verify(tmp_path / "data", "replay=true")
+    assert "0 played again" in capsys.readouterr().out

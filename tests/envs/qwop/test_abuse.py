@@ -1,0 +1,376 @@
+"""Environments used wrongly: a clear error of Gymnasium's kind, and never a crash."""
+
+import copy
+import gc
+import multiprocessing
+import pickle
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.error import ClosedEnvironmentError, InvalidAction, ResetNeeded
+from gymnasium.vector import AutoresetMode
+from qwop.common.errors import BadInput
+from qwop.envs.engine import layout as at
+from qwop.envs.qwop.env import QWOPEnv
+from qwop.envs.qwop.session import Session
+from qwop.envs.qwop.vector import QWOPVectorEnv
+
+WRONG_ACTIONS = [
+    -1, 11, 2**40, 1.0, 1.5, float("nan"), float("inf"), True, np.True_, "1", "q", b"1", None, [1], (1,), {}, {1},
+    object, np.array([1]), np.array([[1]]), np.array(1.0), np.float32(1), np.array("1"), np.array(None), np.array([]),
+    np.array(np.nan), np.int64(-1), np.uint64(2**63), 1j,
+]  # fmt: skip
+
+WRONG_BATCHES: list[Any] = [
+    0, None, "0000", [0, 0, 0], [0, 0, 0, 0, 0], [[0, 0, 0, 0]], [0, 0, 0, 11], [0, 0, 0, -1], [0, 0, 0, None],
+    [0, 0, [0], 0], [0.0] * 4, [float("nan")] * 4, [True] * 4, ["0"] * 4, np.zeros((4, 1), int), np.zeros(0, int),
+    np.zeros(4), np.full(4, np.nan), np.full(4, 2**63, np.uint64), np.zeros(4, bool), np.zeros(4, "datetime64[s]"), {},
+]  # fmt: skip
+
+WRONG_SEEDS: list[Any] = [-1, 1.5, "1", [1], float("nan"), (1, 2)]
+
+
+def names(values: list[Any]) -> list[str]:
+    return [f"{number}-{type(value).__name__}" for number, value in enumerate(values)]
+
+
+@pytest.fixture
+def env() -> QWOPEnv:
+    made = QWOPEnv(max_idle_frames=5, delay=0.3)
+    made.reset(seed=0)
+    return made
+
+
+@pytest.fixture
+def batch() -> QWOPVectorEnv:
+    made = QWOPVectorEnv(4, max_idle_frames=5, delay=0.3, num_threads=1)
+    made.reset(seed=0)
+    return made
+
+
+@pytest.mark.parametrize("action", WRONG_ACTIONS, ids=names(WRONG_ACTIONS))
+def test_an_action_that_is_none_is_refused_and_changes_nothing(env: QWOPEnv, action: Any) -> None:
+    other = copy.deepcopy(env)
+    with pytest.raises(InvalidAction, match="expected a whole number"):
+        env.step(action)
+    np.testing.assert_array_equal(env.step(3)[0], other.step(3)[0])
+
+
+@pytest.mark.parametrize("actions", WRONG_BATCHES, ids=names(WRONG_BATCHES))
+def test_actions_that_are_none_are_refused_and_change_nothing(batch: QWOPVectorEnv, actions: Any) -> None:
+    other = copy.deepcopy(batch)
+    with pytest.raises(InvalidAction, match="whole numbers"):
+        batch.step(actions)
+    chosen = np.array([0, 3, 6, 10])
+    np.testing.assert_array_equal(batch.step(chosen)[0], other.step(chosen)[0])
+
+
+def test_a_step_needs_a_reset_before_the_first_game_and_after_each() -> None:
+    env = QWOPEnv()
+    for play in (lambda: env.step(0), lambda: env.advance(1)):
+        with pytest.raises(ResetNeeded, match="no game has begun"):
+            play()
+    env.reset()
+    while not env.step(7)[2]:
+        pass
+    for play in (lambda: env.step(0), lambda: env.advance(1)):
+        with pytest.raises(ResetNeeded, match="the game has ended"):
+            play()
+    env.reset()
+    env.step(0)
+
+
+def test_a_step_after_the_time_limit_needs_a_reset() -> None:
+    env = QWOPEnv(time_limit=1.0)
+    env.reset()
+    while not env.step(10)[3]:
+        pass
+    with pytest.raises(ResetNeeded):
+        env.step(10)
+
+
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+def test_a_batch_needs_a_reset_of_every_row(mode: AutoresetMode) -> None:
+    env = QWOPVectorEnv(3, autoreset_mode=mode)
+    with pytest.raises(ResetNeeded, match=r"\[0, 1, 2\]"):
+        env.step(np.zeros(3, int))
+    env.reset(options={"reset_mask": np.array([True, False, True])})
+    with pytest.raises(ResetNeeded, match=r"\[1\]"):
+        env.step(np.zeros(3, int))
+    env.reset(options={"reset_mask": np.array([False, True, False])})
+    env.step(np.zeros(3, int))
+
+
+def test_a_closed_batch_says_so(batch: QWOPVectorEnv) -> None:
+    batch.close()
+    batch.close()
+    for use in (batch.reset, lambda: batch.step(np.zeros(4, int))):
+        with pytest.raises(ClosedEnvironmentError):
+            use()
+
+
+def test_through_gymnasium_the_errors_are_the_same() -> None:
+    env = gymnasium.make("QWOP-v1", disable_env_checker=True)
+    with pytest.raises(ResetNeeded):
+        env.step(0)
+    env.reset()
+    with pytest.raises(InvalidAction):
+        env.step(11)
+
+
+@pytest.mark.parametrize("seed", WRONG_SEEDS, ids=names(WRONG_SEEDS))
+def test_a_seed_that_is_none_is_refused(env: QWOPEnv, seed: Any) -> None:
+    with pytest.raises((gymnasium.error.Error, ValueError)):
+        env.reset(seed=seed)
+    env.step(0)
+
+
+@pytest.mark.parametrize("settings", [{}, {"max_idle_frames": 5}])
+@pytest.mark.parametrize("seed", [*WRONG_SEEDS, [1, 2, 3, -1], [1, 2, 3, "4"], [1, 2, 3, 4.5], "1234"])
+def test_seeds_of_a_batch_that_are_none_are_refused(seed: Any, settings: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="seed"):
+        QWOPVectorEnv(4, **settings).reset(seed=seed)
+
+
+@pytest.mark.parametrize("options", ["all", 3, [True], {"reset_mask": [1, 0, 1, 0]}, {"reset_mask": [True]},
+                                     {"reset_mask": "abcd"}, {"reset_mask": np.ones((4, 1), bool)}])  # fmt: skip
+def test_options_that_are_none_are_refused(env: QWOPEnv, batch: QWOPVectorEnv, options: Any) -> None:
+    with pytest.raises(ValueError, match=r"options|reset_mask"):
+        batch.reset(options=options)
+    if not isinstance(options, dict):
+        with pytest.raises(ValueError, match="options"):
+            env.reset(options=options)
+
+
+def garbage(state: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
+    """One entry of a state changed: its type, shape, a number of it, or all of them."""
+    changed = copy.deepcopy(state)
+    name = random.choice([*state])
+    value = changed[name]
+    kinds = ["gone", "none", "text", "number"]
+    if isinstance(value, np.ndarray):
+        kinds += ["longer", "shorter", "other type", "entry", "entry", "entry", "all"]
+    match random.choice(kinds):
+        case "gone":
+            del changed[name]
+        case "none":
+            changed[name] = None
+        case "text":
+            changed[name] = "0" * 8
+        case "number":
+            changed[name] = int(random.integers(-(2**62), 2**62))
+        case "longer":
+            changed[name] = np.concatenate([value, value])
+        case "shorter":
+            changed[name] = value[..., :-1] if value.ndim else None
+        case "other type":
+            changed[name] = value.astype(np.complex64)
+        case "entry":
+            place = tuple(random.integers(0, size) for size in value.shape)
+            choices = [np.nan, np.inf, -1e30] if value.dtype.kind == "f" else [-1, 2**30, -(2**30), 255, 41, 36]
+            value[place] = random.choice(choices)
+        case "all":
+            if value.dtype.kind == "f":
+                value[...] = random.normal(size=value.shape) * 10.0 ** random.integers(
+                    -3, 36 if value.itemsize == 4 else 300
+                )
+            else:
+                value[...] = random.integers(-(2**31), 2**31 - 1, size=value.shape)
+    return changed
+
+
+def play_on(step: Callable[[], Any]) -> None:
+    """Play on with whatever state was taken; numbers may be wild, but the game must come back."""
+    try:
+        for _ in range(5):
+            step()
+    except ResetNeeded:
+        pass
+
+
+@pytest.mark.parametrize("trial", range(4))
+def test_garbage_for_a_state_is_refused_or_played_without_a_crash(
+    env: QWOPEnv, batch: QWOPVectorEnv, trial: int
+) -> None:
+    random = np.random.default_rng(trial)
+    for _ in range(random.integers(1, 40)):
+        if any(env.step(int(random.integers(11)))[2:4]):
+            env.reset()
+        batch.step(random.integers(0, 11, 4))
+    session = Session()
+    session.reset()
+    whole, rows, one, page = env.get_state(), batch.get_state(), env.save_game(), session.get_state()
+    refused, said = 0, set()
+    for _ in range(100):
+        for state, restore, step in (
+            (whole, env.set_state, lambda: env.step(3)),
+            (rows, batch.set_state, lambda: batch.step(np.full(4, 3))),
+            (one, lambda state: batch.put_game(2, state), lambda: batch.step(np.full(4, 3))),
+            (page, session.set_state, lambda: session.step(5)),
+        ):
+            wrong = garbage(state, random)
+            try:
+                restore(wrong)
+            except BadInput as error:
+                refused += 1
+                said.add(str(error))
+            play_on(step)
+            restore(state)
+    assert refused > 200
+    assert all("expected" in message and "\n" not in message for message in said)
+
+
+def test_a_refused_state_changes_nothing(env: QWOPEnv, batch: QWOPVectorEnv) -> None:
+    for made, step in ((env, 3), (batch, np.full(4, 3))):
+        other: Any = copy.deepcopy(made)
+        state: Any = made.get_state()
+        state["delays"] = "garbage" if made is env else ["garbage"] * 4
+        state["observations"] = state["observations"] + 1
+        with pytest.raises(BadInput, match="a saved game"):
+            made.set_state(state)
+        np.testing.assert_array_equal(made.step(step)[0], other.step(step)[0])
+
+
+def entries_of_integers() -> list[tuple[str, int, int]]:
+    """Single indices that the kernels would follow out of their arrays, or round in circles."""
+    return [
+        ("a child", at.CHILD_1, 1000), ("a child that is its parent", at.CHILD_2, 0), ("a parent", at.PARENT, 5000),
+        ("the root", at.ROOT, at.NODES), ("a leaf", at.LEAF, -7), ("a node's body", at.NODE_BODY, 19),
+        ("made nodes", at.MADE, 36), ("a free node", at.FREE, 3), ("contacts", at.CONTACT_COUNT, 41),
+        ("contacts below 0", at.CONTACT_COUNT, -1), ("an order", at.ORDER, 40), ("a used contact", at.USED + 39, 1),
+        ("a pair", at.PAIRED, 1 << 18), ("bodies in the tree", at.IN_TREE, -1), ("leaving bodies", at.LEAVING, 3),
+        ("a limit", at.LIMIT_STATE, 7), ("a sleeper", at.AWAKE, 2),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("what", "place", "value"), entries_of_integers())
+def test_an_index_that_leads_astray_is_refused(env: QWOPEnv, what: str, place: int, value: int) -> None:
+    for _ in range(20):
+        env.step(6)
+    state = env.get_state()
+    assert state["integers"][0, place] != value
+    state["integers"][0, place] = value
+    with pytest.raises(BadInput, match="a saved game: game 0"):
+        env.set_state(state)
+
+
+def test_states_of_random_games_are_sound_and_finite() -> None:
+    """Every state that play leads to can be restored."""
+    random = np.random.default_rng(3)
+    env = QWOPVectorEnv(8, max_idle_frames=10, observation="full", num_threads=1)
+    env.reset(seed=3)
+    for _ in range(300):
+        observations, rewards, *_ = env.step(random.integers(0, 11, 8))
+        assert np.isfinite(observations).all()
+        assert np.isfinite(rewards).all()
+        np.testing.assert_array_equal(env.set_state(env.get_state()), observations)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_a_million_random_steps_have_no_number_that_is_none() -> None:
+    random = np.random.default_rng(0)
+    env = QWOPVectorEnv(64, max_idle_frames=60, observation="full", reward="race", shaping=0.5, delay=0.2)
+    env.reset(seed=0)
+    held = random.integers(0, 11, 64)
+    for _ in range(-(-1_000_000 // 64)):
+        # Keys held for a while bring the runner farther than new ones at every decision.
+        held = np.where(random.random(64) < 0.3, random.integers(0, 11, 64), held)
+        observations, rewards, _, _, infos = env.step(held)
+        assert np.isfinite(observations).all()
+        assert np.isfinite(rewards).all()
+        assert all(np.isfinite(infos[name]).all() for name in ("distance", "score", "clock", "time"))
+
+
+def resident_bytes() -> int:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * 4096
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads Linux's /proc")
+def test_memory_is_flat_over_ten_thousand_resets() -> None:
+    env, batch = QWOPEnv(max_idle_frames=3), QWOPVectorEnv(16, max_idle_frames=3, delay=0.1, num_threads=2)
+
+    def reset(times: int) -> None:
+        for _ in range(times):
+            env.reset()
+            env.step(3)
+            batch.reset()
+
+    reset(1000)
+    gc.collect()
+    before = resident_bytes()
+    reset(10_000)
+    gc.collect()
+    assert resident_bytes() - before < 4 * 2**20
+    batch.close()
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, copy.copy, lambda env: pickle.loads(pickle.dumps(env))],
+                         ids=["deepcopy", "copy", "pickle"])  # fmt: skip
+def test_a_copy_plays_the_same_game(env: QWOPEnv, batch: QWOPVectorEnv, copied: Callable[[Any], Any]) -> None:
+    through = gymnasium.make("QWOP-v1", max_idle_frames=5)
+    through.reset(seed=1)
+    actions = np.random.default_rng(0).integers(0, 11, (30, 4))
+    for made, chosen in ((env, actions[:, 0]), (through, actions[:, 0]), (batch, actions)):
+        if made is not batch and copied is copy.copy:
+            continue  # a shallow copy of one game shares it, as Python's copies do
+        other = copied(made)
+        if copied is copy.copy:
+            continue
+        for action in chosen:
+            mine, its = made.step(action), other.step(action)
+            np.testing.assert_array_equal(mine[0], its[0])
+            assert np.array_equal(mine[1], its[1])
+            if made is not batch and (mine[2] or mine[3]):
+                break
+
+
+def play_in_fork(batch: QWOPVectorEnv, results: Any) -> None:
+    results.put([batch.step(np.full(16, action))[0] for action in (3, 6, 10)])
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_fork_steps_a_batch_whose_threads_stayed_behind() -> None:
+    batch = QWOPVectorEnv(16, num_threads=2)
+    batch.reset(seed=0)
+    batch.step(np.zeros(16, int))  # the threads are running
+    context = multiprocessing.get_context("fork")
+    results = context.Queue()
+    child = context.Process(target=play_in_fork, args=(batch, results))
+    child.start()
+    its = results.get(timeout=60)
+    child.join()
+    mine = [batch.step(np.full(16, action))[0] for action in (3, 6, 10)]
+    np.testing.assert_array_equal(mine, its)
+    batch.close()
+
+
+def test_two_threads_step_two_environments_as_one_thread_does() -> None:
+    actions = np.random.default_rng(0).integers(0, 11, 300)
+
+    def play(seed: int) -> list[Any]:
+        env = QWOPEnv(max_idle_frames=9)
+        env.reset(seed=seed)
+        seen = []
+        for action in actions:
+            observation, *_, info = env.step(action)
+            seen.append(observation)
+            if info["outcome"] != "running":
+                env.reset()
+        return seen
+
+    found: dict[int, list[Any]] = {}
+    threads = [threading.Thread(target=lambda seed=seed: found.update({seed: play(seed)})) for seed in (1, 2)]  # type: ignore[misc]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for seed in (1, 2):
+        np.testing.assert_array_equal(found[seed], play(seed))

@@ -1,0 +1,29 @@
+"""A sample of `python tests/faults`; all of it with `-m exhaustive`."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="counts on Linux's signals and limits")
+
+
+def survive(*arguments: str) -> None:
+    """Run the command; fails with what it says unless every fault was survived."""
+    command = [sys.executable, str(Path(__file__).parent), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "survived" in done.stdout
+
+
+@pytest.mark.parametrize("work", ["recording", "cloning", "ACER", "DDQN", "PPO", "re-estimating", "evaluating"])
+def test_a_run_survives_a_fault_of_each_kind(work: str) -> None:
+    survive("--moments", "1", "--work", work)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize("work", ["recording", "cloning", "ACER", "DDQN", "PPO"])
+def test_a_run_survives_a_kill_at_any_of_a_hundred_moments(work: str) -> None:
+    survive("--moments", "100", "--work", work, "--faults", "SIGKILL")

@@ -1,0 +1,59 @@
+"""Demonstrations in the environments of phases."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from qwop.common.errors import BadInput
+from qwop.datasets import DatasetInfo, DatasetWriter, Episode, embedded_dataset, open_dataset
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.finetune.schedules.environments import remembered
+from qwop.finetune.schedules.phase import FULL, Phase
+
+DATASET = open_dataset(embedded_dataset())
+SPEC = DATASET.info.environment
+
+
+def phase(name: str = "mixed", **environment: Any) -> Phase:
+    return Phase(name, 1.0, demonstrations=FULL, environment=environment)
+
+
+def test_demonstrations_of_the_same_task_enter_the_memory_as_they_are() -> None:
+    found = remembered([phase(time_limit=50.0)], SPEC, DATASET)
+    assert [len(episode) for episode in found] == [len(episode) for episode in DATASET]
+    np.testing.assert_array_equal(found[0].rewards, DATASET[0].rewards)
+
+
+def test_demonstrations_have_the_rewards_of_the_phases_that_use_them() -> None:
+    alone = Phase("alone", 1.0, environment={"reward": "speed"})
+    found = remembered([alone, phase(reward="race"), phase("again")], SPEC, DATASET)
+    assert found[1].rewards.sum() == pytest.approx(110, abs=0.6)
+    assert found[0].rewards.sum() < 60  # this one fell
+
+
+@pytest.mark.parametrize(
+    ("phases", "message"),
+    [
+        ([phase(frames_per_step=1)], r"phases\.mixed: uses demonstrations of .* only reward, shaping, time_limit may"),
+        ([phase(), phase("raced", reward="race")], "demonstrations under different rewards"),
+        ([Phase("imitating", 1.0, imitation=FULL, environment={"frames_per_step": 1})], r"phases\.imitating: uses"),
+    ],
+)
+def test_demonstrations_of_other_play_are_refused(phases: list[Phase], message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        remembered(phases, SPEC, DATASET)
+
+
+def test_demonstrations_without_keys_keep_their_rewards_or_are_refused(
+    tmp_path: Path, make_episode: Callable[..., Episode]
+) -> None:
+    spec = EnvironmentSpec("QWOP-v1", {"reward": "shaped"})
+    DatasetWriter(tmp_path / "demos", DatasetInfo(spec, ObservationSpec((71,)), 11)).write(
+        make_episode(5, actions=11, shape=(71,))
+    )
+    dataset = open_dataset(tmp_path / "demos")
+    assert len(remembered([phase()], spec, dataset)) == 1
+    with pytest.raises(BadInput, match="without keys"):
+        remembered([phase(reward="race")], spec, dataset)

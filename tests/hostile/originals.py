@@ -1,0 +1,85 @@
+"""Real files of every kind, small, from which the hostile ones are made."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import torch
+from qwop.datasets import embedded_dataset, open_dataset
+from qwop.datasets.from_keys import episode_from_keys, qwop_info
+from qwop.datasets.origin import Origin
+from qwop.datasets.reconstruction.samples import write_samples
+from qwop.datasets.writer import DatasetWriter
+from qwop.envs.names import FEATURES
+from qwop.envs.qwop.keys_file import write_keys
+from qwop.envs.qwop.session import GameStart, Opening, PlayedGame
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.finetune.main import main
+from qwop.policies.files import save_policy
+from qwop.policies.networks import ActorCritic, DuelingQ
+from qwop.policies.policy import Policy
+
+DIGEST = "0123456789ab"
+
+RUN = (
+    "schedule=champion", "schedule.scale=1e-6", "algorithm=ppo", "policy=scratch", "environment=QWOP-v1",
+    "loop.num_envs=4", "loop.steps=8", "algorithm.epochs=1", "loop.checkpoint_every=1", "loop.log_every=1",
+    "evaluation.episodes=0", "video=false", "device=cpu", "threads=1",
+)  # fmt: skip
+"""A run of a second, by PPO, in QWOP."""
+
+
+def make_originals(folder: Path) -> None:
+    """Write `policy.safetensors`, `dueling.safetensors`, `keys.txt`, `recording.npz`, `dataset` and `run`."""
+    folder.mkdir(parents=True)
+    generator = torch.Generator().manual_seed(0)
+    task = EnvironmentSpec("QWOP-v1", {"frames_per_step": 4, "time_limit": 6.0})
+    save_policy(
+        folder / "policy.safetensors", Policy(ActorCritic(71, 11, (16,), generator), task, ObservationSpec((71,)))
+    )
+    cartpole = EnvironmentSpec("CartPole-v1")
+    save_policy(
+        folder / "dueling.safetensors", Policy(DuelingQ(4, 2, (8,), generator), cartpole, ObservationSpec((4,)))
+    )
+    keys = np.concatenate(open_dataset(embedded_dataset())[0].keys or ())
+    write_keys(folder / "keys.txt", keys[:300], "a game")
+    _dataset(folder / "dataset", keys)
+    _recording(folder / "recording.npz")
+    _run([f"out={folder / 'run'}", *RUN])
+
+
+def _dataset(folder: Path, keys: np.ndarray) -> None:
+    """Three games of keys; one of them with a start of its own."""
+    info = qwop_info(frames_per_step=4, reward="speed", observation="features", observation_lag=0)
+    writer = DatasetWriter(folder, info)
+    start = GameStart((PlayedGame(keys[:60], Opening(held=1)),), Opening(resets=2), "fdlibm")
+    for number in range(3):
+        part = keys[: 160 + 40 * number]
+        writer.write(
+            episode_from_keys(
+                part,
+                info,
+                player="somebody",
+                source="recording.npz",
+                epsilon=0.05,
+                start=start if number == 2 else None,
+                origin=Origin(sha256=DIGEST, game=number),
+            )  # fmt: skip
+        )
+    write_samples(folder, DIGEST, [np.zeros((12, len(FEATURES))) + number for number in range(3)])
+
+
+def _recording(path: Path) -> None:
+    """A recording of invented numbers of the right form, which the importer reads and refuses to believe."""
+    random = np.random.default_rng(0)
+    rows = 60
+    starts = np.arange(rows) % 30 == 0
+    rewards = random.normal(size=rows)
+    np.savez_compressed(
+        path, obs=random.normal(size=(rows, len(FEATURES))), actions=random.integers(11, size=(rows, 1)),
+        rewards=rewards, episode_starts=starts, episode_returns=rewards.reshape(2, 30).sum(1),
+    )  # fmt: skip
+
+
+def _run(arguments: Iterable[str]) -> None:
+    main.run(main.read(list(arguments)))
