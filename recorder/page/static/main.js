@@ -2,7 +2,8 @@
 
 import { GameList } from "./game_list.js";
 import { Keyboard } from "./keyboard.js";
-import { FRAME, LiveGame, rowAt } from "./live_game.js";
+import { FRAME, LiveGame } from "./live_game.js";
+import { rowAt } from "./rows.js";
 import { Scene } from "./scene.js";
 
 const COUNTDOWN = ["3", "2", "1"];

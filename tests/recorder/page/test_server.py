@@ -14,8 +14,8 @@ from qwop.common.errors import BadInput
 from qwop.datasets import open_dataset
 from qwop.datasets.from_keys import qwop_info
 from qwop.envs import replay
+from qwop.envs.pictures.frame_rows import ROW, rows_of_game
 from qwop.recorder.page.library import Library
-from qwop.recorder.page.rows import ROW, rows_of_game
 from qwop.recorder.page.server import PageServer
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
