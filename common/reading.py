@@ -6,6 +6,7 @@ import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -47,7 +48,7 @@ def content_of(file: BinaryIO, path: Path, most: int, expected: str) -> bytes:
 
 
 @contextmanager
-def open_regular(path: Path, most: int | None, expected: str) -> Iterator[tuple[BinaryIO, int]]:
+def open_regular(path: Path, most: int | None, expected: str) -> Iterator[tuple[BufferedReader, int]]:
     """Context manager: open a file of the disk; yields it and its size in bytes, which is at most `most`.
 
     CannotBeRead, ending with what was `expected`, for a missing file, a folder, a pipe (which is not waited for), a

@@ -6,6 +6,7 @@ missing.
 """
 
 import hashlib
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -51,14 +52,14 @@ def find_files(patterns: Sequence[str]) -> list[Path]:
     """Find the files that paths and patterns ('demos/kuro_try*.npz') name, each once; BadInput if one names none."""
     if not patterns:
         raise BadInput("source.files is empty: name the recordings, such as 'source.files=[demos/kuro_try1.npz]'")
-    found: dict[Path, Path] = {}
+    found: dict[str, Path] = {}
     for pattern in patterns:
         path = Path(pattern)
         matches = [path] if path.exists() or not set(pattern) & set("*?[") else sorted(path.parent.glob(path.name))
         if not matches:
             raise BadInput(f"{pattern}: no file of such a name; {EXPECTED}")
         for match in matches:
-            found.setdefault(match.resolve(), match)
+            found.setdefault(os.path.realpath(match), match)  # which a link to itself does not stop
     return list(found.values())
 
 
