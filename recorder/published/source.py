@@ -1,5 +1,6 @@
 """`source=import`: published recordings as episodes."""
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -46,14 +47,14 @@ def find_files(patterns: Sequence[str]) -> list[Path]:
     """Find the files that paths and patterns ('demos/kuro_try*.npz') name, each once; BadInput if one names none."""
     if not patterns:
         raise BadInput("source.files is empty: name the recordings, such as 'source.files=[demos/kuro_try1.npz]'")
-    found: dict[Path, Path] = {}
+    found: dict[str, Path] = {}
     for pattern in patterns:
         path = Path(pattern)
         matches = [path] if path.exists() or not set(pattern) & set("*?[") else sorted(path.parent.glob(path.name))
         if not matches:
             raise BadInput(f"{pattern}: no file of such a name; {EXPECTED}")
         for match in matches:
-            found.setdefault(match.resolve(), match)
+            found.setdefault(os.path.realpath(match), match)  # which a link to itself does not stop
     return list(found.values())
 
 
