@@ -53,7 +53,7 @@ class KeyMap:
         return list(dict.fromkeys(key for held in self.actions for key in sorted(held)))
 
     def action(self, held: int) -> int | None:
-        """The action of the held keys, given as bits: of the combinations held, the largest, and the first of several."""
+        """The action of the held keys, given as bits: of the largest combination held, of several the first listed."""
         down = {key for bit, key in enumerate(self.keys) if held >> bit & 1}
         meant = [keys for keys in self.actions if keys <= down]
         return self.actions[max(meant, key=len)] if meant else self.default
