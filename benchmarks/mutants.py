@@ -178,6 +178,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "source"
         shutil.copytree(ROOT, copy, symlinks=True, ignore=COPIED)
+        for tests in dict.fromkeys(mutant.tests for mutant in chosen):
+            if failing(tests, copy):
+                sys.exit(f"{tests}: fails without any fault, and would notice all of them; mend it first")
         for mutant in chosen:
             lines.append(f"{'killed' if killed(mutant, copy) else 'SURVIVED'}: {mutant.name}")
             print(lines[-1], flush=True)
@@ -194,16 +197,21 @@ def killed(mutant: Mutant, copy: Path) -> bool:
     path = copy / mutant.file
     source = path.read_text()
     path.write_text(mutated(mutant, source))
-    # The copy comes before the installed package.
-    environment = {**os.environ, "PYTHONPATH": str(copy / ".typing"), "PYTHONDONTWRITEBYTECODE": "1"}
-    first = [f"{mutant.tests}/{name}" for name in FIRST if (copy / mutant.tests / name).exists()]
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *first, mutant.tests]
     try:
-        done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True)
+        return failing(mutant.tests, copy)
     finally:
         path.write_text(source)
+
+
+def failing(tests: str, copy: Path) -> bool:
+    """True if a test of this folder fails in the copy; RuntimeError if they do not run."""
+    # The copy comes before the installed package.
+    environment = {**os.environ, "PYTHONPATH": str(copy / ".typing"), "PYTHONDONTWRITEBYTECODE": "1"}
+    first = [f"{tests}/{name}" for name in FIRST if (copy / tests / name).exists()]
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *first, tests]
+    done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True)
     if done.returncode not in (0, 1):
-        raise RuntimeError(f"{mutant.name}: the tests did not run\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+        raise RuntimeError(f"{tests}: the tests did not run\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
     return done.returncode == 1
 
 

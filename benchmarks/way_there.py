@@ -11,7 +11,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from qwop.finetune.reports.charts import HEIGHT, WIDTH, Band, line_chart
+from qwop.common.charts import HEIGHT, WIDTH, Band, line_chart
 from qwop.finetune.reports.milestones import seconds_of
 from qwop.finetune.reports.report import MILESTONE_COLUMNS, milestone_rows
 from qwop.finetune.reports.run_log import read_metrics

@@ -21,7 +21,10 @@ MOST_MEMBERS = 1000
 _ENTRY = b"PK\x01\x02"
 """Mark of a member in a zip file's directory; each makes an object of half a kilobyte."""
 
-_BROKEN = (OSError, ValueError, EOFError, KeyError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error)
+_BROKEN = (
+    OSError, ValueError, EOFError, KeyError, TypeError, OverflowError, RuntimeError, MemoryError, zipfile.BadZipFile,
+    zlib.error,
+)  # fmt: skip
 """Raised by `zipfile` and NumPy for archives and arrays that are damaged."""
 
 

@@ -33,10 +33,15 @@ def read_bytes(path: Path, most: int, expected: str) -> bytes:
     Does not wait for a pipe, and takes no more memory than `most` from a device or from a file that grows meanwhile.
     """
     with open_regular(path, most, expected) as (file, _):
-        try:
-            data = file.read(most + 1) or b""  # None where there is nothing yet
-        except OSError as error:
-            raise CannotBeRead(f"{path}: {_reason(error)}; {expected}") from None
+        return content_of(file, path, most, expected)
+
+
+def content_of(file: BufferedReader, path: Path, most: int, expected: str) -> bytes:
+    """Read all of an opened file, of at most `most` bytes."""
+    try:
+        data = file.read(most + 1) or b""  # None where a file of the system has nothing yet
+    except OSError as error:
+        raise CannotBeRead(f"{path}: {_reason(error)}; {expected}") from None
     if len(data) > most:
         raise _too_large(path, len(data), most, expected)
     return data

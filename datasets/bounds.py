@@ -22,6 +22,9 @@ LARGEST = 256 * MEGABYTE
 RATIO = 100
 """Bytes of an episode in memory for each byte of its file, where that permits more: long games of pictures."""
 
+LARGEST_FILE = 4096 * MEGABYTE
+"""Bytes of an episode's file, at most."""
+
 LARGEST_FOOTER = 16 * MEGABYTE
 """Bytes of the columns' places and the metadata at a file's end."""
 
@@ -48,6 +51,8 @@ def require_footer(file: BinaryIO, size: int) -> None:
     file.seek(max(0, size - 8))
     length, mark = int.from_bytes(file.read(4), "little"), file.read(4)
     file.seek(0)
+    if mark != b"PAR1" and size > LARGEST:
+        raise BadInput("damaged or not a Parquet file (it does not end as one)")
     if mark == b"PAR1" and size > length > LARGEST_FOOTER:
         raise BadInput(f"a footer of {length:,} bytes, more than the {LARGEST_FOOTER:,} permitted")
 

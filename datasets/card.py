@@ -2,14 +2,17 @@
 
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from ..common.files import write_whole
 from ..common.reading import MEGABYTE, read_bytes
-from .schema import COLUMN_MEANINGS, arrow_schema
+from .schema import COLUMN_MEANINGS, DatasetInfo, arrow_schema
 from .summary import Summary
 
 CARD = "README.md"
+
+EPISODE_FILES = {"default": "episode-*.parquet"}
 
 BEGIN, END = "<!-- facts: written by qwop-dataset describe -->", "<!-- end of facts -->"
 """Everything between these lines is derived from the files; the rest belongs to whoever writes it."""
@@ -30,23 +33,29 @@ _SIZES = (
 
 def facts(summary: Summary) -> str:
     """The part of the card that is derived from the episodes, in Markdown."""
-    info = summary.info
-    columns = [(f"`{column.name}`", f"{column.type}", COLUMN_MEANINGS[column.name]) for column in arrow_schema(info)]
     lines = [
         BEGIN,
-        "| | |",
-        "|---|---|",
-        *(f"| {name} | {_cell(found)} |" for name, found in summary.rows()),
+        *summary_table(summary),
         "",
         "Each episode is a file, `episode-*.parquet`. One of T decisions has T + 1 rows, of which the last holds the",
         "observation that ended it. The files' metadata hold player, source, start and outcome.",
         "",
-        "| column | type | meaning |",
-        "|---|---|---|",
-        *(f"| {name} | {_cell(kind)} | {_cell(meaning)} |" for name, kind, meaning in columns),
+        *column_table(summary.info),
         END,
     ]
     return "\n".join(lines)
+
+
+def summary_table(summary: Summary) -> list[str]:
+    """The statistics as lines of Markdown."""
+    return ["| | |", "|---|---|", *(f"| {name} | {_cell(found)} |" for name, found in summary.rows())]
+
+
+def column_table(info: DatasetInfo) -> list[str]:
+    """The columns of the steps as lines of Markdown."""
+    columns = [(f"`{column.name}`", f"{column.type}", COLUMN_MEANINGS[column.name]) for column in arrow_schema(info)]
+    rows = (f"| {name} | {_cell(kind)} | {_cell(meaning)} |" for name, kind, meaning in columns)
+    return ["| column | type | meaning |", "|---|---|---|", *rows]
 
 
 def write_card(folder: Path, summary: Summary) -> None:
@@ -54,7 +63,7 @@ def write_card(folder: Path, summary: Summary) -> None:
     text = _read(folder / CARD)
     new = facts(summary)
     if text is None:
-        text = f"{_front_matter(summary)}\n# {folder.resolve().name}\n\n{new}\n"
+        text = f"{front_matter(summary)}\n# {folder.resolve().name}\n\n{new}\n"
     elif _FACTS.search(text):
         text = _FACTS.sub(lambda _: new, text, count=1)
     else:
@@ -76,7 +85,8 @@ def _read(path: Path) -> str | None:
     return read_bytes(path, MEGABYTE, "expected the dataset's card; move it away").decode("utf-8", errors="replace")
 
 
-def _front_matter(summary: Summary) -> str:
+def front_matter(summary: Summary, files: Mapping[str, str] = EPISODE_FILES) -> str:
+    """The front matter of a card. files: the pattern of the files of each of the hub's configurations."""
     tags = [
         "reinforcement-learning",
         "imitation-learning",
@@ -92,10 +102,10 @@ def _front_matter(summary: Summary) -> str:
             *(f'- "{re.sub("[^a-z0-9/_-]", "-", tag)}"' for tag in tags),
             _size(summary),
             "configs:",
-            "- config_name: default",
-            "  data_files:",
-            "  - split: train",
-            '    path: "episode-*.parquet"',
+            *(
+                f'- config_name: {name}\n  data_files:\n  - split: train\n    path: "{pattern}"'
+                for name, pattern in files.items()
+            ),
             "---",
             "",
         ]

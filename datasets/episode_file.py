@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 
 from ..common.checks import show
 from ..common.errors import BadInput
-from ..common.reading import CannotBeRead, open_regular
+from ..common.reading import CannotBeRead, content_of, open_regular
 from ..envs.spec import LONGEST_REASON
-from .bounds import LARGEST, require_bounded, require_footer
+from .bounds import LARGEST, LARGEST_FILE, require_bounded, require_footer
 from .checksums import CHECKSUMS, sha256
 from .folder import DESCRIPTION, episode_number
 from .schema import DatasetInfo, Episode, arrow_schema
@@ -63,9 +63,12 @@ def open_episode_file(path: Path, checksum: str | None = None) -> Iterator[Episo
 
     checksum: SHA-256 that the file has to have, where it is known; BadInput for another.
     """
-    with open_regular(path, None, ADVICE) as (file, size):
+    with open_regular(path, LARGEST_FILE, ADVICE) as (file, size):
+        if size > LARGEST:  # before all of it is read
+            with naming(path):
+                require_footer(file, size)
         if size <= LARGEST:
-            content = file.read()
+            content = content_of(file, path, LARGEST, ADVICE)
             digest, source = sha256(content), pa.BufferReader(content)
         else:
             opened: Any = file

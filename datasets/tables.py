@@ -69,11 +69,9 @@ def to_table(episode: Episode, info: DatasetInfo, number: int) -> pa.Table:
     }
     metadata = {
         **info.to_json(),
-        **{name: getattr(episode, name) for name in EPISODE_FIELDS},
+        **episode_metadata(episode),
         "software_version": episode.software_version or version("qwop"),
         "created": episode.created or datetime.now(UTC).isoformat(timespec="seconds"),
-        "origin": episode.origin.to_json(),
-        "start": _start_to_json(episode),
     }
     encoded = {name.encode(): json.dumps(value, ensure_ascii=False).encode() for name, value in metadata.items()}
     encoded[HASH.encode()] = json.dumps(content_sha256(encoded, episode)).encode()
@@ -118,9 +116,33 @@ def content_sha256(metadata: Mapping[bytes, bytes], episode: Episode) -> str:
 
 def identity(episode: Episode) -> str:
     """SHA-256 of what an episode is, whatever its dataset's version or settings: of its fields and its arrays."""
-    fields = {name: getattr(episode, name) for name in EPISODE_FIELDS}
-    fields |= {"origin": episode.origin.to_json(), "start": _start_to_json(episode)}
+    fields = episode_metadata(episode)
     return content_sha256({name.encode(): json.dumps(value).encode() for name, value in fields.items()}, episode)
+
+
+def episode_metadata(episode: Episode) -> dict[str, Any]:
+    """The fields of an episode that are no arrays, as JSON values by the names that files have for them."""
+    return {
+        **{name: getattr(episode, name) for name in EPISODE_FIELDS},
+        "origin": episode.origin.to_json(),
+        "start": _start_to_json(episode),
+    }
+
+
+def episode_fields(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Inverse of `episode_metadata`: keyword arguments of `Episode`; BadInput where they cannot be."""
+    if missing := [name for name in (*EPISODE_FIELDS, "origin", "start") if name not in metadata]:
+        raise BadInput(f"its metadata lacks {missing[0]}")
+    start = metadata["start"]
+    if not isinstance(start, dict):
+        raise BadInput("its metadata start is not a game's start")
+    return {
+        **{name: metadata[name] for name in EPISODE_FIELDS},
+        "seed": start.get("seed"),
+        "max_idle_frames": start.get("max_idle_frames"),
+        "start": GameStart.from_json(start["page"]) if start.get("page") is not None else None,
+        "origin": Origin.from_json(metadata["origin"]),
+    }
 
 
 def decode_metadata(raw: Mapping[bytes, bytes] | None) -> dict[str, Any]:
@@ -155,9 +177,6 @@ def from_table(table: pa.Table, info: DatasetInfo, number: int | None = None) ->
     steps = table.num_rows - 1
     decisions = table.slice(0, steps)
     try:
-        start = metadata["start"]
-        if not isinstance(start, dict):
-            raise BadInput("its metadata start is not a game's start")
         episode = Episode(
             observations=_observations(table).reshape(steps + 1, *info.observation.shape),
             actions=_numbers(decisions, "action"),
@@ -165,11 +184,7 @@ def from_table(table: pa.Table, info: DatasetInfo, number: int | None = None) ->
             rewards=_numbers(decisions, "reward"),
             times=_numbers(table, "time"),
             keys=_keys(decisions),
-            **{name: metadata[name] for name in EPISODE_FIELDS},
-            seed=start.get("seed"),
-            max_idle_frames=start.get("max_idle_frames"),
-            start=GameStart.from_json(start["page"]) if start.get("page") is not None else None,
-            origin=Origin.from_json(metadata["origin"]),
+            **episode_fields(metadata),
         )
     except (ValueError, OverflowError) as error:
         raise BadInput(str(error)) from None

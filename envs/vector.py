@@ -99,5 +99,7 @@ def _has_compiled_form(spec: EnvironmentSpec) -> bool:
     if registered is None or registered.vector_entry_point is None:
         return False
     entry_point = registered.vector_entry_point
-    creator = gymnasium.envs.registration.load_env_creator(entry_point) if isinstance(entry_point, str) else entry_point
+    with spec.refusing():  # the package of a registered environment may not be installed
+        load = gymnasium.envs.registration.load_env_creator
+        creator = load(entry_point) if isinstance(entry_point, str) else entry_point
     return bool(getattr(creator, "metadata", {}).get("same_games_as_single", False))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..envs.names import FRAMES_A_SECOND
 from ..envs.pictures.video import game_pictures, write_video
 from ..envs.qwop.keys_file import write_keys
-from ..envs.qwop.replay import replay
+from ..envs.qwop.replay import Replay, replay
 from ..envs.spec import EnvironmentSpec
 from ..policies.rollout import Game
 
@@ -34,6 +34,13 @@ def film(path: Path, game: Game, spec: EnvironmentSpec, progress: Callable[[int,
     if game.keys is not None:
         film_keys(path, np.concatenate(game.keys), progress)
         return None
+    return film_actions(path, spec, game.seed, game.actions, progress)
+
+
+def film_actions(
+    path: Path, spec: EnvironmentSpec, seed: int, actions: NDArray[np.int16], progress: Callable[[int, int], None]
+) -> str | None:
+    """Write a film of the game that a seed and actions, int16 [T], determine. Returns None, or why there is no film."""
     try:
         env = spec.make(render_mode="rgb_array")
     except (gymnasium.error.Error, ImportError, ValueError) as error:
@@ -42,7 +49,7 @@ def film(path: Path, game: Game, spec: EnvironmentSpec, progress: Callable[[int,
         return f"{spec.id} has no rgb_array"
     try:
         fps = float(env.metadata.get("render_fps", 30))
-        write_video(path, _counted(_played_again(env, game), len(game) + 1, progress), fps)
+        write_video(path, _counted(_played_again(env, seed, actions), len(actions) + 1, progress), fps)
     except (gymnasium.error.Error, ImportError) as error:
         return str(error).splitlines()[0]
     finally:
@@ -52,17 +59,20 @@ def film(path: Path, game: Game, spec: EnvironmentSpec, progress: Callable[[int,
 
 def film_keys(path: Path, keys: NDArray[np.uint8], progress: Callable[[int, int], None]) -> None:
     """Write a film of the game of QWOP that these keys, uint8 [n], play: of its first ten minutes."""
-    keys = keys[:LONGEST_FILM]
-    played = replay(keys)
+    film_replay(path, replay(keys[:LONGEST_FILM]), keys, progress)
+
+
+def film_replay(path: Path, played: Replay, keys: NDArray[np.uint8], progress: Callable[[int, int], None]) -> None:
+    """Write a film of a game of QWOP that was played with these keys, uint8 [≥ n]."""
     pictures = game_pictures(played.states, played.events, keys)
     write_video(path, _counted(pictures, len(played.states), progress))
 
 
-def _played_again(env: gymnasium.Env[Any, Any], game: Game) -> Iterator[NDArray[np.uint8]]:
+def _played_again(env: gymnasium.Env[Any, Any], seed: int, actions: NDArray[np.int16]) -> Iterator[NDArray[np.uint8]]:
     """Pictures of a game played again from its seed and actions, by which its environment is determined."""
-    env.reset(seed=game.seed)
+    env.reset(seed=seed)
     yield np.asarray(env.render(), dtype=np.uint8)
-    for action in game.actions.tolist():
+    for action in actions.tolist():
         env.step(action)
         yield np.asarray(env.render(), dtype=np.uint8)
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ..common.command import Command, write_configuration
-from ..common.errors import BadInput
+from ..common.errors import BadInput, naming
 from ..common.files import require_writable_folder, write_whole
 from ..common.progress import plain_console, progress_bar
 from ..common.settings import Settings, nested, setting
@@ -110,7 +110,7 @@ def run(settings: EvaluateSettings) -> None:
             agreements.append(compare(game, spec.settings))
 
     console = plain_console()
-    with progress_bar("games", console) as bar:
+    with naming(settings.policy), progress_bar("games", console) as bar:
         task = bar.add_task("playing", total=games_of(games, spec))
         evaluation = evaluate(policy, games, spec, lambda done: bar.update(task, completed=done), compare_if_original)
         late = None

@@ -65,9 +65,12 @@ def load_checkpoint(path: Path) -> dict[str, Any]:
     remove = "remove it to resume from an older one"
     if path.suffix == ".pt":
         raise BadInput(f"{path}: {OTHER_VERSION}")
-    with open_regular(path, None, remove) as (file, size):
-        length = int.from_bytes(file.read(8), "little")
-    if length > min(LARGEST_HEADER, size - 8):
+    try:
+        with open_regular(path, None, remove) as (file, size):
+            length = int.from_bytes(file.read(8) or b"", "little")
+    except OSError as error:
+        raise BadInput(f"{path}: {show(error)}; {remove}") from None
+    if not 0 < length <= min(LARGEST_HEADER, size - 8):
         raise BadInput(f"{path}: a header of {length:,} bytes in a file of {size:,}; {remove}")
     try:
         with safe_open(path, framework="pt") as opened:

@@ -157,8 +157,8 @@ def _continue(loop: Loop, state: dict[str, Any], out: Path) -> None:
     except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, RuntimeError) as error:
         newest = checkpoints(out / "checkpoints")[-1]
         raise BadInput(
-            f"{newest}: does not fit this run ({type(error).__name__}: {show(error)}); remove it to resume from an older "
-            "one"
+            f"{newest}: does not fit this run ({type(error).__name__}: {show(error)}); remove it to resume from an "
+            "older one"
         ) from error
 
 

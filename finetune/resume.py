@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ..common.command import CONFIGURATION
-from ..common.errors import BadInput
+from ..common.errors import BadInput, naming
 from ..common.reading import MEGABYTE, parse_yaml, read_text
 from ..common.settings import to_plain
 from .checkpoint import checkpoints, load_checkpoint
@@ -50,6 +50,8 @@ def _settings_before(path: Path) -> dict[str, Any]:
     phases = settings.get("schedule", {}).get("phases") if isinstance(settings, dict) else None
     if not isinstance(phases, dict):
         raise BadInput(f"{path}: not the settings of a run; start anew with another out")
+    with naming(path):
+        parse_phases(phases)
     return settings
 
 

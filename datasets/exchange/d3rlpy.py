@@ -1,13 +1,23 @@
-"""Export to d3rlpy."""
+"""To and from d3rlpy: https://d3rlpy.readthedocs.io"""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...common.errors import BadInput
+from ..origin import Origin
 from ..schema import DatasetInfo, Episode
+from .imported import Imported, Unknown, filled_in, imported_episode, info_of
+
+LOST = (
+    "the last observation of terminated episodes (an import fills in zeros)",
+    "behaviour probabilities, times, keys",
+    "player, source, start and outcome",
+)
+"""Content of a dataset that d3rlpy's files do not hold."""
 
 
 def to_d3rlpy(episodes: Iterable[Episode], info: DatasetInfo) -> Any:
@@ -17,14 +27,10 @@ def to_d3rlpy(episodes: Iterable[Episode], info: DatasetInfo) -> Any:
     transition of any other, for want of its next observation, so the final observation is added as one more row, and
     the transition dropped is that row's, with the dummy action 0. Images become channel-first (see `channel_first`).
     """
-    try:
-        from d3rlpy.constants import ActionSpace
-        from d3rlpy.dataset import MDPDataset
-    except ImportError as error:
-        raise BadInput(
-            f"d3rlpy cannot be imported ({error}); install it with: pip install 'qwop[d3rlpy]', then "
-            "pip install --no-deps d3rlpy==2.8.1"
-        ) from None
+    require_d3rlpy()
+    from d3rlpy.constants import ActionSpace
+    from d3rlpy.dataset import MDPDataset
+
     observations, actions, rewards, terminals, timeouts = [], [], [], [], []
     for episode in episodes:
         cut = 0 if episode.terminated else 1
@@ -59,3 +65,65 @@ def channel_first(observations: NDArray[Any]) -> NDArray[Any]:
     if observations.ndim == 4 and observations.shape[-1] < observations.shape[1]:
         return np.moveaxis(observations, -1, 1)
     return observations
+
+
+def export(episodes: Iterable[Episode], info: DatasetInfo, path: Path) -> None:
+    """Write episodes as a file that `d3rlpy.dataset.ReplayBuffer.load` opens. Holds all of them in memory."""
+    converted = to_d3rlpy(episodes, info)
+    with path.open("x+b") as file:
+        converted.dump(file)
+
+
+def read(path: Path, unknown: Unknown) -> Imported:
+    """Open a file of `ReplayBuffer.dump`; its environment has to be given."""
+    require_d3rlpy()
+    from d3rlpy.dataset import InfiniteBuffer, ReplayBuffer
+
+    info = info_of(unknown.environment)
+    try:
+        with path.open("rb") as file:
+            found = ReplayBuffer.load(file, InfiniteBuffer()).episodes
+    except (OSError, KeyError, ValueError, AssertionError) as error:
+        raise BadInput(f"{path}: d3rlpy cannot open it ({error}); expected a file of ReplayBuffer.dump") from None
+    zeros = "the last observation of terminated episodes: zeros, which nothing learns from"
+    return Imported(info, _episodes(found, info, unknown, path), len(found), filled_in(unknown, zeros))
+
+
+def require_d3rlpy() -> None:
+    """BadInput if d3rlpy is not installed."""
+    try:
+        import d3rlpy  # noqa: F401
+    except ImportError as error:
+        raise BadInput(
+            f"d3rlpy cannot be imported ({error}); install it with: pip install 'qwop[d3rlpy]', then "
+            "pip install --no-deps d3rlpy==2.8.1"
+        ) from None
+
+
+def _episodes(found: Iterable[Any], info: DatasetInfo, unknown: Unknown, path: Path) -> Iterator[Episode]:
+    for number, one in enumerate(found):
+        observations = channels_as(one.observations, info.observation.shape)
+        decisions = len(one.actions) - (not one.terminated)
+        if one.terminated:
+            observations = np.append(observations, np.zeros_like(observations[:1]), axis=0)
+        try:
+            yield imported_episode(
+                info,
+                unknown,
+                observations,
+                one.actions[:decisions],
+                one.rewards[:decisions, 0],
+                terminated=bool(one.terminated),
+                source=path.name,
+                origin=Origin(game=number),
+            )
+        except BadInput as error:
+            raise BadInput(f"{path}: episode {number}: {error}") from None
+
+
+def channels_as(observations: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    """Inverse of `channel_first` for observations of this shape; others stay as they are."""
+    if observations.shape[1:] == (1, *shape):
+        return observations[:, 0]
+    moved = np.moveaxis(observations, 1, -1) if observations.ndim == 4 else observations
+    return moved if observations.shape[1:] != shape and moved.shape[1:] == shape else observations

@@ -50,7 +50,7 @@ class Agent(Protocol):
         ...
 
     def begin_phase(self, phase: Phase) -> None:
-        """Enter the next phase. Demonstrations leave the memory at once if it uses none."""
+        """Enter the first phase or the next. Demonstrations leave the memory at once if it uses none."""
         ...
 
     def enter(self, decisions_per_second: float | None) -> None:

@@ -8,9 +8,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from ...common.charts import STYLE as CHART_STYLE
+from ...common.charts import Band, line_chart
 from ...common.files import write_whole
 from ..experience.sequences import SOURCES
-from .charts import Band, line_chart
 from .milestones import milestones
 from .phase_results import read_evaluation
 from .run_log import read_metrics
@@ -18,11 +19,6 @@ from .run_log import read_metrics
 STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; color: #222; max-width: 1180px; margin: 2em auto; padding: 0 1em; }
 h1 { font-size: 1.5em; } h2 { font-size: 1.15em; margin-top: 2em; }
-.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(420px, 1fr)); gap: 14px; }
-svg { width: 100%; height: auto; background: #fff; } svg text { font: 11px system-ui, sans-serif; fill: #555; }
-svg .title { font-weight: 600; font-size: 13px; fill: #222; } svg .grid { stroke: #ddd; stroke-width: 0.7; }
-svg polyline { fill: none; stroke-width: 1.6; stroke-linejoin: round; }
-svg .band { fill: #999; font-size: 10px; } svg .shaded { fill: #f6dfc8; } svg .plain { fill: #f4f6f9; stroke: #fff; }
 table { border-collapse: collapse; } td, th { padding: 3px 12px 3px 0; text-align: right; } td:first-child,
 th:first-child { text-align: left; } th { border-bottom: 1px solid #bbb; } video { max-width: 100%; }
 """
@@ -67,7 +63,7 @@ def write_report(folder: Path, title: str) -> Path:
     parts += ["<h2>Time</h2>", _charts(rows, bands, TIME)]
     page = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>{''.join(parts)}</body></html>\n"
+        f"<title>{escape(title)}</title><style>{STYLE}{CHART_STYLE}</style></head><body>{''.join(parts)}</body></html>\n"
     )
     return write_whole(folder / "report.html", page)
 

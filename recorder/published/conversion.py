@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.errors import BadInput
+from ...datasets.exchange.expert_file import EXPECTED, Recording
 from ...envs.names import FEATURES
 from ...envs.qwop.rewards import rewards_along
-from .expert_file import EXPECTED, Recording
 
 FRAME_SECONDS = 0.04
 """Time step of the physics in one frame."""

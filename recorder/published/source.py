@@ -1,10 +1,12 @@
 """`source=import`: published recordings as episodes."""
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ...common.errors import BadInput
 from ...datasets.behaviour_probabilities import smoothed, smoothed_name
+from ...datasets.exchange.expert_file import EXPECTED, Recording, read_recording
 from ...datasets.origin import Origin
 from ...datasets.reconstruction.samples import write_samples
 from ...datasets.schema import DatasetInfo, Episode
@@ -13,7 +15,6 @@ from ...envs.spec import EnvironmentSpec, ObservationSpec
 from ..settings import ImportSettings
 from ..source import Source, recorded_games
 from .conversion import Converted, convert
-from .expert_file import Recording, find_files, read_recording
 
 OBSERVATION_LAG = 1
 """Frames by which the observations of the published recordings lag the physics."""
@@ -40,6 +41,21 @@ def open_import(settings: ImportSettings, folder: Path) -> Source:
         total=sum(len(file.games) for file in converted),
         notes=[*notes, f"behaviour probabilities: {smoothed_name(settings.epsilon)}; recorded as {spec}"],
     )
+
+
+def find_files(patterns: Sequence[str]) -> list[Path]:
+    """Find the files that paths and patterns ('demos/kuro_try*.npz') name, each once; BadInput if one names none."""
+    if not patterns:
+        raise BadInput("source.files is empty: name the recordings, such as 'source.files=[demos/kuro_try1.npz]'")
+    found: dict[str, Path] = {}
+    for pattern in patterns:
+        path = Path(pattern)
+        matches = [path] if path.exists() or not set(pattern) & set("*?[") else sorted(path.parent.glob(path.name))
+        if not matches:
+            raise BadInput(f"{pattern}: no file of such a name; {EXPECTED}")
+        for match in matches:
+            found.setdefault(os.path.realpath(match), match)  # which a link to itself does not stop
+    return list(found.values())
 
 
 def _converted(path: Path, recording: Recording) -> Converted:

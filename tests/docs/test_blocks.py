@@ -42,6 +42,7 @@ MAINS = (
     "pretrain.reestimate_main",
     "finetune.main",
     "evaluation.main",
+    "evaluation.watch",
     "search.main",
 )
 COMMANDS = {main.program: main for main in (import_module(f"qwop.{module}").main for module in MAINS)}

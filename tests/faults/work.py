@@ -117,7 +117,7 @@ def _require_whole_file(path: Path) -> None:
     match path.suffix:
         case ".safetensors":
             load_policy(path)
-        case ".pt":
+        case ".checkpoint":
             load_checkpoint(path)
         case ".parquet":
             read_episode(path, open_dataset(path.parent).info)

@@ -135,6 +135,7 @@ def test_an_iteration_is_observe_update_advance_and_phases_begin_in_between(tmp_
     assert run.events == [
         ("advance", 0, 30),
         ("warm up", []),
+        ("begin phase", "one"),
         ("observe", 0, 1.0),
         ("update",),
         ("advance", 10, 30),
@@ -189,6 +190,7 @@ def test_a_phase_in_another_environment_starts_new_games_there_before_it_begins(
     run = Run(tmp_path, phases, overlap=True)
     run.loop.run()
     assert run.kinds("enter", "begin phase", "phase ended") == [
+        ("begin phase", "one"),
         ("enter",),
         ("begin phase", "short"),
         ("phase ended", 0, "one"),

@@ -144,7 +144,12 @@ def set_traps(work: Path) -> None:
 
 
 def _pipes(folder: str, names: list[str]) -> list[str]:
-    return [name for name in names if not (Path(folder) / name).is_file() and not (Path(folder) / name).is_dir()]
+    return [name for name in names if not _can_be_kept(Path(folder) / name)]
+
+
+def _can_be_kept(path: Path) -> bool:
+    """True for folders and files of a sensible size; not for pipes, devices and sparse files."""
+    return path.is_dir() or (path.is_file() and path.stat().st_size < 100_000_000)
 
 
 if __name__ == "__main__":

@@ -64,7 +64,7 @@ def _dataset(folder: Path, keys: np.ndarray) -> None:
                 epsilon=0.05,
                 start=start if number == 2 else None,
                 origin=Origin(sha256=DIGEST, game=number),
-            )  # fmt: skip
+            )
         )
     write_samples(folder, DIGEST, [np.zeros((12, len(FEATURES))) + number for number in range(3)])
 

@@ -100,7 +100,8 @@ def test_from_the_command_line_a_bad_file_is_one_line_and_exit_code_2(demo: Path
     done = subprocess.run([COMMAND, "source=import", files], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr == (
-        f"qwop-record: {bad}: not an .npz file; expected a published recording (.npz of a stable-baselines expert)\n"
+        f"qwop-record: {bad}: not an .npz file; expected an expert file of stable-baselines (.npz), such as a "
+        "published recording\n"
     )
     assert done.stdout == ""
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.npz", "demo.npz"]

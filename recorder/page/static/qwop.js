@@ -1,7 +1,8 @@
 // QWOP on the page: the runner drawn from rows of numbers, ghosts to race against, and games played back.
 
 import { Keyboard } from "./keyboard.js";
-import { FRAME, LiveGame, rowAt } from "./live_game.js";
+import { FRAME, LiveGame } from "./live_game.js";
+import { rowAt } from "./rows.js";
 import { Scene } from "./scene.js";
 
 const $ = (id) => document.getElementById(id);

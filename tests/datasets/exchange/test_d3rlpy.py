@@ -14,7 +14,7 @@ def d3rlpy() -> None:
     )
 
 
-@pytest.mark.parametrize(("terminated", "truncated"), [(True, False), (False, True), (False, False)])
+@pytest.mark.parametrize(("terminated", "truncated"), [(True, False), (False, True)])
 def test_every_transition_arrives_with_its_next_observation(
     d3rlpy: None, info: DatasetInfo, make_episode: Callable[..., Episode], terminated: bool, truncated: bool
 ) -> None:

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 from qwop.datasets import open_dataset
+from qwop.envs.pictures.frame_rows import ROW, rows_of_game
 from qwop.recorder.page import connections
-from qwop.recorder.page.rows import ROW, rows_of_game
 from websockets.exceptions import ConnectionClosed
 
 KEYS = [5, 5, 9, 10, 10, 6, 0, 5]

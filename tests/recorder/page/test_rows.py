@@ -6,8 +6,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from qwop.envs import replay
+from qwop.envs.pictures.frame_rows import POSE, ROW, rows_of_game
 from qwop.recorder.live_game import LiveGame
-from qwop.recorder.page.rows import POSE, ROW, advanced, row_of, rows_of_game
+from qwop.recorder.page.rows import advanced, row_of
 
 KEYS = st.lists(st.tuples(st.integers(0, 15), st.integers(1, 20)), min_size=1, max_size=12).map(
     lambda held: np.repeat([keys for keys, _ in held], [frames for _, frames in held]).tolist()

@@ -14,7 +14,7 @@ import pytest
 from qwop.common.errors import BadInput
 from qwop.datasets import open_dataset
 from qwop.envs import replay
-from qwop.recorder.page.rows import ROW, rows_of_game
+from qwop.envs.pictures.frame_rows import ROW, rows_of_game
 from qwop.recorder.page.server import PageServer
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect

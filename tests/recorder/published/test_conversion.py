@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from qwop.common.errors import BadInput
+from qwop.datasets.exchange.expert_file import Recording, read_recording
 from qwop.envs import replay
 from qwop.envs.names import ACTION_KEYS, EVENT_COLUMNS, FEATURES
 from qwop.envs.qwop.observations import observe
 from qwop.envs.qwop.rewards import rewards_along
 from qwop.recorder.published.conversion import Converted, convert
-from qwop.recorder.published.expert_file import Recording, read_recording
 
 DEMOS = Path(__file__).parents[3].parent / "shared" / "demos"
 

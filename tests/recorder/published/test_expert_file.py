@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 from qwop.common.errors import BadInput
-from qwop.recorder.published.expert_file import find_files, read_recording
+from qwop.datasets.exchange.expert_file import read_recording
+from qwop.recorder.published.source import find_files
 
 
 def test_a_recording_is_read_game_by_game(tmp_path: Path, make_demo: Callable[..., Any]) -> None:
@@ -75,7 +76,7 @@ def test_invalid_arrays_are_refused_by_name(
 def test_other_files_are_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "demo.npz"
     path.write_bytes(content)
-    with pytest.raises(BadInput, match=r"not an \.npz file; expected a published recording"):
+    with pytest.raises(BadInput, match=r"not an \.npz file; expected an expert file"):
         read_recording(path)
 
 

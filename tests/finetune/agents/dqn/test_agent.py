@@ -108,7 +108,9 @@ def write(folder: Path, episodes: list[Episode], info: DatasetInfo) -> Dataset:
 
 @pytest.fixture
 def dataset(tmp_path: Path, make_episode: Callable[..., Episode]) -> Dataset:
-    episodes = [make_episode(n, first=100 * i, actions=2, shape=(4,), terminated=i != 1) for i, n in enumerate((30, 7))]
+    task = {"actions": 2, "shape": (4,)}
+    cut = make_episode(7, first=100, terminated=False, truncated=True, **task)
+    episodes = [make_episode(30, **task), cut]
     return write(tmp_path / "demos", episodes, DatasetInfo(CARTPOLE, ObservationSpec((4,)), 2))
 
 

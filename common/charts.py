@@ -9,6 +9,15 @@ WIDTH, HEIGHT = 560, 250
 LEFT, RIGHT, TOP, BOTTOM = 56, 12, 30, 34
 COLOURS = ("#1f5fa8", "#c7522a", "#3c8d40", "#7b4fa3", "#a07d00", "#00808a", "#b03060", "#666666")
 
+STYLE = """
+.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(420px, 100%), 1fr)); gap: 14px; }
+svg { width: 100%; height: auto; background: #fff; } svg text { font: 11px system-ui, sans-serif; fill: #555; }
+svg .title { font-weight: 600; font-size: 13px; fill: #222; } svg .grid { stroke: #ddd; stroke-width: 0.7; }
+svg polyline { fill: none; stroke-width: 1.6; stroke-linejoin: round; }
+svg .band { fill: #999; font-size: 10px; } svg .shaded { fill: #f6dfc8; } svg .plain { fill: #f4f6f9; stroke: #fff; }
+"""
+"""Style of the charts in a page, and of a grid of them (class `charts`)."""
+
 Point = tuple[float, float]
 
 

@@ -1,12 +1,12 @@
-"""Reading and validation of the published recordings, which are expert files of stable-baselines.
+"""Expert files of stable-baselines, in which the published recordings come: reading and writing.
 
-Such a file is an .npz with one row per decision, game after game: `obs` [n, 71], `actions` [n] or [n, 1], `rewards`
-[n], `episode_starts` bool [n], and `episode_returns`, one per game. The observation after a game's last action is
-missing.
+Such a file is an .npz with one row per decision, episode after episode: `obs` [n, *shape], `actions` [n] or [n, 1],
+`rewards` [n], `episode_starts` bool [n], and `episode_returns`, one per episode. The observation after an episode's
+last action is missing.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -19,10 +19,11 @@ from ...common.errors import BadInput
 from ...common.npz import read_arrays
 from ...common.reading import MEGABYTE
 from ...envs.names import ACTIONS, FEATURES
+from ..schema import Episode
 
 ARRAYS = ("obs", "actions", "rewards", "episode_starts", "episode_returns")
 
-EXPECTED = "expected a published recording (.npz of a stable-baselines expert)"
+EXPECTED = "expected an expert file of stable-baselines (.npz), such as a published recording"
 
 LARGEST, MOST_ROWS = 256 * MEGABYTE, 400_000
 """Bytes and rows of a recording, at most; the published ones have a few megabytes."""
@@ -33,10 +34,10 @@ RETURN_TOLERANCE = 1e-3
 
 @dataclass(frozen=True)
 class Recording:
-    """A published file of n decisions.
+    """An expert file of n decisions.
 
-    name: of the file. digest: of its arrays. observations: float64 [n, 71]. actions: int16 [n]. rewards: float64 [n].
-    games: rows of each game.
+    name: of the file. digest: of its arrays. observations: float64 [n, *shape], 71 numbers in published recordings.
+    actions: int16 [n]. rewards: float64 [n]. games: rows of each game.
     """
 
     name: str
@@ -47,34 +48,37 @@ class Recording:
     games: tuple[slice, ...]
 
 
-def find_files(patterns: Sequence[str]) -> list[Path]:
-    """Find the files that paths and patterns ('demos/kuro_try*.npz') name, each once; BadInput if one names none."""
-    if not patterns:
-        raise BadInput("source.files is empty: name the recordings, such as 'source.files=[demos/kuro_try1.npz]'")
-    found: dict[Path, Path] = {}
-    for pattern in patterns:
-        path = Path(pattern)
-        matches = [path] if path.exists() or not set(pattern) & set("*?[") else sorted(path.parent.glob(path.name))
-        if not matches:
-            raise BadInput(f"{pattern}: no file of such a name; {EXPECTED}")
-        for match in matches:
-            found.setdefault(match.resolve(), match)
-    return list(found.values())
+def read_recording(path: Path, shape: tuple[int, ...] = (len(FEATURES),), actions: int = len(ACTIONS)) -> Recording:
+    """Read an expert file; BadInput says what is wrong with it. Never unpickles anything.
 
-
-def read_recording(path: Path) -> Recording:
-    """Read the recording in one file; BadInput says what is wrong with it. Never unpickles anything."""
+    shape: of an observation. actions: their number. The defaults are those of published recordings.
+    """
     arrays = read_arrays(path, ARRAYS, LARGEST, EXPECTED)
     try:
-        return _recording(path.name, arrays)
+        return _recording(path.name, arrays, shape, actions)
     except BadInput as error:
         raise BadInput(f"{path}: {error}") from None
 
 
-def _recording(name: str, arrays: dict[str, NDArray[Any]]) -> Recording:
+def write_expert_file(path: Path, episodes: Iterable[Episode]) -> None:
+    """Write the decisions of episodes as an expert file, in the types that they have."""
+    every = list(episodes)
+    starts = [np.arange(len(episode)) == 0 for episode in every]
+    with path.open("xb") as file:
+        np.savez(
+            file,
+            obs=np.concatenate([episode.observations[:-1] for episode in every]),
+            actions=np.concatenate([episode.actions for episode in every])[:, None],
+            rewards=np.concatenate([episode.rewards for episode in every]),
+            episode_starts=np.concatenate(starts),
+            episode_returns=np.array([episode.rewards.sum(dtype=np.float64) for episode in every]),
+        )
+
+
+def _recording(name: str, arrays: dict[str, NDArray[Any]], shape: tuple[int, ...], count: int) -> Recording:
     if arrays["obs"].ndim and len(arrays["obs"]) > MOST_ROWS:
         raise BadInput(f"{len(arrays['obs']):,} rows, expected at most {MOST_ROWS:,}")
-    observations = _floats("obs", arrays["obs"], (None, len(FEATURES)))
+    observations = _floats("obs", arrays["obs"], (None, *shape))
     rows = len(observations)
     actions = arrays["actions"]
     if actions.shape not in ((rows,), (rows, 1)):
@@ -82,8 +86,8 @@ def _recording(name: str, arrays: dict[str, NDArray[Any]]) -> Recording:
     actions = actions.reshape(rows)
     if actions.dtype.kind not in "iu":
         raise BadInput(f"actions are {actions.dtype}, expected whole numbers")
-    if ((actions < 0) | (actions >= len(ACTIONS))).any():
-        raise BadInput(f"actions from {actions.min()} to {actions.max()}, expected 0 … {len(ACTIONS) - 1}")
+    if ((actions < 0) | (actions >= count)).any():
+        raise BadInput(f"actions from {actions.min()} to {actions.max()}, expected 0 … {count - 1}")
     rewards = _floats("rewards", arrays["rewards"], (rows,))
     starts = arrays["episode_starts"]
     if starts.shape != (rows,) or starts.dtype != np.bool_:

@@ -4,7 +4,7 @@ const RUNNER_AT = 0.42; // fraction of the width
 const LIFT_ABOVE = -5; // units; the view follows a torso above this
 const BODIES = { torso: 0, hurdle: 13 };
 
-const image = (source) => new Promise((resolve, reject) => {
+export const image = (source) => new Promise((resolve, reject) => {
   const loaded = new Image();
   loaded.onload = () => resolve(loaded);
   loaded.onerror = () => reject(new Error(`cannot load ${source}`));
@@ -31,8 +31,8 @@ export class Scene {
 
   resize() {
     const ratio = Math.min(window.devicePixelRatio || 1, 2);
-    this.canvas.width = Math.round(window.innerWidth * ratio);
-    this.canvas.height = Math.round(window.innerHeight * ratio);
+    this.canvas.width = Math.round(this.canvas.clientWidth * ratio);
+    this.canvas.height = Math.round(this.canvas.clientHeight * ratio);
     this.scale = this.canvas.height / this.data.units_high;
     this.sky = this.context.createLinearGradient(0, 0, 0, this.canvas.height);
     this.sky.addColorStop(0, this.data.sky[0]);

@@ -1,7 +1,7 @@
 import xml.etree.ElementTree as ElementTree
 
 import pytest
-from qwop.finetune.reports.charts import Band, line_chart
+from qwop.common.charts import Band, line_chart
 
 
 def parsed(svg: str) -> ElementTree.Element:

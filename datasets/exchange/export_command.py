@@ -1,0 +1,80 @@
+"""`qwop-dataset export`: a dataset as another tool has it."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rich.console import Console
+
+from ...common.errors import BadInput
+from ...common.files import whole_file
+from ...common.settings import Settings, setting
+from ..editing.new_dataset import new_folder
+from ..reader import Dataset, open_dataset
+from ..schema import SCHEMA_VERSION, DatasetInfo
+from ..verb import Verb
+from . import baselines, d3rlpy, huggingface, minari
+from .expert_file import write_expert_file
+
+FOLDERS = {"minari": minari.export, "huggingface": huggingface.export}
+"""Formats that are folders."""
+
+SUFFIXES = {"d3rlpy": ".h5", "baselines": ".npz"}
+"""Formats that are files."""
+
+LOST = {"d3rlpy": d3rlpy.LOST, "baselines": baselines.LOST}
+
+
+@dataclass(frozen=True)
+class ExportSettings(Settings):
+    """The dataset, and the format to write it in."""
+
+    dataset: str = setting(help="Folder of the dataset.", example="data/me")
+    to: str = setting(
+        help="Format: minari or huggingface (folders), d3rlpy (.h5), or baselines, the expert files (.npz) of "
+        "stable-baselines.",
+        choices=[*FOLDERS, *SUFFIXES],
+        example="minari",
+    )
+    out: str = setting(help="New folder or file.", example="minari/me-v0")
+
+
+def run(settings: ExportSettings) -> None:
+    """Write the dataset, and print what the format cannot hold."""
+    console = Console()
+    dataset, out = open_dataset(settings.dataset), Path(settings.out)
+    info = replace(dataset.info, version=SCHEMA_VERSION)
+    if settings.to in FOLDERS:
+        with new_folder(out, [dataset]) as folder:
+            FOLDERS[settings.to](dataset, info, out.resolve().name, folder)
+    else:
+        _write_file(dataset, info, settings.to, out)
+    console.print(f"{out}: {len(dataset)} episodes for {settings.to}", soft_wrap=True, highlight=False, markup=False)
+    for lost in LOST.get(settings.to, ()):
+        console.print(f"not held by this format: {lost}", soft_wrap=True, highlight=False, markup=False)
+
+
+def _write_file(dataset: Dataset, info: DatasetInfo, format: str, out: Path) -> None:
+    if out.suffix != SUFFIXES[format]:
+        raise BadInput(f"out={out}: expected the name of a file that ends in {SUFFIXES[format]}")
+    if out.exists():
+        raise BadInput(f"out={out}: is there already; give out= a new name")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with whole_file(out) as partial:
+        if format == "d3rlpy":
+            d3rlpy.export(dataset, info, partial)
+        else:
+            write_expert_file(partial, dataset)
+
+
+command = Verb(
+    "dataset-export",
+    ExportSettings,
+    run,
+    about="Write a dataset in another tool's format. Prints what that format cannot hold.",
+    examples=[
+        ("qwop-dataset export data/me to=minari out=minari/me-v0", ""),
+        ("qwop-dataset export data/me to=huggingface out=data/me-hub", "for datasets.load_dataset and the hub"),
+        ("qwop-dataset export data/me to=d3rlpy out=data/me.h5", ""),
+        ("qwop-dataset export data/me to=baselines out=data/me.npz", ""),
+    ],
+)

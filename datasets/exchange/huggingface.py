@@ -1,0 +1,165 @@
+"""To and from Hugging Face: a folder of Parquet files and a card that `datasets.load_dataset` opens.
+
+Two configurations: `steps`, the rows of all episodes in the columns of our own files, and `episodes`, a row for what
+each file's metadata hold. Neither writing nor reading needs a package of Hugging Face's.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.dataset as pads
+import pyarrow.parquet as pq
+
+from ...common.errors import BadInput
+from ...common.files import write_whole
+from ...common.reading import parse_json
+from ..card import CARD, column_table, front_matter, summary_table
+from ..folder import DESCRIPTION, read_info, to_text
+from ..reader import Dataset
+from ..schema import DatasetInfo, Episode, arrow_schema
+from ..tables import HASH, from_table, to_table
+from .imported import Imported
+
+STEPS, EPISODES = "steps", "episodes"
+
+SHARD = 200_000
+"""Rows of a file, at most, unless an episode is longer."""
+
+BATCH = 16_384
+"""Rows read at a time."""
+
+ABOUT = """`load_dataset(folder, "steps")` opens the rows of all episodes, `load_dataset(folder, "episodes")` a row for
+each episode. `qwop-dataset import` turns the folder back into a dataset of qwop, equal to the bit.
+"""
+
+
+COLUMNS = {
+    "player": pa.string(), "source": pa.string(), "terminated": pa.bool_(), "truncated": pa.bool_(),
+    "outcome": pa.string(), "probabilities_from": pa.string(), "metres": pa.float64(), "software_version": pa.string(),
+    "created": pa.string(), "origin": pa.string(), "start": pa.string(), HASH: pa.string(),
+}  # fmt: skip
+"""Columns of `episodes` besides `episode`; those of `IN_JSON` hold JSON."""
+
+IN_JSON = ("origin", "start")
+
+
+def export(dataset: Dataset, info: DatasetInfo, name: str, folder: Path) -> None:
+    """Write a dataset into an empty folder, under a card with this name."""
+    (folder / STEPS).mkdir()
+    (folder / EPISODES).mkdir()
+    with _Shards(folder / STEPS) as shards:
+        rows = [_row(shards.write(_table(episode, info, number)), number) for number, episode in enumerate(dataset)]
+    schema = pa.schema({"episode": pa.int32(), **COLUMNS})
+    pq.write_table(pa.Table.from_pylist(rows, schema), folder / EPISODES / "train-00000.parquet")
+    write_whole(folder / DESCRIPTION, to_text(info.to_json()))
+    summary = dataset.summary()
+    configurations = {kind: f"{kind}/*.parquet" for kind in (STEPS, EPISODES)}
+    tables = "\n".join([*summary_table(summary), "", *column_table(info)])
+    write_whole(folder / CARD, f"{front_matter(summary, configurations)}\n# {name}\n\n{ABOUT}\n{tables}\n")
+
+
+def is_huggingface(path: Path) -> bool:
+    """True for a folder that `export` wrote."""
+    return all((path / name).is_dir() for name in (STEPS, EPISODES)) and (path / DESCRIPTION).is_file()
+
+
+def read(path: Path) -> Imported:
+    """Open a folder that `export` wrote, also if the hub has divided its files otherwise."""
+    info = read_info(path)
+    try:
+        about = pads.dataset(path / EPISODES).to_table().sort_by("episode").to_pylist()
+    except (OSError, KeyError, ValueError, pa.ArrowException) as error:
+        raise BadInput(f"{path / EPISODES}: cannot be read ({error})") from None
+    return Imported(info, _episodes(path, info, about), len(about))
+
+
+def _episodes(path: Path, info: DatasetInfo, about: list[dict[str, Any]]) -> Iterator[Episode]:
+    tables = _split(path / STEPS)
+    for number, row in enumerate(about):
+        try:
+            table = next(tables, None)
+            if table is None:
+                raise BadInput(f"its rows are missing in {STEPS}")
+            values = {**info.to_json(), **{name: _value(name, row[name]) for name in COLUMNS}}
+            metadata = {name: json.dumps(value, ensure_ascii=False) for name, value in values.items()}
+            schema = arrow_schema(info).with_metadata(metadata)
+            columns = [table.column(field.name).cast(field.type) for field in schema]
+            yield from_table(pa.table(columns, schema=schema), info, row["episode"])
+        except (BadInput, KeyError, ValueError, pa.ArrowException) as error:
+            raise BadInput(f"{path}: episode {number}: {error}") from None
+
+
+def _split(folder: Path) -> Iterator[pa.Table]:
+    """The rows of each episode, whatever files, row groups and batches they come in."""
+    parts: list[pa.Table] = []
+    for batch in pads.dataset(folder).to_batches(batch_size=BATCH):
+        table = pa.Table.from_batches([batch])
+        begins = np.flatnonzero(table.column("step").to_numpy() == 0).tolist()
+        for begin, end in pairwise([0, *(one for one in begins if one), len(table)]):
+            if begin in begins and parts:
+                yield pa.concat_tables(parts)
+                parts = []
+            if end > begin:
+                parts.append(table.slice(begin, end - begin))
+    if parts:
+        yield pa.concat_tables(parts)
+
+
+def _table(episode: Episode, info: DatasetInfo, number: int) -> pa.Table:
+    metres = None if episode.metres is None else float(episode.metres)  # the column's type, of which the hash is
+    return to_table(replace(episode, metres=metres), info, number)
+
+
+def _row(table: pa.Table, number: int) -> dict[str, Any]:
+    """The row of `episodes` for an episode's table."""
+    found = {name: table.schema.metadata[name.encode()].decode() for name in COLUMNS}
+    return {"episode": number, **{name: text if name in IN_JSON else json.loads(text) for name, text in found.items()}}
+
+
+def _value(name: str, found: Any) -> Any:
+    return parse_json(found) if name in IN_JSON else found
+
+
+class _Shards:
+    """Writes tables into files of up to `SHARD` rows."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._number = self._rows = 0
+        self._writer: Any = None
+
+    def __enter__(self) -> "_Shards":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._close()
+
+    def write(self, table: pa.Table) -> pa.Table:
+        """Add the rows of an episode; returns the table as it was given."""
+        rows = _without_fixed_binary(table.replace_schema_metadata(None))
+        if self._writer is None or self._rows + len(rows) > SHARD:
+            self._close()
+            path = self.folder / f"train-{self._number:05d}.parquet"
+            self._writer = pq.ParquetWriter(path, rows.schema, compression="zstd", write_page_checksum=True)
+            self._number, self._rows = self._number + 1, 0
+        self._writer.write_table(rows)
+        self._rows += len(rows)
+        return table
+
+    def _close(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+
+
+def _without_fixed_binary(table: pa.Table) -> pa.Table:
+    """The table with observations of bytes as plain binary: Hugging Face has no type for bytes of a fixed length."""
+    place = table.schema.get_field_index("observation")
+    if not pa.types.is_fixed_size_binary(table.schema.field(place).type):
+        return table
+    return table.set_column(place, "observation", table.column(place).cast(pa.binary()))

@@ -1,0 +1,89 @@
+"""`qwop-dataset import`: a dataset from another tool's files."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from ...common.errors import BadInput
+from ...common.settings import Settings, setting
+from ...envs.spec import EnvironmentSpec
+from ..editing.new_dataset import finish, new_folder, write_dataset
+from ..verb import Verb
+from . import baselines, d3rlpy, huggingface, minari
+from .imported import Imported, Unknown
+
+EXPECTED = (
+    "expected the folder of a Minari dataset, one that qwop-dataset export wrote for Hugging Face, a file of d3rlpy "
+    "(.h5) or an expert file of stable-baselines (.npz)"
+)
+
+
+@dataclass(frozen=True)
+class DatasetImportSettings(Settings):
+    """The files to import, and what they do not say."""
+
+    dataset: str = setting(help="Folder or file to import; its format is detected.", example="minari/me-v0")
+    out: str = setting(help="Folder of the new dataset.", example="data/me", written=True)
+    environment_id: str | None = setting(
+        None, "Environment of the episodes. null: the one that the files name; d3rlpy's and expert files name none."
+    )
+    environment: Mapping[str, Any] = setting({}, "Settings of that environment, such as environment.frames_per_step=4.")
+    player: str = setting("unknown", "Name of who played, where the files do not say.")
+    epsilon: float = setting(
+        0.05,
+        "Smoothing of the behaviour probabilities, where the files lack them: this fraction is spread evenly over all "
+        "actions.",
+        above=0,
+        at_most=1,
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.environment and self.environment_id is None:
+            raise BadInput("environment: its settings need environment_id, such as environment_id=QWOP-v1")
+
+
+def run(settings: DatasetImportSettings) -> None:
+    """Write the episodes as a dataset, and print what was filled in."""
+    console = Console()
+    path, out = Path(settings.dataset), Path(settings.out)
+    found = open_foreign(path, settings)
+    with new_folder(out, []) as folder:
+        write_dataset(folder, found.info, found.episodes, found.total, console, [])
+    for note in found.notes:
+        console.print(note, soft_wrap=True, highlight=False, markup=False)
+    finish(out, console)
+
+
+def open_foreign(path: Path, settings: DatasetImportSettings) -> Imported:
+    """Open the files in whichever format they are; BadInput for none that is known."""
+    environment = None
+    if settings.environment_id is not None:
+        environment = EnvironmentSpec(settings.environment_id, settings.environment)
+    unknown = Unknown(settings.player, settings.epsilon, environment)
+    if not path.exists():
+        raise BadInput(f"{path}: no such file or folder; {EXPECTED}")
+    if minari.is_minari(path):
+        return minari.read(path, unknown)
+    if huggingface.is_huggingface(path):
+        return huggingface.read(path)
+    if path.suffix == ".h5" and path.is_file():
+        return d3rlpy.read(path, unknown)
+    if path.suffix == ".npz" and path.is_file():
+        return baselines.read(path, unknown)
+    raise BadInput(f"{path}: cannot be imported; {EXPECTED}")
+
+
+command = Verb(
+    "dataset-import",
+    DatasetImportSettings,
+    run,
+    about="Write a new dataset from files of Minari, Hugging Face, d3rlpy or stable-baselines.",
+    examples=[
+        ("qwop-dataset import minari/me-v0 out=data/me", ""),
+        ("qwop-dataset import data/me.h5 out=data/me environment_id=QWOP-v1 player=me", "d3rlpy"),
+    ],
+)

@@ -1,0 +1,66 @@
+"""`qwop-dataset report`: a page about a dataset, or about two side by side."""
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from ...common.command import to_yaml
+from ...common.errors import BadInput
+from ...common.files import write_whole
+from ...common.settings import Settings, changes, setting
+from ..reader import open_dataset
+from ..verb import Verb
+from .document import document
+from .sample import sample
+
+
+@dataclass(frozen=True)
+class ReportSettings(Settings):
+    """The dataset, and the one to compare it with."""
+
+    dataset: str = setting(help="Folder of the dataset.", example="data/me")
+    against: str | None = setting(None, "Folder of another dataset, shown beside it.")
+    out: str | None = setting(None, "File of the report (.html). null: beside the dataset, named after it.")
+    games: int = setting(
+        30,
+        "Episodes of each dataset that are drawn and can be played; each takes about 70 kB.",
+        at_least=1,
+        at_most=1000,
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.out is not None and Path(self.out).suffix != ".html":
+            raise BadInput(f"out={self.out}: expected the name of a page (.html)")
+
+    @property
+    def file(self) -> Path:
+        """The report's file, with the default in place."""
+        folder = Path(self.dataset).resolve()
+        return Path(self.out) if self.out is not None else folder.with_name(f"{folder.name}-report.html")
+
+
+def run(settings: ReportSettings) -> None:
+    """Write the page."""
+    folders = [settings.dataset, *([settings.against] if settings.against is not None else [])]
+    samples = [sample(open_dataset(folder), settings.games) for folder in folders]
+    given = {name: value for name, value in changes(settings).items() if name != "dataset"}
+    made_by = shlex.join(
+        ["qwop-dataset", "report", settings.dataset, *(f"{name}={value}" for name, value in given.items())]
+    )
+    write_whole(settings.file, document(samples, made_by, to_yaml(settings)))
+    Console().print(f"report: {settings.file}", highlight=False, soft_wrap=True)
+
+
+command = Verb(
+    "dataset-report",
+    ReportSettings,
+    run,
+    about="Write a page about a dataset: statistics, charts, keys, gait, and a player of its games.",
+    examples=[
+        ("qwop-dataset report data/me", ""),
+        ("qwop-dataset report data/me against=data/kurodo", "two datasets side by side"),
+    ],
+)

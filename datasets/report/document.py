@@ -1,0 +1,130 @@
+"""The page of a report, from samples of one dataset or two."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from html import escape
+
+import numpy as np
+
+from ...common.charts import STYLE as CHART_STYLE
+from ...common.charts import line_chart
+from ...envs.pictures.player import Clip, page, player
+from .pictures import KEYS, LONGEST, as_html, key_raster, strobe
+from .sample import Points, Sample, distances, shares_below, speeds, taken
+
+STYLE = """
+h2 { font-size: 1.1em; margin: 2em 0 .4em; } h3 { font-size: .95em; font-weight: 600; margin: 1em 0 .3em; }
+p.note { color: #5a6478; margin: .2em 0 .6em; font-size: 14px; }
+.scroll { overflow-x: auto; } .scroll img { display: block; max-width: none; }
+table { border-collapse: collapse; width: 100%; }
+td, th { padding: 5px 14px 5px 0; text-align: left; vertical-align: top; border-bottom: 1px solid #e3e8f0; }
+th { font-weight: 600; overflow-wrap: anywhere; } td { overflow-wrap: anywhere; }
+td:first-child { white-space: nowrap; overflow-wrap: normal; color: #5a6478; }
+pre { background: #f4f6f9; padding: .8em 1em; border-radius: 8px; overflow-x: auto; font-size: 13px; }
+.legend b { display: inline-block; width: 11px; height: 11px; border-radius: 2px; margin: 0 4px 0 12px; }
+@media (max-width: 560px) { td:first-child { white-space: normal; } td, th { padding-right: 8px; font-size: 14px; } }
+"""
+
+MOST_RASTERS = 16
+"""Games of a raster, at most."""
+
+
+def document(samples: Sequence[Sample], made_by: str, settings: str) -> str:
+    """The whole page. made_by: the command line; settings: as YAML."""
+    title = " against ".join(sample.name for sample in samples)
+    parts = [f"<h1>{escape(title)}</h1>", _summary(samples)]
+    parts += ["<h2>Episodes</h2>", _note(samples), f'<div class="charts">{"".join(charts(samples))}</div>']
+    drawn = [sample for sample in samples if sample.clips]
+    if drawn:
+        keys = "".join(f'<b style="background: rgb{colour}"></b>{name}' for _, name, colour in KEYS)
+        seconds = LONGEST // 30
+        parts.append(f'<h2>Keys</h2><p class="note legend">A band for each game, up to {seconds} s: {keys}</p>')
+        for sample in drawn:
+            raster = key_raster(sample.clips[:MOST_RASTERS])
+            parts += [_named(sample, samples), as_html(raster, f"Keys of {escape(sample.name)}", "raster")]
+        parts.append("<h2>Gait</h2>")
+        for sample in drawn:
+            picture, begin, end = strobe(sample.clips[0])
+            about = f"{sample.clips[0].title}, from {begin:.2f} to {end:.2f} s"
+            parts.append(f'{_named(sample, samples)}<p class="note">{escape(about)}</p>')
+            parts.append(as_html(picture, f"Gait of {escape(sample.name)}", "strobe"))
+        parts += ["<h2>Games</h2>", player(_named_clips(samples))]
+    parts.append(f"<h2>This report</h2><pre>{escape(made_by)}</pre><pre>{escape(settings)}</pre>")
+    return page(title, "".join(parts), STYLE + CHART_STYLE)
+
+
+def charts(samples: Sequence[Sample]) -> list[str]:
+    """The charts that the samples give, as SVG."""
+    several = len(samples) > 1
+
+    def lines(of: Mapping[str, Points]) -> Mapping[str, Points]:
+        return {name: points for name, points in of.items() if points}
+
+    names = _short_names(samples)
+    if several:
+        metres = {name: distances(one.clips, 0.5) for name, one in zip(names, samples, strict=True)}
+    else:
+        quantiles = {"10 %": 0.1, "median": 0.5, "90 %": 0.9}
+        metres = {name: distances(samples[0].clips, share) for name, share in quantiles.items()}
+    by_name = list(zip(names, samples, strict=True))
+    return [
+        line_chart("distance, m" + (", median" if several else ""), lines(metres), [], "seconds"),
+        line_chart("speed, m/s, median", lines({name: speeds(one.clips) for name, one in by_name}), [], "metres"),
+        line_chart(
+            "share of episodes, by distance",
+            lines({name: shares_below(one.summary.metres) for name, one in by_name}),
+            [],
+            "metres",
+        ),
+        line_chart(
+            "share of episodes, by return",
+            lines({name: shares_below(one.summary.returns) for name, one in by_name}),
+            [],
+            "return",
+        ),
+        line_chart(
+            "share of decisions, by probability",
+            lines({name: shares_below(taken(one.episodes).astype(np.float64)) for name, one in by_name}),
+            [],
+            "behaviour probability of the action taken",
+        ),
+    ]
+
+
+def _summary(samples: Sequence[Sample]) -> str:
+    found = [dict(sample.summary.rows()) for sample in samples]
+    rows = []
+    for name in dict.fromkeys(name for one in found for name in one):
+        cells = "".join(f"<td>{escape(one.get(name, ''))}</td>" for one in found)
+        rows.append(f"<tr><td>{escape(name)}</td>{cells}</tr>")
+    head = "".join(f"<th>{escape(sample.name)}</th>" for sample in samples) if len(samples) > 1 else ""
+    return f"<table>{f'<tr><th></th>{head}</tr>' if head else ''}{''.join(rows)}</table>"
+
+
+def _note(samples: Sequence[Sample]) -> str:
+    parts = [f"{len(one.episodes)} of {one.summary.episodes}" for one in samples]
+    return (
+        '<p class="note">A share is that of the episodes or decisions up to a value. Distance and return by episodes '
+        f"are of all, everything else is of {' and '.join(parts)}: the best, and others at equal distances.</p>"
+    )
+
+
+def _named(sample: Sample, samples: Sequence[Sample]) -> str:
+    return f"<h3>{escape(sample.name)}</h3>" if len(samples) > 1 else ""
+
+
+def _named_clips(samples: Sequence[Sample]) -> list[Clip]:
+    """The clips of all samples; of several, each with its dataset's name."""
+    if len(samples) == 1:
+        return [*samples[0].clips]
+    return [
+        replace(clip, title=f"{name}, {clip.title}")
+        for name, sample in zip(_short_names(samples), samples, strict=True)
+        for clip in sample.clips
+    ]
+
+
+def _short_names(samples: Sequence[Sample]) -> list[str]:
+    """Names for legends: the folders', or their whole paths if these are the same."""
+    short = [sample.name.rstrip("/").rpartition("/")[2] for sample in samples]
+    return short if len(set(short)) == len(short) else [sample.name for sample in samples]

@@ -1,0 +1,90 @@
+"""A player of games as HTML that needs no server and no other file."""
+
+import base64
+import json
+import re
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .scene import SCRIPTS, Scene
+
+PIXELS_PER_UNIT = 28.0
+"""Resolution of the tiles: enough for a view 700 pixels high, in 40 kB."""
+
+PARTS = 1024
+"""Parts of a unit, radian, metre and second in which rows are stored."""
+
+SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "4")
+
+
+@dataclass(frozen=True)
+class Clip:
+    """A game to play. rows: float32 [n, ROW], see `frame_rows`."""
+
+    title: str
+    rows: NDArray[np.float32]
+
+
+def player(clips: Sequence[Clip]) -> str:
+    """The player of these games, as a part of a page; a page has one."""
+    scene = Scene(PIXELS_PER_UNIT)
+    tiles = {name: f"data:image/png;base64,{base64.b64encode(image).decode()}" for name, image in scene.tiles.items()}
+    data = {"scene": scene.to_json(), "tiles": tiles, "clips": [_packed(clip) for clip in clips]}
+    document = json.dumps(data, allow_nan=False).replace("<", "\\u003c")
+    speeds = "".join(
+        f'<option value="{speed}"{" selected" if speed == "1" else ""}>{speed} ×</option>' for speed in SPEEDS
+    )
+    return f"""
+<style>{(SCRIPTS / "player.css").read_text()}</style>
+<div class="player" tabindex="0" aria-label="Player">
+  <div class="view">
+    <canvas aria-label="The runner on the track"></canvas>
+    <div class="keys left" aria-hidden="true"><kbd data-key="q">Q</kbd><kbd data-key="w">W</kbd></div>
+    <div class="keys right" aria-hidden="true"><kbd data-key="o">O</kbd><kbd data-key="p">P</kbd></div>
+    <div class="figures"><div class="metres"></div><div class="seconds"></div></div>
+  </div>
+  <div class="controls">
+    <button class="play">Pause</button>
+    <input type="range" class="scrub" min="0" step="any" value="0" aria-label="Position">
+    <select class="speed" aria-label="Speed">{speeds}</select>
+    <select class="clip" aria-label="Game"></select>
+  </div>
+  <p class="help">Space plays and pauses, the arrow keys step by a frame.</p>
+</div>
+<script type="application/json" id="player-data">{document}</script>
+<script type="module">{_script()}</script>
+"""
+
+
+def page(title: str, body: str, style: str = "") -> str:
+    """A page of its own."""
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{PAGE_STYLE}{style}</style></head><body>{body}</body></html>\n"
+    )
+
+
+PAGE_STYLE = """
+body { font: 15px/1.45 system-ui, sans-serif; color: #242c3c; max-width: 1100px; margin: 1.4em auto; padding: 0 1em; }
+h1 { font-size: 1.35em; margin: 0 0 .5em; overflow-wrap: anywhere; }
+"""
+
+
+def _packed(clip: Clip) -> dict[str, object]:
+    """A clip for `player.js`: differences from frame to frame, column by column, which compress well."""
+    numbers = np.round(clip.rows.T.astype(np.float64) * PARTS).astype(np.int64)
+    steps = np.diff(numbers, axis=1, prepend=0).astype("<i4")
+    rows = base64.b64encode(zlib.compress(steps.tobytes(), 9)).decode()
+    return {"title": clip.title, "parts": PARTS, "rows": rows}
+
+
+def _script() -> str:
+    """The scripts as one, which imports nothing."""
+    text = "\n".join((SCRIPTS / name).read_text() for name in ("rows.js", "scene.js", "player.js"))
+    return re.sub(r"(?m)^import .*\n|^export ", "", text)

@@ -1,0 +1,173 @@
+"""`qwop-watch`: look at an episode of a dataset, a file of keys or a policy's game, in the browser or as a film."""
+
+import tempfile
+import webbrowser
+from collections.abc import Callable
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+
+from ..common.command import Command
+from ..common.errors import BadInput
+from ..common.files import write_whole
+from ..common.progress import progress_bar
+from ..common.settings import Settings, setting
+from ..common.shared_settings import LONGEST_IDLE, seed
+from ..datasets.clips import clip_of, clip_title
+from ..datasets.folder import episode_number
+from ..datasets.from_keys import replay_episode
+from ..datasets.reader import Dataset, open_dataset
+from ..envs.pictures.frame_rows import rows_of_game
+from ..envs.pictures.player import Clip, page, player
+from ..envs.qwop.keys_file import read_keys
+from ..policies.champion import keys_path
+from ..policies.files import load_policy
+from ..policies.policy import Policy
+from ..policies.rollout import Game, play
+from ..policies.threads import use_one_thread
+from .film import film, film_actions, film_keys, film_replay
+
+PAGE, FILM = ".html", ".mp4"
+
+
+@dataclass(frozen=True)
+class WatchSettings(Settings):
+    """The game to watch: of a dataset, of a file of keys, or of a policy."""
+
+    dataset: str | None = setting(None, "Folder of a dataset.")
+    episode: int | None = setting(
+        None,
+        "Number of the dataset's episode, as in its file's name. null: up to 50 of them in the page, the first as a "
+        "film.",
+        at_least=0,
+    )
+    keys: str | None = setting(None, "File of keys, such as best_keys.txt of an evaluation; or champion.")
+    policy: str | None = setting(None, "Policy that plays a game: its file (.safetensors), or champion.")
+    seed: int = seed("Policy: decides its game.")
+    greedy: bool = setting(True, "Policy: take the most probable actions; else draw them.")
+    idle_frames: int = setting(
+        0, "Policy: QWOP's frames without a key before it starts.", at_least=0, at_most=LONGEST_IDLE
+    )
+    out: str | None = setting(
+        None, "File to write: a page (.html) that needs no other file, or a film (.mp4). null: show a page."
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        given = [name for name in ("dataset", "keys", "policy") if getattr(self, name) is not None]
+        if len(given) != 1:
+            found = " and ".join(f"{name}={getattr(self, name)}" for name in given) or "dataset is not set"
+            raise BadInput(f"{found}: expected one of dataset, keys and policy, such as dataset=data/me")
+        if self.out is not None and Path(self.out).suffix not in (PAGE, FILM):
+            raise BadInput(f"out={self.out}: expected the name of a page ({PAGE}) or of a film ({FILM})")
+
+
+MOST = 50
+"""Episodes in a page, at most; each takes about 70 kB."""
+
+
+def run(settings: WatchSettings) -> None:
+    """Show the game, or write it as a page or a film."""
+    console = Console()
+    out = None if settings.out is None else Path(settings.out)
+    if out is not None and out.suffix == FILM:
+        with progress_bar("pictures", console) as bar:
+            task = bar.add_task("film", total=None)
+            _write_film(out, settings, lambda done, of: bar.update(task, completed=done, total=of))
+        console.print(f"film: {out}", highlight=False, soft_wrap=True)
+        return
+    clips = clips_of(settings)
+    title = clips[0].title if len(clips) == 1 else f"{settings.dataset}: {len(clips)} episodes"
+    shown = out or Path(tempfile.mkdtemp(prefix="qwop-watch-")) / "watch.html"
+    write_whole(shown, page(title, f"<h1>{escape(title)}</h1>{player(clips)}"))
+    console.print(f"page: {shown}", highlight=False, soft_wrap=True)
+    if out is None:
+        webbrowser.open(shown.as_uri())
+
+
+def clips_of(settings: WatchSettings) -> list[Clip]:
+    """The games to play in the page; BadInput for what cannot be drawn there."""
+    try:
+        if settings.keys is not None:
+            return [Clip(settings.keys, rows_of_game(read_keys(keys_path(settings.keys))))]
+        if settings.policy is not None:
+            game = _game(settings.policy, settings)[1]
+            if game.keys is None:
+                raise BadInput(f"a game of {settings.policy}'s environment cannot be drawn from its numbers")
+            return [Clip(f"{settings.policy}: {game.outcome}", rows_of_game(np.concatenate(game.keys)))]
+        dataset = _dataset(settings)
+        return [
+            clip_of(episode, dataset.info, clip_title(episode, episode_number(path)))
+            for path, episode in zip(dataset.files[:MOST], dataset.select(range(min(MOST, len(dataset)))), strict=True)
+        ]
+    except BadInput as error:
+        if "cannot be drawn" in str(error):
+            raise BadInput(f"{error}; write a film, by playing it again: out=film.mp4") from None
+        raise
+
+
+def _write_film(out: Path, settings: WatchSettings, progress: Callable[[int, int], None]) -> None:
+    why_not = None
+    if settings.keys is not None:
+        film_keys(out, read_keys(keys_path(settings.keys)), progress)
+    elif settings.policy is not None:
+        policy, game = _game(settings.policy, settings)
+        why_not = film(out, game, policy.environment, progress)
+    else:
+        dataset = _dataset(settings)
+        episode = dataset[0]
+        if episode.keys is not None:
+            film_replay(out, replay_episode(episode), np.concatenate(episode.keys), progress)
+        elif episode.seed is not None:
+            why_not = film_actions(out, dataset.info.environment, episode.seed, episode.actions, progress)
+        else:
+            why_not = f"{dataset.files[0]} has neither keys nor a seed to play it again by"
+    if why_not:
+        raise BadInput(f"no film: {why_not}")
+
+
+def _game(name: str, settings: WatchSettings) -> tuple[Policy, Game]:
+    """A game of a policy; BadInput for idle frames where there are none."""
+    use_one_thread()
+    policy = load_policy(name)
+    idle = policy.environment.capabilities.idle_start
+    if settings.idle_frames and not idle:
+        raise BadInput(f"idle_frames={settings.idle_frames}: {policy.environment.id} has no idle frames")
+    (game,) = play(
+        policy,
+        episodes=1,
+        seed=settings.seed,
+        greedy=settings.greedy,
+        num_envs=1,
+        idle_frames=[settings.idle_frames] if idle else None,
+    )
+    return policy, game
+
+
+def _dataset(settings: WatchSettings) -> Dataset:
+    """The dataset's episodes to watch; BadInput if there is none of this number."""
+    dataset = open_dataset(str(settings.dataset))
+    if settings.episode is None:
+        return dataset
+    numbers = [episode_number(path) for path in dataset.files]
+    if settings.episode not in numbers:
+        raise BadInput(f"episode={settings.episode}: {dataset.folder} has no such episode")
+    return dataset.select([numbers.index(settings.episode)])
+
+
+main = Command(
+    "watch",
+    WatchSettings,
+    run,
+    about="Watch games in the browser, or write them as a page or a film: of a dataset, a file of keys or a policy.",
+    examples=[
+        ("qwop-watch dataset=data/me episode=3", ""),
+        ("qwop-watch keys=champion", "the shipped policy's best game"),
+        ("qwop-watch policy=runs/finetune/policy.safetensors idle_frames=12", ""),
+        ("qwop-watch dataset=data/me out=games.html", "a page that needs no other file"),
+        ("qwop-watch dataset=data/me episode=3 out=film.mp4", ""),
+    ],
+)

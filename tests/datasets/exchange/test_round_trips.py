@@ -1,0 +1,219 @@
+import sys
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+from qwop.common.errors import BadInput
+from qwop.datasets.exchange.export_command import ExportSettings
+from qwop.datasets.exchange.export_command import run as export
+from qwop.datasets.exchange.import_command import DatasetImportSettings
+from qwop.datasets.exchange.import_command import run as import_
+from qwop.datasets.reader import Dataset, open_dataset
+from qwop.datasets.tables import identity
+from qwop.envs.spec import EnvironmentSpec
+
+QWOP = {"environment_id": "QWOP-v1", "environment": {"frames_per_step": 3, "reward": "speed"}}
+
+
+def there_and_back(dataset: Dataset, to: str, out: Path, **settings: object) -> Dataset:
+    export(ExportSettings(str(dataset.folder), to, str(out)))
+    back = out.with_name("back")
+    import_(DatasetImportSettings(str(out), str(back), **settings))  # type: ignore[arg-type]
+    return open_dataset(back)
+
+
+@pytest.mark.parametrize("kind", ["games", "pictures"])
+@pytest.mark.parametrize("to", ["minari", "huggingface"])
+def test_formats_that_hold_everything_return_it_to_the_bit(
+    to: str, kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    if to == "minari":
+        pytest.importorskip("minari", reason="minari is not installed: pip install 'qwop[minari]'")
+        pytest.importorskip("h5py", reason="h5py is not installed: pip install 'qwop[minari]'")
+    dataset: Dataset = request.getfixturevalue(kind)
+    back = there_and_back(dataset, to, tmp_path / "there-v0")
+    assert back.info == dataset.info
+    assert [identity(episode) for episode in back] == [identity(episode) for episode in dataset]
+
+
+def test_a_dataset_opens_in_minari(games: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    minari = pytest.importorskip("minari", reason="minari is not installed: pip install 'qwop[minari]'")
+    pytest.importorskip("h5py", reason="h5py is not installed: pip install 'qwop[minari]'")
+    export(ExportSettings(str(games.folder), "minari", str(tmp_path / "all" / "games-v0")))
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "all"))
+    opened = minari.load_dataset("games-v0")
+    assert opened.total_steps == games.lengths().sum()
+    for ours, theirs in zip(games, opened, strict=True):
+        assert np.array_equal(theirs.observations, ours.observations)
+        assert np.array_equal(theirs.actions, ours.actions)
+        assert np.array_equal(theirs.rewards, ours.rewards)
+        assert theirs.terminations.tolist() == [*[False] * (len(ours) - 1), ours.terminated]
+        assert theirs.truncations.tolist() == [*[False] * (len(ours) - 1), ours.truncated]
+    environment = opened.recover_environment().unwrapped
+    assert environment.spec.kwargs["frames_per_step"] == 3
+
+
+def test_a_minari_dataset_of_others_is_imported(games: Dataset, tmp_path: Path) -> None:
+    pytest.importorskip("minari", reason="minari is not installed: pip install 'qwop[minari]'")
+    pytest.importorskip("h5py", reason="h5py is not installed: pip install 'qwop[minari]'")
+    import gymnasium
+    from minari.data_collector import EpisodeBuffer
+    from minari.dataset.minari_storage import MinariStorage
+
+    (tmp_path / "cart-v0").mkdir()
+    env = gymnasium.make("CartPole-v1")
+    storage = MinariStorage.new(tmp_path / "cart-v0" / "data", env.observation_space, env.action_space, env.spec)
+    storage.update_metadata({"dataset_id": "cart-v0", "minari_version": "0.5.3"})
+    seen = np.random.default_rng(0).standard_normal((5, 4)).astype(np.float32)
+    actions, rewards = np.array([0, 1, 1, 0]), np.ones(4)
+    ends, never = [False, False, False, True], [False] * 4
+    storage.update_episodes(
+        [
+            EpisodeBuffer(observations=seen, actions=actions, rewards=rewards, terminations=ends, truncations=never),
+            EpisodeBuffer(observations=seen, actions=actions, rewards=rewards, terminations=never, truncations=ends),
+        ]
+    )
+    import_(DatasetImportSettings(str(tmp_path / "cart-v0"), str(tmp_path / "cart"), player="somebody", epsilon=0.1))
+    back = open_dataset(tmp_path / "cart")
+    assert back.info.environment == EnvironmentSpec("CartPole-v1")
+    assert [(one.terminated, one.truncated) for one in back] == [(True, False), (False, True)]
+    assert np.array_equal(back[0].observations, seen)
+    assert np.array_equal(back[0].actions, actions)
+    assert back[0].probabilities_from == "smoothed(0.1)"
+    assert back[0].player == "somebody"
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """Hugging Face's `datasets`, with its cache in a temporary folder and without a network."""
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    hub: ModuleType = pytest.importorskip("datasets", reason="datasets is not installed: pip install datasets")
+    assert "qwop" not in sys.modules["datasets"].__name__
+    return hub
+
+
+@pytest.mark.parametrize("kind", ["games", "pictures"])
+def test_an_exported_folder_opens_in_hugging_face_datasets(
+    hub: ModuleType, kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    dataset: Dataset = request.getfixturevalue(kind)
+    export(ExportSettings(str(dataset.folder), "huggingface", str(tmp_path / "hub")))
+    steps = hub.load_dataset(str(tmp_path / "hub"), "steps", split="train", cache_dir=str(tmp_path / "cache"))
+    about = hub.load_dataset(str(tmp_path / "hub"), "episodes", split="train", cache_dir=str(tmp_path / "cache"))
+    assert len(steps) == dataset.lengths().sum() + len(dataset)
+    assert about["player"] == [episode.player for episode in dataset]
+    second = steps.filter(lambda row: row["episode"] == 1)
+    seen = second["observation"][0]
+    pixels = np.frombuffer(seen, np.uint8) if isinstance(seen, bytes) else np.array(seen, dtype=np.float32)
+    assert np.array_equal(pixels.reshape(dataset.info.observation.shape), dataset[1].observations[0])
+    assert second["action"][:-1] == dataset[1].actions.tolist()
+    assert second["action"][-1] is None
+
+
+def test_a_dataset_itself_opens_in_hugging_face_datasets(hub: ModuleType, games: Dataset, tmp_path: Path) -> None:
+    from qwop.datasets.describe import describe
+
+    describe(games.folder)
+    steps = hub.load_dataset(str(games.folder), split="train", cache_dir=str(tmp_path / "cache"))
+    assert len(steps) == games.lengths().sum() + len(games)
+
+
+def test_a_changed_row_is_found_when_a_folder_of_hugging_face_comes_back(games: Dataset, tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    export(ExportSettings(str(games.folder), "huggingface", str(tmp_path / "hub")))
+    (file,) = (tmp_path / "hub" / "steps").iterdir()
+    table = pq.read_table(file)
+    rewards = table.column("reward").to_numpy().copy()
+    rewards[3] += 1
+    place = table.schema.get_field_index("reward")
+    changed = pa.array(rewards, mask=table.column("reward").is_null().to_numpy())
+    pq.write_table(table.set_column(place, table.schema.field(place), changed), file)
+    with pytest.raises(BadInput, match="hub: episode 0: its content was changed"):
+        import_(DatasetImportSettings(str(tmp_path / "hub"), str(tmp_path / "back")))
+    assert not (tmp_path / "back").exists()
+
+
+@pytest.mark.parametrize("kind", ["games", "pictures"])
+def test_d3rlpy_returns_decisions_and_endings_to_the_bit(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("d3rlpy", reason="d3rlpy is not installed: see its extra in pyproject.toml")
+    dataset: Dataset = request.getfixturevalue(kind)
+    if kind == "pictures":  # of an environment that is not installed
+        monkeypatch.setattr(EnvironmentSpec, "interface", lambda _: (dataset.info.observation, dataset.info.actions))
+    settings = QWOP if kind == "games" else {"environment_id": "Any-v0"}
+    back = there_and_back(dataset, "d3rlpy", tmp_path / "there.h5", **settings)
+    assert back.info == dataset.info
+    for ours, theirs in zip(dataset, back, strict=True):
+        assert np.array_equal(theirs.actions, ours.actions)
+        assert np.array_equal(theirs.rewards, ours.rewards)
+        assert theirs.terminated == ours.terminated
+        kept = slice(-1) if ours.terminated else slice(None)
+        assert np.array_equal(theirs.observations[kept], ours.observations[kept])
+        assert not ours.terminated or not theirs.observations[-1].any()
+
+
+def test_expert_files_return_all_but_the_last_decision_to_the_bit(games: Dataset, tmp_path: Path) -> None:
+    back = there_and_back(games, "baselines", tmp_path / "there.npz", **QWOP)
+    assert back.info == games.info
+    for ours, theirs in zip(games, back, strict=True):
+        assert np.array_equal(theirs.observations, ours.observations[:-1])
+        assert np.array_equal(theirs.actions, ours.actions[:-1])
+        assert np.array_equal(theirs.rewards, ours.rewards[:-1])
+        assert theirs.truncated
+
+
+def test_an_export_says_what_is_lost(games: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    export(ExportSettings(str(games.folder), "baselines", str(tmp_path / "there.npz")))
+    assert "not held by this format: behaviour probabilities, times, keys" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("to", "out", "message"),
+    [
+        ("d3rlpy", "there.npz", r"ends in \.h5"),
+        ("baselines", "there", r"ends in \.npz"),
+        ("baselines", "old.npz", "is there already"),
+        ("huggingface", "old", "is not empty"),
+    ],
+)
+def test_nothing_is_overwritten(to: str, out: str, message: str, games: Dataset, tmp_path: Path) -> None:
+    (tmp_path / "old.npz").touch()
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "file").touch()
+    with pytest.raises(BadInput, match=message):
+        export(ExportSettings(str(games.folder), to, str(tmp_path / out)))
+    assert (tmp_path / "old.npz").stat().st_size == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("absent", "no such file or folder; expected the folder of a Minari dataset"),
+        ("folder", "cannot be imported; expected"),
+        ("file.h5", "environment_id is not set"),
+        ("file.npz", "environment_id is not set"),
+    ],
+)
+def test_what_cannot_be_imported_is_said(name: str, message: str, tmp_path: Path) -> None:
+    if name.endswith(".h5"):
+        pytest.importorskip("d3rlpy", reason="d3rlpy is not installed: see its extra in pyproject.toml")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file.h5").touch()
+    (tmp_path / "file.npz").touch()
+    with pytest.raises(BadInput, match=message):
+        import_(DatasetImportSettings(str(tmp_path / name), str(tmp_path / "out")))
+    assert not (tmp_path / "out").exists()
+
+
+def test_version_1_is_exported_as_the_newest(tmp_path: Path) -> None:
+    old = open_dataset(Path(__file__).parents[1] / "version_1")
+    back = there_and_back(old, "huggingface", tmp_path / "hub")
+    assert back.info.version == 2
+    for ours, theirs in zip(old, back, strict=True):
+        assert identity(theirs) == identity(replace(ours, software_version=theirs.software_version))

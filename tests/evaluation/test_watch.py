@@ -1,0 +1,87 @@
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from qwop.common.errors import BadInput
+from qwop.datasets.from_keys import episode_from_keys, qwop_info, relabelled
+from qwop.datasets.reader import open_dataset
+from qwop.datasets.writer import DatasetWriter
+from qwop.envs.pictures.frame_rows import rows_of_game
+from qwop.envs.qwop.keys_file import write_keys
+from qwop.evaluation.watch import WatchSettings, clips_of, run
+
+KEYS = np.repeat([0, 9, 6, 9], 8).astype(np.uint8)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A dataset of two games with keys, and one without."""
+    info = qwop_info(frames_per_step=3, reward="speed")
+    writer = DatasetWriter(tmp_path / "games", info)
+    for player, keys in (("one", KEYS), ("two", KEYS[8:])):
+        writer.write(episode_from_keys(keys, info, player=player, source="a test", epsilon=0.05))
+    writer.write(replace(episode_from_keys(KEYS, info, player="three", source="a test", epsilon=0.05), keys=None))
+    return tmp_path / "games"
+
+
+def test_an_episode_is_shown_as_its_keys_play_it(folder: Path) -> None:
+    (clip,) = clips_of(WatchSettings(dataset=str(folder), episode=1))
+    assert np.array_equal(clip.rows, rows_of_game(KEYS[8:]))
+    assert clip.title.startswith("episode 1: two, ")
+
+
+def test_an_episode_without_keys_is_drawn_from_its_observations(folder: Path) -> None:
+    (clip,) = clips_of(WatchSettings(dataset=str(folder), episode=2))
+    played = rows_of_game(KEYS)
+    assert clip.rows.shape == played.shape
+    legs_and_trunk = slice(1, 36, 3)  # y, which observations tell
+    np.testing.assert_allclose(clip.rows[::3, legs_and_trunk], played[::3, legs_and_trunk], atol=1e-3)
+    hurdle = clip.rows[:, 3 * 13]  # its place is not told: out of sight
+    assert (hurdle < -100).all()
+
+
+def test_a_page_holds_all_episodes(folder: Path, tmp_path: Path) -> None:
+    run(WatchSettings(dataset=str(folder), out=str(tmp_path / "page.html")))
+    text = (tmp_path / "page.html").read_text()
+    assert all(f"episode {number}: {name}" in text for number, name in enumerate(("one", "two", "three")))
+
+
+def test_keys_become_a_film(tmp_path: Path) -> None:
+    write_keys(tmp_path / "keys.txt", KEYS[:12], "a test")
+    run(WatchSettings(keys=str(tmp_path / "keys.txt"), out=str(tmp_path / "film.mp4")))
+    assert (tmp_path / "film.mp4").read_bytes()[4:8] == b"ftyp"
+
+
+def test_a_policy_plays_from_the_start_that_was_asked_for() -> None:
+    (clip,) = clips_of(WatchSettings(policy="champion", idle_frames=7))
+    keys = clip.rows[1:, -1]
+    assert not keys[:7].any()
+    assert keys[7:10].any()
+    assert "finished" in clip.title
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({}, "dataset is not set: expected one of dataset, keys and policy"),
+        ({"keys": "champion", "policy": "champion"}, "keys=champion and policy=champion: expected one of"),
+        ({"keys": "champion", "out": "film.avi"}, r"out=film.avi: expected the name of a page \(.html\)"),
+    ],
+)
+def test_wrong_settings_are_refused(settings: dict[str, str], message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        WatchSettings(**settings)  # type: ignore[arg-type]
+
+
+def test_an_episode_that_is_not_there_is_refused(folder: Path) -> None:
+    with pytest.raises(BadInput, match=r"episode=7: .*games has no such episode"):
+        clips_of(WatchSettings(dataset=str(folder), episode=7))
+
+
+def test_a_game_without_keys_and_numbers_to_draw_from_is_refused(folder: Path, tmp_path: Path) -> None:
+    info = qwop_info(frames_per_step=3, observation="full")
+    episode = relabelled(open_dataset(folder)[0], info, 0.05)
+    DatasetWriter(tmp_path / "full", info).write(replace(episode, keys=None))
+    with pytest.raises(BadInput, match="cannot be drawn; write a film"):
+        clips_of(WatchSettings(dataset=str(tmp_path / "full")))

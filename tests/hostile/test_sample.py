@@ -1,0 +1,15 @@
+"""A sample of the hostile files; `python -m tests.hostile 2000` tries them all."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits of memory and /proc are Linux's")
+def test_hostile_files_are_read_or_refused_in_a_line() -> None:
+    command = [sys.executable, "-m", "tests.hostile", "50", "policy", "keys", "dataset.json", "samples", "recording"]
+    done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
+    assert done.stdout.count("\n") == 6
