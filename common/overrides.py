@@ -25,12 +25,13 @@ def normalise(overrides: Sequence[str], settings: type[Settings]) -> list[str]:
     """The same command line in the forms that Hydra takes.
 
     `+schedule=kurodo` may be written for `schedule=kurodo`, although a group that is always there is changed rather
-    than added; `algorithm=null` deletes the group; `environment.delay=0.3` needs no `+` to add to a mapping whose keys
-    are free.
+    than added; `algorithm=null` deletes the group; `environment.delay=0.3` and `environment={delay: 0.3}` need no `+`
+    to add to a mapping whose keys are free.
     """
     groups = [name for name, rule in rules(settings).items() if rule.tag or rule.group]
     optional = [name for name, rule in rules(settings).items() if rule.group]
-    free = tuple(f"{place}." for place in _free_mappings(settings))
+    mappings = set(_free_mappings(settings))
+    free = tuple(f"{place}." for place in mappings)
     made: list[str] = []
     for override in overrides:
         key, equals, value = override.partition("=")
@@ -39,7 +40,7 @@ def normalise(overrides: Sequence[str], settings: type[Settings]) -> list[str]:
             made = [one for one in made if one.partition("=")[0] != bare] if bare in optional else [*made, f"~{bare}"]
         elif bare in groups and equals:
             made.append(f"{bare}={value}")
-        elif bare.startswith(free) and equals and not key.startswith("~"):
+        elif equals and not key.startswith("~") and (bare.startswith(free) or bare in mappings and value[:1] == "{"):
             made.append(f"++{bare}={value}")
         else:
             made.append(override)

@@ -19,6 +19,7 @@ from ..datasets.writer import DatasetWriter
 from .rescue import RescuingWriter
 from .settings import (
     BrowserSettings,
+    EnvironmentPageSettings,
     ImportSettings,
     KeyboardSettings,
     PolicySettings,
@@ -53,6 +54,10 @@ def open_source(settings: SourceSettings, folder: Path) -> Source:
             from .page.source import open_page
 
             return open_page(settings, folder)
+        case EnvironmentPageSettings():
+            from .page.environment_source import open_environment
+
+            return open_environment(settings, folder)
         case BrowserSettings():
             from .original.source import open_browser_source
 
@@ -129,6 +134,7 @@ main = Command(
     about="Record games into a dataset: yours, a policy's, or published ones.",
     examples=[
         ("qwop-record source.player=me", "play in your browser"),
+        ("qwop-record source=environment source.id=LunarLander-v3 source.player=me", "play another environment"),
         ("qwop-record source=policy source.policy=runs/pretrain/policy.safetensors dataset=data/clone", ""),
         ("qwop-record source=browser source.url=https://… source.player=me", "play on the original game's page"),
         ("qwop-record source=import 'source.files=[demos/kuro_try*.npz]' source.player=kurodo", ""),

@@ -9,6 +9,29 @@ from ..common.shared_settings import max_idle_frames, num_envs, seed
 from ..envs.qwop.rewards import REWARDS
 
 
+def epsilon() -> Any:
+    """The smoothing of a person's behaviour probabilities."""
+    return setting(
+        0.05,
+        "Smoothing of the behaviour probabilities, which nobody knows of a person: this fraction is spread evenly over "
+        "all actions.",
+        above=0,
+        at_most=1,
+    )
+
+
+def port() -> Any:
+    """The port of the page's server."""
+    return setting(
+        0, "Port of the page, which only this machine can reach. 0: any free one.", at_least=0, at_most=65_535
+    )
+
+
+def open_page() -> Any:
+    """The choice to open the page at once."""
+    return setting(True, "Open the browser.")
+
+
 @dataclass(frozen=True)
 class PersonSettings(Settings):
     """Shared by the sources in which a person plays QWOP."""
@@ -22,13 +45,7 @@ class PersonSettings(Settings):
     observation_lag: int = setting(
         0, "Frames by which the dataset's observations lag the game; published recordings have 1.", choices=(0, 1)
     )
-    epsilon: float = setting(
-        0.05,
-        "Smoothing of the behaviour probabilities, which nobody knows of a person: this fraction is spread evenly over "
-        "all actions.",
-        above=0,
-        at_most=1,
-    )
+    epsilon: float = epsilon()
 
 
 @dataclass(frozen=True)
@@ -40,10 +57,37 @@ class RecorderPageSettings(PersonSettings):
         "Runner to race against at first: embedded (the expert that comes with the package), best (your own best), "
         "none, or a dataset's folder.",
     )
-    port: int = setting(
-        0, "Port of the page, which only this machine can reach. 0: any free one.", at_least=0, at_most=65_535
+    port: int = port()
+    open: bool = open_page()
+
+
+@dataclass(frozen=True)
+class EnvironmentPageSettings(Settings):
+    """You play any Gymnasium environment with discrete actions, on a page in your browser."""
+
+    id: str = setting(
+        help="Id of the environment, in Gymnasium's registry; a module that registers it may stand in front.",
+        example="LunarLander-v3",
     )
-    open: bool = setting(True, "Open the browser.")
+    settings: Mapping[str, Any] = setting({}, "Settings of the environment, such as source.settings.gravity=-5.")
+    player: str = setting("me", "Your name in the dataset.")
+    fps: float | None = setting(
+        None, "Decisions a second. null: as fast as the environment is meant to be shown, 30 at most.",
+        above=0, at_most=120,
+    )  # fmt: skip
+    actions: Mapping[str, Any] = setting(
+        {},
+        "Actions by their keys: a character, a name such as ArrowLeft or Space, or several of them joined by +. Empty: "
+        "the keys that the environment names.",
+    )
+    default_action: int | None = setting(
+        None,
+        "Action while no key is down. null: the one that the environment names; without one, the game waits for a key.",
+        at_least=0,
+    )
+    epsilon: float = epsilon()
+    port: int = port()
+    open: bool = open_page()
 
 
 @dataclass(frozen=True)
@@ -120,10 +164,18 @@ class ImportSettings(Settings):
     )
 
 
-SourceSettings = RecorderPageSettings | BrowserSettings | KeyboardSettings | PolicySettings | ImportSettings
+SourceSettings = (
+    RecorderPageSettings
+    | EnvironmentPageSettings
+    | BrowserSettings
+    | KeyboardSettings
+    | PolicySettings
+    | ImportSettings
+)
 
 SOURCES = {
     "page": RecorderPageSettings,
+    "environment": EnvironmentPageSettings,
     "browser": BrowserSettings,
     "keyboard": KeyboardSettings,
     "policy": PolicySettings,
@@ -137,7 +189,8 @@ class RecordSettings(Settings):
 
     dataset: str | None = setting(
         None,
-        "Folder of the dataset. An existing one is continued; one of other settings is refused. null: data/<player>.",
+        "Folder of the dataset. An existing one is continued; one of other settings is refused. null: data/<player>, "
+        "of another environment than QWOP data/<player>-<id>.",
         written=True,
     )
     source: SourceSettings = choice_of(SOURCES, "page", "Who plays.", tag="kind")
@@ -145,4 +198,8 @@ class RecordSettings(Settings):
     @property
     def folder(self) -> str:
         """The dataset's folder, with the default in place."""
-        return self.dataset or f"data/{self.source.player}"
+        if self.dataset:
+            return self.dataset
+        if isinstance(self.source, EnvironmentPageSettings):
+            return f"data/{self.source.player}-{self.source.id.replace('/', '-').replace(':', '-')}"
+        return f"data/{self.source.player}"

@@ -1,9 +1,10 @@
 """The recorded games that the page lists, plays back and races against."""
 
 import os
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Protocol
 from uuid import uuid4
 
 import numpy as np
@@ -30,8 +31,22 @@ LONGEST_NAME = 255
 _SCORE = EVENT_COLUMNS.index("score")
 
 
+class Entry(Protocol):
+    """One game of the list: a dataclass whose fields the page shows."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def collection(self) -> str: ...
+
+    @property
+    def rank(self) -> tuple[float, ...]:
+        """Sort key, greater is better."""
+        ...
+
+
 @dataclass(frozen=True)
-class Entry:
+class QwopEntry:
     """One game of the list, identified by its collection and name. seconds: from the first key to the end."""
 
     collection: str
@@ -52,11 +67,18 @@ class Entry:
 class Library:
     """Collections of games: `own` is the dataset being recorded; the others are datasets to race against.
 
-    Only games that can be replayed from their keys are listed. Each file is read once.
+    read_entry(collection, path, info): the entry of an episode's file, None for one that is not listed; BadInput for a
+    damaged one. Each file is read once.
     """
 
-    def __init__(self, folder: Path, others: dict[str, Path]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        others: dict[str, Path],
+        read_entry: "Callable[[str, Path, DatasetInfo], Entry | None] | None" = None,
+    ) -> None:
         self.folder = folder
+        self._read_entry = read_entry or read_qwop_entry
         self._collections = {"own": folder, **others}
         self._entries: dict[Path, Entry | None] = {}
 
@@ -108,20 +130,21 @@ class Library:
     def _entry(self, collection: str, path: Path, info: DatasetInfo) -> Entry | None:
         if path not in self._entries:
             try:
-                self._entries[path] = _read_entry(collection, path, info)
+                self._entries[path] = self._read_entry(collection, path, info)
             except BadInput:  # discarded meanwhile, or damaged
                 return None
         return self._entries[path]
 
 
-def _read_entry(collection: str, path: Path, info: DatasetInfo) -> Entry | None:
+def read_qwop_entry(collection: str, path: Path, info: DatasetInfo) -> QwopEntry | None:
+    """Read the entry of an episode's file; None if it cannot be replayed from its keys."""
     if not info.environment.capabilities.keys:
         return None
     episode = read_episode(path, info)
     if episode.keys is None:
         return None
     keys = np.concatenate(episode.keys)
-    return Entry(
+    return QwopEntry(
         collection=collection,
         name=path.stem,
         player=episode.player,

@@ -1,4 +1,4 @@
-"""Messages between the page and its server: JSON, and frames as rows of float32 after a header."""
+"""Messages between the page and its server: JSON, and frames as rows of float32 or as a picture after a header."""
 
 import json
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Start:
 
 @dataclass(frozen=True)
 class Keys:
-    """The keys held in each of the next frames of a game."""
+    """The keys held in each of the next frames of a game, each key a bit."""
 
     game: int
     keys: tuple[int, ...]
@@ -36,8 +36,8 @@ class Discard:
     name: str
 
 
-def parse(message: str | bytes) -> Start | Keys | Discard:
-    """Read a message of the page; ValueError for anything else."""
+def parse(message: str | bytes, num_keys: int) -> Start | Keys | Discard:
+    """Read a message of the page of a game with this many keys; ValueError for anything else."""
     try:
         read = json.loads(message) if isinstance(message, str) else None
     except RecursionError:
@@ -46,7 +46,7 @@ def parse(message: str | bytes) -> Start | Keys | Discard:
         case {"type": "start", "game": int(game), **rest} if not rest and _is_game(game):
             return Start(game)
         case {"type": "keys", "game": int(game), "keys": list(keys), **rest} if not rest and _is_game(game):
-            if len(keys) <= MAX_FRAMES and all(type(held) is int and 0 <= held <= 15 for held in keys):
+            if len(keys) <= MAX_FRAMES and all(type(held) is int and 0 <= held < 2**num_keys for held in keys):
                 return Keys(game, tuple(keys))
         case {"type": "discard", "name": str(name), **rest} if not rest:
             return Discard(name)
@@ -56,6 +56,14 @@ def parse(message: str | bytes) -> Start | Keys | Discard:
 def frames(game: int, first: int, rows: NDArray[np.float32]) -> bytes:
     """Encode frames of a game: its number and the index of the first frame, both float32, then the rows."""
     return np.array([game, first], dtype="<f4").tobytes() + rows.tobytes()
+
+
+def picture(game: int, last: int, total: float, image: bytes) -> bytes:
+    """Encode a picture of a game: its number, the index of the last frame and the return, all float32, then the file.
+
+    image: empty if the picture is still the last one.
+    """
+    return np.array([game, last, total], dtype="<f4").tobytes() + image
 
 
 def encode(**answer: Any) -> str:

@@ -4,7 +4,7 @@ import http
 import queue
 import secrets
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -15,17 +15,17 @@ from websockets.http11 import Request, Response
 from websockets.sync.server import Server, ServerConnection, serve
 
 from ...common.errors import BadInput
-from ...datasets.from_keys import episode_from_keys
-from ...datasets.schema import DatasetInfo, Episode
-from ..live_game import LiveGame
+from ...datasets.schema import Episode
 from . import connections, messages
 from .connections import Listener, PageConnection
+from .game import PageGame
 from .library import Library
 from .messages import Discard, Keys, Start
-from .rows import advanced, row_of
 from .site import Answer, Site
 
 HOST = "127.0.0.1"
+
+QWOP_KEYS = 4
 
 _SECURITY = {
     "Content-Security-Policy": "default-src 'self'; connect-src 'self' ws://{host}; img-src 'self' data:; "
@@ -58,16 +58,28 @@ class PageServer:
     whose name was pointed at this machine (DNS rebinding) nor a request across sites gets an answer.
 
     A page whose connection ends leaves its game, which is yielded as far as it was played.
+
+    new_game: starts a game. settings: what the page is told. num_keys: keys of the game. max_pages: pages that can play
+    at the same time.
     """
 
-    def __init__(self, library: Library, info: DatasetInfo, player: str, epsilon: float, ghost: str, port: int) -> None:
-        self._library, self._info, self._player, self._epsilon = library, info, player, epsilon
-        self._site = Site(library, {"player": player, "ghost": ghost, "folder": str(library.folder)})
+    def __init__(
+        self,
+        library: Library,
+        new_game: Callable[[], PageGame],
+        settings: dict[str, Any],
+        port: int,
+        *,
+        num_keys: int = QWOP_KEYS,
+        max_pages: int = connections.MAX_PAGES,
+    ) -> None:
+        self._library, self._new_game, self._num_keys, self._max_pages = library, new_game, num_keys, max_pages
+        self._site = Site(library, {**settings, "folder": str(library.folder)})
         self._token = secrets.token_urlsafe(16)
         self._pending: queue.Queue[_PendingEpisode] = queue.Queue()
         self._writing: _PendingEpisode | None = None
         self._stopped = threading.Event()
-        self._pages = threading.BoundedSemaphore(connections.MAX_PAGES)
+        self._pages = threading.BoundedSemaphore(max_pages)
         try:
             listener = Listener(HOST, port)
         except OSError as error:
@@ -152,21 +164,21 @@ class PageServer:
     def _play(self, connection: ServerConnection) -> None:
         """Play one page's games."""
         if not self._pages.acquire(blocking=False):
-            connection.close(1013, f"{connections.MAX_PAGES} pages are open already")
+            connection.close(1013, f"as many pages as can play ({self._max_pages}) are open already")
             return
-        game, number = LiveGame(), -1
+        game: PageGame | None = None
+        number = -1
         try:
             for message in connection:
-                match messages.parse(message):
+                match messages.parse(message, self._num_keys):
                     case Start(new):
-                        left, game, number = game, LiveGame(), new
+                        left, game, number = game, self._new_game(), new
                         self._keep(left)
-                        connection.send(messages.frames(number, 0, row_of(game)[None]))
-                    case Keys(of, keys) if of == number:
-                        first = len(game.keys) + 1
-                        connection.send(messages.frames(number, first, advanced(game, keys)))
+                        connection.send(game.first(number))
+                    case Keys(of, keys) if game is not None and of == number:
+                        connection.send(game.advance(number, keys))
                         if game.over:
-                            ended, game, number = game, LiveGame(), -1
+                            ended, game, number = game, None, -1
                             connection.send(self._end(ended, of))
                     case Discard(name):
                         connection.send(self._discard(name))
@@ -187,32 +199,18 @@ class PageServer:
             return messages.encode(type="not discarded", name=name, reason=(error.strerror or "unknown").lower())
         return messages.encode(type="discarded", name=name)
 
-    def _end(self, game: LiveGame, number: int) -> str:
+    def _end(self, game: PageGame, number: int) -> str:
         path = self._keep(game)
-        return messages.encode(
-            type="ended",
-            game=number,
-            name=path.stem if path else None,
-            outcome=game.outcome,
-            metres=game.metres,
-            seconds=game.seconds,
-        )
+        return messages.encode(type="ended", game=number, name=path.stem if path else None, **game.result())
 
-    def _keep(self, game: LiveGame) -> Path | None:
+    def _keep(self, game: PageGame | None) -> Path | None:
         """Hand a game over as far as it was played, wait until it is written, and return its path.
 
         None if no key was pressed, or if it was not written, or not yet.
         """
-        if not game.played:
+        if game is None or not game.played:
             return None
-        episode = episode_from_keys(
-            game.keys,
-            self._info,
-            player=self._player,
-            source="page",
-            epsilon=self._epsilon,
-        )
-        pending = _PendingEpisode(episode)
+        pending = _PendingEpisode(game.episode())
         self._pending.put(pending)
         while not pending.done.wait(timeout=0.5):
             if self._stopped.is_set():

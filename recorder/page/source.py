@@ -1,19 +1,20 @@
 """`source=page`: a person plays on a local page in the browser."""
 
 import webbrowser
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from ...common.errors import BadInput
 from ...datasets.embedded import embedded_dataset
 from ...datasets.folder import read_info
-from ...datasets.schema import Episode
+from ...datasets.schema import DatasetInfo, Episode
 from ..live_game import LiveGame
 from ..person import info_for
 from ..settings import RecorderPageSettings
 from ..source import Source
 from .library import Library
+from .qwop_game import QwopGame
 from .server import PageServer
 
 
@@ -22,16 +23,35 @@ def open_page(settings: RecorderPageSettings, folder: Path) -> Source:
     info = info_for(settings, folder)
     ghost, others = _ghosts(settings.ghost)
     LiveGame().advance(0)  # compiles the engine now if necessary, rather than during the first game
-    server = PageServer(Library(folder, others), info, settings.player, settings.epsilon, ghost, settings.port)
+    server = PageServer(
+        Library(folder, others),
+        lambda: QwopGame(info, settings.player, settings.epsilon),
+        {"player": settings.player, "ghost": ghost},
+        settings.port,
+    )
+    return page_source(server, info, settings.open)
+
+
+def page_source(
+    server: PageServer, info: DatasetInfo, open_browser: bool, close: Callable[[], None] = lambda: None
+) -> Source:
+    """The games of a page's server as a source. close: called once the server has stopped."""
+
+    def finish() -> Sequence[Episode]:
+        try:
+            return server.stop()
+        finally:
+            close()
+
     return Source(
         info=info,
-        episodes=_episodes(server, settings.open),
+        episodes=_episodes(server, open_browser),
         notes=[
             f"play at {server.address}",
             "press Ctrl-C here when you are done; every game is saved as it ends, and so is one that is under way then",
         ],
         written=server.written,
-        finish=server.stop,
+        finish=finish,
     )
 
 

@@ -15,9 +15,9 @@ const button = (text, title, action) => {
 };
 
 export class GameList {
-  // actions: watch(game), race(game), discard(game)
-  constructor(body, nothing, actions) {
-    Object.assign(this, { body, nothing, actions, games: [], best: null, chosen: null });
+  // cells(game): its figures. actions: discard(game), and watch(game) and race(game) where games can be played back.
+  constructor(body, nothing, cells, actions) {
+    Object.assign(this, { body, nothing, cells, actions, games: [], best: null, chosen: null });
     this.loaded = new Map(); // path -> rows
   }
 
@@ -72,15 +72,12 @@ export class GameList {
       tr.append(
         cell(own ? `${number}` : `${game.collection} ${number}`),
         cell(game.player),
-        cell(game.metres.toFixed(1)),
-        cell(game.seconds.toFixed(2)),
-        cell(game.outcome),
+        ...this.cells(game).map(cell),
       );
       const actions = document.createElement("td");
-      actions.append(
-        button("watch", "Play this game back", () => this.actions.watch(game)),
-        button("race", "Race against this game", () => this.actions.race(game)),
-      );
+      const { watch, race } = this.actions;
+      if (watch) actions.append(button("watch", "Play this game back", () => watch(game)));
+      if (race) actions.append(button("race", "Race against this game", () => race(game)));
       if (own) actions.append(button("discard", "Remove this game from the dataset", () => this.actions.discard(game)));
       tr.append(actions);
       return tr;

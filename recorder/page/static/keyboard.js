@@ -1,13 +1,14 @@
-// The four keys of the game, with the time of every change, so that each frame gets the keys held during it.
+// The keys of the game, with the time of every change, so that each frame gets the keys held during it.
 
 const BITS = { q: 1, w: 2, o: 4, p: 8 };
 const CODES = { KeyQ: 1, KeyW: 2, KeyO: 4, KeyP: 8 };
 
 // The letter decides if it is a Latin one; on other keyboards, the position of the key does.
-const bitOf = (event) => BITS[event.key.toLowerCase()] ?? (/^[a-z]$/i.test(event.key) ? 0 : CODES[event.code] ?? 0);
+const qwopBit = (event) => BITS[event.key.toLowerCase()] ?? (/^[a-z]$/i.test(event.key) ? 0 : CODES[event.code] ?? 0);
 
 export class Keyboard {
-  constructor(target) {
+  // bitOf(event): the bit of the key that an event is about, 0 for a key that is not the game's.
+  constructor(target, bitOf = qwopBit) {
     this.held = new Map(); // code -> bit, so that releasing a key clears the bit that pressing it set
     this.changes = [{ time: 0, mask: 0, pressed: 0 }];
     target.addEventListener("keydown", (event) => {

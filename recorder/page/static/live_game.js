@@ -2,25 +2,28 @@
 
 import { interpolate } from "./rows.js";
 
-export const FRAME = 1000 / 30; // ms per game frame
+export const FRAME = 1000 / 30; // ms per frame of QWOP
 
 const MAX_LAG = 8; // frames; after a longer gap (a hidden page) the game continues where it stopped
 
 export class LiveGame {
-  // send(keys): requests one frame for each of these keys. now: start of the first frame, ms.
-  constructor(send, keyboard, now) {
-    Object.assign(this, { send, keyboard, start: now, requested: 0, rows: [], over: false });
+  // send(keys): requests one frame for each of these keys. now: start of the first frame, ms. frame: its length, ms.
+  // ahead: frames that may be requested beyond those received, after which the game waits for them.
+  constructor(send, keyboard, now, frame = FRAME, ahead = Infinity) {
+    Object.assign(this, { send, keyboard, start: now, frame, ahead, requested: 0, rows: [], over: false });
   }
 
   // Requests the frames that are due.
   tick(now) {
     if (this.over) return;
-    const lag = (now - this.start) / FRAME - this.requested;
-    if (lag > MAX_LAG) this.start += (lag - 1) * FRAME;
+    const { frame } = this;
+    const lag = (now - this.start) / frame - this.requested;
+    if (lag > MAX_LAG) this.start += (lag - 1) * frame;
     const keys = [];
-    while (this.start + (this.requested + 1) * FRAME <= now) {
-      const from = this.start + this.requested * FRAME;
-      keys.push(this.keyboard.during(from, from + FRAME));
+    while (this.start + (this.requested + 1) * frame <= now) {
+      if (this.requested - (this.rows.length - 1) >= this.ahead) break;
+      const from = this.start + this.requested * frame;
+      keys.push(this.keyboard.during(from, from + frame));
       this.requested += 1;
     }
     if (keys.length) this.send(keys);
@@ -33,7 +36,7 @@ export class LiveGame {
   // The row to draw now: one frame behind the clock, so that there is usually a next row to interpolate to.
   row(now, pose) {
     const last = this.rows.length - 1;
-    const at = Math.min(Math.max((now - this.start) / FRAME - 1, 0), last);
+    const at = Math.min(Math.max((now - this.start) / this.frame - 1, 0), last);
     const index = Math.floor(at);
     return index === last ? this.rows[last] : interpolate(this.rows[index], this.rows[index + 1], at - index, pose);
   }

@@ -1,10 +1,8 @@
 // The page: its states, and the connection to the engine.
 
 import { GameList } from "./game_list.js";
-import { Keyboard } from "./keyboard.js";
-import { FRAME, LiveGame } from "./live_game.js";
-import { rowAt } from "./rows.js";
-import { Scene } from "./scene.js";
+import { Pictures } from "./pictures.js";
+import { Qwop, numberOf } from "./qwop.js";
 
 const COUNTDOWN = ["3", "2", "1"];
 const COUNT = 500; // ms each
@@ -18,22 +16,16 @@ const $ = (id) => document.getElementById(id);
 const body = document.body;
 
 const settings = await (await fetch("settings.json")).json();
-const scene = await Scene.load($("view"));
-const { row: ROW, pose: POSE } = scene.data;
-const [METRES, SECONDS, KEYS] = [POSE, POSE + 1, POSE + 2];
-
-const keyboard = new Keyboard(window);
-const games = new GameList($("games"), $("nothing"), { watch, race, discard });
-const caps = [...document.querySelectorAll(".keys kbd")];
+const { environment } = settings; // null for QWOP
+const game = environment ? new Pictures($("view"), environment) : await Qwop.load($("view"));
+const actions = environment ? { discard } : { watch, race, discard };
+const games = new GameList($("games"), $("nothing"), (entry) => game.cells(entry), actions);
 
 let socket = null;
 let attempts = 0; // to connect since frames last came
 let number = 0; // of the current game
 let live = null; // the current LiveGame
-let startRow = null; // the runner before the start
 let countdown = null; // { since }
-let watched = null; // { game, rows, since }
-let ghost = null; // { game, rows, first }
 let ended = null; // the last game's result, as the engine reported it
 
 // --- the engine ---
@@ -46,7 +38,8 @@ function connect() {
   socket.addEventListener("open", prepare);
   socket.addEventListener("message", ({ data }) => (typeof data === "string" ? onMessage(JSON.parse(data)) : onFrames(data)));
   socket.addEventListener("close", ({ code }) => {
-    live = countdown = watched = null;
+    live = countdown = null;
+    game.watched = null;
     if (code === GOING_AWAY || attempts === ATTEMPTS) {
       const kept = code === GOING_AWAY ? "Every game is in the dataset, as far as it was played." : "Every finished game is in the dataset.";
       state("closed");
@@ -68,13 +61,8 @@ const send = (message) => socket.readyState === WebSocket.OPEN && socket.send(JS
 
 function onFrames(data) {
   attempts = 0;
-  const [game, first] = new Float32Array(data, 0, 2);
-  if (game !== number) return;
-  const flat = new Float32Array(data, 8);
-  const rows = [];
-  for (let at = 0; at < flat.length; at += ROW) rows.push(flat.subarray(at, at + ROW));
-  if (first === 0) startRow = rows[0];
-  live?.receive(first, rows);
+  const received = game.read(data);
+  if (received.game === number) game.receive(live, received);
 }
 
 async function onMessage(message) {
@@ -85,7 +73,7 @@ async function onMessage(message) {
     over();
   } else if (message.type === "discarded") {
     await games.refresh();
-    if (ghost?.game.collection === "own" && ghost.game.name === message.name) setGhost(null);
+    if (game.ghost?.game.collection === "own" && game.ghost.game.name === message.name) setGhost(null);
     if (ended?.name === message.name) {
       ended = { ...ended, name: null, discarded: true };
       if (body.dataset.state === "over") over();
@@ -114,24 +102,18 @@ function card(title, detail, choices) {
   }));
 }
 
-const numberOf = (game) => Number(game.name.split("-").pop());
-
-const figures = ({ outcome, metres, seconds }) => (
-  outcome === "finished" ? `${seconds.toFixed(2)} s` : `${metres.toFixed(1)} m in ${seconds.toFixed(2)} s`
-);
-
 function best() {
-  $("best").textContent = games.best ? `best ${figures(games.best)}` : "";
+  $("best").textContent = game.best(games.best);
 }
 
-// Puts a new runner at the start.
+// Starts a new game, which does not move yet.
 function prepare() {
-  live = watched = countdown = null;
-  startRow = null;
+  live = countdown = null;
+  game.reset();
   number += 1;
   send({ type: "start", game: number });
   state("ready");
-  card("Run 100 metres", "Q and W move the thighs, O and P the calves. Press any of them to start.", [["Start", begin, true]]);
+  card(game.title, game.help, [["Start", begin, true]]);
 }
 
 function begin() {
@@ -143,99 +125,60 @@ function begin() {
 function over() {
   state("over");
   best();
-  const titles = { finished: "Finished", fell: "Fell", stopped: "Time is up" };
   const status = ended.name
     ? `Recorded as game ${numberOf(ended)}.`
     : ended.discarded ? "Discarded." : "Not recorded.";
   const choices = [[ended.name ? "Keep and run again (R)" : "Run again (R)", begin, true]];
   if (ended.name) {
-    const game = games.find("own", ended.name);
-    if (game) choices.push(["Watch", () => watch(game)]);
+    const entry = games.find("own", ended.name);
+    if (entry && actions.watch) choices.push(["Watch", () => watch(entry)]);
     choices.push(["Discard (X)", () => discard({ name: ended.name })]);
   }
-  const where = ended.outcome === "finished" ? `in ${figures(ended)}` : `after ${figures(ended)}`;
-  card(`${titles[ended.outcome]} ${where}`, status, choices);
+  card(game.result(ended), status, choices);
 }
 
-async function watch(game) {
-  const rows = await games.rows(game);
+async function watch(entry) {
+  const rows = await games.rows(entry);
   drawer(false);
   number += 1; // so that late frames of the abandoned game are ignored
   send({ type: "start", game: number });
   live = countdown = null;
-  watched = { game, rows, since: performance.now() };
+  game.watch(entry, rows);
   state("watching");
 }
 
-async function race(game) {
-  const same = ghost?.game.collection === game.collection && ghost?.game.name === game.name;
-  await setGhost(same ? null : game);
+async function race(entry) {
+  const chosen = game.ghost?.game;
+  const same = chosen?.collection === entry.collection && chosen?.name === entry.name;
+  await setGhost(same ? null : entry);
 }
 
-function discard(game) {
-  send({ type: "discard", name: game.name });
+function discard(entry) {
+  send({ type: "discard", name: entry.name });
 }
 
-async function setGhost(game) {
-  if (game === null) {
-    ghost = null;
-  } else {
-    const rows = await games.rows(game);
-    let first = 0;
-    while (first < rows.length / ROW - 1 && rows[first * ROW + SECONDS] === 0) first += 1;
-    ghost = { game, rows, first };
-  }
-  games.choose(game);
+async function setGhost(entry) {
+  game.race(entry, entry && await games.rows(entry));
+  games.choose(entry);
 }
 
 function drawer(open) {
   $("drawer").hidden = !open;
 }
 
-function panel(row, ghostRow) {
-  $("metres").textContent = `${row[METRES].toFixed(1)} m`;
-  $("seconds").textContent = `${row[SECONDS].toFixed(2)} s`;
-  const down = live && !live.over ? keyboard.mask : row[KEYS];
-  for (const cap of caps) cap.classList.toggle("down", Boolean(down & { q: 1, w: 2, o: 4, p: 8 }[cap.dataset.key]));
-  $("ghost").textContent = caption(row, ghostRow);
-}
-
-// The line about the ghost, or about the game that is played back.
-function caption(row, ghostRow) {
-  if (watched) return `${watched.game.player}, game ${numberOf(watched.game)}`;
-  if (!ghostRow) return "";
-  if (!row[SECONDS]) return `ghost of ${ghost.game.player}: ${figures(ghost.game)}`;
-  const ahead = row[METRES] - ghostRow[METRES];
-  return `ghost of ${ghost.game.player}: you are ${Math.abs(ahead).toFixed(1)} m ${ahead < 0 ? "behind" : "ahead"}`;
-}
-
 function frame(now) {
   requestAnimationFrame(frame);
   if (countdown) count(now);
   live?.tick(now);
-  let row = startRow;
-  if (watched) {
-    const at = (now - watched.since) / FRAME;
-    row = rowAt(watched.rows, ROW, POSE, at);
-    if (at > watched.rows.length / ROW + 30) ended ? over() : prepare();
-  } else if (live?.rows.length) {
-    row = live.row(now, POSE);
-  }
-  if (!row) return;
-  // The clocks of both runners start with their first key.
-  const racing = ghost && !watched;
-  const ghostRow = racing ? rowAt(ghost.rows, ROW, POSE, ghost.first - 1 + row[SECONDS] * 30) : null;
-  scene.draw(row, ghostRow);
-  panel(row, ghostRow);
+  if (game.draw(now, live)) ended ? over() : prepare();
 }
 
 function count(now) {
   const step = Math.floor((now - countdown.since) / COUNT);
   $("countdown").textContent = COUNTDOWN[step] ?? "";
-  if (step < COUNTDOWN.length || !startRow) return;
-  const game = number;
-  live = new LiveGame((keys) => send({ type: "keys", game, keys }), keyboard, now);
-  live.receive(0, [startRow]);
+  if (step < COUNTDOWN.length || !game.ready) return;
+  const of = number;
+  live = game.begin((keys) => send({ type: "keys", game: of, keys }), now);
   countdown = null;
   state("playing");
 }
@@ -249,10 +192,10 @@ window.addEventListener("keydown", (event) => {
   if (["closed", "lost", "loading"].includes(now)) return;
   if (key === "r") begin();
   else if (key === "l") drawer($("drawer").hidden);
-  else if (key === "g") setGhost(ghost ? null : games.chosen ?? games.bestOf("embedded") ?? games.best);
+  else if (key === "g" && !environment) setGhost(game.ghost ? null : games.chosen ?? games.bestOf("embedded") ?? games.best);
   else if (key === "x" && now === "over" && ended?.name) discard({ name: ended.name });
-  else if (key === "escape" && now === "watching") { watched = null; ended ? over() : prepare(); }
-  else if (now === "ready" && ["q", "w", "o", "p", " ", "enter"].includes(key)) begin();
+  else if (key === "escape" && now === "watching") { game.watched = null; ended ? over() : prepare(); }
+  else if (now === "ready" && [...game.startKeys, " ", "enter"].includes(key)) begin();
 });
 
 $("close").addEventListener("click", () => drawer(false));
@@ -263,6 +206,6 @@ $("where").textContent = `recording into ${settings.folder}`;
 await games.refresh();
 best();
 const first = { embedded: () => games.bestOf("embedded"), best: () => games.best, other: () => games.bestOf("other") };
-await setGhost(first[settings.ghost]?.() ?? null);
+if (!environment) await setGhost(first[settings.ghost]?.() ?? null);
 connect();
 requestAnimationFrame(frame);

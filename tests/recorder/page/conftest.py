@@ -3,33 +3,41 @@
 import http.client
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 from qwop.datasets.from_keys import qwop_info
+from qwop.datasets.schema import DatasetInfo
 from qwop.datasets.writer import DatasetWriter
 from qwop.recorder.page.library import Library
+from qwop.recorder.page.qwop_game import QwopGame
 from qwop.recorder.page.server import PageServer
 from websockets.sync.client import ClientConnection, connect
 
 INFO = qwop_info(frames_per_step=3, reward="shaped", observation_lag=0)
 
 
+def qwop_server(folder: Path, port: int) -> PageServer:
+    """A server of QWOP's page that nobody races on."""
+    settings = {"player": "me", "ghost": "none"}
+    return PageServer(Library(folder, {}), lambda: QwopGame(INFO, "me", 0.05), settings, port)
+
+
 class Recorder:
     """A server whose games are written as `qwop-record` writes them."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.server = PageServer(Library(folder, {}), INFO, "me", 0.05, "none", 0)
+    def __init__(self, folder: Path, server: PageServer, info: DatasetInfo) -> None:
+        self.folder, self._info = folder, info
+        self.server = server
         self.server.start()
         self.address = urlsplit(self.server.address)
         self._thread = threading.Thread(target=self._write)
         self._thread.start()
 
     def _write(self) -> None:
-        writer = DatasetWriter(self.folder, INFO)
+        writer = DatasetWriter(self.folder, self._info)
         for episode in self.server.episodes():
             self.server.written(writer.write(episode))
 
@@ -37,7 +45,7 @@ class Recorder:
         """Stop, and write the games that were under way."""
         left = self.server.stop()
         self._thread.join(timeout=20)
-        writer = DatasetWriter(self.folder, INFO)
+        writer = DatasetWriter(self.folder, self._info)
         for episode in left:
             writer.write(episode)
 
@@ -61,7 +69,17 @@ class Recorder:
 
 
 @pytest.fixture
+def make_server() -> Callable[[Path, int], PageServer]:
+    return qwop_server
+
+
+@pytest.fixture
+def make_recorder() -> type[Recorder]:
+    return Recorder
+
+
+@pytest.fixture
 def recorder(tmp_path: Path) -> Iterator[Recorder]:
-    made = Recorder(tmp_path / "dataset")
+    made = Recorder(tmp_path / "dataset", qwop_server(tmp_path / "dataset", 0), INFO)
     yield made
     made.stop()

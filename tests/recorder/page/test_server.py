@@ -3,6 +3,7 @@
 import json
 import socket
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -12,15 +13,12 @@ import numpy as np
 import pytest
 from qwop.common.errors import BadInput
 from qwop.datasets import open_dataset
-from qwop.datasets.from_keys import qwop_info
 from qwop.envs import replay
 from qwop.envs.pictures.frame_rows import ROW, rows_of_game
-from qwop.recorder.page.library import Library
 from qwop.recorder.page.server import PageServer
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-INFO = qwop_info(frames_per_step=3, reward="shaped", observation_lag=0)
 FALL = [4] * 60
 
 
@@ -181,15 +179,19 @@ def test_an_invalid_message_closes_the_connection_of_that_page_alone(recorder: A
         play(other, 1, [1] * 3)
 
 
-def test_only_this_machine_is_served_and_a_port_in_use_is_refused(recorder: Any, tmp_path: Path) -> None:
+def test_only_this_machine_is_served_and_a_port_in_use_is_refused(
+    recorder: Any, make_server: Callable[[Path, int], PageServer], tmp_path: Path
+) -> None:
     assert recorder.address.hostname == "127.0.0.1"
     with pytest.raises(BadInput, match=f"source.port={recorder.address.port}"):
-        PageServer(Library(tmp_path / "two", {}), INFO, "me", 0.05, "none", recorder.address.port or 0)
+        make_server(tmp_path / "two", recorder.address.port or 0)
 
 
-def test_stopping_returns_a_game_that_waits_to_be_written(tmp_path: Path) -> None:
+def test_stopping_returns_a_game_that_waits_to_be_written(
+    make_server: Callable[[Path, int], PageServer], tmp_path: Path
+) -> None:
     """Nobody takes the episodes here, yet the page must not wait forever."""
-    server = PageServer(Library(tmp_path / "dataset", {}), INFO, "me", 0.05, "none", 0)
+    server = make_server(tmp_path / "dataset", 0)
     server.start()
     address = urlsplit(server.address)
     with connect(f"ws://{address.netloc}{address.path}play", origin=f"http://{address.netloc}") as connection:  # type: ignore[arg-type]

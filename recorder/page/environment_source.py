@@ -1,0 +1,64 @@
+"""`source=environment`: a person plays any Gymnasium environment on a local page in the browser."""
+
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+
+from ...common.checks import show
+from ...common.errors import BadInput
+from ...datasets.folder import DESCRIPTION, read_info, require_same
+from ...datasets.schema import DatasetInfo
+from ...envs.spec import EnvironmentSpec, interface_of
+from ..settings import EnvironmentPageSettings
+from ..source import Source
+from .environment_entries import read_environment_entry
+from .environment_game import EnvironmentGame
+from .environment_keys import key_map
+from .library import Library
+from .server import PageServer
+from .source import page_source
+
+FASTEST = 30.0
+"""Decisions a second that a person is given unless they ask for more, however fast the environment is shown."""
+
+
+def open_environment(settings: EnvironmentPageSettings, folder: Path) -> Source:
+    """Serve the page; the games played on it are yielded as they end.
+
+    BadInput for invalid settings, for an environment without discrete actions or pictures, and if `folder` holds a
+    dataset of another one.
+    """
+    spec = EnvironmentSpec(settings.id, settings.settings)
+    if spec.capabilities.keys:
+        raise BadInput(f"source.id={settings.id}: source=page plays QWOP, and records its keys frame by frame")
+    env = spec.make(render_mode="rgb_array")
+    try:
+        info = DatasetInfo(spec, *interface_of(env.observation_space, env.action_space, str(spec)))
+        keys = key_map(env, info.actions, settings.actions, settings.default_action)
+        if (folder / DESCRIPTION).exists():
+            require_same(read_info(folder), info, folder)
+        with spec.refusing():
+            _require_pictures(env, spec)
+        fps = settings.fps or min(float(env.metadata.get("render_fps") or FASTEST), FASTEST)
+        shown = {"id": spec.id, "fps": fps, "keys": keys.keys, "help": keys.in_words(), "waits": keys.default is None}
+        server = PageServer(
+            Library(folder, {}, read_environment_entry),
+            lambda: EnvironmentGame(env, keys, info, settings.player, settings.epsilon),
+            {"player": settings.player, "environment": shown},
+            settings.port,
+            num_keys=len(keys.keys),
+            max_pages=1,  # there is one environment: many cannot be drawn on several threads
+        )
+    except BaseException:
+        env.close()
+        raise
+    return page_source(server, info, settings.open, env.close)
+
+
+def _require_pictures(env: gymnasium.Env[object, object], spec: EnvironmentSpec) -> None:
+    env.reset(seed=0)
+    picture = env.render()
+    if not isinstance(picture, np.ndarray) or picture.dtype != np.uint8 or picture.shape[2:] != (3,):
+        found = f"{picture.dtype} {list(picture.shape)}" if isinstance(picture, np.ndarray) else show(type(picture))
+        raise BadInput(f"environment {spec}: its pictures (rgb_array) are {found}, expected uint8 [height, width, 3]")

@@ -1,0 +1,82 @@
+// Any Gymnasium environment on the page: its own pictures, at a speed that suits a person.
+
+import { Keyboard } from "./keyboard.js";
+import { LiveGame } from "./live_game.js";
+
+const $ = (id) => document.getElementById(id);
+
+const SMALL = 256; // pixels: pictures up to this width are enlarged without blurring
+const MOST_AHEAD = 4; // frames that may be requested before the oldest is shown, where the environment is slow
+
+export class Pictures {
+  // environment: id, fps, keys, help, waits
+  constructor(canvas, environment) {
+    Object.assign(this, { canvas, frame: 1000 / environment.fps, picture: null, last: 0, total: 0, games: 0 });
+    const names = environment.keys.map((name) => (name === "Space" ? " " : name.toLowerCase()));
+    this.keyboard = new Keyboard(window, (event) => {
+      const index = names.indexOf(event.key.toLowerCase());
+      return index < 0 ? 0 : 1 << index;
+    });
+    this.title = environment.id;
+    const waits = environment.waits ? " The game waits while no key is down." : "";
+    this.help = `Keys and their actions: ${environment.help.join(", ")}.${waits} Press any of them to start.`;
+    this.startKeys = names;
+    document.body.classList.add("pictures");
+    document.title = `${environment.id}: play and record`;
+    canvas.setAttribute("aria-label", `Picture of ${environment.id}`);
+    for (const [id, text] of [["first-figure", "return"], ["second-figure", "steps"]]) $(id).textContent = text;
+  }
+
+  get ready() { return Boolean(this.picture); }
+
+  reset() {
+    this.picture = null;
+    this.last = this.total = 0;
+    this.games += 1;
+  }
+
+  read(data) {
+    const [game, first, total] = new Float32Array(data, 0, 3);
+    return { game, first, total, file: data.byteLength > 12 ? new Blob([data.slice(12)], { type: "image/png" }) : null };
+  }
+
+  async receive(live, { first, total, file }) {
+    live?.receive(first, [null]);
+    this.total = total;
+    if (!file) return;
+    const of = this.games;
+    const picture = await createImageBitmap(file);
+    if (of !== this.games || first < this.last) return; // decoded late
+    Object.assign(this, { picture, last: first });
+  }
+
+  begin(send, now) {
+    const live = new LiveGame(send, this.keyboard, now, this.frame, MOST_AHEAD);
+    live.receive(0, [null]);
+    return live;
+  }
+
+  draw() {
+    const { canvas, picture } = this;
+    const ratio = window.devicePixelRatio || 1;
+    const [width, height] = [Math.round(canvas.clientWidth * ratio), Math.round(canvas.clientHeight * ratio)];
+    if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
+    $("metres").textContent = `return ${this.total.toFixed(1)}`;
+    if (!picture) return;
+    const scale = Math.min(width / picture.width, height / picture.height);
+    const [w, h] = [picture.width * scale, picture.height * scale];
+    const context = canvas.getContext("2d");
+    context.imageSmoothingEnabled = picture.width > SMALL;
+    context.clearRect(0, 0, width, height);
+    context.drawImage(picture, (width - w) / 2, (height - h) / 2, w, h);
+  }
+
+  best(game) { return game ? `best return ${game.total.toFixed(1)}` : ""; }
+
+  result({ outcome, total, steps }) {
+    const title = outcome === "terminated" ? "Game over" : "Time is up";
+    return `${title}: return ${total.toFixed(1)} in ${steps} steps`;
+  }
+
+  cells(game) { return [game.total.toFixed(1), `${game.steps}`, game.outcome]; }
+}

@@ -1,0 +1,191 @@
+"""The page's server with games of other environments, over a WebSocket client."""
+
+import json
+import socket
+from collections.abc import Callable, Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from PIL import Image
+from qwop.common.errors import BadInput
+from qwop.datasets import open_dataset
+from qwop.datasets.schema import DatasetInfo
+from qwop.envs.spec import EnvironmentSpec
+from qwop.recorder.page.environment_entries import read_environment_entry
+from qwop.recorder.page.environment_game import EnvironmentGame
+from qwop.recorder.page.environment_keys import KeyMap, key_map
+from qwop.recorder.page.environment_source import open_environment
+from qwop.recorder.page.library import Library
+from qwop.recorder.page.server import PageServer
+from qwop.recorder.settings import EnvironmentPageSettings
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import ClientConnection
+
+LEFT, RIGHT = 1, 2
+
+
+def served(id: str, folder: Path) -> tuple[PageServer, DatasetInfo, gymnasium.Env[Any, Any]]:
+    spec = EnvironmentSpec(id)
+    env = spec.make(render_mode="rgb_array")
+    info = DatasetInfo(spec, *spec.interface())
+    keys = key_map(env, info.actions, {}, None)
+    library = Library(folder, {}, read_environment_entry)
+    server = PageServer(
+        library, lambda: EnvironmentGame(env, keys, info, "me", 0.05), {}, 0, num_keys=len(keys.keys), max_pages=1
+    )
+    return server, info, env
+
+
+@pytest.fixture
+def cartpole(make_recorder: Callable[..., Any], tmp_path: Path) -> Iterator[Any]:
+    server, info, env = served("CartPole-v1", tmp_path / "dataset")
+    recorder = make_recorder(tmp_path / "dataset", server, info)
+    yield recorder
+    recorder.stop()
+    env.close()
+
+
+def picture(data: Any) -> tuple[int, int, float, bytes]:
+    game, last, total = np.frombuffer(data[:12], "<f4")
+    return int(game), int(last), float(total), data[12:]
+
+
+def start(connection: ClientConnection, number: int) -> bytes:
+    connection.send(json.dumps({"type": "start", "game": number}))
+    game, last, total, image = picture(connection.recv(timeout=10))
+    assert (game, last, total) == (number, 0, 0)
+    return image
+
+
+def send(connection: ClientConnection, number: int, keys: list[int]) -> tuple[int, int, float, bytes]:
+    connection.send(json.dumps({"type": "keys", "game": number, "keys": keys}))
+    return picture(connection.recv(timeout=10))
+
+
+def test_a_game_is_shown_in_pictures_and_recorded_so_that_its_seed_and_actions_play_it_again(cartpole: Any) -> None:
+    with cartpole.play() as connection:
+        assert Image.open(BytesIO(start(connection, 1))).size == (600, 400)
+        shown = send(connection, 1, [RIGHT] * 40)
+        ended = json.loads(connection.recv(timeout=10))
+    episode = open_dataset(cartpole.folder)[0]
+    assert (ended["type"], ended["name"], ended["outcome"]) == ("ended", "episode-000000", "terminated")
+    assert shown[1] == ended["steps"] == len(episode) < 40
+    assert shown[2] == ended["total"] == episode.rewards.sum()
+    assert (episode.player, episode.source, episode.keys) == ("me", "page", None)
+    assert episode.probabilities_from == "smoothed(0.05)"
+    np.testing.assert_allclose(episode.behaviour_probabilities[0], [0.025, 0.975])
+    env = gymnasium.make("CartPole-v1", render_mode="rgb_array")
+    observations = [env.reset(seed=episode.seed)[0], *(env.step(action)[0] for action in episode.actions.tolist())]
+    np.testing.assert_array_equal(episode.observations, observations)
+    np.testing.assert_array_equal(np.asarray(Image.open(BytesIO(shown[3]))), env.render())
+
+
+def test_without_a_default_action_the_game_waits_for_a_key(cartpole: Any) -> None:
+    with cartpole.play() as connection:
+        start(connection, 1)
+        assert send(connection, 1, [0, 0, 0]) == (1, 3, 0.0, b"")
+        assert send(connection, 1, [LEFT, 0])[:3] == (1, 5, 1.0)
+    cartpole.wait_for_games(1)
+    assert open_dataset(cartpole.folder)[0].actions.tolist() == [0]
+
+
+def test_a_game_that_is_left_or_whose_connection_breaks_off_is_kept_as_truncated(cartpole: Any) -> None:
+    with cartpole.play() as connection:
+        start(connection, 1)
+        start(connection, 2)
+        send(connection, 2, [LEFT] * 3)
+        start(connection, 3)
+        send(connection, 3, [RIGHT] * 2)
+        connection.socket.shutdown(socket.SHUT_RDWR)
+        cartpole.wait_for_games(2)
+    episodes = list(open_dataset(cartpole.folder))
+    assert [len(episode) for episode in episodes] == [3, 2]
+    assert all(episode.truncated and episode.outcome == "truncated" for episode in episodes)
+
+
+def test_games_are_listed_and_discarded(cartpole: Any) -> None:
+    with cartpole.play() as connection:
+        start(connection, 1)
+        send(connection, 1, [RIGHT] * 40)
+        ended = json.loads(connection.recv(timeout=10))
+        listed = json.loads(cartpole.get(cartpole.address.path + "games.json")[1])
+        assert listed["best"] == listed["games"][0]
+        assert (listed["best"]["name"], listed["best"]["total"]) == (ended["name"], ended["total"])
+        connection.send(json.dumps({"type": "discard", "name": ended["name"]}))
+        assert json.loads(connection.recv(timeout=10))["type"] == "discarded"
+    assert json.loads(cartpole.get(cartpole.address.path + "games.json")[1])["games"] == []
+
+
+def test_keys_that_the_environment_does_not_have_and_second_pages_are_refused(cartpole: Any) -> None:
+    with cartpole.play() as connection:
+        start(connection, 1)
+        with cartpole.play() as second, pytest.raises(ConnectionClosed, match="1013"):
+            second.recv(timeout=10)
+        connection.send(json.dumps({"type": "keys", "game": 1, "keys": [4]}))
+        with pytest.raises(ConnectionClosed, match="1008"):
+            connection.recv(timeout=10)
+
+
+def test_lunar_lander_falls_by_itself_once_a_key_was_pressed(make_recorder: Callable[..., Any], tmp_path: Path) -> None:
+    pytest.importorskip("Box2D", reason="needs Box2D: pip install 'qwop[box2d]'")
+    server, info, env = served("LunarLander-v3", tmp_path)
+    recorder = make_recorder(tmp_path, server, info)
+    try:
+        with recorder.play() as connection:
+            start(connection, 1)
+            send(connection, 1, [LEFT] * 2)
+            while not recorder.folder.joinpath("episode-000000.parquet").exists():
+                connection.send(json.dumps({"type": "keys", "game": 1, "keys": [0] * 20}))
+                connection.recv(timeout=10)
+    finally:
+        recorder.stop()
+        env.close()
+    (episode,) = open_dataset(tmp_path)
+    assert episode.actions[:3].tolist() == [1, 1, 0]
+    assert episode.terminated
+
+
+KEYS = KeyMap({frozenset(["a"]): 1, frozenset(["a", "b"]): 2, frozenset(["c"]): 3}, default=0)
+
+
+@pytest.mark.parametrize(("held", "action"), [(0, 0), (1, 1), (2, 0), (3, 2), (4, 3), (7, 2), (5, 1)])
+def test_the_largest_combination_that_is_held_decides(held: int, action: int) -> None:
+    assert KEYS.keys == ["a", "b", "c"]
+    assert KEYS.action(held) == action
+
+
+def test_keys_come_from_the_setting_from_the_environment_or_are_digits() -> None:
+    mountain_car = gymnasium.make("MountainCar-v0")
+    own = key_map(mountain_car, 3, {}, None)
+    assert own.actions == {frozenset(["ArrowLeft"]): 0, frozenset(["ArrowRight"]): 2,
+                           frozenset(["ArrowLeft", "ArrowRight"]): 1}  # fmt: skip
+    assert own.default == 1
+    given = key_map(mountain_car, 3, {"A": 0, "space + arrowup": 2}, 1)
+    assert given == KeyMap({frozenset(["a"]): 0, frozenset(["Space", "ArrowUp"]): 2}, 1)
+    blackjack = gymnasium.make("Blackjack-v1")
+    assert key_map(blackjack, 2, {}, None) == KeyMap({frozenset(["0"]): 0, frozenset(["1"]): 1}, None)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"id": "QWOP-v1"}, "source=page plays QWOP"),
+        ({"id": "Pendulum-v1"}, r"expected Discrete\(n\)"),
+        ({"id": "NoSuchThing-v0"}, "NoSuchThing"),
+        ({"id": "CartPole-v1", "actions": {"ArrowUp": 2}}, "ArrowUp is 2, expected an action from 0 to 1"),
+        ({"id": "CartPole-v1", "actions": {"Up": 1}}, "Up is no key"),
+        ({"id": "CartPole-v1", "actions": {"r": 1}}, "r is a key of the page itself"),
+        ({"id": "CartPole-v1", "default_action": 2}, "default_action=2"),
+        ({"id": "CartPole-v1", "fps": 0}, "fps=0"),
+    ],
+)
+def test_wrong_settings_are_refused_before_anything_is_opened(
+    settings: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    with pytest.raises(BadInput, match=said):
+        open_environment(EnvironmentPageSettings(**settings), tmp_path / "dataset")
+    assert list(tmp_path.iterdir()) == []
