@@ -40,7 +40,7 @@ def normalise(overrides: Sequence[str], settings: type[Settings]) -> list[str]:
             made = [one for one in made if one.partition("=")[0] != bare] if bare in optional else [*made, f"~{bare}"]
         elif bare in groups and equals:
             made.append(f"{bare}={value}")
-        elif equals and not key.startswith("~") and (bare.startswith(free) or bare in mappings and value[:1] == "{"):
+        elif equals and not key.startswith("~") and (bare.startswith(free) or (bare in mappings and value[:1] == "{")):
             made.append(f"++{bare}={value}")
         else:
             made.append(override)
