@@ -67,6 +67,8 @@ def require_bounded(parquet: pq.ParquetFile, file: BinaryIO, size: int, info: Da
         kind = found.field(field.name).type if found.names.count(field.name) == 1 else "missing"
         if kind != field.type:
             raise BadInput(f"column {field.name} is {show(kind)}, expected {field.type}")
+    if info.version > 1 and (more := [name for name in found.names if name not in arrow_schema(info).names]):
+        raise BadInput(f"column {show(more[0])} is not one of an episode's: {', '.join(arrow_schema(info).names)}")
     if parquet.metadata.num_rows < 2:
         raise BadInput("it has no decision")
     most = max(LARGEST, RATIO * size)

@@ -201,8 +201,6 @@ def _require_columns(table: pa.Table, info: DatasetInfo, number: int | None) -> 
         found = table.schema.field(field.name).type if table.schema.names.count(field.name) == 1 else "missing"
         if found != field.type:
             raise BadInput(f"column {field.name} is {found}, expected {field.type}")
-    if info.version > 1 and (more := [name for name in table.schema.names if name not in expected.names]):
-        raise BadInput(f"column {more[0]} is not one of an episode's: {', '.join(expected.names)}")
     steps = table.num_rows - 1
     if steps < 1:
         raise BadInput("it has no decision")

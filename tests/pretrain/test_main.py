@@ -92,7 +92,7 @@ def test_what_discrete_bc_cannot_do_is_refused(make_dataset: Callable[[int], Pat
         "d3rlpy", reason="d3rlpy is not installed: pip install --no-deps d3rlpy==2.8.1 beside its extra"
     )
     with pytest.raises(BadInput, match=r"label_smoothing=0\.02: DiscreteBC has no such setting"):
-        pretrain(f"dataset={make_dataset(6)}", f"out={tmp_path / 'run'}", "backend=d3rlpy")
+        pretrain(f"dataset={make_dataset(6)}", f"out={tmp_path / 'run'}", "backend=d3rlpy", "label_smoothing=0.02")
     assert not (tmp_path / "run").exists()
 
 
