@@ -63,7 +63,8 @@ def walk(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tm
 def test_the_work_gets_the_typed_settings(walk: Run) -> None:
     given: list[Walk] = []
     assert walk("pet=cat", "steps=3", "free.a=1", "+free.b=2", work=given.append) == (0, "")
-    assert given == [Walk(steps=3, free={"a": 1, "b": 2}, pet=Cat())]
+    assert walk("pet=cat", "steps=3", "free={a: 1, b: 2}", work=given.append) == (0, "")
+    assert given == [Walk(steps=3, free={"a": 1, "b": 2}, pet=Cat())] * 2
 
 
 @pytest.mark.parametrize(
