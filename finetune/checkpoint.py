@@ -6,7 +6,10 @@ marked object stands for a tensor. Loading one runs no code and takes no more me
 
 import json
 import math
+import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -47,11 +50,23 @@ def save_checkpoint(folder: Path, decisions: int, state: dict[str, Any], keep: i
     tensors: dict[str, Tensor] = {}
     text = json.dumps(_packed({**state, "version": VERSION}, tensors), allow_nan=False)
     folder.mkdir(parents=True, exist_ok=True)
-    with whole_file(path) as partial:
+    with whole_file(path) as partial, _system_errors():
         save_file(tensors, partial, metadata={METADATA: text})
     for old in checkpoints(folder)[:-keep]:
         old.unlink(missing_ok=True)
     return path
+
+
+@contextmanager
+def _system_errors() -> Iterator[None]:
+    """Context manager: safetensors' errors of the system, such as a full disk, as the OSError that they are."""
+    try:
+        yield
+    except SafetensorError as error:
+        found = re.search(r"os error (\d+)", str(error))
+        if found is None:
+            raise
+        raise OSError(int(found[1]), os.strerror(int(found[1]))) from None
 
 
 def checkpoints(folder: Path) -> list[Path]:
