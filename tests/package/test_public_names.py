@@ -45,5 +45,9 @@ def test_in_the_checkout_datasets_is_the_installed_package(tmp_path: Path) -> No
 
 
 def test_in_the_checkout_datasets_is_missing_where_it_is_not_installed() -> None:
-    code = "import importlib.util\ntry:\n import datasets\nexcept ModuleNotFoundError as e:\n print(e.name, e)"
+    # As if nothing were installed: Hugging Face's may be.
+    code = (
+        "import sys\nsys.path = [one for one in sys.path if 'site-packages' not in one]\n"
+        "try:\n import datasets\nexcept ModuleNotFoundError as e:\n print(e.name, e)"
+    )
     assert python(code, ROOT).stdout.strip() == "datasets No module named 'datasets'"
