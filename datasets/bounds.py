@@ -42,6 +42,11 @@ _COLUMNS = 1
 _META_DATA = 3
 _TYPE, _PATH, _COMPRESSED_SIZE, _DATA_PAGES, _DICTIONARY_PAGE = 1, 3, 7, 9, 11
 
+# Numbers of fields in PageHeader, and of num_values in the headers of data pages, dictionary pages and data pages 2.
+_UNCOMPRESSED_PAGE, _COMPRESSED_PAGE = 2, 3
+_KINDS_OF_PAGE = (5, 7, 8)
+_VALUES = 1
+
 _LEVELS = 5
 """Bytes that Arrow needs for each value of a column while it reads, besides the value: levels and a null's bit."""
 
@@ -99,7 +104,7 @@ def _chunks(file: Any, size: int) -> Iterator[_Chunk]:
     file.seek(size - 8)
     length = int.from_bytes(file.read(4), "little")
     file.seek(max(size - 8 - length, 0))
-    footer = read_struct(file.read(length))
+    footer, _ = read_struct(file.read(length), "its footer")
     try:
         for group in footer[_ROW_GROUPS]:
             for column in group[_COLUMNS]:
@@ -124,86 +129,14 @@ def _pages(file: Any, chunk: _Chunk, size: int) -> Iterator[tuple[int, int]]:
         if (count := count + 1) > MOST_PAGES:
             raise BadInput(f"column {show(chunk.name)} has more than {MOST_PAGES:,} pages")
         file.seek(place)
-        header = _Header(file.read(LONGEST_HEADER))
-        if not 0 <= header.compressed <= size or header.uncompressed < 0 or header.values < 0:
-            raise BadInput(f"column {show(chunk.name)} has a page of negative or impossible size")
-        yield header.uncompressed, header.values
-        place += header.length + header.compressed
-
-
-class _Header:
-    """The header of a page: its length, the sizes of its data and the number of its values.
-
-    Fields that stand twice count twice, and so do those of several kinds of page: more than Arrow can read of them.
-    """
-
-    UNCOMPRESSED, COMPRESSED, KINDS, VALUES = 2, 3, (5, 7, 8), 1
-    """Numbers of the fields in `PageHeader`, and of `num_values` in the headers of each kind of page."""
-
-    DEEPEST = 8
-
-    def __init__(self, data: bytes) -> None:
-        self._data, self.length = data, 0
-        self.uncompressed = self.compressed = self.values = 0
+        header, length = read_struct(file.read(LONGEST_HEADER), "a page's header")
         try:
-            self._struct(())
-        except IndexError:
-            raise BadInput("a page's header has no end") from None
-
-    def _struct(self, path: tuple[int, ...]) -> None:
-        if len(path) > self.DEEPEST:
-            raise BadInput("a page's header is nested too deeply")
-        number = 0
-        while kind := self._byte():
-            number = number + (kind >> 4) if kind >> 4 else self._integer()
-            self._value(kind & 15, (*path, number))
-
-    def _value(self, kind: int, path: tuple[int, ...], inside: bool = False) -> None:
-        """Read over a value; in lists, truths take a byte."""
-        if kind in (1, 2):
-            self.length += inside
-        elif kind == 3:
-            self.length += 1
-        elif kind in (4, 5, 6):
-            self._take(path, self._integer())
-        elif kind == 7:
-            self.length += 8
-        elif kind == 8:
-            size = self._varint()
-            self.length += size
-        elif kind in (9, 10):
-            first = self._byte()
-            for _ in range(self._varint() if first >> 4 == 15 else first >> 4):
-                self._value(first & 15, (*path, 0), inside=True)
-                self._data[self.length - 1]  # within the data
-        elif kind == 12:
-            self._struct(path)
-        else:
-            raise BadInput("a page's header cannot be read")
-
-    def _take(self, path: tuple[int, ...], value: int) -> None:
-        if path == (self.UNCOMPRESSED,):
-            self.uncompressed += value
-        elif path == (self.COMPRESSED,):
-            self.compressed += value
-        elif len(path) == 2 and path[0] in self.KINDS and path[1] == self.VALUES:
-            self.values += value
-
-    def _byte(self) -> int:
-        value = self._data[self.length]
-        self.length += 1
-        return value
-
-    def _varint(self) -> int:
-        value = shift = 0
-        while True:
-            byte = self._byte()
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return value
-
-    def _integer(self) -> int:
-        """A signed number, zigzag encoded."""
-        value = self._varint()
-        return (value >> 1) ^ -(value & 1)
+            uncompressed, compressed = header[_UNCOMPRESSED_PAGE], header[_COMPRESSED_PAGE]
+            values = sum(header[kind][_VALUES] for kind in _KINDS_OF_PAGE if kind in header)
+            sound = 0 <= compressed <= size and uncompressed >= 0 and values >= 0
+        except (KeyError, TypeError):
+            raise BadInput(f"column {show(chunk.name)} has a page without sizes") from None
+        if not sound:
+            raise BadInput(f"column {show(chunk.name)} has a page of negative or impossible size")
+        yield uncompressed, values
+        place += length + compressed

@@ -37,7 +37,7 @@ COLUMN_MEANINGS = {
     "keys": "keys held in each frame of the decision (Q = 1, W = 2, O = 4, P = 8); null where unknown",
     "time": "seconds on the game's clock, or decisions where it has none",
 }
-"""What each column of an episode's file holds."""
+"""Content of each column of an episode's file."""
 
 MOST_ACTIONS = 32_767
 """Actions of an environment, at most: episodes hold them as int16."""

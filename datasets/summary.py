@@ -20,7 +20,7 @@ FACT_COLUMNS = ("action", "reward", "keys", "time")
 
 @dataclass(frozen=True)
 class Facts:
-    """What a summary takes of one episode; total is its return."""
+    """Facts of one episode that a summary takes; total is its return."""
 
     steps: int
     total: float

@@ -1,4 +1,4 @@
-"""Thrift's compact protocol, in which Parquet's footer is written, read without Arrow.
+"""Thrift's compact protocol, in which Parquet's footer and the headers of its pages are written, read without Arrow.
 
 Arrow's own view of the columns' places (`row_group(i).column(j)`) ends the process for a footer with a wrong bit: it
 raises an error of C++ that Cython does not expect. Specification:
@@ -10,7 +10,7 @@ from typing import Any
 from ..common.errors import BadInput
 
 DEEPEST = 16
-"""Structures inside each other; Parquet's footer has seven."""
+"""Structures and lists inside each other; Parquet's footer has nine."""
 
 Struct = dict[int, Any]
 """Values by the numbers of their fields: whole numbers, bytes, lists and structures."""
@@ -18,21 +18,30 @@ Struct = dict[int, Any]
 _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(1, 13)
 
 
-def read_struct(data: bytes) -> Struct:
-    """The structure that the data begin with; BadInput if there is none. A later field replaces one of its number."""
+def read_struct(data: bytes, name: str) -> tuple[Struct, int]:
+    """The structure that the data begin with, and the number of its bytes.
+
+    A later field replaces one of its number, as it does for Arrow. BadInput about `name` ("its footer") if there is
+    none.
+    """
+    reader = _Reader(data)
     try:
-        return _Reader(data).struct(0)
+        return reader.struct(0), reader.place
     except IndexError:
-        raise BadInput("its footer has no end") from None
+        raise BadInput(f"{name} has no end") from None
+    except _Unreadable as error:
+        raise BadInput(f"{name} {error}") from None
+
+
+class _Unreadable(ValueError):
+    """Reason why data are no structure."""
 
 
 class _Reader:
     def __init__(self, data: bytes) -> None:
-        self._data, self._place = data, 0
+        self._data, self.place = data, 0
 
     def struct(self, depth: int) -> Struct:
-        if depth > DEEPEST:
-            raise BadInput("its footer is nested too deeply")
         found: Struct = {}
         number = 0
         while kind := self._byte():
@@ -41,6 +50,8 @@ class _Reader:
         return found
 
     def _value(self, kind: int, depth: int) -> Any:
+        if depth > DEEPEST:
+            raise _Unreadable("is nested too deeply")
         if kind in (_TRUE, _FALSE):
             return kind == _TRUE
         if kind == _BYTE:
@@ -55,26 +66,26 @@ class _Reader:
             return self._list(depth)
         if kind == _STRUCT:
             return self.struct(depth + 1)
-        raise BadInput("its footer cannot be read")  # a map, which Parquet has none of, or no type at all
+        raise _Unreadable("cannot be read")  # a map, which Parquet has none of, or no type at all
 
     def _list(self, depth: int) -> list[Any]:
         first = self._byte()
         count = self._varint() if first >> 4 == 15 else first >> 4
-        if count > len(self._data) - self._place:
+        if count > len(self._data) - self.place:
             raise IndexError
         kind = first & 15
         # In lists, truths take a byte.
         return [self._byte() if kind in (_TRUE, _FALSE) else self._value(kind, depth + 1) for _ in range(count)]
 
     def _bytes(self, count: int) -> bytes:
-        if count > len(self._data) - self._place:
+        if count > len(self._data) - self.place:
             raise IndexError
-        self._place += count
-        return self._data[self._place - count : self._place]
+        self.place += count
+        return self._data[self.place - count : self.place]
 
     def _byte(self) -> int:
-        value = self._data[self._place]
-        self._place += 1
+        value = self._data[self.place]
+        self.place += 1
         return value
 
     def _varint(self) -> int:
@@ -86,7 +97,7 @@ class _Reader:
                 return value
             shift += 7
             if shift > 63:
-                raise BadInput("its footer has a number that is too long")
+                raise _Unreadable("has a number that is too long")
 
     def _integer(self) -> int:
         value = self._varint()

@@ -26,7 +26,7 @@ METADATA = "policy"
 """The only metadata entry, a JSON document (several entries would be written in an arbitrary order)."""
 
 VALUES = "values."
-"""What the names of the value network's tensors begin with, in a file that has one."""
+"""Beginning of the names of the value network's tensors, in a file that has one."""
 
 LARGEST_FILE, LARGEST_HEADER = 128 * MEGABYTE, 4 * MEGABYTE
 """Bytes of a policy file and of its header, at most: 30 million weights."""

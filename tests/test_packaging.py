@@ -1,4 +1,4 @@
-"""What is in the repository is in the package; a forgotten subpackage is missing from the wheel alone."""
+"""All of the repository is in the package; a forgotten subpackage is missing from the wheel alone."""
 
 import importlib.resources
 import tomllib

@@ -23,7 +23,7 @@ class Scene:
         self.pixels_per_unit = pixels_per_unit
 
     def to_json(self) -> dict[str, Any]:
-        """What `Scene` of `scene.js` needs besides the tiles."""
+        """Data that `Scene` of `scene.js` needs besides the tiles."""
         return {
             "row": ROW,
             "pose": POSE,

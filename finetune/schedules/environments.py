@@ -74,7 +74,7 @@ def _played(spec: EnvironmentSpec) -> EnvironmentSpec:
 
 
 def _rewards(spec: EnvironmentSpec) -> tuple[Any, Any]:
-    """What decides the rewards of an environment: the reward, and its shaping where it has one."""
+    """Settings that decide the rewards of an environment: the reward, and its shaping where it has one."""
     reward = spec.settings.get("reward")
     return reward, spec.settings.get("shaping") if reward == "race" else None
 

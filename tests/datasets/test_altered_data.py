@@ -85,7 +85,7 @@ def same(one: list[Episode], other: list[Episode]) -> bool:
 
 
 def refused(error: BadInput, folder: Path) -> str:
-    """What is wrong with a message; empty for one line that names a file of the folder, or the folder."""
+    """Describe the fault of a message; empty for one line that names a file of the folder, or the folder."""
     message = str(error)
     if "\n" in message:
         return f"several lines: {message}"
@@ -93,7 +93,7 @@ def refused(error: BadInput, folder: Path) -> str:
 
 
 def complaint(original: Path, expected: list[Episode], folder: Path, mutation: Mutation, random: Any) -> str:
-    """What is wrong with how a mutant was answered; empty if nothing is."""
+    """Describe the fault of the answer to a mutant; empty if it has none."""
     shutil.copytree(original, folder)
     mutation.alter(folder, random)
     altered = content(folder)

@@ -24,7 +24,9 @@ def path(tmp_path: Path, info: DatasetInfo, make_episode: Callable[..., Episode]
 
 def test_the_places_are_those_that_arrow_finds(path: Path) -> None:
     group = pq.ParquetFile(path).metadata.row_group(0)
-    (found,) = read_struct(footer_of(path.read_bytes()))[4]
+    footer, length = read_struct(footer_of(path.read_bytes()), "its footer")
+    assert length == len(footer_of(path.read_bytes()))
+    (found,) = footer[4]
     for number, chunk in enumerate(found[1]):
         expected = group.column(number)
         assert chunk[3][9] == expected.data_page_offset
@@ -35,7 +37,13 @@ def test_the_places_are_those_that_arrow_finds(path: Path) -> None:
 @pytest.mark.parametrize("keep", [0, 1, 50, -1])
 def test_a_footer_that_is_cut_is_refused(path: Path, keep: int) -> None:
     with pytest.raises(BadInput, match="its footer"):
-        read_struct(footer_of(path.read_bytes())[:keep])
+        read_struct(footer_of(path.read_bytes())[:keep], "its footer")
+
+
+@pytest.mark.parametrize("nested", [b"\x19", b"\x1c"], ids=["lists", "structures"])
+def test_what_is_nested_without_end_is_refused(nested: bytes) -> None:
+    with pytest.raises(BadInput, match="a page's header is nested too deeply"):
+        read_struct(nested * 60_000, "a page's header")
 
 
 FLIPS = """

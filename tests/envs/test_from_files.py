@@ -1,4 +1,4 @@
-"""What a file may say about its environment: `EnvironmentSpec.from_json` is the only way in."""
+"""Statements of a file about its environment: `EnvironmentSpec.from_json` is the only way in."""
 
 import subprocess
 import sys

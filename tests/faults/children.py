@@ -32,7 +32,7 @@ _PIPE = 2**20
 
 @dataclass(frozen=True)
 class End:
-    """How a child ended: its exit code (minus the signal's number if one ended it), its output, and seconds it ran."""
+    """End of a child: its exit code (minus the signal's number if one ended it), its output, and seconds it ran."""
 
     code: int
     out: str

@@ -134,7 +134,7 @@ def require_clean(folder: Path) -> None:
 
 
 def digest(work: Work, folder: Path) -> dict[str, str]:
-    """What a run came to: a digest of each file that interruptions must not change, or of each game by its number."""
+    """Results of a run: a digest of each file that interruptions must not change, or of each game by its number."""
     if work.name in ("recording", "re-estimating"):
         return games(folder)
     weights = [path for path in folder.rglob("*.safetensors") if not LEFTOVER.fullmatch(path.name)]

@@ -38,7 +38,7 @@ READ, REFUSED = "read", "refused"
 
 @dataclass(frozen=True)
 class Ended:
-    """How a child ended: READ, REFUSED, or what went wrong; the last of its words; its time and peak memory."""
+    """End of a child: READ, REFUSED, or what went wrong; the last of its words; its time and peak memory."""
 
     how: str
     said: str

@@ -155,7 +155,7 @@ def test_pictures_are_shown_as_fast_as_decisions_are_made(frames: int) -> None:
 
 
 def played_on(env: Any, actions: Any) -> list[Any]:
-    """What the steps return, up to the end of a single game; a batch goes on with the next."""
+    """Results of the steps, up to the end of a single game; a batch goes on with the next."""
     rows = []
     for action in actions:
         rows.append(env.step(action))

@@ -1,4 +1,4 @@
-"""What decisions earn."""
+"""Rewards of decisions."""
 
 from pathlib import Path
 

@@ -14,7 +14,7 @@ from qwop.policies.state import ArrayState
 
 GAMES = 8
 STRETCH = RestartSettings(0.5, (-1.0, 0.4))
-"""Where runners who press keys at random soon are."""
+"""Metres that runners who press keys at random soon reach."""
 
 
 def vector(settings: RestartSettings = STRETCH) -> Restarts:

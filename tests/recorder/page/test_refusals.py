@@ -153,7 +153,7 @@ def frame(data: bytes, opcode: int = 1, head: int = 0x80, mask: bool = True, len
 
 
 def refused_messages() -> Iterator[tuple[str, bytes]]:
-    """What a connected page must not send: a name, and the bytes of a frame."""
+    """Frames that a connected page must not send: a name, and the bytes."""
     documents: list[Any] = [
         None, True, 1, "start", [], {}, {"type": None}, {"type": "stop"}, {"type": "start"}, {"type": ["start"]},
         {"type": "start", "game": "1"}, {"type": "start", "game": None}, {"type": "start", "game": 1.5},
