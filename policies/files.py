@@ -1,5 +1,6 @@
 """A policy on disk: one safetensors file with the weights and, as metadata, everything needed to play it."""
 
+import hashlib
 import json
 import os
 from collections.abc import Collection
@@ -79,6 +80,11 @@ def load_policy(path: str | os.PathLike[str], given: Collection[str] = ()) -> Po
         raise BadInput(f"{path}: {error}") from None
     except (KeyError, TypeError, ValueError) as error:
         raise BadInput(f"{path}: not a policy that this version can play ({_why(error)}); {MAKE_ONE}") from None
+
+
+def policy_digest(path: Path) -> str:
+    """First twelve digits of the SHA-256 of a policy's file, as `Origin.sha256` has them."""
+    return hashlib.sha256(read_bytes(path, LARGEST_FILE, "it was there when it was loaded")).hexdigest()[:12]
 
 
 def parse_header(data: bytes) -> dict[str, Any]:

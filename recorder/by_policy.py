@@ -1,18 +1,16 @@
 """`source=policy`: games of a policy, with the exact probabilities that its actions are drawn with."""
 
-import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from ..common.errors import BadInput, naming
-from ..common.reading import read_bytes
 from ..datasets.behaviour_probabilities import RECORDED
 from ..datasets.origin import Origin
 from ..datasets.schema import DatasetInfo, Episode
 from ..envs.spec import EnvironmentSpec, interface_of
 from ..policies.champion import policy_path
-from ..policies.files import LARGEST_FILE, load_policy
+from ..policies.files import load_policy, policy_digest
 from ..policies.policy import Policy
 from ..policies.rollout import Game, play
 from .settings import PolicySettings
@@ -63,8 +61,7 @@ def open_policy(
 def _recorded(settings: PolicySettings, played_in: str | None) -> Recorded:
     """Identify all games of one policy file, seed and mode, up to the game's number."""
     path = policy_path(settings.policy)
-    digest = hashlib.sha256(read_bytes(path, LARGEST_FILE, "it was there when it was loaded")).hexdigest()[:12]
-    origin = Origin(sha256=digest, seed=settings.seed, greedy=settings.greedy, played_in=played_in)
+    origin = Origin(sha256=policy_digest(path), seed=settings.seed, greedy=settings.greedy, played_in=played_in)
     return Recorded(path.name, origin, settings.max_idle_frames)
 
 

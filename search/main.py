@@ -1,6 +1,5 @@
 """`qwop-search`: look for better games than a policy plays."""
 
-import hashlib
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +19,7 @@ from ..datasets.writer import DatasetWriter
 from ..envs.qwop.keys_file import write_keys
 from ..evaluation.film import film_keys
 from ..policies.champion import policy_path
-from ..policies.files import load_policy
+from ..policies.files import load_policy, policy_digest
 from ..policies.threads import use_one_thread
 from .beam import Search, SearchSettings
 from .found import described, found_episode, frames_of, rank
@@ -89,7 +88,7 @@ def _source(settings: SearchCommandSettings) -> tuple[str, Origin]:
     path = policy_path(settings.policy)
     how = settings.search
     numbers = f"width {how.width}, lookahead {how.lookahead}, siblings {how.siblings}, shortlist {how.shortlist}"
-    return f"search from {path.name}, {numbers}", Origin(sha256=hashlib.sha256(path.read_bytes()).hexdigest()[:12])
+    return f"search from {path.name}, {numbers}", Origin(sha256=policy_digest(path))
 
 
 def _write_best(best: Episode, settings: SearchCommandSettings, console: Console) -> None:

@@ -74,7 +74,7 @@ def test_errors_are_those_of_the_double_target_neither_weighted_nor_clipped() ->
 
 
 def test_a_sample_of_weight_zero_teaches_nothing() -> None:
-    """Two samples that show whether weights are applied sample by sample: the same update as without it (at half the mean)."""
+    """The update is the one without that sample (at half the mean), which an average of the weights would not give."""
     both, alone = learner(), learner()
     first = make()[np.arange(4)]
     batch = make()
