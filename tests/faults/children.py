@@ -18,6 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+# Before NumPy is imported, which starts the threads of its linear algebra.
+for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ[_name] = "1"
+
 MAINS = {
     "record": "recorder.main",
     "pretrain": "pretrain.main",
@@ -106,8 +110,6 @@ def run(command: Sequence[str], folder: Path, prepare: Callable[[], None] = lamb
 
 def preload() -> None:
     """Import what the commands import and load the engine's kernels; checks that no thread was started."""
-    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-        os.environ[name] = "1"
     import numpy as np
     import pyarrow.parquet  # noqa: F401
     import torch
