@@ -44,17 +44,28 @@ OTHER_VERSION = "written by another version of this program; resume with that on
 def save_checkpoint(folder: Path, decisions: int, state: dict[str, Any], keep: int = 2) -> Path:
     """Write the state of a run after so many decisions; delete all but the newest `keep` checkpoints.
 
-    `state` consists of nested dicts and lists of numbers, strings, tensors and arrays.
+    `state` consists of nested dicts and lists of numbers, strings, tensors and arrays. Tensors that are not finite are
+    refused with BadInput before anything is written or deleted.
     """
     path = folder / f"decisions-{decisions:012d}.checkpoint"
     tensors: dict[str, Tensor] = {}
     text = json.dumps(_packed({**state, "version": VERSION}, tensors), allow_nan=False)
+    if _not_finite(tensors):
+        raise BadInput(
+            f"{path}: not written, because the run holds numbers that are not finite: training has diverged; "
+            "lower the learning rate and resume from the checkpoint before, or start anew"
+        )
     folder.mkdir(parents=True, exist_ok=True)
     with whole_file(path) as partial, _system_errors():
         save_file(tensors, partial, metadata={METADATA: text})
     for old in checkpoints(folder)[:-keep]:
         old.unlink(missing_ok=True)
     return path
+
+
+def _not_finite(tensors: dict[str, Tensor]) -> str | None:
+    """The name of the first tensor with a number that is not finite."""
+    return next((name for name, tensor in tensors.items() if not torch.isfinite(tensor).all()), None)
 
 
 @contextmanager
@@ -90,6 +101,8 @@ def load_checkpoint(path: Path) -> dict[str, Any]:
     try:
         with safe_open(path, framework="pt") as opened:
             tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118 (not a dict)
+            if name := _not_finite(tensors):
+                raise ValueError(f"tensor {name}: not finite")
             state = _unpacked(parse_json((opened.metadata() or {})[METADATA]), tensors)
     except (SafetensorError, OSError, KeyError, TypeError, ValueError, RuntimeError) as error:
         reason = f"{type(error).__name__}: {show(error, 200)}"

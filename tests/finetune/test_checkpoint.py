@@ -46,6 +46,22 @@ def test_a_torn_checkpoint_is_refused_with_its_name(tmp_path: Path) -> None:
         load_checkpoint(path)
 
 
+@pytest.mark.parametrize("number", [np.nan, -np.inf])
+def test_a_state_that_is_not_finite_is_neither_written_nor_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: float
+) -> None:
+    state = {"array": np.array([1.0, number])}
+    before = save_checkpoint(tmp_path, 1, {"array": np.ones(2)}, keep=1)
+    with pytest.raises(BadInput, match="training has diverged; lower the learning rate"):
+        save_checkpoint(tmp_path, 2, state, keep=1)
+    assert checkpoints(tmp_path) == [before]
+    with monkeypatch.context() as patched:
+        patched.setattr(checkpoint, "_not_finite", lambda tensors: None)
+        path = save_checkpoint(tmp_path, 2, state)
+    with pytest.raises(BadInput, match=r"000002\.checkpoint: not a checkpoint .*not finite.*remove it to resume"):
+        load_checkpoint(path)
+
+
 def test_no_folder_is_no_checkpoints(tmp_path: Path) -> None:
     assert checkpoints(tmp_path / "nowhere") == []
 
