@@ -29,8 +29,9 @@ def test_demonstrations_of_the_same_task_enter_the_memory_as_they_are() -> None:
 def test_demonstrations_have_the_rewards_of_the_phases_that_use_them() -> None:
     alone = Phase("alone", 1.0, environment={"reward": "speed"})
     found = remembered([alone, phase(reward="race"), phase("again")], SPEC, DATASET)
-    assert found[1].rewards.sum() == pytest.approx(110, abs=0.6)
-    assert found[0].rewards.sum() < 60  # this one fell
+    for race, recorded in zip(found, DATASET, strict=True):  # all of them finished
+        assert race.rewards.sum() == pytest.approx(110, abs=0.7)
+        assert recorded.rewards.sum() > 900
 
 
 @pytest.mark.parametrize(
