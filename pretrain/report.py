@@ -29,13 +29,12 @@ def pretraining_page(
     splits and passes: the measures and the passes of each clone. games: evaluations of the first one. made_by: the
     command line; settings: as YAML.
     """
-    best = [min(epochs, key=lambda epoch: epoch.validation_nats) for epochs in passes]
     parts = [
         f"<h1>Clone of {escape(dataset)}</h1>",
         facts(
             [
                 ("dataset", dataset),
-                ("passes", ", ".join(f"{epochs[-1].number}, best {one.number}" for epochs, one in zip(passes, best))),
+                ("passes", "; ".join(map(_passes_in_words, passes))),
                 ("held out", "; ".join(", ".join(map(str, split.episodes)) for split in splits)),
             ]
         ),
@@ -50,6 +49,11 @@ def pretraining_page(
         parts.append(f'<div class="charts">{"".join(charts({_name(one): one.judged for one in games}))}</div>')
         parts.append(best_game(max(games, key=_farthest), None))
     return page(f"Clone of {dataset}", "".join([*parts, origin(made_by, settings)]), CHART_STYLE)
+
+
+def _passes_in_words(epochs: Sequence[Epoch]) -> str:
+    best = min(epochs, key=lambda epoch: epoch.validation_nats)
+    return f"{epochs[-1].number}, the best was {best.number}"
 
 
 def _figures(table: Table) -> str:

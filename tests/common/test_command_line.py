@@ -28,7 +28,7 @@ class Walk(Settings):
     outside: Weather = nested(Weather, "The weather elsewhere.")
 
 
-WALK = Command("walk", Walk, print, about="Walk.", examples=[])
+WALK = Command("stroll", Walk, print, about="Walk.", examples=[])
 
 
 @pytest.mark.parametrize(
