@@ -19,10 +19,12 @@ table.facts { width: 100%; } table.facts td, table.facts th { overflow-wrap: any
 table.facts td:first-child { white-space: nowrap; overflow-wrap: normal; color: #5a6478; }
 table.figures td, table.figures th { white-space: nowrap; text-align: right; font-variant-numeric: tabular-nums; }
 table.figures td:first-child, table.figures th:first-child { text-align: left; color: #5a6478; }
-pre { background: #f4f6f9; padding: .8em 1em; border-radius: 8px; overflow-x: auto; font-size: 13px; }
+pre { background: #f4f6f9; padding: .8em 1em; border-radius: 8px; font-size: 13px; white-space: pre-wrap;
+  overflow-wrap: anywhere; }
 .legend b { display: inline-block; width: 11px; height: 11px; border-radius: 2px; margin: 0 4px 0 12px; }
 @media (max-width: 560px) {
   td, th { padding-right: 8px; font-size: 14px; } table.facts td:first-child { white-space: normal; }
+  table.figures th, table.figures td:first-child { white-space: normal; }
 }
 """
 

@@ -138,16 +138,18 @@ def replay_episode(episode: Episode) -> Replay:
 
 
 def replay_episodes(episodes: Sequence[Episode]) -> list[Replay]:
-    """Play episodes again as `replay_episode` does, side by side."""
-    sessions = [(episode.start or GameStart()).session() for episode in episodes]
+    """Play episodes again as `replay_episode` does, side by side where the engine can."""
     played: dict[int, Replay] = {}
-    for trigonometry in {session.trigonometry for session in sessions}:
-        alike = [place for place, session in enumerate(sessions) if session.trigonometry == trigonometry]
-        for batch in _batches(alike, [len(_keys(episodes[place])) for place in alike]):
-            games = Session.play_together(
-                [sessions[place] for place in batch], [_keys(episodes[place]) for place in batch]
-            )
-            played.update(zip(batch, games, strict=True))
+    together = []
+    for place, episode in enumerate(episodes):
+        if episode.start is not None and episode.start.trigonometry != "current":
+            played[place] = replay_episode(episode)  # of an older browser: rare, and not worth kernels of their own
+        else:
+            together.append(place)
+    for batch in _batches(together, [len(_keys(episodes[place])) for place in together]):
+        sessions = [(episodes[place].start or GameStart()).session() for place in batch]
+        games = Session.play_together(sessions, [_keys(episodes[place]) for place in batch])
+        played.update(zip(batch, games, strict=True))
     return [played[place] for place in range(len(episodes))]
 
 
