@@ -62,6 +62,13 @@ class Verification:
                 self.checked += group
                 yield from group
 
+    def of_folder(self) -> Iterator[Problem]:
+        """Check what files have to do with each other, once all episodes are checked."""
+        yield from self._of_list()
+        yield from self._of_copies()
+        yield from self._of_names()
+        yield from self._of_derived()
+
     def _check(self, names: Sequence[str]) -> list[Checked]:
         """Check some files, whose games are then played side by side."""
         found = [self._read(name) for name in names]
