@@ -1,8 +1,10 @@
 """Time and peak memory of what reads a dataset, each in a process of its own, beside pandas reading the files whole.
 
-    python benchmarks/datasets.py data/champion [--replay] [--only "summary;verify"]
+    python benchmarks/datasets.py data/large --make 10000000   # generated, if the folder does not exist
+    python benchmarks/datasets.py data/champion --replay --only "verify;verify, by replay"
 
-Record the dataset first: qwop-record source=policy source.policy=champion source.episodes=15000 dataset=data/champion
+A dataset to verify by replay is recorded first:
+qwop-record source=policy source.policy=champion source.episodes=10000 dataset=data/champion
 """
 
 import argparse
@@ -13,7 +15,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+
+import numpy as np
+from qwop.datasets import DatasetWriter, embedded_dataset, open_dataset
+from qwop.datasets.describe import describe
+
+NOISE = 1e-3
+"""Standard deviation of what is added to the observations of a generated episode."""
 
 PANDAS = """
 import pandas as pd
@@ -33,6 +43,11 @@ from qwop.datasets import open_dataset
 rows = open_dataset(FOLDER).arrow()
 scanner = rows.scanner(columns=["reward"], batch_size=65536, batch_readahead=2, fragment_readahead=2)
 print(sum(pc.sum(batch.column(0)).as_py() or 0 for batch in scanner.to_batches()))
+"""
+
+REPORT = """
+from qwop.datasets.report.command import command, run
+run(command.read(["dataset=" + FOLDER, "out=" + FOLDER + "-report.html"]))
 """
 
 EPISODES = """
@@ -61,6 +76,7 @@ PROGRAMS = {
     "one column, streamed": STREAM,
     "every episode, checked": EPISODES,
     "verify": VERIFY.replace("REPLAY", "false"),
+    "report": REPORT,
     "verify, by replay": VERIFY.replace("REPLAY", "true"),
     "one epoch of cloning": EPOCH,
 }
@@ -89,12 +105,29 @@ def measured(program: str, folder: Path) -> dict[str, float | str]:
     }
 
 
+def make(folder: Path, steps: int) -> None:
+    """Generate a dataset of at least so many decisions: the embedded games without keys, each with other noise."""
+    games = open_dataset(embedded_dataset())
+    generator = np.random.default_rng(0)
+    writer = DatasetWriter(folder, games.info)
+    made, episodes = 0, list(games)
+    while made < steps:
+        game = episodes[generator.integers(len(episodes))]
+        noise = generator.normal(0, NOISE, game.observations.shape).astype(np.float32)
+        writer.write(replace(game, observations=game.observations + noise, keys=None, seed=made))
+        made += len(game)
+    describe(folder)
+
+
 def main(show: Callable[[str], None] = print) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("dataset", type=Path)
+    parser.add_argument("--make", type=int, metavar="STEPS", help="generate a dataset of so many decisions first")
     parser.add_argument("--replay", action="store_true", help="also verify by replay")
     parser.add_argument("--only", default="", help="names of measurements, separated by semicolons")
     asked = parser.parse_args()
+    if asked.make and not asked.dataset.exists():
+        make(asked.dataset, asked.make)
     names = [name for name in asked.only.split(";") if name] or list(PROGRAMS)
     show(f"{asked.dataset}: {len(list(asked.dataset.glob('episode-*')))} episodes, {os.cpu_count()} cores")
     for name in names:

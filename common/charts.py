@@ -5,6 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
+import numpy as np
+from numpy.typing import NDArray
+
 WIDTH, HEIGHT = 560, 250
 LEFT, RIGHT, TOP, BOTTOM = 56, 12, 30, 34
 COLOURS = ("#1f5fa8", "#c7522a", "#3c8d40", "#7b4fa3", "#a07d00", "#00808a", "#b03060", "#666666")
@@ -19,6 +22,10 @@ svg .band { fill: #999; font-size: 10px; } svg .shaded { fill: #f6dfc8; } svg .p
 """Style of the charts in a page, and of a grid of them (class `charts`)."""
 
 Point = tuple[float, float]
+Points = list[Point]
+
+MOST_POINTS = 200
+"""Points of a cumulative distribution, at most."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +92,15 @@ def line_chart(
             parts.append(f'<text x="{x:.0f}" y="16" text-anchor="end" style="fill:{colour}">{escape(name)}</text>')
             x -= 7 * len(name) + 10
     return "".join([*parts, "</svg>"])
+
+
+def shares_below(values: NDArray[np.floating]) -> Points:
+    """The cumulative distribution: each value, and the share of the values that are at most as large."""
+    ordered = np.sort(values[np.isfinite(values)])
+    if not len(ordered):
+        return []
+    at = np.unique(np.linspace(0, len(ordered) - 1, min(MOST_POINTS, len(ordered))).round().astype(int))
+    return [(float(ordered[index]), float((index + 1) / len(ordered))) for index in at]
 
 
 def _colours(count: int) -> list[str]:

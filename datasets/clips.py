@@ -37,5 +37,8 @@ def clip_of(episode: Episode, info: DatasetInfo, title: str) -> Clip:
 
 def clip_title(episode: Episode, number: int | None) -> str:
     """An episode in a few words, as in 'episode 3: me, 100.0 m, finished'."""
-    metres = "" if episode.metres is None else f", {episode.metres:.1f} m"
-    return f"episode {number}: {episode.player}{metres}, {episode.outcome}"
+    if episode.metres is None:
+        result = f"return {episode.rewards.sum(dtype=np.float64):.1f}"
+    else:
+        result = f"{episode.metres:.1f} m"
+    return f"episode {number}: {episode.player}, {result}, {episode.outcome}"

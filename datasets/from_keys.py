@@ -4,8 +4,8 @@ A person may change keys within a decision. The keys are stored frame by frame, 
 exactly, and the decision's action is the most frequent one of its frames; of equally frequent ones, the latest.
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,12 +16,15 @@ from ..envs.names import ACTION_KEYS, ACTIONS, EVENT_COLUMNS, KEY_O, KEY_P, KEY_
 from ..envs.qwop.observations import bent_knee, observe, observe_full, observe_start
 from ..envs.qwop.replay import Replay
 from ..envs.qwop.rewards import rewards_along
-from ..envs.qwop.session import GameStart
+from ..envs.qwop.session import GameStart, Session
 from ..envs.qwop.task import FRAMES_A_SECOND, OBSERVATIONS, QWOPTask, outcome_of
 from ..envs.spec import EnvironmentSpec, ObservationSpec
 from .behaviour_probabilities import smoothed, smoothed_name
 from .origin import NO_ORIGIN, Origin
 from .schema import DatasetInfo, Episode
+
+MOST_FRAMES = 60_000
+"""Frames that are kept at a time where games are played side by side: 45 MB."""
 
 _ENDED, _CLOCK = EVENT_COLUMNS.index("ended"), EVENT_COLUMNS.index("clock")
 
@@ -80,34 +83,74 @@ def episode_from_keys(
     bounds = np.unique(np.minimum(bounds, len(played)))
     decisions = np.split(played[: bounds[-1]], bounds[1:-1])
     actions = np.array([decision_action(held) for held in decisions], dtype=np.int16)
-    states = game.states[bounds]
-    ended = bool(game.events[-1, _ENDED] and bounds[-1] == len(game.states) - 1)
-    outcome = outcome_of(game.events[-1]) if ended else "stopped"
-    rewards = rewards_along(
-        settings.reward, states[:, 0, 0], states[:, 0, 1], bent_knee(states), shaping=settings.shaping, outcome=outcome
-    )
+    seen = Seen.along(game, bounds, settings)
     return Episode(
-        observations=_observations(game, bounds, settings),
+        observations=seen.observations,
         actions=actions,
         behaviour_probabilities=smoothed(actions, info.actions, epsilon),
-        rewards=rewards.astype(np.float32),
-        times=game.events[bounds, _CLOCK],
+        rewards=seen.rewards,
+        times=seen.times,
         keys=tuple(decisions),
-        terminated=ended,
-        truncated=not ended,
-        outcome=outcome,
+        terminated=seen.terminated,
+        truncated=not seen.terminated,
+        outcome=seen.outcome,
         player=player,
         source=source,
         probabilities_from=smoothed_name(epsilon),
-        metres=float(states[-1, 0, 0] / 10),
+        metres=seen.metres,
         start=start,
         origin=origin,
     )
 
 
+@dataclass(frozen=True)
+class Seen:
+    """All of an episode that its game and the bounds of its decisions determine; see `Episode`."""
+
+    observations: NDArray[np.float32]
+    rewards: NDArray[np.float32]
+    times: NDArray[np.float64]
+    terminated: bool
+    outcome: str
+    metres: float
+
+    @classmethod
+    def along(cls, game: Replay, bounds: NDArray[np.int64], settings: QWOPTask) -> "Seen":
+        """Compute it from the game. bounds: int64 [T + 1], increasing frames."""
+        states = game.states[bounds]
+        ended = bool(game.events[-1, _ENDED] and bounds[-1] == len(game.states) - 1)
+        outcome = outcome_of(game.events[-1]) if ended else "stopped"
+        x, y = states[:, 0, 0], states[:, 0, 1]
+        rewards = rewards_along(settings.reward, x, y, bent_knee(states), shaping=settings.shaping, outcome=outcome)
+        return cls(
+            observations=_observations(game, bounds, settings),
+            rewards=rewards.astype(np.float32),
+            times=game.events[bounds, _CLOCK],
+            terminated=ended,
+            outcome=outcome,
+            metres=float(x[-1] / 10),
+        )
+
+
 def replay_episode(episode: Episode) -> Replay:
     """Play an episode again from its keys; BadInput where they are unknown."""
     return (episode.start or GameStart()).session().play(_keys(episode))
+
+
+def replay_episodes(episodes: Sequence[Episode]) -> list[Replay]:
+    """Play episodes again as `replay_episode` does, side by side where the engine can."""
+    played: dict[int, Replay] = {}
+    together = []
+    for place, episode in enumerate(episodes):
+        if episode.start is not None and episode.start.trigonometry != "current":
+            played[place] = replay_episode(episode)  # of an older browser: rare, and not worth kernels of their own
+        else:
+            together.append(place)
+    for batch in _batches(together, [len(_keys(episodes[place])) for place in together]):
+        sessions = [(episodes[place].start or GameStart()).session() for place in batch]
+        games = Session.play_together(sessions, [_keys(episodes[place]) for place in batch])
+        played.update(zip(batch, games, strict=True))
+    return [played[place] for place in range(len(episodes))]
 
 
 def states_along(
@@ -182,6 +225,20 @@ def relabelled(
         behaviour_probabilities=episode.behaviour_probabilities,
         probabilities_from=episode.probabilities_from,
     )
+
+
+def _batches(places: Sequence[int], frames: Sequence[int]) -> Iterator[list[int]]:
+    """Divide games into batches of up to `MOST_FRAMES` frames; a longer game has one of its own."""
+    batch: list[int] = []
+    held = 0
+    for place, count in zip(places, frames, strict=True):
+        if batch and held + count > MOST_FRAMES:
+            yield batch
+            batch, held = [], 0
+        batch.append(place)
+        held += count
+    if batch:
+        yield batch
 
 
 def _keys(episode: Episode) -> NDArray[np.uint8]:

@@ -52,12 +52,12 @@ class _Reader:
     def _value(self, kind: int, depth: int) -> Any:
         if depth > DEEPEST:
             raise _Unreadable("is nested too deeply")
+        if _I16 <= kind <= _I64:
+            return self._integer()
         if kind in (_TRUE, _FALSE):
             return kind == _TRUE
         if kind == _BYTE:
             return self._byte()
-        if kind in (_I16, _I32, _I64):
-            return self._integer()
         if kind == _DOUBLE:
             return self._bytes(8)
         if kind == _BINARY:
@@ -89,7 +89,12 @@ class _Reader:
         return value
 
     def _varint(self) -> int:
-        value = shift = 0
+        value = self._data[self.place]  # most have one byte
+        self.place += 1
+        if value < 128:
+            return value
+        value &= 127
+        shift = 7
         while True:
             byte = self._byte()
             value |= (byte & 127) << shift

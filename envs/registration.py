@@ -5,6 +5,8 @@ short name, `QWOP-v1`, unless another package has taken that name. (Gymnasium 1.
 packages used to register themselves, so this runs when `qwop` is imported; `gymnasium.make("qwop:QWOP-v1")` does that.)
 """
 
+import importlib
+from contextlib import suppress
 from dataclasses import dataclass
 
 from gymnasium.envs.registration import register, registry
@@ -42,6 +44,10 @@ REGISTERED = {
 """By short name."""
 
 
+PACKAGES = {"ALE": "ale_py"}
+"""Packages, by the namespaces of their environments, that Gymnasium does not find until they are imported."""
+
+
 def register_environments() -> None:
     """Register every environment that is not registered yet."""
     for name, registration in REGISTERED.items():
@@ -58,8 +64,12 @@ def register_environments() -> None:
 def registered_id(id: str) -> str:
     """Return the id under which Gymnasium is sure to find this environment.
 
-    `QWOP-v1` is ours wherever the project stores it, even if another package has registered that name too.
+    `QWOP-v1` is ours wherever the project stores it, even if another package has registered that name too. A package
+    of `PACKAGES` is imported if it is installed.
     """
+    if id not in registry and (package := PACKAGES.get(id.partition("/")[0])) is not None:
+        with suppress(ImportError):
+            importlib.import_module(package)
     return f"{NAMESPACE}/{id}" if id in REGISTERED else id
 
 

@@ -1,9 +1,8 @@
 """`qwop-evaluate`: play a policy's games, or a file of keys, and report."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from ..common.command import Command, write_configuration
+from ..common.command import Command, to_yaml, write_configuration
+from ..common.command_line import command_line
 from ..common.errors import BadInput, naming
 from ..common.files import require_writable_folder, write_whole
 from ..common.progress import plain_console, progress_bar
@@ -27,8 +27,9 @@ from .agreement import Agreement, agreement_json, compare
 from .evaluate import DRAWN, Evaluation, EvaluationSettings, evaluate, games_of
 from .film import film, film_keys, save_keys
 from .keys_game import in_original, in_simulator
-from .splits import MARKS
+from .report import EVALUATION, evaluation_page, keys_page
 from .starts import LONGEST_ROLLING
+from .tables import figure, table
 
 SIMULATOR, ORIGINAL = WORLDS = ("simulator", "original")
 
@@ -92,7 +93,7 @@ class EvaluateSettings(Settings):
 
 
 def run(settings: EvaluateSettings) -> None:
-    """Play, print a table, and write evaluation.json, the best game's keys and its film into `out`."""
+    """Play, print a table, and write evaluation.json, report.html, the best game's keys and its film into `out`."""
     require_writable_folder(Path(settings.folder), "out")
     if settings.keys is not None:
         _run_keys(settings.keys, settings)
@@ -133,12 +134,13 @@ def run(settings: EvaluateSettings) -> None:
         found = late.summary()
         console.print(
             f"{settings.late:.0%} of the decisions one frame late, rolling starts: finished {found['finishes']} of "
-            f"{found['episodes']}, median {_figure(found, 'median_seconds', 's')}",
+            f"{found['episodes']}, median {figure(found, 'median_seconds', 's')}",
             highlight=False,
             soft_wrap=True,
         )
-    console.print(f"report: {out / 'evaluation.json'}", highlight=False, soft_wrap=True)
-    _write_best(out, evaluation, console, settings.video)
+    film = _write_best(out, evaluation, console, settings.video)
+    shown = evaluation_page(evaluation, settings.policy, *_made_by(settings), late=late, film=film)
+    _print_report(write_whole(out / EVALUATION, shown), console)
 
 
 def _delays(settings: EvaluateSettings, spec: EnvironmentSpec) -> bool:
@@ -147,54 +149,19 @@ def _delays(settings: EvaluateSettings, spec: EnvironmentSpec) -> bool:
     return settings.late > 0 and settings.world == SIMULATOR and able.idle_start and able.deterministic
 
 
+def _made_by(settings: EvaluateSettings) -> tuple[str, str]:
+    """The command line that evaluates so again, and all settings."""
+    return command_line("qwop-evaluate", settings), to_yaml(settings)
+
+
+def _print_report(page: Path, console: Console) -> None:
+    console.print(f"report: {page}, figures: {page.with_name('evaluation.json')}", highlight=False, soft_wrap=True)
+
+
 def write_report(path: Path, document: dict[str, Any]) -> None:
     """Write evaluation.json, whole or not at all."""
     document = {**document, "software": f"qwop {version('qwop')}"}
     write_whole(path, json.dumps(document, indent=1, allow_nan=False) + "\n")
-
-
-def table(evaluation: Evaluation, title: str) -> Table:
-    """The figures of each kind of start side by side, as a table to print."""
-    asked = evaluation.settings
-    columns = {str(start): evaluation.figures(games) for start, games in evaluation.by_start.items()}
-    columns = columns or {"": evaluation.summary()}
-    played = "every start once" if evaluation.exact else f"drawn by seed {asked.seed}"
-    how = "most probable actions" if asked.greedy else "actions drawn"
-    shown = Table("", *columns, title=f"{title}, {how}\n{evaluation.environment}", title_justify="left")
-    rows: list[tuple[str, Callable[[dict[str, Any]], str]]] = [
-        ("games", lambda of: f"{of['episodes']}, {played}"),
-    ]
-    if evaluation.has_metres:
-        rows += [
-            ("finished", lambda of: f"{of['finishes']} of {of['episodes']}"),
-            ("best time", lambda of: _figure(of, "best_seconds", "s")),
-            ("median time", lambda of: _figure(of, "median_seconds", "s")),
-            ("mean time", lambda of: _figure(of, "mean_seconds", "s")),
-            ("mean distance", lambda of: _figure(of, "mean_metres", "m")),
-            ("best distance", lambda of: _figure(of, "best_metres", "m")),
-        ]
-        rows += [(f"{mark} m, median (best)", partial(_with_best, name=f"seconds_to_{mark}")) for mark in MARKS]
-        rows.append(("fastest second, median (best)", partial(_with_best, name="top_speed", unit="m/s")))
-    rows += [
-        ("mean return", lambda of: _figure(of, "mean_return", "")),
-        ("best return", lambda of: _figure(of, "best_return", "")),
-    ]
-    for name, value in rows:
-        shown.add_row(name, *(value(figures) for figures in columns.values()))
-    return shown
-
-
-def _figure(figures: dict[str, Any], name: str, unit: str) -> str:
-    if figures[name] is None:
-        return "none"
-    interval = figures.get(f"{name}_interval")
-    between = f" (95 %: {interval[0]:.2f} to {interval[1]:.2f})" if interval else ""
-    return f"{figures[name]:.2f} {unit}".rstrip() + between
-
-
-def _with_best(figures: dict[str, Any], name: str, unit: str = "s") -> str:
-    median, best = figures[f"median_{name}"], figures[f"best_{name}"]
-    return "none" if median is None else f"{median:.2f} {unit} ({best:.2f})"
 
 
 def _environment(own: EnvironmentSpec, chosen: EvaluateSettings) -> EnvironmentSpec:
@@ -212,28 +179,29 @@ def _environment(own: EnvironmentSpec, chosen: EvaluateSettings) -> EnvironmentS
 
 
 def _run_keys(name: str, settings: EvaluateSettings) -> None:
-    """Play a file of keys, print how it went, and write evaluation.json and its film into `out`."""
+    """Play a file of keys, print the result, and write evaluation.json, report.html and its film into `out`."""
     keys = read_keys(keys_path(name))
     console = plain_console()
     game = here = in_simulator(keys)
     document: dict[str, Any] = {"keys": name, "world": settings.world}
-    shown = Table(title=name, title_justify="left", show_header=False)
     if settings.world == ORIGINAL:
         settings.original.require_possible("original.")
         with console.status("the original's page"):
             game = in_original(keys, settings.original)
         document["simulator"] = {**here.to_json(), "same": game.same_as(here)}
-    for what, said in (
+    rows = [
         ("outcome", game.outcome), ("time", f"{game.seconds:.2f} s"), ("score", f"{game.metres:.1f} m"),
         ("frames", f"{game.frames} of {len(keys)}"),
-    ):  # fmt: skip
-        shown.add_row(what, said)
+    ]  # fmt: skip
     if settings.world == ORIGINAL:
-        shown.add_row("same in the simulator", "yes, to the last bit" if game.same_as(here) else "no")
+        rows.append(("same in the simulator", "yes, to the last bit" if game.same_as(here) else "no"))
+    shown = Table(title=name, title_justify="left", show_header=False)
+    for row in rows:
+        shown.add_row(*row)
     out = write_configuration(settings, Path(settings.folder))
     write_report(out / "evaluation.json", {**document, **game.to_json()})
     console.print(shown)
-    console.print(f"report: {out / 'evaluation.json'}", highlight=False, soft_wrap=True)
+    _print_report(write_whole(out / EVALUATION, keys_page(game, name, rows, *_made_by(settings))), console)
     if settings.video:
         with progress_bar("pictures", console) as bar:
             task = bar.add_task("film", total=None)
@@ -241,7 +209,8 @@ def _run_keys(name: str, settings: EvaluateSettings) -> None:
         console.print(f"film: {out / 'best.mp4'}", highlight=False, soft_wrap=True)
 
 
-def _write_best(out: Path, evaluation: Evaluation, console: Console, video: bool) -> None:
+def _write_best(out: Path, evaluation: Evaluation, console: Console, video: bool) -> Path | None:
+    """Write the best game's keys and its film; returns the film's path, None if there is none."""
     best = evaluation.best
     if best.keys is not None:
         keys = save_keys(out / "best_keys.txt", best)
@@ -251,19 +220,20 @@ def _write_best(out: Path, evaluation: Evaluation, console: Console, video: bool
             soft_wrap=True,
         )
     if not video:
-        return
+        return None
     with progress_bar("pictures", console) as bar:
         task = bar.add_task("film of the best game", total=None)
         path = out / "best.mp4"
         why_not = film(path, best, evaluation.environment, lambda done, of: bar.update(task, completed=done, total=of))
     console.print(f"no film: {why_not}" if why_not else f"film: {path}", highlight=False, soft_wrap=True)
+    return None if why_not else path
 
 
 main = Command(
     "evaluate",
     EvaluateSettings,
     run,
-    about="Play a policy's games and report: a table, evaluation.json, the best game's keys and its film.",
+    about="Play a policy's games and report: a table, a page, evaluation.json, the best game's keys and its film.",
     examples=[
         ("qwop-evaluate policy=runs/finetune/policy.safetensors", ""),
         ("qwop-evaluate policy=champion environment.delay=0.3", "30 % of the decisions come a frame late"),

@@ -3,7 +3,7 @@
 import tempfile
 import webbrowser
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from rich.console import Console
 from ..common.command import Command
 from ..common.errors import BadInput
 from ..common.files import write_whole
+from ..common.page import page, video
 from ..common.progress import progress_bar
 from ..common.settings import Settings, setting
 from ..common.shared_settings import LONGEST_IDLE, seed
@@ -21,7 +22,7 @@ from ..datasets.folder import episode_number
 from ..datasets.from_keys import replay_episode
 from ..datasets.reader import Dataset, open_dataset
 from ..envs.pictures.frame_rows import rows_of_game
-from ..envs.pictures.player import Clip, page, player
+from ..envs.pictures.player import Clip, player
 from ..envs.qwop.keys_file import read_keys
 from ..policies.champion import keys_path
 from ..policies.files import load_policy
@@ -40,8 +41,8 @@ class WatchSettings(Settings):
     dataset: str | None = setting(None, "Folder of a dataset.")
     episode: int | None = setting(
         None,
-        "Number of the dataset's episode, as in its file's name. null: up to 50 of them in the page, the first as a "
-        "film.",
+        "Number of the dataset's episode, as in its file's name. null: up to 50 of them in the page (5 of other "
+        "environments than QWOP), the first as a film.",
         at_least=0,
     )
     keys: str | None = setting(None, "File of keys, such as best_keys.txt of an evaluation; or champion.")
@@ -68,6 +69,9 @@ class WatchSettings(Settings):
 MOST = 50
 """Episodes in a page, at most; each takes about 70 kB."""
 
+MOST_FILMS = 5
+"""Films in a page of another environment than QWOP, at most."""
+
 
 def run(settings: WatchSettings) -> None:
     """Show the game, or write it as a page or a film."""
@@ -79,13 +83,48 @@ def run(settings: WatchSettings) -> None:
             _write_film(out, settings, lambda done, of: bar.update(task, completed=done, total=of))
         console.print(f"film: {out}", highlight=False, soft_wrap=True)
         return
-    clips = clips_of(settings)
-    title = clips[0].title if len(clips) == 1 else f"{settings.dataset}: {len(clips)} episodes"
     shown = out or Path(tempfile.mkdtemp(prefix="qwop-watch-")) / "watch.html"
-    write_whole(shown, page(title, f"<h1>{escape(title)}</h1>{player(clips)}"))
+    write_whole(
+        shown, _page_of_clips(clips_of(settings), settings) if _has_player(settings) else _page_of_films(settings)
+    )
     console.print(f"page: {shown}", highlight=False, soft_wrap=True)
     if out is None:
         webbrowser.open(shown.as_uri())
+
+
+def _has_player(settings: WatchSettings) -> bool:
+    """True for games of QWOP, which the page draws; others are shown as films."""
+    if settings.keys is not None:
+        return True
+    environment = load_policy(settings.policy).environment if settings.policy else _dataset(settings).info.environment
+    return environment.capabilities.keys
+
+
+def _page_of_clips(clips: list[Clip], settings: WatchSettings) -> str:
+    title = clips[0].title if len(clips) == 1 else f"{settings.dataset}: {len(clips)} episodes"
+    return page(title, f"<h1>{escape(title)}</h1>{player(clips)}")
+
+
+def _page_of_films(settings: WatchSettings) -> str:
+    """A page with films of a policy's game, or of the dataset's first episodes."""
+    with tempfile.TemporaryDirectory(prefix="qwop-watch-") as folder:
+        film = Path(folder) / "film.mp4"
+        if settings.policy is not None:
+            title, parts = f"A game of {settings.policy}", []
+            _write_film(film, settings, lambda done, of: None)
+            parts.append(video(film))
+        else:
+            dataset = _dataset(settings)
+            count = min(MOST_FILMS, len(dataset))
+            title, parts = f"{settings.dataset}: {dataset.info.environment.id}", []
+            for path in dataset.files[:count]:
+                episode = episode_number(path)
+                _write_film(film, replace(settings, episode=episode), lambda done, of: None)
+                (shown,) = dataset.select([dataset.files.index(path)])
+                parts.append(f"<h2>{escape(clip_title(shown, episode))}</h2>{video(film)}")
+            if count < len(dataset):
+                parts.append(f'<p class="note">The first {count} of {len(dataset)}; episode= shows another.</p>')
+    return page(title, f"<h1>{escape(title)}</h1>{''.join(parts)}")
 
 
 def clips_of(settings: WatchSettings) -> list[Clip]:

@@ -10,7 +10,9 @@ from rich.progress import TaskID
 from torch.utils.tensorboard import SummaryWriter
 
 from ..common.command import CONFIGURATION, Command, to_yaml, write_configuration
+from ..common.command_line import command_line
 from ..common.errors import BadInput
+from ..common.files import write_whole
 from ..common.occupancy import sole_writer
 from ..common.progress import plain_console, progress_bar
 from ..common.settings import to_plain
@@ -24,13 +26,16 @@ from .clone import clone
 from .d3rlpy_backend import require_d3rlpy
 from .early_stopping import Epoch
 from .held_out import HeldOut, measure_held_out
-from .report import games_table, measures_table, write_json
+from .report import pretraining_page
+from .results import games_table, measures_table, write_json
 from .settings import PretrainSettings
 from .split import hold_out
 
 POLICY = "policy.safetensors"
 """Name of the clone's file in a run's folder. It is written after each best pass, so that an interrupted run leaves
 one too."""
+
+REPORT = "report.html"
 
 MEASURES = "pretraining.json"
 """Name of the measures' file, the last that is written."""
@@ -54,7 +59,7 @@ def _pretrain(chosen: PretrainSettings) -> None:
     out = write_configuration(chosen, Path(chosen.out))
     made = {"command": "qwop-pretrain", "settings": to_plain(chosen)}
     try:
-        policy, splits = _clone(dataset, chosen, out, made, console)
+        policy, splits, passes = _clone(dataset, chosen, out, made, console)
     except KeyboardInterrupt:
         if (out / POLICY).exists():
             console.print(
@@ -64,8 +69,11 @@ def _pretrain(chosen: PretrainSettings) -> None:
         raise
     console.print(measures_table(splits))
     played = _play(policy, chosen, console)
+    made_by = command_line("qwop-pretrain", chosen)
+    shown = pretraining_page(str(dataset.folder), splits, passes, played, made_by, to_yaml(chosen))
+    write_whole(out / REPORT, shown)
     write_json(out / MEASURES, str(dataset.folder), splits, played)
-    console.print(f"policy: {out / POLICY}", highlight=False, soft_wrap=True)
+    console.print(f"policy: {out / POLICY}\nreport: {out / REPORT}", highlight=False, soft_wrap=True)
 
 
 def _require_new(chosen: PretrainSettings, out: Path) -> None:
@@ -94,10 +102,13 @@ def _clone(
     out: Path,
     made: dict[str, Any],
     console: Console,
-) -> tuple[Policy, list[HeldOut]]:
-    """Make and measure a clone for each split. Returns the first one's policy, which is saved whenever it improves."""
+) -> tuple[Policy, list[HeldOut], list[tuple[Epoch, ...]]]:
+    """Make and measure a clone for each split.
+
+    Returns the first one's policy, which is saved whenever it improves, and the measures and passes of each.
+    """
     cloning = chosen.cloning
-    policies, splits = [], []
+    policies, splits, passes = [], [], []
     with (
         progress_bar("passes", console) as bar,
         closing(SummaryWriter(str(out / "tensorboard"), flush_secs=5)) as board,
@@ -114,10 +125,12 @@ def _clone(
                 if part == 0 and epoch.is_best:
                     save_policy(out / POLICY, replace(policy, training={**policy.training, **made}))
 
-            policies.append(clone(dataset.select(train), dataset.info, cloning, chosen.seed, report).policy)
+            cloned = clone(dataset.select(train), dataset.info, cloning, chosen.seed, report)
+            policies.append(cloned.policy)
+            passes.append(cloned.epochs)
             bar.update(task, completed=(part + 1) * cloning.epochs)
             splits.append(measure_held_out(policies[-1], dataset, train, held_out))
-    return policies[0], splits
+    return policies[0], splits, passes
 
 
 def _play(policy: Policy, chosen: PretrainSettings, console: Console) -> list[Evaluation]:

@@ -1,75 +1,98 @@
-"""Results of a pretraining run, as tables to print and as JSON."""
+"""`report.html` of a pretraining run: measures, passes, calibration and games, in one file that needs no server."""
 
-import json
-from collections.abc import Sequence
-from dataclasses import asdict
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from html import escape
 from typing import Any
 
-import numpy as np
 from rich.table import Table
 
-from ..common.files import write_whole
+from ..common.charts import STYLE as CHART_STYLE
+from ..common.charts import Points, line_chart
+from ..common.page import facts, figures, origin, page
 from ..evaluation.evaluate import Evaluation
-from .held_out import HeldOut
-from .measures import Measures
+from ..evaluation.report import best_game, charts
+from .early_stopping import Epoch
+from .held_out import CLONE, HeldOut
+from .results import games_table, measures_table
 
 
-def measures_table(splits: Sequence[HeldOut]) -> Table:
-    """One row per predictor: means over the splits, ± their standard deviation if there are several splits."""
-    decisions = sum(next(iter(split.measures.values())).rows for split in splits)
-    title = f"{decisions:,} decisions of episodes held out" + (f", {len(splits)} splits" if len(splits) > 1 else "")
-    table = Table("", title=title, title_justify="left")
-    for column in ("accuracy", "nats", "calibration error"):
-        table.add_column(column, justify="right")
-    for name in splits[0].measures:
-        found = [split.measures[name] for split in splits]
-        table.add_row(
-            name,
-            _mean([one.accuracy for one in found], ".1%"),
-            _mean([one.nats for one in found], ".3f"),
-            _mean([one.calibration_error for one in found], ".3f"),
-        )
-    return table
+def pretraining_page(
+    dataset: str,
+    splits: Sequence[HeldOut],
+    passes: Sequence[Sequence[Epoch]],
+    games: Sequence[Evaluation],
+    made_by: str,
+    settings: str,
+) -> str:
+    """The page of a run that cloned `dataset`.
+
+    splits and passes: the measures and the passes of each clone. games: evaluations of the first one. made_by: the
+    command line; settings: as YAML.
+    """
+    parts = [
+        f"<h1>Clone of {escape(dataset)}</h1>",
+        facts(
+            [
+                ("dataset", dataset),
+                ("passes", "; ".join(map(_passes_in_words, passes))),
+                ("held out", "; ".join(", ".join(map(str, split.episodes)) for split in splits)),
+            ]
+        ),
+        "<h2>Episodes held out</h2>",
+        _figures(measures_table(splits)),
+        '<p class="note">nats: mean −ln p of the action taken, less is better. Calibration error: mean distance of '
+        "confidence and accuracy.</p>",
+        f'<div class="charts">{"".join(_passes(passes))}{_calibration(splits)}</div>',
+    ]
+    if games:
+        parts += ["<h2>Games of the clone</h2>", _figures(games_table(games))]
+        parts.append(f'<div class="charts">{"".join(charts({_name(one): one.judged for one in games}))}</div>')
+        parts.append(best_game(max(games, key=_farthest), None))
+    return page(f"Clone of {dataset}", "".join([*parts, origin(made_by, settings)]), CHART_STYLE)
 
 
-def games_table(evaluations: Sequence[Evaluation]) -> Table:
-    """One row per evaluation of the clone."""
-    table = Table("", title="games of the clone", title_justify="left")
-    for column in ("games", "mean return", "mean metres", "best metres", "finished"):
-        table.add_column(column, justify="right")
-    for evaluation in evaluations:
-        figures = evaluation.summary()
-        metres = [f"{figures[name]:.1f}" if name in figures else "–" for name in ("mean_metres", "best_metres")]
-        table.add_row(
-            "greedy" if evaluation.settings.greedy else "drawn",
-            str(figures["episodes"]),
-            f"{figures['mean_return']:.1f}",
-            *metres,
-            str(figures.get("finishes", "–")),
-        )
-    return table
+def _passes_in_words(epochs: Sequence[Epoch]) -> str:
+    best = min(epochs, key=lambda epoch: epoch.validation_nats)
+    return f"{epochs[-1].number}, the best was {best.number}"
 
 
-def write_json(path: Path, dataset: str, splits: Sequence[HeldOut], evaluations: Sequence[Evaluation]) -> None:
-    """Write `pretraining.json`: the means over the splits, each split, and the figures of the games."""
-    names = list(splits[0].measures)
-    document: dict[str, Any] = {
-        "dataset": dataset,
-        "held_out": {name: _means([split.measures[name] for split in splits]) for name in names},
-        "splits": [asdict(split) for split in splits],
-        "games": [{"greedy": one.settings.greedy, **one.summary()} for one in evaluations],
-    }
-    write_whole(path, json.dumps(document, indent=1, allow_nan=False) + "\n")
+def _figures(table: Table) -> str:
+    """A table for the terminal as one of the page."""
+    columns = [[str(cell) for cell in column.cells] for column in table.columns]
+    return figures([str(column.header) for column in table.columns], list(zip(*columns, strict=True)))
 
 
-def _means(found: Sequence[Measures]) -> dict[str, float]:
-    return {
-        name: float(np.mean([getattr(one, name) for one in found]))
-        for name in ("accuracy", "nats", "calibration_error")
-    }
+def _passes(passes: Sequence[Sequence[Epoch]]) -> list[str]:
+    """Charts of the passes over the training decisions."""
+
+    def lines(measure: str) -> Mapping[str, Points]:
+        return {
+            f"split {number}" if len(passes) > 1 else measure: [
+                (epoch.number, getattr(epoch, measure)) for epoch in epochs
+            ]
+            for number, epochs in enumerate(passes, 1)
+        }
+
+    return [
+        line_chart("training loss", lines("training_loss"), [], "pass"),
+        line_chart("nats on the validation episodes", lines("validation_nats"), [], "pass"),
+        line_chart("accuracy on the validation episodes", lines("validation_accuracy"), [], "pass"),
+    ]
 
 
-def _mean(values: list[float], form: str) -> str:
-    mean = format(float(np.mean(values)), form)
-    return f"{mean} ± {format(float(np.std(values, ddof=1)), form)}" if len(values) > 1 else mean
+def _calibration(splits: Sequence[HeldOut]) -> str:
+    """The reliability diagram of the clones: accuracy by confidence."""
+    lines: dict[str, Points] = {"ideal": [(0.0, 0.0), (1.0, 1.0)]}
+    for number, split in enumerate(splits, 1):
+        name = f"split {number}" if len(splits) > 1 else CLONE
+        lines[name] = [(one.confidence, one.accuracy) for one in split.measures[CLONE].reliability]
+    return line_chart("accuracy, by confidence", lines, [], "probability of the most probable action")
+
+
+def _name(evaluation: Evaluation) -> str:
+    return "greedy" if evaluation.settings.greedy else "drawn"
+
+
+def _farthest(evaluation: Evaluation) -> tuple[Any, ...]:
+    figures = evaluation.summary()
+    return figures.get("finishes", 0), figures.get("best_metres", 0.0), figures["best_return"]

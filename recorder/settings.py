@@ -66,7 +66,8 @@ class EnvironmentPageSettings(Settings):
     """You play any Gymnasium environment with discrete actions, on a page in your browser."""
 
     id: str = setting(
-        help="Id of the environment, in Gymnasium's registry; a module that registers it may stand in front.",
+        help="Id of the environment in Gymnasium's registry; a module that registers it when it is imported may stand "
+        "in front, with a colon between.",
         example="LunarLander-v3",
     )
     settings: Mapping[str, Any] = setting({}, "Settings of the environment, such as source.settings.gravity=-5.")
@@ -201,5 +202,5 @@ class RecordSettings(Settings):
         if self.dataset:
             return self.dataset
         if isinstance(self.source, EnvironmentPageSettings):
-            return f"data/{self.source.player}-{self.source.id.replace('/', '-').replace(':', '-')}"
+            return f"data/{self.source.player}-{self.source.id.rpartition(':')[2].replace('/', '-')}"
         return f"data/{self.source.player}"

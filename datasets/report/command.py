@@ -1,15 +1,15 @@
 """`qwop-dataset report`: a page about a dataset, or about two side by side."""
 
-import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
 
 from ...common.command import to_yaml
+from ...common.command_line import command_line
 from ...common.errors import BadInput
 from ...common.files import write_whole
-from ...common.settings import Settings, changes, setting
+from ...common.settings import Settings, setting
 from ..reader import open_dataset
 from ..verb import Verb
 from .document import document
@@ -46,10 +46,7 @@ def run(settings: ReportSettings) -> None:
     """Write the page."""
     folders = [settings.dataset, *([settings.against] if settings.against is not None else [])]
     samples = [sample(open_dataset(folder), settings.games) for folder in folders]
-    given = {name: value for name, value in changes(settings).items() if name != "dataset"}
-    made_by = shlex.join(
-        ["qwop-dataset", "report", settings.dataset, *(f"{name}={value}" for name, value in given.items())]
-    )
+    made_by = command_line("qwop-dataset report", settings, "dataset")
     write_whole(settings.file, document(samples, made_by, to_yaml(settings)))
     Console().print(f"report: {settings.file}", highlight=False, soft_wrap=True)
 

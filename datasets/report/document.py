@@ -7,23 +7,11 @@ from html import escape
 import numpy as np
 
 from ...common.charts import STYLE as CHART_STYLE
-from ...common.charts import line_chart
-from ...envs.pictures.player import Clip, page, player
+from ...common.charts import Points, line_chart, shares_below
+from ...common.page import facts, origin, page
+from ...envs.pictures.player import Clip, player
 from .pictures import KEYS, LONGEST, as_html, key_raster, strobe
-from .sample import Points, Sample, distances, shares_below, speeds, taken
-
-STYLE = """
-h2 { font-size: 1.1em; margin: 2em 0 .4em; } h3 { font-size: .95em; font-weight: 600; margin: 1em 0 .3em; }
-p.note { color: #5a6478; margin: .2em 0 .6em; font-size: 14px; }
-.scroll { overflow-x: auto; } .scroll img { display: block; max-width: none; }
-table { border-collapse: collapse; width: 100%; }
-td, th { padding: 5px 14px 5px 0; text-align: left; vertical-align: top; border-bottom: 1px solid #e3e8f0; }
-th { font-weight: 600; overflow-wrap: anywhere; } td { overflow-wrap: anywhere; }
-td:first-child { white-space: nowrap; overflow-wrap: normal; color: #5a6478; }
-pre { background: #f4f6f9; padding: .8em 1em; border-radius: 8px; overflow-x: auto; font-size: 13px; }
-.legend b { display: inline-block; width: 11px; height: 11px; border-radius: 2px; margin: 0 4px 0 12px; }
-@media (max-width: 560px) { td:first-child { white-space: normal; } td, th { padding-right: 8px; font-size: 14px; } }
-"""
+from .sample import Sample, distances, speeds, taken
 
 MOST_RASTERS = 16
 """Games of a raster, at most."""
@@ -49,8 +37,7 @@ def document(samples: Sequence[Sample], made_by: str, settings: str) -> str:
             parts.append(f'{_named(sample, samples)}<p class="note">{escape(about)}</p>')
             parts.append(as_html(picture, f"Gait of {escape(sample.name)}", "strobe"))
         parts += ["<h2>Games</h2>", player(_named_clips(samples))]
-    parts.append(f"<h2>This report</h2><pre>{escape(made_by)}</pre><pre>{escape(settings)}</pre>")
-    return page(title, "".join(parts), STYLE + CHART_STYLE)
+    return page(title, "".join([*parts, origin(made_by, settings)]), CHART_STYLE)
 
 
 def charts(samples: Sequence[Sample]) -> list[str]:
@@ -93,12 +80,10 @@ def charts(samples: Sequence[Sample]) -> list[str]:
 
 def _summary(samples: Sequence[Sample]) -> str:
     found = [dict(sample.summary.rows()) for sample in samples]
-    rows = []
-    for name in dict.fromkeys(name for one in found for name in one):
-        cells = "".join(f"<td>{escape(one.get(name, ''))}</td>" for one in found)
-        rows.append(f"<tr><td>{escape(name)}</td>{cells}</tr>")
-    head = "".join(f"<th>{escape(sample.name)}</th>" for sample in samples) if len(samples) > 1 else ""
-    return f"<table>{f'<tr><th></th>{head}</tr>' if head else ''}{''.join(rows)}</table>"
+    rows = [
+        (name, *(one.get(name, "") for one in found)) for name in dict.fromkeys(name for one in found for name in one)
+    ]
+    return facts(rows, ("", *(sample.name for sample in samples)) if len(samples) > 1 else ())
 
 
 def _note(samples: Sequence[Sample]) -> str:

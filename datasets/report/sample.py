@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.charts import Points
 from ...common.errors import BadInput
 from ...envs.names import FRAMES_A_SECOND
 from ...envs.pictures.player import Clip
@@ -14,13 +15,8 @@ from ..reader import Dataset
 from ..schema import Episode
 from ..summary import Summary
 
-Points = list[tuple[float, float]]
-
 FINISH = 100.0
 """Metres at which a run of QWOP ends."""
-
-MOST_POINTS = 200
-"""Points of a line, at most."""
 
 
 @dataclass(frozen=True)
@@ -80,15 +76,6 @@ def speeds(clips: tuple[Clip, ...]) -> Points:
             frames = np.searchsorted(track, metre + 1) - np.searchsorted(track, metre - 1)
             found.setdefault(metre, []).append(2 * FRAMES_A_SECOND / max(int(frames), 1))
     return [(metre, float(np.median(ones))) for metre, ones in sorted(found.items()) if 2 * len(ones) >= len(clips)]
-
-
-def shares_below(values: NDArray[np.floating]) -> Points:
-    """The cumulative distribution: each value, and the share of the values that are at most as large."""
-    ordered = np.sort(values[np.isfinite(values)])
-    if not len(ordered):
-        return []
-    at = np.unique(np.linspace(0, len(ordered) - 1, min(MOST_POINTS, len(ordered))).round().astype(int))
-    return [(float(ordered[index]), float((index + 1) / len(ordered))) for index in at]
 
 
 def taken(episodes: tuple[Episode, ...]) -> NDArray[np.float32]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ...envs.names import ACTION_KEYS
 from ...envs.qwop.replay import Replay
 from ...envs.qwop.task import QWOPTask
-from ..from_keys import decision_action, episode_from_keys, own_bounds, replay_episode
+from ..from_keys import Seen, decision_action, own_bounds
 from ..schema import DatasetInfo, Episode
 
 
@@ -18,34 +18,20 @@ def can_replay(episode: Episode, info: DatasetInfo) -> bool:
     return info.environment.capabilities.keys and episode.keys is not None and not episode.origin.differs
 
 
-def replay_differences(episode: Episode, info: DatasetInfo) -> Iterator[str]:
-    """Play an episode again and yield what differs in any bit: row, field, what was recorded and what was played."""
+def replay_differences(episode: Episode, info: DatasetInfo, game: Replay) -> Iterator[str]:
+    """Compare an episode with its replay and yield what differs in any bit: row, field, what is recorded and played."""
     assert episode.keys is not None
-    game = replay_episode(episode)
     played, recorded = len(game.states) - 1, sum(map(len, episode.keys))
     if played < recorded:
         row = int(np.searchsorted(np.cumsum([len(keys) for keys in episode.keys]), played, side="right"))
         yield f"row {row}, keys: the game ends after {played} frames, but keys of {recorded} are recorded"
         return
-    yield from _differences(episode, _replayed(episode, info, game), info)
+    bounds = np.unique(own_bounds(episode, game))
+    yield from _differences(episode, Seen.along(game, bounds, QWOPTask(**info.environment.settings)), info)
     yield from _wrong_actions(episode, info)
 
 
-def _replayed(episode: Episode, info: DatasetInfo, game: Replay) -> Episode:
-    """The episode as the keys play it, with the recorded decisions."""
-    assert episode.keys is not None
-    return episode_from_keys(
-        np.concatenate(episode.keys),
-        info,
-        player=episode.player,
-        source=episode.source,
-        epsilon=1.0,
-        game=game,
-        bounds=own_bounds(episode, game),
-    )
-
-
-def _differences(episode: Episode, replayed: Episode, info: DatasetInfo) -> Iterator[str]:
+def _differences(episode: Episode, replayed: Seen, info: DatasetInfo) -> Iterator[str]:
     names = info.environment.capabilities.observation_names
     pairs: tuple[tuple[str, NDArray[Any], NDArray[Any]], ...] = (
         ("observation", episode.observations, replayed.observations),
@@ -57,12 +43,13 @@ def _differences(episode: Episode, replayed: Episode, info: DatasetInfo) -> Iter
             yield f"{field}: {list(recorded.shape)} recorded, {list(played.shape)} by replay"
             continue
         bits = f"u{recorded.itemsize}"
+        if np.array_equal(recorded.view(bits), played.view(bits)):
+            continue
         wrong = np.argwhere(recorded.view(bits) != played.view(bits))
-        if len(wrong):
-            place = tuple(wrong[0].tolist())
-            which = f" {names[place[1]]}" if len(place) > 1 and names else ""
-            more = f"; {len(wrong) - 1:,} more differ" if len(wrong) > 1 else ""
-            yield f"row {place[0]}, {field}{which}: {recorded[place]!s}, by replay {played[place]!s}{more}"
+        place = tuple(wrong[0].tolist())
+        which = f" {names[place[1]]}" if len(place) > 1 and names else ""
+        more = f"; {len(wrong) - 1:,} more differ" if len(wrong) > 1 else ""
+        yield f"row {place[0]}, {field}{which}: {recorded[place]!s}, by replay {played[place]!s}{more}"
     for field in ("terminated", "outcome", "metres"):
         if getattr(episode, field) != getattr(replayed, field):
             yield f"{field}: {getattr(episode, field)}, by replay {getattr(replayed, field)}"
@@ -72,7 +59,9 @@ def _wrong_actions(episode: Episode, info: DatasetInfo) -> Iterator[str]:
     """Find actions that are neither the keys that a decision ended with nor the most frequent ones of its frames."""
     assert episode.keys is not None
     frames = int(info.environment.settings.get("frames_per_step", QWOPTask.frames_per_step))
-    held = np.array([keys[-1] if len(keys) else 255 for keys in episode.keys])
+    lengths = np.array([len(keys) for keys in episode.keys])
+    held = np.full(len(lengths), 255)
+    held[lengths > 0] = np.concatenate(episode.keys)[np.cumsum(lengths)[lengths > 0] - 1]
     for row in np.flatnonzero(held != ACTION_KEYS[episode.actions]).tolist():
         keys = episode.keys[row]
         # Of one frame, a late decision leaves none to its own keys.

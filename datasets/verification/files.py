@@ -1,9 +1,9 @@
 """Checks of a dataset's files: each episode by itself, and the folder as a whole."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ...common.errors import BadInput
@@ -12,15 +12,20 @@ from ..card import CARD, card_is_true
 from ..checksums import CHECKSUMS, malformed_lines, read_checksums, sha256
 from ..croissant import CROISSANT, croissant
 from ..episode_file import ADVICE, open_episode_file
-from ..folder import DESCRIPTION, EPISODE_NAME, episode_numbers, parse_info, read_description
-from ..schema import DatasetInfo
-from ..summary import FACT_COLUMNS, Facts, facts_of, summarise
-from ..tables import HASH
+from ..folder import DESCRIPTION, EPISODE_NAME, episode_number, episode_numbers, parse_info, read_description
+from ..from_keys import replay_episodes
+from ..schema import DatasetInfo, Episode
+from ..summary import Facts, facts_of, summarise
+from ..tables import HASH, from_table
 from .by_replay import can_replay, replay_differences
 from .problem import Problem
 
 OTHERS = (DESCRIPTION, CHECKSUMS, CARD, CROISSANT, "recordings", "discarded", "set-aside")
 """Names that a dataset's folder may hold besides episodes."""
+
+
+TOGETHER = 32
+"""Files that a thread checks at a time; their games share the engine's lanes."""
 
 
 @dataclass(frozen=True)
@@ -51,10 +56,11 @@ class Verification:
 
     def episodes(self) -> Iterator[Checked]:
         """Check every episode's file, several at a time, in the order of their numbers."""
+        groups = [self.names[first : first + TOGETHER] for first in range(0, len(self.names), TOGETHER)]
         with ThreadPoolExecutor(self.threads) as pool:
-            for checked in pool.map(self._check, self.names):
-                self.checked.append(checked)
-                yield checked
+            for group in pool.map(self._check, groups):
+                self.checked += group
+                yield from group
 
     def of_folder(self) -> Iterator[Problem]:
         """Check what files have to do with each other, once all episodes are checked."""
@@ -63,26 +69,38 @@ class Verification:
         yield from self._of_names()
         yield from self._of_derived()
 
-    def _check(self, name: str) -> Checked:
+    def _check(self, names: Sequence[str]) -> list[Checked]:
+        """Check some files, whose games are then played side by side."""
+        found = [self._read(name) for name in names]
+        playable = [
+            place
+            for place, (_, episode) in enumerate(found)
+            if self.replay and episode is not None and can_replay(episode, self.info)
+        ]
+        games = replay_episodes([episode for place in playable if (episode := found[place][1]) is not None])
+        checked = [one for one, _ in found]
+        for place, game in zip(playable, games, strict=True):
+            one, episode = found[place]
+            assert episode is not None
+            differences = (Problem(one.path, text) for text in replay_differences(episode, self.info, game))
+            checked[place] = replace(one, problems=(*one.problems, *differences), replayed=True)
+        return checked
+
+    def _read(self, name: str) -> tuple[Checked, Episode | None]:
         path = self.folder / name
         try:
             with open_episode_file(path) as file:
-                episode = file.episode(self.info)
-                facts = facts_of(file.table(self.info, FACT_COLUMNS), self.info)
+                table = file.table(self.info)
+                episode = from_table(table, self.info, episode_number(path))
+                facts = facts_of(table, self.info)
                 own_hash = file.raw_metadata(HASH)
         except BadInput as error:
-            return Checked(path, (_problem(path, error),))
-        problems: list[Problem] = []
+            return Checked(path, (_problem(path, error),)), None
+        problems = []
         if self.checksums.get(name, file.sha256) != file.sha256:
             whole = f", but its content has the hash that its metadata give ({HASH})" if self.info.version > 1 else ""
             problems.append(Problem(path, f"its SHA-256 is not the one in {CHECKSUMS}{whole}"))
-        replayed = self.replay and can_replay(episode, self.info)
-        if replayed:
-            try:
-                problems += [Problem(path, found) for found in replay_differences(episode, self.info)]
-            except ValueError as error:
-                problems.append(Problem(path, f"keys: the game cannot be played again ({error})"))
-        return Checked(path, tuple(problems), facts, own_hash.decode() if own_hash else None, replayed)
+        return Checked(path, tuple(problems), facts, own_hash.decode() if own_hash else None), episode
 
     def _of_list(self) -> Iterator[Problem]:
         path = self.folder / CHECKSUMS

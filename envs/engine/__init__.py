@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from ...common.errors import BadInput
 from . import page
-from .run import play_keys
+from .run import play_keys, play_together
 from .soundness import FAULTS, fault_of
 from .world import workspace
 
-__all__ = ["fault_in", "new_games", "play_keys", "workspace"]
+__all__ = ["fault_in", "new_games", "play_keys", "play_together", "workspace"]
 
 
 @cache

@@ -6,7 +6,6 @@ import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,21 +57,6 @@ def player(clips: Sequence[Clip]) -> str:
 </div>
 <script type="application/json" id="player-data">{document}</script>
 <script type="module">{_script()}</script>
-"""
-
-
-def page(title: str, body: str, style: str = "") -> str:
-    """A page of its own."""
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{PAGE_STYLE}{style}</style></head><body>{body}</body></html>\n"
-    )
-
-
-PAGE_STYLE = """
-body { font: 15px/1.45 system-ui, sans-serif; color: #242c3c; max-width: 1100px; margin: 1.4em auto; padding: 0 1em; }
-h1 { font-size: 1.35em; margin: 0 0 .5em; overflow-wrap: anywhere; }
 """
 
 

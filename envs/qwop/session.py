@@ -4,7 +4,7 @@ A reset makes the runner and the hurdle anew but leaves the track and the broad 
 them. That decides the order of some contacts, and so the last bits of a game: from the hurdle on, now and then earlier.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from ...common.checks import show
 from ...common.errors import BadInput
 from ..engine import layout as at
-from ..engine import page, play_keys
+from ..engine import page, play_keys, play_together
 from ..engine.features import HIDDEN
+from ..engine.lanes import ALL_LANES
 from ..engine.libraries import TRIGONOMETRIES, lanes_of
 from ..names import LONGEST_KEYS
 from .saved import checked_page
@@ -151,9 +152,17 @@ class Session:
 
     def play(self, keys: ArrayLike) -> Replay:
         """Play frames with these keys, uint8 [n], up to the game's end; all states from the present one on."""
-        frames = play_keys(self._reals, self._integers, checked_keys(keys), self._lanes)
-        states, events, hidden = np.split(frames, (at.EVENTS, at.EVENTS + 6), axis=1)
-        return Replay(states.reshape(-1, at.MOVING, 6).copy(), events.copy(), hidden.copy())
+        return _replay_of(play_keys(self._reals, self._integers, checked_keys(keys), self._lanes))
+
+    @staticmethod
+    def play_together(sessions: "Sequence[Session]", keys: Sequence[ArrayLike]) -> list[Replay]:
+        """Play each session as `play` does, side by side, which takes half as long; of today's trigonometry alone."""
+        reals = np.concatenate([session._reals for session in sessions])
+        integers = np.concatenate([session._integers for session in sessions])
+        played = play_together(reals, integers, [checked_keys(one) for one in keys], ALL_LANES)
+        for place, session in enumerate(sessions):
+            session._reals, session._integers = reals[place : place + 1], integers[place : place + 1]
+        return [_replay_of(frames) for frames in played]
 
     @property
     def ended(self) -> bool:
@@ -182,6 +191,11 @@ class Session:
         """Go on from what `get_state` gave, in any session; BadInput for anything else."""
         page = checked_page(state, self._reals[0], self._integers[0])
         self._reals[0], self._integers[0] = page
+
+
+def _replay_of(frames: NDArray[np.float64]) -> Replay:
+    states, events, hidden = np.split(frames, (at.EVENTS, at.EVENTS + 6), axis=1)
+    return Replay(states.reshape(-1, at.MOVING, 6).copy(), events.copy(), hidden.copy())
 
 
 def checked_keys(keys: ArrayLike) -> NDArray[np.uint8]:

@@ -1,7 +1,5 @@
 """`report.html`: the report of a run, in one file that opens without a server."""
 
-import base64
-from collections.abc import Sequence
 from dataclasses import replace
 from html import escape
 from itertools import groupby
@@ -10,18 +8,13 @@ from typing import Any
 
 from ...common.charts import STYLE as CHART_STYLE
 from ...common.charts import Band, line_chart
+from ...common.command import CONFIGURATION
 from ...common.files import write_whole
+from ...common.page import figures, origin, page, video
 from ..experience.sequences import SOURCES
 from .milestones import milestones
 from .phase_results import read_evaluation
 from .run_log import read_metrics
-
-STYLE = """
-body { font: 15px/1.45 system-ui, sans-serif; color: #222; max-width: 1180px; margin: 2em auto; padding: 0 1em; }
-h1 { font-size: 1.5em; } h2 { font-size: 1.15em; margin-top: 2em; }
-table { border-collapse: collapse; } td, th { padding: 3px 12px 3px 0; text-align: right; } td:first-child,
-th:first-child { text-align: left; } th { border-bottom: 1px solid #bbb; } video { max-width: 100%; }
-"""
 
 EVALUATION_COLUMNS = {
     "finishes": "finished",
@@ -52,20 +45,19 @@ def write_report(folder: Path, title: str) -> Path:
         parts += ["<h2>Evaluation of the start and after each phase</h2>", _evaluation_table(evaluations)]
     film = folder / "best.mp4"
     if film.exists():
-        parts += ["<h2>The best game of the last evaluation</h2>", _video(film)]
+        parts += ["<h2>The best game of the last evaluation</h2>", video(film)]
     if reached := milestone_rows(rows):
-        parts += ["<h2>Milestones</h2>", _table(MILESTONE_COLUMNS, reached)]
+        parts += ["<h2>Milestones</h2>", figures(MILESTONE_COLUMNS, reached)]
         parts.append("<p>Each is the first row of the log where live play, with its exploration, reached it.</p>")
     bands = phase_bands(rows)
     parts += ["<h2>Live play</h2>", _charts(rows, bands, LIVE)]
     parts += ["<h2>Memory and demonstrations</h2>", _charts(rows, bands, MEMORY)]
     parts += ["<h2>Learning</h2>", _charts(rows, bands, LEARNING)]
     parts += ["<h2>Time</h2>", _charts(rows, bands, TIME)]
-    page = (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        f"<title>{escape(title)}</title><style>{STYLE}{CHART_STYLE}</style></head><body>{''.join(parts)}</body></html>\n"
-    )
-    return write_whole(folder / "report.html", page)
+    settings = folder / CONFIGURATION
+    if settings.exists():
+        parts.append(origin("", settings.read_text(encoding="utf-8")))
+    return write_whole(folder / "report.html", page(title, "".join(parts), CHART_STYLE))
 
 
 def phase_bands(rows: list[dict[str, Any]]) -> list[Band]:
@@ -174,16 +166,10 @@ def _evaluation_table(files: list[Path]) -> str:
         )
         for name, one in documents
     ]
-    table = _table(("phase", "games", *columns.values(), *drawn.values()), body)
+    table = figures(("phase", "games", *columns.values(), *drawn.values()), body)
     if all(one.get("exact") for _, one in documents):
         return f"{table}<p>Every number of idle frames was played once, so the figures are exact.</p>"
     return f"{table}<p>In brackets: 95 % bootstrap intervals of the mean.</p>"
-
-
-def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    return f"<table><tr>{head}</tr>{body}</table>"
 
 
 def _figure(document: dict[str, Any], key: str) -> str:
@@ -192,8 +178,3 @@ def _figure(document: dict[str, Any], key: str) -> str:
         return "–"
     shown = f"{value:g}" if isinstance(value, int) else f"{value:.2f}"
     return shown + (f" ({interval[0]:.2f} … {interval[1]:.2f})" if interval else "")
-
-
-def _video(path: Path) -> str:
-    data = base64.b64encode(path.read_bytes()).decode()
-    return f'<video controls loop muted playsinline src="data:video/mp4;base64,{data}"></video>'

@@ -29,6 +29,20 @@ WELL_KNOWN: Mapping[str, Mapping[str, int]] = {
 }
 """Keys of Gymnasium's environments that do not name any, by their names without the version; '' is no key."""
 
+WELL_KNOWN_NAMES: Mapping[str, tuple[str, ...]] = {
+    "Acrobot": ("torque left", "no torque", "torque right"),
+    "CartPole": ("push left", "push right"),
+    "CliffWalking": ("up", "right", "down", "left"),
+    "FrozenLake": ("left", "down", "right", "up"),
+    "LunarLander": ("nothing", "left engine", "main engine", "right engine"),
+    "MountainCar": ("push left", "no push", "push right"),
+    "Taxi": ("down", "up", "right", "left", "pick up", "drop off"),
+}
+"""Names of the actions of Gymnasium's environments, as its documentation has them."""
+
+NO_OPERATION = "NOOP"
+"""The name of doing nothing in Atari's games: the action while no key is down."""
+
 _CODES = {
     13: "Enter", 32: "Space",
     273: "ArrowUp", 274: "ArrowDown", 275: "ArrowRight", 276: "ArrowLeft",
@@ -42,10 +56,12 @@ class KeyMap:
     """Actions by the sets of keys that mean them.
 
     actions: from keys to the action that they mean together. default: action while no key means one; None: wait.
+    names: of the actions, where the environment names them.
     """
 
     actions: Mapping[frozenset[str], int]
     default: int | None
+    names: tuple[str, ...] = ()
 
     @cached_property
     def keys(self) -> list[str]:
@@ -58,9 +74,12 @@ class KeyMap:
         meant = [keys for keys in self.actions if keys <= down]
         return self.actions[max(meant, key=len)] if meant else self.default
 
-    def in_words(self) -> list[str]:
-        """Each combination of keys with its action, as in 'ArrowLeft: 1'."""
-        return [f"{'+'.join(sorted(held))}: {action}" for held, action in self.actions.items()]
+    def help(self) -> list[tuple[list[str], str]]:
+        """Each combination of keys with the name or number of its action, as in (['ArrowLeft'], 'fire left engine')."""
+        return [
+            (sorted(held), self.names[action] if self.names else f"action {action}")
+            for held, action in self.actions.items()
+        ]
 
 
 def key_map(env: gymnasium.Env[Any, Any], actions: int, given: Mapping[str, Any], default: int | None) -> KeyMap:
@@ -69,7 +88,8 @@ def key_map(env: gymnasium.Env[Any, Any], actions: int, given: Mapping[str, Any]
     given: `source.actions`, keys joined by + to actions; empty: the environment's own, those of a well-known
     environment, or the digits. default: `source.default_action`. BadInput for what is no key or no action.
     """
-    found = _from_setting(given) if given else _of_environment(env, actions)
+    names = _names_of(env, actions)
+    found = _from_setting(given) if given else _of_environment(env, actions, names)
     for held, action in found.items():
         name = "+".join(sorted(held)) or "no key"
         if isinstance(action, bool) or not isinstance(action, int) or not 0 <= action < actions:
@@ -80,8 +100,8 @@ def key_map(env: gymnasium.Env[Any, Any], actions: int, given: Mapping[str, Any]
             )
     if default is not None and default >= actions:
         raise BadInput(f"source.default_action={default}: expected an action from 0 to {actions - 1}")
-    idle = found.pop(frozenset(), None)
-    made = KeyMap(found, idle if default is None else default)
+    idle = found.pop(frozenset(), names.index(NO_OPERATION) if NO_OPERATION in names else None)
+    made = KeyMap(found, idle if default is None else default, names)
     if not 1 <= len(made.keys) <= MOST_KEYS:
         raise BadInput(f"source.actions: {len(made.keys)} keys, expected from 1 to {MOST_KEYS}")
     return made
@@ -91,11 +111,11 @@ def _from_setting(given: Mapping[str, Any]) -> dict[frozenset[str], Any]:
     return {frozenset(_named(key) for key in keys.split("+")): action for keys, action in given.items()}
 
 
-def _of_environment(env: gymnasium.Env[Any, Any], actions: int) -> dict[frozenset[str], int]:
+def _of_environment(env: gymnasium.Env[Any, Any], actions: int, names: tuple[str, ...]) -> dict[frozenset[str], int]:
     id = "" if env.spec is None else env.spec.name
     named = getattr(env.unwrapped, "get_keys_to_action", None)
     if named is not None:
-        return {frozenset(_decoded(key) for key in _keys_of(held)): int(action) for held, action in named().items()}
+        return {frozenset(map(_decoded, _keys_of(held))): _index(action, names) for held, action in named().items()}
     if id in WELL_KNOWN:
         return {frozenset([key] if key else []): action for key, action in WELL_KNOWN[id].items()}
     if actions > 10:
@@ -104,6 +124,21 @@ def _of_environment(env: gymnasium.Env[Any, Any], actions: int) -> dict[frozense
             "source.actions='{ArrowLeft: 0, ArrowRight: 1}'"
         )
     return {frozenset([str(action)]): action for action in range(actions)}
+
+
+def _index(action: Any, names: tuple[str, ...]) -> int:
+    """Number of an action; that of its name for a member of an enumeration, as Atari's games have other numbers."""
+    name = getattr(action, "name", None)
+    return names.index(name) if name in names else int(action)
+
+
+def _names_of(env: gymnasium.Env[Any, Any], actions: int) -> tuple[str, ...]:
+    """The names of the actions: the environment's, those of a well-known one, or none."""
+    if (meanings := getattr(env.unwrapped, "get_action_meanings", None)) is not None:
+        names = tuple(str(name) for name in meanings())
+    else:
+        names = WELL_KNOWN_NAMES.get("" if env.spec is None else env.spec.name, ())
+    return names if len(names) == actions else ()
 
 
 def _keys_of(held: Any) -> tuple[Any, ...]:

@@ -1,5 +1,6 @@
 """`source=environment`: a person plays any Gymnasium environment on a local page in the browser."""
 
+import importlib
 from pathlib import Path
 
 import gymnasium
@@ -29,7 +30,7 @@ def open_environment(settings: EnvironmentPageSettings, folder: Path) -> Source:
     BadInput for invalid settings, for an environment without discrete actions or pictures, and if `folder` holds a
     dataset of another one.
     """
-    spec = EnvironmentSpec(settings.id, settings.settings)
+    spec = EnvironmentSpec(_imported(settings.id), settings.settings)
     if spec.capabilities.keys:
         raise BadInput(f"source.id={settings.id}: source=page plays QWOP, and records its keys frame by frame")
     env = spec.make(render_mode="rgb_array")
@@ -41,7 +42,7 @@ def open_environment(settings: EnvironmentPageSettings, folder: Path) -> Source:
         with spec.refusing():
             _require_pictures(env, spec)
         fps = settings.fps or min(float(env.metadata.get("render_fps") or FASTEST), FASTEST)
-        shown = {"id": spec.id, "fps": fps, "keys": keys.keys, "help": keys.in_words(), "waits": keys.default is None}
+        shown = {"id": spec.id, "fps": fps, "keys": keys.keys, "help": keys.help(), "waits": keys.default is None}
         server = PageServer(
             Library(folder, {}, read_environment_entry),
             lambda: EnvironmentGame(env, keys, info, settings.player, settings.epsilon),
@@ -54,6 +55,18 @@ def open_environment(settings: EnvironmentPageSettings, folder: Path) -> Source:
         env.close()
         raise
     return page_source(server, info, settings.open, env.close)
+
+
+def _imported(id: str) -> str:
+    """The id without the module in front of it, which is imported: a dataset may not name modules."""
+    module, colon, name = id.rpartition(":")
+    if not colon:
+        return id
+    try:
+        importlib.import_module(module)
+    except (ImportError, ValueError) as error:
+        raise BadInput(f"source.id={id}: the module {show(module)} cannot be imported ({error})") from None
+    return name
 
 
 def _require_pictures(env: gymnasium.Env[object, object], spec: EnvironmentSpec) -> None:

@@ -1,7 +1,8 @@
 import xml.etree.ElementTree as ElementTree
 
+import numpy as np
 import pytest
-from qwop.common.charts import Band, line_chart
+from qwop.common.charts import Band, line_chart, shares_below
 
 
 def parsed(svg: str) -> ElementTree.Element:
@@ -49,3 +50,8 @@ def test_nothing_to_show_is_no_chart(points: list[tuple[float, float]]) -> None:
 @pytest.mark.parametrize("points", [[(0, 5.0)], [(0, 2.0), (1, 2.0)], [(0, -3.0), (1, -3.0)], [(0, 0.0), (1, 0.0)]])
 def test_a_constant_line_can_be_drawn(points: list[tuple[float, float]]) -> None:
     assert parsed(line_chart("t", {"one": points}, [], "x")) is not None
+
+
+def test_shares_reach_one() -> None:
+    assert shares_below(np.array([3.0, np.nan, 1.0, 2.0, 2.0])) == [(1, 0.25), (2, 0.5), (2, 0.75), (3, 1)]
+    assert shares_below(np.array([np.nan])) == []

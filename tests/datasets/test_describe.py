@@ -80,6 +80,20 @@ def test_croissant_metadata_name_every_column(folder: Path) -> None:
     assert fields["terminated"]["dataType"] == "sc:Boolean"
 
 
+def test_croissant_metadata_are_valid_and_open_the_rows(folder: Path) -> None:
+    mlcroissant = pytest.importorskip("mlcroissant", reason="needs mlcroissant: pip install mlcroissant")
+    describe(folder)
+    dataset = mlcroissant.Dataset(jsonld=str(folder / "croissant.json"))
+    assert not dataset.metadata.issues.errors
+    rows = list(dataset.records("steps"))
+    written = open_dataset(folder).arrow().to_table()
+    assert len(rows) == written.num_rows
+    assert sorted((row["steps/episode"], row["steps/step"]) for row in rows) == sorted(
+        zip(written["episode"].to_pylist(), written["step"].to_pylist(), strict=True)
+    )
+    assert {len(row["steps/observation"]) for row in rows} == {written["observation"].type.list_size}
+
+
 def test_rows_stream_with_columns_and_filters(folder: Path) -> None:
     rows = open_dataset(folder).arrow()
     table = rows.to_table(columns=["step", "truncated"], filter=pads.field("episode") == 2)

@@ -1,6 +1,7 @@
 """`qwop-evaluate` as a person uses it."""
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -68,13 +69,27 @@ def test_writes_a_report_the_best_games_keys_and_its_film(
         "best_keys.txt",
         "config.yaml",
         "evaluation.json",
+        "report.html",
     ]
+    page = (out / "report.html").read_text()
+    assert f"qwop-evaluate policy={policy_file} out={out} episodes=6 seed=3 greedy=false" in page
+    assert "episodes: 6" in page
+    assert "<th>late decisions</th>" in page
+    assert page.count("<svg") == 2  # nobody finished or reached a mark: distance and return
+    assert f"Best game, number {report['best_game']}" in page
+    assert "<td>11</td>" in page  # all games, of both starts
+    assert not re.search(r'(src|href)="(?!data:)', page)
 
 
 def test_the_report_lies_beside_the_policy_by_default(policy_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert command(monkeypatch, f"policy={policy_file}", "episodes=2", "video=false") == 0
     out = policy_file.with_name("runner-evaluation")
-    assert sorted(path.name for path in out.iterdir()) == ["best_keys.txt", "config.yaml", "evaluation.json"]
+    assert sorted(path.name for path in out.iterdir()) == [
+        "best_keys.txt",
+        "config.yaml",
+        "evaluation.json",
+        "report.html",
+    ]
 
 
 def test_every_start_is_played_once_by_default(
@@ -118,11 +133,12 @@ def test_keys_are_played_again(
     file = write_keys(tmp_path / "mine.txt", keys, "a game")
     assert command(monkeypatch, f"keys={file}") == 0
     out = tmp_path / "mine-replay"
-    assert sorted(path.name for path in out.iterdir()) == ["best.mp4", "config.yaml", "evaluation.json"]
+    assert sorted(path.name for path in out.iterdir()) == ["best.mp4", "config.yaml", "evaluation.json", "report.html"]
     report = json.loads((out / "evaluation.json").read_text())
     assert report["outcome"] == "fell"
     assert report["frames"] == len(game.states) - 1 < len(keys)
     assert report["metres"] == game.events[-1, 0]
+    assert '"title": "' + str(file) in (out / "report.html").read_text()
     assert f"{report['frames']} of {len(keys)}" in capsys.readouterr().out
 
 

@@ -1,6 +1,7 @@
 """`qwop-pretrain`, as a user meets it."""
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -34,6 +35,18 @@ def test_clones_measures_and_plays(make_dataset: Callable[[int], Path], tmp_path
     assert policy.training["command"] == "qwop-pretrain"
     assert (out / "config.yaml").is_file()
     assert list((out / "tensorboard").iterdir())
+    page = (out / "report.html").read_text()
+    assert f"out={out} splits=2 games=3 epochs=15" in page
+    assert "splits: 2" in page
+    for title in (
+        "training loss",
+        "nats on the validation episodes",
+        "accuracy, by confidence",
+        "share of games, by return",
+    ):
+        assert f'aria-label="{title}"' in page
+    assert page.count("<td>greedy</td>") == page.count("<td>repeat the last action</td>") == 1
+    assert not re.search(r'(src|href)="(?!data:)', page)
 
 
 def test_the_same_seed_gives_the_same_policy(make_dataset: Callable[[int], Path], tmp_path: Path) -> None:

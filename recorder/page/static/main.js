@@ -93,6 +93,7 @@ function state(name) {
 function card(title, detail, choices) {
   $("title").textContent = title;
   $("detail").textContent = detail;
+  game.keyHelp?.remove();
   $("choices").replaceChildren(...choices.map(([text, action, main]) => {
     const button = document.createElement("button");
     button.textContent = text;
@@ -114,6 +115,7 @@ function prepare() {
   send({ type: "start", game: number });
   state("ready");
   card(game.title, game.help, [["Start", begin, true]]);
+  if (game.keyHelp) $("detail").before(game.keyHelp);
 }
 
 function begin() {
@@ -128,7 +130,8 @@ function over() {
   const status = ended.name
     ? `Recorded as game ${numberOf(ended)}.`
     : ended.discarded ? "Discarded." : "Not recorded.";
-  const choices = [[ended.name ? "Keep and run again (R)" : "Run again (R)", begin, true]];
+  const again = ended.name ? `Keep and ${game.again.toLowerCase().replace("(r)", "(R)")}` : game.again;
+  const choices = [[again, begin, true]];
   if (ended.name) {
     const entry = games.find("own", ended.name);
     if (entry && actions.watch) choices.push(["Watch", () => watch(entry)]);

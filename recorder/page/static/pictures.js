@@ -8,6 +8,22 @@ const $ = (id) => document.getElementById(id);
 const SMALL = 256; // pixels: pictures up to this width are enlarged without blurring
 const MOST_AHEAD = 4; // frames that may be requested before the oldest is shown, where the environment is slow
 
+const GLYPHS = { ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓" };
+const MOST_HELP = 8; // of more combinations of keys, only single keys are explained
+
+// The keys and what they do, as a list; combinations: [[keys, action], …].
+function keyHelp(combinations) {
+  const shown = combinations.length > MOST_HELP ? combinations.filter(([keys]) => keys.length === 1) : combinations;
+  const list = document.createElement("ul");
+  list.className = "key-help";
+  for (const [keys, action] of shown) {
+    const item = list.appendChild(document.createElement("li"));
+    for (const key of keys) item.appendChild(document.createElement("kbd")).textContent = GLYPHS[key] ?? (key.trim() || "Space");
+    item.append(action.toLowerCase());
+  }
+  return list;
+}
+
 export class Pictures {
   // environment: id, fps, keys, help, waits
   constructor(canvas, environment) {
@@ -18,8 +34,10 @@ export class Pictures {
       return index < 0 ? 0 : 1 << index;
     });
     this.title = environment.id;
-    const waits = environment.waits ? " The game waits while no key is down." : "";
-    this.help = `Keys and their actions: ${environment.help.join(", ")}.${waits} Press any of them to start.`;
+    const waits = environment.waits ? "The game waits while no key is down. " : "";
+    this.help = `${waits}Press any key of the game to start.`;
+    this.keyHelp = keyHelp(environment.help);
+    this.again = "Play again (R)";
     this.startKeys = names;
     document.body.classList.add("pictures");
     document.title = `${environment.id}: play and record`;

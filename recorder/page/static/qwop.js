@@ -27,6 +27,8 @@ export class Qwop {
     this.caps = [...document.querySelectorAll(".keys kbd")];
     this.title = "Run 100 metres";
     this.help = "Q and W move the thighs, O and P the calves. Press any of them to start.";
+    this.keyHelp = null;
+    this.again = "Run again (R)";
     this.startKeys = ["q", "w", "o", "p"];
     this.startRow = null; // the runner before the start
     this.watched = null; // { game, rows, since, over }

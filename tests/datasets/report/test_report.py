@@ -10,7 +10,7 @@ from qwop.datasets.from_keys import episode_from_keys, qwop_info
 from qwop.datasets.reader import open_dataset
 from qwop.datasets.report.command import ReportSettings, run
 from qwop.datasets.report.pictures import FRAME, LANE, key_raster, strobe
-from qwop.datasets.report.sample import best_of, distances, sample, shares_below
+from qwop.datasets.report.sample import best_of, distances, sample
 from qwop.datasets.schema import DatasetInfo, Episode
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.names import KEY_O, KEY_Q
@@ -74,11 +74,6 @@ def test_distance_ends_where_few_games_are_left() -> None:
     clips = [clip_of(played(keys), INFO, "") for keys in (long, short, short, short)]
     assert [seconds for seconds, _ in distances(tuple(clips), 0.5)] == [0.0]
     assert len(distances(tuple(clips[:3]), 0.5)) == 7  # every half second of 100 frames
-
-
-def test_shares_reach_one() -> None:
-    assert shares_below(np.array([3.0, np.nan, 1.0, 2.0, 2.0])) == [(1, 0.25), (2, 0.5), (2, 0.75), (3, 1)]
-    assert shares_below(np.array([np.nan])) == []
 
 
 def test_a_raster_shows_a_key_while_it_is_down() -> None:

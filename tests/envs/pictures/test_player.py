@@ -5,8 +5,9 @@ import zlib
 
 import numpy as np
 import pytest
+from qwop.common.page import page
 from qwop.envs.pictures.frame_rows import ROW, rows_of_game
-from qwop.envs.pictures.player import PARTS, Clip, page, player
+from qwop.envs.pictures.player import PARTS, Clip, player
 
 
 @pytest.fixture(scope="module")

@@ -124,3 +124,23 @@ def test_wrong_input_is_named(make: object, said: str) -> None:
     with pytest.raises(BadInput) as refused:
         make()
     assert said in str(refused.value)
+
+
+def test_games_side_by_side_are_those_played_alone() -> None:
+    """More games than lanes, of different lengths, one of them without a frame and one that has ended."""
+    generator = np.random.default_rng(1)
+    lengths = [0, 1, 60, 400, 30, 90, 7, 200, 50, 31, 2, 120]
+    keys = [generator.integers(0, 16, length).repeat(3).astype(np.uint8) for length in lengths]
+    keys.append(np.full(300, 4, np.uint8))  # falls
+    alone, together = ([GameStart().session() for _ in keys] for _ in range(2))
+    alone[3].play(np.full(300, 4, np.uint8))
+    together[3].play(np.full(300, 4, np.uint8))
+    games = Session.play_together(together, keys)
+    for session, one, game, pressed in zip(alone, together, games, keys, strict=True):
+        expected = session.play(pressed)
+        assert game.hidden is not None
+        assert expected.hidden is not None
+        np.testing.assert_array_equal(game.states, expected.states)
+        np.testing.assert_array_equal(game.events, expected.events)
+        np.testing.assert_array_equal(game.hidden, expected.hidden)
+        np.testing.assert_array_equal(one.get_state()["reals"], session.get_state()["reals"])

@@ -26,6 +26,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection
 
 LEFT, RIGHT = 1, 2
+FIRE, ATARI_RIGHT = 2, 4  # bits, in the order of the environment's keys
 
 
 def served(id: str, folder: Path) -> tuple[PageServer, DatasetInfo, gymnasium.Env[Any, Any]]:
@@ -149,6 +150,42 @@ def test_lunar_lander_falls_by_itself_once_a_key_was_pressed(make_recorder: Call
     assert episode.terminated
 
 
+def test_pictures_of_an_atari_game_are_recorded_without_loss(make_recorder: Callable[..., Any], tmp_path: Path) -> None:
+    pytest.importorskip("ale_py", reason="needs ale-py: pip install 'qwop[atari]'")
+    server, info, env = served("ALE/Breakout-v5", tmp_path)
+    recorder = make_recorder(tmp_path, server, info)
+    try:
+        with recorder.play() as connection:
+            start(connection, 1)
+            send(connection, 1, [FIRE] * 2 + [0] * 8 + [ATARI_RIGHT] * 5)
+    finally:
+        recorder.stop()
+    (episode,) = open_dataset(tmp_path)
+    assert episode.actions.tolist() == [1] * 2 + [0] * 8 + [2] * 5
+    seen = [env.reset(seed=episode.seed)[0], *(env.step(action)[0] for action in episode.actions.tolist())]
+    env.close()
+    np.testing.assert_array_equal(episode.observations, seen)
+    (file,) = tmp_path.glob("episode-*.parquet")
+    assert file.stat().st_size < episode.observations.nbytes / 20
+
+
+def test_keys_of_an_atari_game_mean_its_own_actions_and_no_key_does_nothing() -> None:
+    pytest.importorskip("ale_py", reason="needs ale-py: pip install 'qwop[atari]'")
+    keys = key_map(EnvironmentSpec("ALE/Pong-v5").make(), 6, {}, None)
+    assert keys.default == 0
+    assert keys.actions == {
+        frozenset(["e"]): 0, frozenset(["Space"]): 1, frozenset(["d"]): 2, frozenset(["a"]): 3,
+        frozenset(["Space", "d"]): 4, frozenset(["Space", "a"]): 5,
+    }  # fmt: skip
+    assert (["Space", "d"], "RIGHTFIRE") in keys.help()
+
+
+def test_a_module_in_front_of_an_id_is_imported_and_not_kept(tmp_path: Path) -> None:
+    source = open_environment(EnvironmentPageSettings("gymnasium.envs.classic_control:CartPole-v1"), tmp_path)
+    assert source.info.environment.id == "CartPole-v1"
+    assert source.finish() == []
+
+
 KEYS = KeyMap({frozenset(["a"]): 1, frozenset(["a", "b"]): 2, frozenset(["c"]): 3}, default=0)
 
 
@@ -176,6 +213,7 @@ def test_keys_come_from_the_setting_from_the_environment_or_are_digits() -> None
         ({"id": "QWOP-v1"}, "source=page plays QWOP"),
         ({"id": "Pendulum-v1"}, r"expected Discrete\(n\)"),
         ({"id": "NoSuchThing-v0"}, "NoSuchThing"),
+        ({"id": "no_such_module:CartPole-v1"}, "the module no_such_module cannot be imported"),
         ({"id": "CartPole-v1", "actions": {"ArrowUp": 2}}, "ArrowUp is 2, expected an action from 0 to 1"),
         ({"id": "CartPole-v1", "actions": {"Up": 1}}, "Up is no key"),
         ({"id": "CartPole-v1", "actions": {"r": 1}}, "r is a key of the page itself"),

@@ -1,76 +1,101 @@
-"""CartPole on the page in a real browser, played by key events."""
+"""Other environments on the page in a real browser, played by key events; then cloned and watched."""
 
-import re
-import shutil
-import signal
 import subprocess
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from qwop.datasets import open_dataset
+from qwop.datasets import Dataset, open_dataset
 
-webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium: pip install 'qwop[browser]'")
-wait = pytest.importorskip("selenium.webdriver.support.wait")
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-DRIVER = shutil.which("chromedriver")
-if BROWSER is None or DRIVER is None:
-    pytest.skip("needs Chromium or Chrome, and chromedriver, on the path", allow_module_level=True)
+from .recording_page import RecordingPage, open_browser
 
-RECORD = str(Path(sysconfig.get_path("scripts")) / "qwop-record")
+UP, LEFT, RIGHT = "\ue013", "\ue012", "\ue014"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    options = webdriver.ChromeOptions()
-    options.binary_location = BROWSER
-    for flag in (
-        "--headless=new",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-dev-shm-usage",
-        "--window-size=1280,800",
-    ):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    started = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    started = open_browser()
     yield started
     started.quit()
 
 
 @pytest.fixture
-def recorder(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    command = [RECORD, "source=environment", "source.id=CartPole-v1", "source.open=false", f"dataset={tmp_path}"]
-    started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    yield started
-    started.kill()
-    started.wait()
+def open_page(browser: Any, tmp_path: Path) -> Iterator[Callable[..., RecordingPage]]:
+    opened: list[RecordingPage] = []
+
+    def of(id: str, *more: str) -> RecordingPage:
+        opened.append(RecordingPage(browser, tmp_path / "games", "source=environment", f"source.id={id}", *more))
+        return opened[-1]
+
+    yield of
+    for page in opened:
+        page.stop()
 
 
-def test_a_game_played_by_keys_is_in_the_dataset(browser: Any, recorder: Any, tmp_path: Path) -> None:
-    address = next(found[0] for line in recorder.stdout if (found := re.search(r"http://\S+", line)))
-    browser.get(address)
+def actions_of(games: Dataset) -> set[int]:
+    """All actions of all games; a page on a busy machine skips frames, so a single game may lack some."""
+    return {action for game in games for action in game.actions.tolist()}
 
-    def wait_for(state: str) -> None:
-        script = "return document.body.dataset.state"
-        wait.WebDriverWait(browser, 60, 0.05).until(lambda _: browser.execute_script(script) == state, state)
 
-    def keys() -> Any:
-        return webdriver.ActionChains(browser, duration=0)
+def run(command: str, *arguments: str) -> str:
+    program = Path(sysconfig.get_path("scripts")) / command
+    return subprocess.run([program, *arguments], check=True, capture_output=True, text=True).stdout
 
-    wait_for("ready")
-    keys().send_keys("\ue014").perform()  # the right arrow
-    wait_for("playing")
-    keys().key_down("\ue014").perform()
-    wait_for("over")
-    keys().key_up("\ue014").perform()
-    (episode,) = open_dataset(tmp_path)
+
+def test_a_game_played_by_keys_is_in_the_dataset(open_page: Callable[..., RecordingPage]) -> None:
+    page = open_page("CartPole-v1")
+    page.press(RIGHT)
+    page.wait("playing")
+    page.keys().key_down(RIGHT).perform()
+    page.wait("over")
+    page.keys().key_up(RIGHT).perform()
+    (episode,) = open_dataset(page.folder)
     assert set(episode.actions.tolist()) == {1}
-    assert browser.execute_script("return document.getElementById('detail').textContent") == "Recorded as game 0."
-    title = browser.execute_script("return document.getElementById('title').textContent")
-    assert title == f"Game over: return {len(episode)}.0 in {len(episode)} steps"
-    assert browser.get_log("browser") == []
-    recorder.send_signal(signal.SIGINT)
-    assert "terminated 1" in recorder.stdout.read()
+    assert page.text("detail") == "Recorded as game 0."
+    assert page.text("title") == f"Game over: return {len(episode)}.0 in {len(episode)} steps"
+    assert page.browser.get_log("browser") == []
+    assert "terminated 1" in page.stop()
+
+
+def test_lunar_lander_is_played_cloned_and_watched(open_page: Callable[..., RecordingPage], tmp_path: Path) -> None:
+    pytest.importorskip("Box2D", reason="needs Box2D: pip install 'qwop[box2d]'")
+    page = open_page("LunarLander-v3", "source.fps=50")
+    assert [help.text for help in page.find(".key-help li")] == ["←left engine", "↑main engine", "→right engine"]
+    for _ in range(3):
+        page.press("r")
+        page.wait("playing")
+        page.keys().key_down(UP).pause(0.3).key_up(UP).key_down(LEFT).pause(0.3).key_up(LEFT).perform()
+        page.wait("over")
+    page.stop()
+    games = open_dataset(page.folder)
+    assert all(game.terminated for game in games)
+    assert {0, 1, 2} <= actions_of(games)
+    clone = tmp_path / "clone"
+    assert "decisions of episodes held out" in run(
+        "qwop-pretrain", f"dataset={page.folder}", f"out={clone}", "epochs=2", "games=1"
+    )
+    run("qwop-watch", f"dataset={page.folder}", "episode=2", f"out={tmp_path / 'game.html'}")
+    run("qwop-watch", f"policy={clone / 'policy.safetensors'}", f"out={tmp_path / 'clone.mp4'}")
+    assert "data:video/mp4;base64," in (tmp_path / "game.html").read_text()
+    assert (tmp_path / "clone.mp4").read_bytes()[4:8] == b"ftyp"
+
+
+def test_an_atari_game_is_played_cloned_and_watched(open_page: Callable[..., RecordingPage], tmp_path: Path) -> None:
+    pytest.importorskip("ale_py", reason="needs ale-py: pip install 'qwop[atari]'")
+    page = open_page("ALE/Breakout-v5", "source.settings={obs_type: ram}", "source.fps=60")
+    for number in range(3):
+        page.press("r")  # the game before is kept, as far as it was played
+        page.wait("playing")
+        page.keys().key_down(" ").pause(0.2).key_up(" ").key_down("d").pause(0.3).key_up("d").perform()
+        page.wait_until(lambda of=number: len(page.games()) == of, "written")
+    page.stop()
+    games = open_dataset(page.folder)
+    assert games.info.observation.shape == (128,)
+    assert all(game.truncated for game in games)
+    assert {1, 2} <= actions_of(games)
+    clone = tmp_path / "clone"
+    run("qwop-pretrain", f"dataset={page.folder}", f"out={clone}", "epochs=2", "games=0")
+    run("qwop-watch", f"dataset={page.folder}", "episode=0", f"out={tmp_path / 'game.mp4'}")
+    assert (tmp_path / "game.mp4").read_bytes()[4:8] == b"ftyp"

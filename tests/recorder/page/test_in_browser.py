@@ -1,12 +1,8 @@
 """The page in a real browser: games played by key events, recorded and played back."""
 
 import re
-import shutil
-import signal
-import subprocess
-import sysconfig
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +11,7 @@ import pytest
 from qwop.datasets import open_dataset
 from qwop.envs import replay
 
-webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium: pip install 'qwop[browser]'")
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-DRIVER = shutil.which("chromedriver")
-if BROWSER is None or DRIVER is None:
-    pytest.skip("needs Chromium or Chrome, and chromedriver, on the path", allow_module_level=True)
-
-RECORD = str(Path(sysconfig.get_path("scripts")) / "qwop-record")
+from .recording_page import RecordingPage, open_browser
 
 OWN = "#games tr[data-collection=own]"
 """Rows of the player's own games; the list contains the embedded ones, too."""
@@ -46,47 +36,11 @@ import('./keyboard.js').then(({ Keyboard }) => {
 """
 
 
-class Page:
-    """A running `qwop-record`, and a browser that shows its page."""
+class Page(RecordingPage):
+    """The page of QWOP."""
 
     def __init__(self, browser: Any, folder: Path) -> None:
-        self.browser, self.folder = browser, folder
-        command = [RECORD, "source=page", "source.open=false", "source.player=me", "source.ghost=none"]
-        command.append(f"dataset={folder}")
-        self.recorder = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        assert self.recorder.stdout is not None
-        for line in self.recorder.stdout:
-            if found := re.search(r"http://\S+", line):
-                break
-        else:
-            raise AssertionError("qwop-record printed no address")
-        browser.get(found[0])
-        self.wait("ready")
-
-    @property
-    def state(self) -> str:
-        return str(self.browser.execute_script("return document.body.dataset.state"))
-
-    def wait(self, state: str) -> None:
-        self.wait_until(lambda: self.state == state, f"in the state {state}")
-
-    def wait_until(self, true: Callable[[], Any], what: str) -> None:
-        until = time.monotonic() + 30
-        while not true():
-            assert time.monotonic() < until, f"never {what}: {self.browser.get_log('browser')}"
-            time.sleep(0.02)
-
-    def find(self, selector: str) -> list[Any]:
-        return list(self.browser.find_elements("css selector", selector))
-
-    def text(self, name: str) -> str:
-        return str(self.browser.execute_script(f"return document.getElementById('{name}').textContent"))
-
-    def keys(self) -> Any:
-        return webdriver.ActionChains(self.browser, duration=0)
-
-    def press(self, key: str) -> None:
-        self.keys().send_keys(key).perform()
+        super().__init__(browser, folder, "source=page", "source.player=me", "source.ghost=none")
 
     def fall(self) -> None:
         """Play a game that ends by itself: a step with Q and O, then O until the runner falls."""
@@ -96,32 +50,10 @@ class Page:
         self.wait("over")
         self.keys().key_up("o").perform()
 
-    def games(self) -> list[Any]:
-        return sorted(self.folder.glob("episode-*.parquet"))
-
-    def stop(self) -> str:
-        if self.recorder.poll() is None:
-            self.recorder.send_signal(signal.SIGINT)
-        assert self.recorder.stdout is not None
-        said = self.recorder.stdout.read()
-        self.recorder.wait(timeout=30)
-        return said
-
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    options = webdriver.ChromeOptions()
-    options.binary_location = BROWSER
-    for flag in (
-        "--headless=new",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-dev-shm-usage",
-        "--window-size=1280,800",
-    ):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    started = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    started = open_browser()
     yield started
     started.quit()
 

@@ -1,0 +1,65 @@
+"""Parts of pages that need no server and no other file: reports, and games to watch."""
+
+import base64
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+
+STYLE = """
+body { font: 15px/1.45 system-ui, sans-serif; color: #242c3c; max-width: 1100px; margin: 1.4em auto; padding: 0 1em; }
+h1 { font-size: 1.35em; margin: 0 0 .5em; overflow-wrap: anywhere; }
+h2 { font-size: 1.1em; margin: 2em 0 .4em; } h3 { font-size: .95em; font-weight: 600; margin: 1em 0 .3em; }
+p.note { color: #5a6478; margin: .2em 0 .6em; font-size: 14px; }
+.scroll { overflow-x: auto; } .scroll img { display: block; max-width: none; }
+video { display: block; max-width: 100%; max-height: 80vh; margin: .4em 0; }
+table { border-collapse: collapse; }
+td, th { padding: 5px 14px 5px 0; text-align: left; vertical-align: top; border-bottom: 1px solid #e3e8f0; }
+th { font-weight: 600; }
+table.facts { width: 100%; } table.facts td, table.facts th { overflow-wrap: anywhere; }
+table.facts td:first-child { white-space: nowrap; overflow-wrap: normal; color: #5a6478; }
+table.figures td, table.figures th { white-space: nowrap; text-align: right; font-variant-numeric: tabular-nums; }
+table.figures td:first-child, table.figures th:first-child { text-align: left; color: #5a6478; }
+pre { background: #f4f6f9; padding: .8em 1em; border-radius: 8px; font-size: 13px; white-space: pre-wrap;
+  overflow-wrap: anywhere; }
+.legend b { display: inline-block; width: 11px; height: 11px; border-radius: 2px; margin: 0 4px 0 12px; }
+@media (max-width: 560px) {
+  td, th { padding-right: 8px; font-size: 14px; } table.facts td:first-child { white-space: normal; }
+  table.figures th, table.figures td:first-child { white-space: normal; }
+}
+"""
+
+
+def page(title: str, body: str, style: str = "") -> str:
+    """A page of its own. style: CSS besides `STYLE`."""
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{STYLE}{style}</style></head><body>{body}</body></html>\n"
+    )
+
+
+def facts(rows: Sequence[Sequence[str]], names: Sequence[str] = ()) -> str:
+    """A table as wide as the page, of a name and one text or more in each row. names: of the columns, if several."""
+    return _table("facts", names, rows)
+
+
+def figures(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table of numbers; one that is wider than the page can be scrolled."""
+    return f'<div class="scroll">{_table("figures", names, rows)}</div>'
+
+
+def video(path: Path) -> str:
+    """A film within the page."""
+    data = base64.b64encode(path.read_bytes()).decode()
+    return f'<video controls loop muted playsinline src="data:video/mp4;base64,{data}"></video>'
+
+
+def origin(command_line: str, settings: str) -> str:
+    """The last section of a report: the command line that makes it again, if there is one, and all settings as YAML."""
+    return "<h2>This report</h2>" + "".join(f"<pre>{escape(text)}</pre>" for text in (command_line, settings) if text)
+
+
+def _table(kind: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    head = "".join(f"<th>{escape(name)}</th>" for name in names)
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    return f'<table class="{kind}">{f"<tr>{head}</tr>" if names else ""}{body}</table>'

@@ -1,0 +1,149 @@
+"""`report.html` of an evaluation: its figures, charts, games and best game, in one file that opens without a server."""
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
+
+import numpy as np
+
+from ..common.charts import STYLE as CHART_STYLE
+from ..common.charts import Points, line_chart, shares_below
+from ..common.page import facts, figures, origin, page, video
+from ..envs.pictures.frame_rows import rows_of_game, rows_of_replay
+from ..envs.pictures.player import Clip, player
+from .evaluate import Evaluation
+from .keys_game import KeysGame
+from .results import GameResult
+from .splits import MARKS
+from .tables import figure_rows, how
+
+EVALUATION = "report.html"
+"""Name of the report in its folder."""
+
+EXACT = "Every number of idle frames was played once, so the figures are exact. "
+BETWEEN = "In brackets: 95 % bootstrap intervals of the mean. "
+SHARES = "A share is that of the games up to a value."
+
+
+def evaluation_page(
+    evaluation: Evaluation, name: str, made_by: str, settings: str, *, late: Evaluation | None, film: Path | None
+) -> str:
+    """The page of a policy's evaluation.
+
+    name: of the policy. made_by: the command line; settings: as YAML. late: the same with late decisions. film: of the
+    best game, shown where the player cannot draw it.
+    """
+    columns, rows = figure_rows(evaluation)
+    if late is not None and len(columns) > 1:
+        columns = [*columns, "late decisions"]
+        rows = [[*row, value] for row, value in zip(rows, _late_values(late), strict=True)]
+    parts = [
+        f"<h1>{escape(name)}</h1>",
+        f'<p class="note">{escape(f"{evaluation.environment}, {how(evaluation)}")}</p>',
+        figures(["", *columns], rows),
+        f'<p class="note">{EXACT if evaluation.exact else BETWEEN}{SHARES}</p>',
+        f'<div class="charts">{"".join(charts({"": evaluation.judged}, late))}</div>',
+        best_game(evaluation, film),
+        _games(evaluation.results),
+        origin(made_by, settings),
+    ]
+    return page(f"{name}: evaluation", "".join(parts), CHART_STYLE)
+
+
+def keys_page(game: KeysGame, name: str, rows: Sequence[tuple[str, str]], made_by: str, settings: str) -> str:
+    """The page of a game of given keys, with `rows` of facts about it."""
+    shown = player([Clip(name, rows_of_replay(game.played, game.keys))])
+    return page(
+        f"{name}: replay", f"<h1>{escape(name)}</h1>{facts(rows)}<h2>Game</h2>{shown}{origin(made_by, settings)}"
+    )
+
+
+def charts(games: Mapping[str, Sequence[GameResult]], late: Evaluation | None = None) -> list[str]:
+    """Charts of games, by the name of their line; an empty text for one that they do not give."""
+    named = dict(games) if late is None else {**_named(games), "late decisions": late.judged}
+    runs = all(one.metres is not None for results in named.values() for one in results)
+
+    def shares(values: str) -> dict[str, Points]:
+        return {name: shares_below(_numbers(results, values)) for name, results in named.items()}
+
+    drawn = []
+    if runs:
+        drawn += [
+            line_chart("share of games finished, by time", _finishes(named), [], "seconds"),
+            line_chart("share of games, by distance", shares("metres"), [], "metres"),
+            line_chart(
+                "time by the place, median", {name: _splits(ones) for name, ones in named.items()}, [], "metres"
+            ),
+            line_chart("time of finished games, by start", _by_start(games), [], "idle frames before the first key"),
+        ]
+    return [*drawn, line_chart("share of games, by return", shares("reward"), [], "return")]
+
+
+def best_game(evaluation: Evaluation, film: Path | None) -> str:
+    """The best game in the player, or its film; an empty text if there is neither."""
+    best = evaluation.best
+    if best.keys is not None:
+        keys = np.concatenate(best.keys)
+        return f"<h2>Best game, number {best.index}</h2>{player([Clip(f'game {best.index}', rows_of_game(keys))])}"
+    if film is not None and film.exists():
+        return f"<h2>Best game, number {best.index}</h2>{video(film)}"
+    return ""
+
+
+def _named(games: Mapping[str, Sequence[GameResult]]) -> dict[str, Sequence[GameResult]]:
+    return {name or "in time": results for name, results in games.items()}
+
+
+def _late_values(late: Evaluation) -> list[str]:
+    columns, rows = figure_rows(late)
+    place = len(columns)  # the last kind of start, or the only one
+    return [row[place] for row in rows]
+
+
+def _numbers(results: Sequence[GameResult], name: str) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+    return np.array([getattr(one, name) for one in results], dtype=np.float64)
+
+
+def _finishes(named: Mapping[str, Sequence[GameResult]]) -> dict[str, Points]:
+    """The share of all games that have finished by a time."""
+    lines = {}
+    for name, results in named.items():
+        ended = [one for one in results if one.finished]
+        share = len(ended) / len(results)
+        lines[name] = [(seconds, part * share) for seconds, part in shares_below(_numbers(ended, "seconds"))]
+    return lines
+
+
+def _splits(results: Sequence[GameResult]) -> Points:
+    """Median time to each mark, and to the finish, over the games that get there."""
+    points: Points = []
+    for place, mark in enumerate(MARKS):
+        seconds = [one.splits.seconds[place] for one in results if one.splits is not None]
+        reached = [second for second in seconds if second is not None]
+        if reached:
+            points.append((float(mark), float(np.median(reached))))
+    ended = [one for one in results if one.finished]
+    return [*points, (100.0, float(np.median(_numbers(ended, "seconds"))))] if ended else points
+
+
+def _by_start(games: Mapping[str, Sequence[GameResult]]) -> dict[str, Points]:
+    """Time of each finished game by its idle frames; the median where several games have the same."""
+    lines = {}
+    for name, results in games.items():
+        found: dict[int, list[float]] = {}
+        for one in results:
+            if one.finished and one.idle_frames is not None and one.seconds is not None:
+                found.setdefault(one.idle_frames, []).append(one.seconds)
+        lines[name] = [(float(frames), float(np.median(seconds))) for frames, seconds in sorted(found.items())]
+    return lines
+
+
+def _games(results: Sequence[GameResult]) -> str:
+    """A table of all games, folded."""
+    runs = all(one.metres is not None for one in results)
+    names = ["game", "end", "decisions", "return", *(["idle frames", "metres", "seconds"] if runs else [])]
+    rows = []
+    for one in results:
+        row = [str(one.index), one.outcome, f"{one.decisions:,}", f"{one.reward:.1f}"]
+        rows.append(row + ([str(one.idle_frames), f"{one.metres:.1f}", f"{one.seconds:.2f}"] if runs else []))
+    return f"<h2>Games</h2><details><summary>all {len(results):,} games</summary>{figures(names, rows)}</details>"

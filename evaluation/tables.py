@@ -1,0 +1,65 @@
+"""Figures of an evaluation as rows of text, for the terminal and for the report."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from rich.table import Table
+
+from .evaluate import Evaluation
+from .splits import MARKS
+
+
+def table(evaluation: Evaluation, title: str) -> Table:
+    """The figures of each kind of start side by side, as a table to print."""
+    columns, rows = figure_rows(evaluation)
+    shown = Table("", *columns, title=f"{title}, {how(evaluation)}\n{evaluation.environment}", title_justify="left")
+    for row in rows:
+        shown.add_row(*row)
+    return shown
+
+
+def how(evaluation: Evaluation) -> str:
+    """The choice of the actions in words."""
+    return "most probable actions" if evaluation.settings.greedy else "actions drawn"
+
+
+def figure_rows(evaluation: Evaluation) -> tuple[list[str], list[list[str]]]:
+    """Names of the columns, one for each kind of start, and the rows: the name of a figure, and its values."""
+    asked = evaluation.settings
+    columns = {str(start): evaluation.figures(games) for start, games in evaluation.by_start.items()}
+    columns = columns or {"": evaluation.summary()}
+    played = "every start once" if evaluation.exact else f"drawn by seed {asked.seed}"
+    rows: list[tuple[str, Callable[[dict[str, Any]], str]]] = [
+        ("games", lambda of: f"{of['episodes']}, {played}"),
+    ]
+    if evaluation.has_metres:
+        rows += [
+            ("finished", lambda of: f"{of['finishes']} of {of['episodes']}"),
+            ("best time", lambda of: figure(of, "best_seconds", "s")),
+            ("median time", lambda of: figure(of, "median_seconds", "s")),
+            ("mean time", lambda of: figure(of, "mean_seconds", "s")),
+            ("mean distance", lambda of: figure(of, "mean_metres", "m")),
+            ("best distance", lambda of: figure(of, "best_metres", "m")),
+        ]
+        rows += [(f"{mark} m, median (best)", partial(_with_best, name=f"seconds_to_{mark}")) for mark in MARKS]
+        rows.append(("fastest second, median (best)", partial(_with_best, name="top_speed", unit="m/s")))
+    rows += [
+        ("mean return", lambda of: figure(of, "mean_return", "")),
+        ("best return", lambda of: figure(of, "best_return", "")),
+    ]
+    return [*columns], [[name, *map(value, columns.values())] for name, value in rows]
+
+
+def figure(figures: dict[str, Any], name: str, unit: str) -> str:
+    """A figure with its unit and, where it has one, its interval."""
+    if figures[name] is None:
+        return "none"
+    interval = figures.get(f"{name}_interval")
+    between = f" (95 %: {interval[0]:.2f} to {interval[1]:.2f})" if interval else ""
+    return f"{figures[name]:.2f} {unit}".rstrip() + between
+
+
+def _with_best(figures: dict[str, Any], name: str, unit: str = "s") -> str:
+    median, best = figures[f"median_{name}"], figures[f"best_{name}"]
+    return "none" if median is None else f"{median:.2f} {unit} ({best:.2f})"
