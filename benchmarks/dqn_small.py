@@ -1,0 +1,87 @@
+"""Plain DQN on CartPole-v1 and FrozenLake-v1, every seed of ten.
+
+    python benchmarks/dqn_small.py --out runs/dqn_small
+
+For every seed, `qwop-finetune` learns from nothing and `qwop-evaluate` plays greedily: 100 episodes of CartPole, which
+counts as solved at a mean of 475, and 1,000 of FrozenLake. There each episode has at most 100 steps, in which the best
+that any policy can do is 0.744, and one that does not count its steps 0.740. All commands are printed. A step whose
+folder exists is not repeated, so the script can be stopped and started again. It ends with a table.
+"""
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from other_environments import mean_return, step
+
+
+@dataclass(frozen=True)
+class Task:
+    """scale: length of the schedule `alone`, as a fraction of 65 hours. episodes: of the evaluation. wanted: the return
+    that counts as solved. settings: of the learner beside those of dqn-small."""
+
+    environment: str
+    scale: float
+    episodes: int
+    wanted: float
+    settings: tuple[str, ...] = ()
+
+
+TASKS = (
+    Task("CartPole-v1", 0.03, 100, 475.0),
+    Task(
+        "FrozenLake-v1",
+        0.03,
+        1000,
+        0.70,
+        ("loop.batch_size=256", "loop.train_every=8", "loop.target_every=500", "algorithm.epsilon_end=0.2"),
+    ),
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, nargs=2, default=(0, 10), help="first seed, and the one after the last")
+    parser.add_argument("--environments", nargs="+", default=[task.environment for task in TASKS])
+    parser.add_argument("--out", type=Path, default=Path("runs/dqn_small"))
+    asked = parser.parse_args()
+    lines = ["| | goal | solved | mean ± standard error | each seed |", "|---|---|---|---|---|"]
+    for task in TASKS:
+        if task.environment in asked.environments:
+            returns = [learn(task, asked.out / task.environment, seed) for seed in range(*asked.seeds)]
+            lines.append(row(task, returns))
+    table = "\n".join(lines) + "\n"
+    (asked.out / "table.md").write_text(table)
+    print(table)
+
+
+def learn(task: Task, folder: Path, seed: int) -> float:
+    """Mean return of the greedy policy after training."""
+    scratch = ("policy=scratch", f"environment={task.environment}", "algorithm=dqn-small", *task.settings)
+    schedule = (
+        "schedule=alone",
+        f"schedule.scale={task.scale}",
+        f"seed={seed}",
+        "evaluation.episodes=0",
+        "video=false",
+    )
+    step("qwop-finetune", folder / f"run-{seed}", *scratch, *schedule)
+    policy = folder / f"run-{seed}" / "policy.safetensors"
+    games = (f"episodes={task.episodes}", f"seed={1000 + seed}", "video=false")
+    step("qwop-evaluate", folder / f"evaluation-{seed}", f"policy={policy}", *games)
+    return mean_return(folder / f"evaluation-{seed}")
+
+
+def row(task: Task, returns: list[float]) -> str:
+    values = np.array(returns)
+    solved = int((values >= task.wanted).sum())
+    error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else float("nan")
+    digits = 3 if task.wanted < 1 else 1
+    each = ", ".join(f"{value:.{digits}f}" for value in returns)
+    mean = f"{values.mean():.{digits}f} ± {error:.{digits}f}"
+    return f"| {task.environment} | {task.wanted:g} | {solved} of {len(returns)} | {mean} | {each} |"
+
+
+if __name__ == "__main__":
+    main()
