@@ -1,4 +1,4 @@
-"""Plain DQN on CartPole-v1 and FrozenLake-v1, every seed of ten.
+"""Plain DQN on FrozenLake-v1 and CartPole-v1, every seed of ten.
 
     python benchmarks/dqn_small.py --out runs/dqn_small
 
@@ -9,11 +9,17 @@ folder exists is not repeated, so the script can be stopped and started again. I
 """
 
 import argparse
+import json
+import shlex
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from other_environments import mean_return, step
+from qwop.common.command import Command
+from qwop.evaluation.main import main as evaluate
+from qwop.finetune.main import main as finetune
 
 
 @dataclass(frozen=True)
@@ -29,14 +35,23 @@ class Task:
 
 
 TASKS = (
-    Task("CartPole-v1", 0.03, 100, 475.0),
     Task(
         "FrozenLake-v1",
         0.03,
         1000,
         0.70,
-        ("loop.batch_size=256", "loop.train_every=8", "loop.target_every=500", "algorithm.epsilon_end=0.2"),
+        (
+            "loop.capacity=100000",
+            "loop.batch_size=256",
+            "loop.train_every=8",
+            "loop.target_every=500",
+            "algorithm.hidden=[64]",
+            "algorithm.learning_rate=2e-3",
+            "algorithm.epsilon_end=0.2",
+            "algorithm.epsilon_share=0.6",
+        ),
     ),
+    Task("CartPole-v1", 0.05, 100, 475.0),
 )
 
 
@@ -59,18 +74,27 @@ def main() -> None:
 def learn(task: Task, folder: Path, seed: int) -> float:
     """Mean return of the greedy policy after training."""
     scratch = ("policy=scratch", f"environment={task.environment}", "algorithm=dqn-small", *task.settings)
-    schedule = (
-        "schedule=alone",
-        f"schedule.scale={task.scale}",
-        f"seed={seed}",
-        "evaluation.episodes=0",
-        "video=false",
-    )
-    step("qwop-finetune", folder / f"run-{seed}", *scratch, *schedule)
+    schedule = ("schedule=alone", f"schedule.scale={task.scale}", f"seed={seed}", "evaluation.episodes=0")
+    step(finetune, folder / f"run-{seed}", *scratch, *schedule)
     policy = folder / f"run-{seed}" / "policy.safetensors"
-    games = (f"episodes={task.episodes}", f"seed={1000 + seed}", "video=false")
-    step("qwop-evaluate", folder / f"evaluation-{seed}", f"policy={policy}", *games)
-    return mean_return(folder / f"evaluation-{seed}")
+    step(
+        evaluate, folder / f"evaluation-{seed}", f"policy={policy}", f"episodes={task.episodes}", f"seed={1000 + seed}"
+    )
+    found = json.loads((folder / f"evaluation-{seed}" / "evaluation.json").read_text())
+    return float(found["mean_return"])
+
+
+def step(command: Command[Any], folder: Path, *settings: str) -> None:
+    """Run a command, in this process, that makes `folder`, unless it exists; until then it has a temporary name."""
+    if folder.exists():
+        return
+    unfinished = folder.with_name(f"{folder.name}.unfinished")
+    if unfinished.exists():
+        shutil.rmtree(unfinished)
+    settings = (*settings, "video=false")
+    print(shlex.join([command.program, *settings, f"out={folder}"]), flush=True)
+    command.run(command.read([*settings, f"out={unfinished}"]))
+    unfinished.rename(folder)
 
 
 def row(task: Task, returns: list[float]) -> str:

@@ -7,6 +7,7 @@ import pytest
 from qwop.envs.spec import ObservationSpec
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE
 from qwop.finetune.experience.transitions import Transitions, mixed
+from qwop.finetune.replay.observation_store import BLOCK
 from qwop.finetune.replay.transition_memory import TransitionMemory
 
 PICTURES = ObservationSpec((4, 8, 8), "uint8")
@@ -89,14 +90,13 @@ def test_its_state_puts_everything_back_and_holds_each_frame_once() -> None:
 
 
 def test_a_million_transitions_of_atari_would_take_less_than_eight_gigabytes() -> None:
-    capacity = 8192
+    capacity = BLOCK
     one = TransitionMemory(capacity, ObservationSpec((4, 84, 84), "uint8"))
-    generator = np.random.default_rng(0)
-    tail = generator.integers(256, size=(4, 84, 84)).astype(np.uint8)
-    for first in range(0, 2 * capacity, 512):
-        frames = np.concatenate([tail, generator.integers(256, size=(512, 84, 84)).astype(np.uint8)])
-        seen, tail = np.stack([frames[i : i + 4] for i in range(513)]), frames[-4:]
+    frames = np.random.default_rng(0).integers(256, size=(512 + 4, 84, 84)).astype(np.uint8)
+    for first in range(0, capacity + 512, 512):
+        frames[:, 0, 0] = first // 512  # or it would be the same film again
+        seen = np.stack([frames[i : i + 4] for i in range(513)])
         one.push(replace(make(512, first=first), observations=seen[:-1], next_observations=seen[1:]))
-    # Memory is taken 4,096 frames at a time, so a small memory has one such block more than it needs.
-    assert (one.nbytes - 4096 * 84 * 84) / capacity * 1e6 < 8e9
-    assert one.contents().observations.dtype == np.uint8
+    # A block is taken at a time, so a memory this small has one more than it needs.
+    assert 0 < (one.nbytes - BLOCK * 84 * 84) / capacity * 1e6 < 8e9
+    assert one.sample(1, 1.0, np.random.default_rng(0)).transitions.observations.dtype == np.uint8
