@@ -29,10 +29,10 @@ from .settings import DqnLoopSettings, DqnSettings
 
 
 class DdqnAgent:
-    """Learns from memory only.
+    """Deep Q-learning with whichever of its options the settings ask for, from plain DQN to prioritised double DQN.
 
-    An iteration's transitions enter the memory with their share of demonstrations; then follows one update for every
-    `train_every` decisions.
+    It learns from memory only. An iteration's transitions enter the memory with their share of demonstrations; then
+    follows one update for every `train_every` decisions.
 
     ε follows the schedule and is part of the network, so the behaviour policy is exactly
     π(a|s) = (1 − ε)·1{a = argmax Q(s, ·)} + ε/A, in live play and from a policy file alike.
