@@ -5,21 +5,25 @@
 For every seed, `qwop-finetune` learns from nothing and `qwop-evaluate` plays greedily: 100 episodes of CartPole, which
 counts as solved at a mean of 475, and 1,000 of FrozenLake. There each episode has at most 100 steps, in which the best
 that any policy can do is 0.744, and one that does not count its steps 0.740. All commands are printed. A step whose
-folder exists is not repeated, so the script can be stopped and started again. It ends with a table.
+folder exists is not repeated, so the script can be stopped and started again. It ends with a table; what a policy is
+worth on FrozenLake is in it once more, calculated from the transition table.
 """
 
 import argparse
 import json
 import shlex
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 from qwop.common.command import Command
 from qwop.evaluation.main import main as evaluate
 from qwop.finetune.main import main as finetune
+from qwop.policies.files import load_policy
+from qwop.policies.policy import Policy
 
 
 @dataclass(frozen=True)
@@ -64,8 +68,13 @@ def main() -> None:
     lines = ["| | goal | solved | mean ± standard error | each seed |", "|---|---|---|---|---|"]
     for task in TASKS:
         if task.environment in asked.environments:
-            returns = [learn(task, asked.out / task.environment, seed) for seed in range(*asked.seeds)]
+            folder = asked.out / task.environment
+            returns = [learn(task, folder, seed) for seed in range(*asked.seeds)]
             lines.append(row(task, returns))
+            if task.environment == "FrozenLake-v1":
+                policies = [load_policy(folder / f"run-{seed}" / "policy.safetensors") for seed in range(*asked.seeds)]
+                values = [exact_value(policy) for policy in policies]
+                lines.append(row(replace(task, environment="the same, calculated"), values))
     table = "\n".join(lines) + "\n"
     (asked.out / "table.md").write_text(table)
     print(table)
@@ -95,6 +104,21 @@ def step(command: Command[Any], folder: Path, *settings: str) -> None:
     print(shlex.join([command.program, *settings, f"out={folder}"]), flush=True)
     command.run(command.read([*settings, f"out={unfinished}"]))
     unfinished.rename(folder)
+
+
+def exact_value(policy: Policy) -> float:
+    """Probability that the greedy policy reaches the goal of FrozenLake-v1 within 100 steps, by its transition table."""
+    table: Any = gymnasium.make("FrozenLake-v1").unwrapped.P  # type: ignore[attr-defined]
+    chosen = policy.probabilities(np.eye(len(table), dtype=np.float32)).argmax(axis=1)
+    here, reached = np.eye(len(table))[0], 0.0
+    for _ in range(100):
+        following = np.zeros(len(table))
+        for state, action in enumerate(chosen):
+            for probability, next_state, reward, ends in table[state][action]:
+                reached += here[state] * probability * reward
+                following[next_state] += 0.0 if ends else here[state] * probability
+        here = following
+    return float(reached)
 
 
 def row(task: Task, returns: list[float]) -> str:

@@ -69,7 +69,7 @@ class Convolutions(nn.Sequential):
         self.width = channels * height * width
 
     def forward(self, scaled: Tensor) -> Tensor:
-        rows: Tensor = super().forward(scaled.reshape(-1, scaled.shape[-1]))
+        rows: Tensor = super().forward(scaled.reshape(-1, scaled.shape[-1]))  # type: ignore[no-untyped-call]
         return rows.reshape(*scaled.shape[:-1], self.width)
 
 

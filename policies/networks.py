@@ -235,8 +235,7 @@ class QNetwork(MemorylessNetwork):
     def quantile_values(self, observations: Tensor) -> Tensor:
         """Quantiles of the return, [..., actions, quantiles], of raw observations [..., observation_size]."""
         features = self.convolutions(self.scaler(observations))
-        outputs: Tensor = self.advantage(features)
-        advantages = outputs.unflatten(-1, (self.actions, self.quantiles))
+        advantages: Tensor = self.advantage(features).unflatten(-1, (self.actions, self.quantiles))
         return dueling(self.value(features).unsqueeze(-2), advantages) if self.dueling else advantages
 
     def forward(self, observations: Tensor) -> Tensor:
