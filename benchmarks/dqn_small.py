@@ -45,7 +45,6 @@ TASKS = (
         1000,
         0.70,
         (
-            "loop.capacity=100000",
             "loop.batch_size=256",
             "loop.train_every=8",
             "loop.target_every=500",
@@ -55,7 +54,7 @@ TASKS = (
             "algorithm.epsilon_share=0.6",
         ),
     ),
-    Task("CartPole-v1", 0.05, 100, 475.0),
+    Task("CartPole-v1", 0.024, 100, 475.0),
 )
 
 
@@ -107,7 +106,7 @@ def step(command: Command[Any], folder: Path, *settings: str) -> None:
 
 
 def exact_value(policy: Policy) -> float:
-    """Probability that the greedy policy reaches the goal of FrozenLake-v1 within 100 steps, by its transition table."""
+    """Probability that the greedy policy reaches FrozenLake-v1's goal within 100 steps, by its transition table."""
     table: Any = gymnasium.make("FrozenLake-v1").unwrapped.P  # type: ignore[attr-defined]
     chosen = policy.probabilities(np.eye(len(table), dtype=np.float32)).argmax(axis=1)
     here, reached = np.eye(len(table))[0], 0.0
