@@ -14,10 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 from ..common.errors import BadInput
 from ..envs.names import ACTION_KEYS, ACTIONS, EVENT_COLUMNS, KEY_O, KEY_P, KEY_Q, KEY_W
 from ..envs.qwop.observations import bent_knee, observe, observe_full, observe_start
+from ..envs.qwop.pixels import observe_pictures
 from ..envs.qwop.replay import Replay
 from ..envs.qwop.rewards import rewards_along
 from ..envs.qwop.session import GameStart, Session
-from ..envs.qwop.task import FRAMES_A_SECOND, OBSERVATIONS, QWOPTask, outcome_of
+from ..envs.qwop.task import FRAMES_A_SECOND, PIXELS, QWOPTask, outcome_of
 from ..envs.spec import EnvironmentSpec, ObservationSpec
 from .behaviour_probabilities import smoothed, smoothed_name
 from .origin import NO_ORIGIN, Origin
@@ -31,8 +32,8 @@ _ENDED, _CLOCK = EVENT_COLUMNS.index("ended"), EVENT_COLUMNS.index("clock")
 
 def qwop_info(**task: Any) -> DatasetInfo:
     """Description of a dataset of games of `QWOP-v1` with these settings of the task."""
-    _, size = OBSERVATIONS[QWOPTask(**task).observation]
-    return DatasetInfo(EnvironmentSpec("QWOP-v1", task), ObservationSpec((size,)), len(ACTIONS))
+    observation = ObservationSpec.of(QWOPTask(**task).observation_space, "QWOP-v1")
+    return DatasetInfo(EnvironmentSpec("QWOP-v1", task), observation, len(ACTIONS))
 
 
 def effective_action(keys: int) -> int:
@@ -247,8 +248,10 @@ def _keys(episode: Episode) -> NDArray[np.uint8]:
     return np.concatenate(episode.keys)
 
 
-def _observations(game: Replay, bounds: NDArray[np.int64], settings: QWOPTask) -> NDArray[np.float32]:
+def _observations(game: Replay, bounds: NDArray[np.int64], settings: QWOPTask) -> NDArray[Any]:
     """Observations at the bounds of the decisions, late by the settings' lag."""
+    if settings.observation == PIXELS:
+        return observe_pictures(game.states[bounds], stack=settings.stack, size=settings.size, colour=settings.colour)
     late = settings.observation_lag
     at_start = late and bounds[0] == 0  # where there is no frame before
     seen = bounds[1:] - 1 if at_start else bounds - late

@@ -28,7 +28,8 @@ class _Registration:
 
 
 _TASK = (
-    "frames_per_step", "reward", "observation_lag", "max_idle_frames", "time_limit", "observation", "shaping", "delay",
+    "frames_per_step", "reward", "observation_lag", "max_idle_frames", "time_limit", "observation", "stack", "size",
+    "colour", "shaping", "delay",
 )  # fmt: skip
 
 REGISTERED = {

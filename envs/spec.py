@@ -22,6 +22,9 @@ OBSERVATION_DTYPES = ("float32", "uint8")
 
 MOST_DIMENSIONS = 8
 
+MOST_COLOURS = 4
+"""Numbers of a pixel, at most."""
+
 LARGEST_OBSERVATION = 2**24
 """Numbers in an observation that a file describes, at most: more than a picture of 2,560 × 1,440 pixels has."""
 
@@ -49,6 +52,25 @@ class ObservationSpec:
     def size(self) -> int:
         """Numbers in one observation."""
         return math.prod(self.shape)
+
+    @property
+    def is_image(self) -> bool:
+        """True for pictures: uint8 [height, width] or [height, width, colours], or a stack of either."""
+        return self.dtype == "uint8" and 2 <= len(self.shape) <= 4
+
+    @property
+    def stack(self) -> int:
+        """Frames in one observation: n of an image [n, height, width] or [n, height, width, colours], else 1.
+
+        Three sizes of which the last is at most `MOST_COLOURS` are a picture with colours.
+        """
+        stacked = len(self.shape) == 4 or (len(self.shape) == 3 and self.shape[-1] > MOST_COLOURS)
+        return self.shape[0] if self.is_image and stacked else 1
+
+    @property
+    def frame_shape(self) -> tuple[int, ...]:
+        """Shape of one frame of the stack."""
+        return self.shape[1:] if self.stack > 1 or len(self.shape) == 4 else self.shape
 
     def zeros(self, *leading: int) -> NDArray[Any]:
         """Return an array of zeros [*leading, *shape]."""

@@ -27,7 +27,7 @@ from ..common.reading import MEGABYTE, open_regular, parse_json
 NAME = re.compile(r"decisions-([0-9]+)\.(checkpoint|pt)")
 """Files .pt are of earlier versions of this program, which can resume them."""
 
-VERSION = 3
+VERSION = 4
 """Of the state in a checkpoint; a run is resumed by the version that began it."""
 
 METADATA = "state"

@@ -6,7 +6,7 @@ from ..common.settings import Settings, choice_of, file_choice, nested, option_o
 from ..common.shared_settings import max_idle_frames, seed
 from ..evaluation.evaluate import DRAWN, EvaluationSettings
 from .agents.acer.settings import AcerLoopSettings, AcerSettings
-from .agents.dqn.settings import DdqnLoopSettings, DdqnSettings
+from .agents.dqn.settings import DdqnLoopSettings, DdqnSettings, DqnLoopSettings, DqnSettings
 from .agents.ppo.settings import PpoLoopSettings, PpoSettings
 from .agents.registry import ALGORITHMS, Algorithm
 from .replay.behaviour import BehaviourSettings
@@ -52,7 +52,7 @@ class FinetuneSettings(Settings):
         None,
         "Policy to start from: its file (.safetensors), champion, which comes with the package, or scratch, a new "
         "network. null: runs/pretrain/policy.safetensors if it exists and no demonstrations are named, else a clone of "
-        "the demonstrations (algorithm=ddqn: scratch).",
+        "the demonstrations (algorithm=dqn or ddqn: scratch).",
     )
     demonstrations: str | None = setting(
         None, "Folder of the dataset of demonstrations. null: those that come with the package, if a phase uses any."
@@ -73,10 +73,10 @@ class FinetuneSettings(Settings):
     max_idle_frames: int = max_idle_frames(RunSettings.max_idle_frames)
     video: bool = setting(True, "Make a film of the last evaluation's best game.")
     schedule: ScheduleSettings = file_choice("schedule", "Phases of training.", example="kurodo")
-    algorithm: AcerSettings | DdqnSettings | PpoSettings = choice_of(
+    algorithm: AcerSettings | DqnSettings | DdqnSettings | PpoSettings = choice_of(
         {name: one.settings for name, one in ALGORITHMS.items()}, "acer", "Learning algorithm, with its loop."
     )
-    loop: AcerLoopSettings | DdqnLoopSettings | PpoLoopSettings = choice_of(
+    loop: AcerLoopSettings | DqnLoopSettings | DdqnLoopSettings | PpoLoopSettings = choice_of(
         {name: one.loop for name, one in ALGORITHMS.items()}, "acer", "Live play and memory.", follows="algorithm"
     )
     behaviour: BehaviourSettings = nested(BehaviourSettings, "Behaviour probabilities μ of demonstrations in replay.")

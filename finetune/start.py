@@ -86,12 +86,12 @@ def _new_policy(
         if dataset is None:
             raise BadInput(f"policy={SCRATCH}: name its environment (environment=CartPole-v1), or demonstrations")
         info = dataset.info
-        network = new_network(info.observation.size, info.actions, generator)
+        network = new_network(info.observation, info.actions, generator)
         network.scaler.fit(np.concatenate([episode.observations.reshape(len(episode) + 1, -1) for episode in dataset]))
         return Policy(network, info.environment, info.observation)
     spec = EnvironmentSpec(environment, settings)
     observation, actions = spec.interface()
-    return Policy(new_network(observation.size, actions, generator), spec, observation)
+    return Policy(new_network(observation, actions, generator), spec, observation)
 
 
 def _clone(dataset: Dataset, seed: int) -> Policy:

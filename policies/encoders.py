@@ -9,7 +9,16 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import torch
-from torch import nn
+from torch import Tensor, nn
+
+from ..common.errors import BadInput
+from ..envs.spec import ObservationSpec
+
+SMALLEST_PICTURE = 36
+"""Pixels that a picture must be high and wide for the convolutions: at this size one number of each kind is left."""
+
+CONVOLUTIONS = ((32, 8, 4), (64, 4, 2), (64, 3, 1))
+"""Features, size and stride of each convolution (Mnih et al. 2015)."""
 
 
 class MLP(nn.Sequential):
@@ -33,6 +42,78 @@ class MLP(nn.Sequential):
         self.width = widths[-1]
 
 
+class Convolutions(nn.Sequential):
+    """The three convolutions of Mnih et al. 2015, each followed by a ReLU: [..., size] → [..., width].
+
+    Pictures come in rows, as numbers from 0 to 1; the frames of a stack and their colours are the input's channels.
+    84 × 84 pixels give 3,136 features. Weights are orthogonal with gain √2, biases zero. Raises BadInput for pictures
+    smaller than 36 × 36.
+    """
+
+    def __init__(self, observation: ObservationSpec, generator: torch.Generator | None = None) -> None:
+        layout = _Channels(observation)
+        channels, height, width = layout.image
+        if min(height, width) < SMALLEST_PICTURE:
+            raise BadInput(
+                f"observations {observation}: pictures of {height} × {width} pixels, but the convolutional network "
+                f"needs at least {SMALLEST_PICTURE} × {SMALLEST_PICTURE}"
+            )
+        layers: list[nn.Module] = [layout]
+        for features, size, stride in CONVOLUTIONS:
+            layer = nn.Conv2d(channels, features, size, stride)
+            nn.init.orthogonal_(layer.weight, math.sqrt(2), generator)
+            nn.init.zeros_(layer.bias)  # type: ignore[arg-type]
+            layers += [layer, nn.ReLU()]
+            channels, height, width = features, (height - size) // stride + 1, (width - size) // stride + 1
+        super().__init__(*layers, nn.Flatten())
+        self.width = channels * height * width
+
+    def forward(self, scaled: Tensor) -> Tensor:
+        rows: Tensor = super().forward(scaled.reshape(-1, scaled.shape[-1]))  # type: ignore[no-untyped-call]
+        return rows.reshape(*scaled.shape[:-1], self.width)
+
+
+class ConvolutionalMLP(nn.Sequential):
+    """`Convolutions`, then the layers of an `MLP` on their features: [..., size] → [..., width]."""
+
+    def __init__(
+        self,
+        observation: ObservationSpec,
+        hidden: Sequence[int],
+        activation: Callable[[], nn.Module],
+        generator: torch.Generator | None = None,
+    ) -> None:
+        convolutions = Convolutions(observation, generator)
+        layers = MLP(convolutions.width, hidden, activation, generator)
+        super().__init__(convolutions, *layers)
+        self.width = layers.width
+
+
+class _Channels(nn.Module):
+    """Rows [n, size] as images [n, channels, height, width]."""
+
+    def __init__(self, observation: ObservationSpec) -> None:
+        super().__init__()
+        height, width, *colours = observation.frame_shape
+        self._stacked = (observation.stack, height, width, *(colours or (1,)))
+        self.image = (self._stacked[0] * self._stacked[3], height, width)
+
+    def forward(self, rows: Tensor) -> Tensor:
+        return rows.reshape(-1, *self._stacked).permute(0, 1, 4, 2, 3).flatten(1, 2)
+
+
+def trunk_for(
+    observation: ObservationSpec,
+    hidden: Sequence[int],
+    activation: Callable[[], nn.Module],
+    generator: torch.Generator | None = None,
+) -> MLP | ConvolutionalMLP:
+    """The layers from scaled observations, in rows, to features: convolutions come first for images."""
+    if observation.is_image:
+        return ConvolutionalMLP(observation, hidden, activation, generator)
+    return MLP(observation.size, hidden, activation, generator)
+
+
 def orthogonal_linear(inputs: int, outputs: int, gain: float, generator: torch.Generator | None) -> nn.Linear:
     """A linear layer with an orthogonal weight matrix of this gain, and biases of zero."""
     layer = nn.Linear(inputs, outputs)
@@ -50,3 +131,8 @@ def normed_layers(widths: Sequence[int], generator: torch.Generator | None) -> n
         nn.init.zeros_(linear.bias)
         layers += [linear, nn.LayerNorm(outputs), nn.ReLU()]
     return nn.Sequential(*layers[:-2])
+
+
+def plain_layers(widths: Sequence[int], generator: torch.Generator | None) -> nn.Sequential:
+    """As `normed_layers`, without the layer norm."""
+    return nn.Sequential(*(one for one in normed_layers(widths, generator) if not isinstance(one, nn.LayerNorm)))

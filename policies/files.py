@@ -122,17 +122,17 @@ def _build(document: Any, tensors: dict[str, torch.Tensor], given: Collection[st
     with torch.device("meta"):
         expected = dict(made.from_description(observation, actions, architecture).state_dict())
         if widths is not None:
-            values = Values(observation.size, widths)
+            values = Values(observation, widths)
             expected |= {VALUES + name: tensor for name, tensor in values.state_dict().items()}
     _require_same_tensors(expected, tensors)
     network = made.from_description(observation, actions, architecture)
     network.load_state_dict({name: tensor for name, tensor in tensors.items() if not name.startswith(VALUES)})
     policy = Policy(network, environment, observation, document["training"])
-    return policy if widths is None else replace(policy, values=_load_values(observation.size, widths, tensors))
+    return policy if widths is None else replace(policy, values=_load_values(observation, widths, tensors))
 
 
-def _load_values(size: int, widths: list[int], tensors: dict[str, torch.Tensor]) -> Values:
-    values = Values(size, widths)
+def _load_values(observation: ObservationSpec, widths: list[int], tensors: dict[str, torch.Tensor]) -> Values:
+    values = Values(observation, widths)
     own = {name.removeprefix(VALUES): tensor for name, tensor in tensors.items() if name.startswith(VALUES)}
     values.load_state_dict(own)
     return values

@@ -7,11 +7,10 @@ import torch
 from torch import Tensor, nn
 
 from ..common.checks import show
-from ..common.errors import BadInput
 from ..common.reading import whole_number
 from ..envs.spec import ObservationSpec
-from .encoders import MLP, normed_layers, orthogonal_linear
-from .scaling import ObservationScaler
+from .encoders import Convolutions, normed_layers, orthogonal_linear, plain_layers, trunk_for
+from .scaling import ObservationScaler, PixelScaler
 from .state import State
 
 HIDDEN = (256, 128)
@@ -68,23 +67,22 @@ class Network(nn.Module):
         return cls(observation, actions)
 
 
-class VectorNetwork(Network):
-    """Base class of memoryless networks of numbers: a scaler, then layers of the widths `hidden`.
+class MemorylessNetwork(Network):
+    """Base class of memoryless networks: a scaler, convolutions for images, then layers of the widths `hidden`.
 
-    Takes observations as rows, float32 [..., observation_size]. Raises BadInput for images.
+    Takes observations as rows, [..., observation_size], float32 or uint8.
     """
 
     def __init__(self, observation: ObservationSpec | int, actions: int, hidden: Sequence[int]) -> None:
         super().__init__(observation, actions)
-        if self.observation.dtype != "float32":
-            raise BadInput(
-                f"observations {self.observation}: {self.architecture} is a network for float32 numbers; "
-                "images need a network for images"
-            )
-        # Rows, whatever the shape: nothing in these networks depends on how the numbers were laid out.
-        self.observation = ObservationSpec((self.observation.size,))
+        self.scaler: ObservationScaler | PixelScaler
+        if self.observation.dtype == "float32":
+            # Rows, whatever the shape: nothing in these networks depends on how numbers were laid out.
+            self.observation = ObservationSpec((self.observation.size,))
+            self.scaler = ObservationScaler(self.observation.size)
+        else:
+            self.scaler = PixelScaler()
         self.hidden = tuple(hidden)
-        self.scaler = ObservationScaler(self.observation.size)
 
     @property
     def observation_size(self) -> int:
@@ -103,7 +101,7 @@ class VectorNetwork(Network):
         return cls(observation, actions, hidden_widths(description))
 
 
-class ActorCritic(VectorNetwork):
+class ActorCritic(MemorylessNetwork):
     """ReLU layers shared by a policy head and a Q head, as in ACER with discrete actions (Wang et al. 2017).
 
     Weights are orthogonal with gain √2 in the trunk and 0.01 in the heads, so that the initial policy is nearly
@@ -120,7 +118,7 @@ class ActorCritic(VectorNetwork):
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__(observation, actions, hidden)
-        self.trunk = MLP(self.observation_size, self.hidden, nn.ReLU, generator)
+        self.trunk = trunk_for(self.observation, self.hidden, nn.ReLU, generator)
         self.policy_head = orthogonal_linear(self.trunk.width, actions, 0.01, generator)
         self.q_head = orthogonal_linear(self.trunk.width, actions, 0.01, generator)
 
@@ -139,7 +137,7 @@ class ActorCritic(VectorNetwork):
         return logits
 
 
-class Actor(VectorNetwork):
+class Actor(MemorylessNetwork):
     """Tanh layers and a policy head: PPO's policy, whose values are learned by a separate network (`Values`).
 
     Weights are orthogonal with gain √2, 0.01 in the head; biases are zero. Scaled observations are clipped to
@@ -156,7 +154,7 @@ class Actor(VectorNetwork):
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__(observation, actions, hidden)
-        self.trunk = MLP(self.observation_size, self.hidden, nn.Tanh, generator)
+        self.trunk = trunk_for(self.observation, self.hidden, nn.Tanh, generator)
         self.policy_head = orthogonal_linear(self.trunk.width, actions, 0.01, generator)
 
     def features(self, observations: Tensor) -> Tensor:
@@ -172,10 +170,14 @@ class Actor(VectorNetwork):
 class Values(nn.Module):
     """V(s) beside a policy: tanh layers over observations that the policy's scaler has scaled; gain 1 in the head."""
 
-    def __init__(self, observation_size: int, hidden: Sequence[int], generator: torch.Generator | None = None) -> None:
+    def __init__(
+        self, observation: ObservationSpec | int, hidden: Sequence[int], generator: torch.Generator | None = None
+    ) -> None:
+        """An int n stands for observations float32 [n]."""
         super().__init__()
         self.hidden = tuple(hidden)
-        self.trunk = MLP(observation_size, hidden, nn.Tanh, generator)
+        spec = ObservationSpec((observation,)) if isinstance(observation, int) else observation
+        self.trunk = trunk_for(spec, hidden, nn.Tanh, generator)
         self.head = orthogonal_linear(self.trunk.width, 1, 1.0, generator)
 
     def features(self, scaled: Tensor) -> Tensor:
@@ -189,17 +191,18 @@ class Values(nn.Module):
         return values.squeeze(-1)
 
 
-class DuelingQ(VectorNetwork):
-    """Q values from two separate stacks of layers, for V(s) and the advantages (Wang et al. 2016), as in the published
-    runner: linear, layer norm, ReLU (71 → 256 → 128 → 11 and 1: 105,740 parameters).
+class QNetwork(MemorylessNetwork):
+    """Q values. For images the convolutions of Mnih et al. 2015 come first, then layers of the widths `hidden`.
 
-    With `quantiles` N > 1, each Q value is the mean of N quantiles of the return. Weights are Xavier's, biases zero.
+    `dueling`: two separate stacks of layers, for V(s) and the advantages (Wang et al. 2016). `layer_norm`: each hidden
+    layer is linear, layer norm, ReLU. `quantiles` N > 1: each Q value is the mean of N quantiles of the return. Weights
+    are Xavier's (orthogonal in the convolutions), biases zero.
 
     As a policy it acts ε-greedily: π(a|s) = (1 − ε)·1{a = argmax Q(s, ·)} + ε/A, exactly; of equal Q values the first
     counts as the argmax. ε is a buffer, so a file has the ε that the network last played with; greedy play is argmax Q.
     """
 
-    architecture = "dueling-q"
+    architecture = "q"
     epsilon: Tensor
 
     def __init__(
@@ -209,21 +212,31 @@ class DuelingQ(VectorNetwork):
         hidden: Sequence[int] = HIDDEN,
         generator: torch.Generator | None = None,
         quantiles: int = 1,
+        *,
+        dueling: bool = False,
+        layer_norm: bool = False,
     ) -> None:
         super().__init__(observation, actions, hidden)
         if quantiles < 1:
             raise ValueError(f"{quantiles} quantiles, expected at least 1")
-        self.quantiles = quantiles
-        widths = (self.observation_size, *self.hidden)
-        self.value = normed_layers((*widths, quantiles), generator)
-        self.advantage = normed_layers((*widths, actions * quantiles), generator)
+        self.quantiles, self.dueling, self.layer_norm = quantiles, dueling, layer_norm
+        size = self.observation_size
+        if self.observation.is_image:
+            self.convolutions: nn.Module = Convolutions(self.observation, generator)
+            size = self.convolutions.width
+        else:
+            self.convolutions = nn.Identity()
+        layers = normed_layers if layer_norm else plain_layers
+        if dueling:
+            self.value = layers((size, *self.hidden, quantiles), generator)
+        self.advantage = layers((size, *self.hidden, actions * quantiles), generator)
         self.register_buffer("epsilon", torch.tensor(0.0))
 
     def quantile_values(self, observations: Tensor) -> Tensor:
         """Quantiles of the return, [..., actions, quantiles], of raw observations [..., observation_size]."""
-        scaled = self.scaler(observations)
-        advantages = self.advantage(scaled).unflatten(-1, (self.actions, self.quantiles))
-        return dueling(self.value(scaled).unsqueeze(-2), advantages)
+        features = self.convolutions(self.scaler(observations))
+        advantages: Tensor = self.advantage(features).unflatten(-1, (self.actions, self.quantiles))
+        return dueling(self.value(features).unsqueeze(-2), advantages) if self.dueling else advantages
 
     def forward(self, observations: Tensor) -> Tensor:
         """Q(s, ·), [..., actions], of raw observations [..., observation_size]."""
@@ -235,7 +248,40 @@ class DuelingQ(VectorNetwork):
         return ((1 - self.epsilon) * greedy + self.epsilon / self.actions).log()
 
     def description(self) -> dict[str, Any]:
-        return {**super().description(), "quantiles": self.quantiles}
+        return {
+            **super().description(),
+            "quantiles": self.quantiles,
+            "dueling": self.dueling,
+            "layer_norm": self.layer_norm,
+        }
+
+    @classmethod
+    def from_description(cls, observation: ObservationSpec, actions: int, description: Mapping[str, Any]) -> Self:
+        quantiles = whole_number(description["quantiles"], "quantiles", MOST_QUANTILES)
+        options = {name: description[name] for name in ("dueling", "layer_norm")}
+        for name, value in options.items():
+            if not isinstance(value, bool):
+                raise ValueError(f"{name} is {show(value)}, expected true or false")
+        return cls(observation, actions, hidden_widths(description), quantiles=quantiles, **options)
+
+
+class DuelingQ(QNetwork):
+    """The published runner's Q network, dueling and with layer norm (71 → 256 → 128 → 11 and 1: 105,740 parameters)."""
+
+    architecture = "dueling-q"
+
+    def __init__(
+        self,
+        observation: ObservationSpec | int,
+        actions: int,
+        hidden: Sequence[int] = HIDDEN,
+        generator: torch.Generator | None = None,
+        quantiles: int = 1,
+    ) -> None:
+        super().__init__(observation, actions, hidden, generator, quantiles, dueling=True, layer_norm=True)
+
+    def description(self) -> dict[str, Any]:
+        return {"hidden": list(self.hidden), "quantiles": self.quantiles}
 
     @classmethod
     def from_description(cls, observation: ObservationSpec, actions: int, description: Mapping[str, Any]) -> Self:
@@ -256,6 +302,6 @@ def hidden_widths(description: Mapping[str, Any]) -> list[int]:
     return [whole_number(width, "hidden", WIDEST) for width in hidden]
 
 
-ARCHITECTURES: dict[str, type[Network]] = {one.architecture: one for one in (ActorCritic, Actor, DuelingQ)}
+ARCHITECTURES: dict[str, type[Network]] = {one.architecture: one for one in (ActorCritic, Actor, QNetwork, DuelingQ)}
 """Networks by the name that policy files give them. A network of your own is entered here before its files are
 loaded."""

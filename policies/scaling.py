@@ -52,6 +52,19 @@ class ObservationScaler(nn.Module):
         return (observations - self.mean) / self.std
 
 
+class PixelScaler(nn.Module):
+    """x / 255: bytes as numbers from 0 to 1. It has no statistics, so it always counts as fitted."""
+
+    fitted = True
+
+    def fit(self, observations: ArrayLike) -> Self:
+        """Do nothing: the scale of bytes is known."""
+        return self
+
+    def forward(self, observations: Tensor) -> Tensor:
+        return observations.to(torch.float32) / 255.0
+
+
 def _summed(rows: NDArray[Any], function: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> NDArray[np.float64]:
     """Sum of a function of float64 rows, [size], the rows one after the other, without a float64 copy of all."""
     total = np.zeros((1, *rows.shape[1:]))

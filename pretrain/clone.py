@@ -38,8 +38,7 @@ def clone(
 ) -> Clone:
     """Clone the player of `episodes` (at least two: some are held back for early stopping).
 
-    `seed` decides everything. `on_epoch` is called after each pass, with the policy as it is then. Raises BadInput for
-    episodes of images.
+    `seed` decides everything. `on_epoch` is called after each pass, with the policy as it is then.
     """
     settings = settings or CloningSettings()
     train, validation = hold_out(len(episodes), settings.validation, seed)

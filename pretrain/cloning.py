@@ -48,7 +48,7 @@ def policy_logits(network: ActorCritic, scaled: Tensor, dropout: float, generato
     hidden = scaled
     for layer in network.trunk:
         hidden = layer(hidden)
-        if dropout and isinstance(layer, nn.ReLU):
+        if dropout and isinstance(layer, nn.ReLU):  # those of convolutions are inside of their layer
             kept = torch.rand(hidden.shape, generator=generator) >= dropout
             hidden = hidden * kept / (1 - dropout)
     logits: Tensor = network.policy_head(hidden)
@@ -67,9 +67,7 @@ def cloning_epochs(network: ActorCritic, rows: Rows, settings: CloningSettings, 
     assert settings.dropout is not None
     assert settings.label_smoothing is not None
     generator = torch.Generator().manual_seed(seed)
-    with torch.no_grad():
-        observations = torch.from_numpy(rows.observations) - network.scaler.mean
-        observations /= network.scaler.std  # as the scaler does, with one copy less
+    observations = torch.from_numpy(rows.observations)
     actions = torch.from_numpy(rows.actions)
     targets = None if probabilities is None else torch.from_numpy(probabilities)
     weights = class_weights(actions, network.actions, settings.class_balance) if settings.class_balance else None
@@ -86,7 +84,7 @@ def cloning_epochs(network: ActorCritic, rows: Rows, settings: CloningSettings, 
     for _ in range(settings.epochs):
         losses = []
         for batch in torch.split(torch.randperm(len(rows), generator=generator), settings.batch_size):
-            seen = observations[batch]
+            seen = network.scaler(observations[batch])
             if settings.input_noise:
                 seen = seen + settings.input_noise * torch.randn(seen.shape, generator=generator)
             logits = policy_logits(network, seen, settings.dropout, generator)

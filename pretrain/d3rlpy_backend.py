@@ -22,6 +22,10 @@ def d3rlpy_epochs(network: ActorCritic, rows: Rows, settings: CloningSettings, s
     Dropout, weight decay (here of biases too) and the half cosine of the rate are those of `settings`.
     """
     require_d3rlpy(settings)
+    if network.observation.is_image:
+        raise BadInput(
+            "backend=d3rlpy: it clones numbers only, and these episodes are of pictures; backend=torch takes them"
+        )
     settings = settings.completed(soft=False)
     d3rlpy = _import_quietly()
     d3rlpy.seed(seed)

@@ -16,13 +16,13 @@ NONE = -1
 
 @dataclass(frozen=True)
 class Rows:
-    """N decisions: observations float32 [N, size] (flattened, unscaled), actions int64 [N], and previous int64 [N], the
-    action before in the same episode.
+    """N decisions: observations float32 or uint8 [N, size] (flattened, unscaled), actions int64 [N], and previous int64
+    [N], the action before in the same episode.
 
     probabilities: float32 [N, A], those that the player drew its actions from; None where no recording has them.
     """
 
-    observations: NDArray[np.float32]
+    observations: NDArray[Any]
     actions: NDArray[np.int64]
     previous: NDArray[np.int64]
     probabilities: NDArray[np.float32] | None = None

@@ -38,8 +38,11 @@ class RelabelSettings(Settings):
     reward: str | None = setting(None, "Reward.", choices=[*REWARDS])
     shaping: float | None = setting(None, "Weight of the training wheels in reward=race.", at_least=0)
     observation: str | None = setting(
-        None, "Observations: 71 numbers (features), or 94 (full).", choices=[*OBSERVATIONS]
+        None, "Observations: 71 numbers (features), 94 (full), or pictures (pixels).", choices=[*OBSERVATIONS]
     )
+    stack: int | None = setting(None, "Newest pictures in an observation of pixels.", at_least=1, at_most=16)
+    size: int | None = setting(None, "Height and width of the pictures.", at_least=16, at_most=256)
+    colour: bool | None = setting(None, "Colours in the pictures, instead of grey.")
     observation_lag: int | None = setting(None, "Frames by which observations lag the game.", choices=(0, 1))
     epsilon: float = setting(
         0.05,

@@ -5,11 +5,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.errors import BadInput
 from ..names import BODIES, EVENT_COLUMNS, FEATURES, UNITS_A_METRE
 from ..qwop.base import OneGame, Step
 from ..qwop.observations import observe, observe_full, observe_start
 from ..qwop.rewards import rewards_along
-from ..qwop.task import FRAMES_A_SECOND, outcome_of
+from ..qwop.task import FRAMES_A_SECOND, PIXELS, outcome_of
 from .page import Frames, OriginalPage, PageSettings
 
 _SCORE, _CLOCK = EVENT_COLUMNS.index("score"), EVENT_COLUMNS.index("clock")
@@ -46,6 +47,8 @@ class QWOPOriginalEnv(OneGame):
         **task: Any,
     ) -> None:
         super().__init__(render_mode, task)
+        if self.task.observation == PIXELS:
+            raise BadInput(f"QWOPOriginal-v1: observation={PIXELS} is drawn by the simulator alone (QWOP-v1)")
         self.page = OriginalPage(PageSettings(url, folder, headless, live, fresh_page, browser, timeout))
 
     @property

@@ -17,7 +17,7 @@ from ..pictures.drawing import Drawing
 from ..pictures.window import Window, require_pygame
 from .task import FRAMES_A_SECOND, QWOPTask
 
-Step = tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]
+Step = tuple[NDArray[Any], float, bool, bool, dict[str, Any]]
 
 
 def require_render_mode(render_mode: str | None, known: Sequence[str]) -> None:
@@ -59,7 +59,7 @@ def chosen_idle_frames(options: dict[str, Any] | None, drawn: int) -> int:
     return int(chosen)
 
 
-class OneGame(gymnasium.Env[NDArray[np.float32], np.int64]):
+class OneGame(gymnasium.Env[NDArray[Any], np.int64]):
     """One game, decision by decision. Subclasses say where it is played: `_begin`, `_play`, `_info`, `state`, `events`.
 
     `task` are settings of `QWOPTask`.
@@ -112,7 +112,7 @@ class OneGame(gymnasium.Env[NDArray[np.float32], np.int64]):
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[NDArray[np.float32], dict[str, Any]]:
+    ) -> tuple[NDArray[Any], dict[str, Any]]:
         require_options(options)
         super().reset(seed=seed)
         most = self.task.max_idle_frames
@@ -192,7 +192,7 @@ class OneGame(gymnasium.Env[NDArray[np.float32], np.int64]):
             self._window = Window(picture.shape[1], picture.shape[0], "QWOP")
         self._window.show(picture, fps)
 
-    def _begin(self, idle: int) -> NDArray[np.float32]:
+    def _begin(self, idle: int) -> NDArray[Any]:
         """Begin a game with `idle` frames without a key; return the observation then."""
         raise NotImplementedError
 

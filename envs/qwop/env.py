@@ -13,6 +13,8 @@ from .saved import checked_generators, checked_keys_down, checked_page, entry_of
 from .session import checked_keys
 from .task import Games
 
+_EVERY = np.ones(1, dtype=np.bool_)
+
 
 class QWOPEnv(OneGame):
     """`QWOP-v1`: run 100 metres with the four keys of QWOP, in a simulator that follows the original game.
@@ -47,6 +49,11 @@ class QWOPEnv(OneGame):
     | 91 | hidden.head_torque: torque that the game has accumulated on the head, in 100 N·m | −10, 10 | |
     | 92, 93 | hidden.left_hip_out, hidden.right_hip_out: the limits that O or P set last | 0, 1 | |
 
+    Observation ("pixels"): uint8, a small picture of the runner and the track, [size, size]; with `colour`
+    [size, size, 3], with a `stack` of more than one [stack, size, size] or [stack, size, size, 3], oldest first. The
+    view
+    is 2.2 m wide and goes with the torso; a bar along the top grows over the 100 m.
+
     Action: Discrete(11), the keys held for the decision.
 
     | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 |
@@ -58,7 +65,8 @@ class QWOPEnv(OneGame):
     - `frames_per_step` (3): game frames a decision lasts; 30 a second, so 10 decisions a second.
     - `reward` ("speed", "shaped" or "race"): see `qwop.envs.qwop.rewards`; over one decision.
     - `shaping` (0.0): weight of the training wheels in "race".
-    - `observation` ("features" or "full"): the 71 numbers of the published recordings, or 94.
+    - `observation` ("features", "full" or "pixels"): the 71 numbers of the published recordings, 94, or pictures.
+    - `stack` (1), `size` (84), `colour` (False): of pictures; see above.
     - `observation_lag` (0 or 1): frames by which the observation is behind the physics. The published recordings have
       1; their first observation is the start position. Rewards and infos never lag.
     - `max_idle_frames` (0): a game begins with so many frames without a key, drawn uniformly from 0 to this;
@@ -123,7 +131,7 @@ class QWOPEnv(OneGame):
             "delays": self._delays.bit_generator.state,
         }
 
-    def set_state(self, state: dict[str, Any]) -> NDArray[np.float32]:
+    def set_state(self, state: dict[str, Any]) -> NDArray[Any]:
         """Restore what `get_state` of any environment with the same settings gave; return the observation there.
 
         BadInput for anything else, which changes nothing.
@@ -136,7 +144,7 @@ class QWOPEnv(OneGame):
         self.np_random, self._delays = found
         over = self._counters[batch.TERMINATED] or self._counters[batch.TRUNCATED]
         self._needs_reset = "the game has ended" if over else ""
-        return self._observation.copy()
+        return self._seen()
 
     def continue_from(self, page: Mapping[str, NDArray[Any]], keys: NDArray[np.uint8]) -> None:
         """Continue a game from the state of its page (`Session.get_state`) after these keys, uint8 [n], one a frame.
@@ -153,25 +161,38 @@ class QWOPEnv(OneGame):
         self._counters[batch.FRAMES] = 1 + len(keys)
         self._counters[batch.FIRST_KEY] = 2 + pressed[0] if len(pressed) else 0
         self._keys = int(keys[-1]) if len(keys) else 0
+        self._look(begun=True)
 
     def save_game(self) -> dict[str, Any]:
         """Return the game as it is now, for `QWOPVectorEnv.put_game`."""
         return {name: rows[0] for name, rows in self._games.saved().items()} | {"keys": self._keys}
 
-    def _begin(self, idle: int) -> NDArray[np.float32]:
+    def _begin(self, idle: int) -> NDArray[Any]:
         self._games.reset(np.ones(1, dtype=np.bool_), np.array([idle], dtype=np.int64))
-        return self._observation.copy()
+        self._look(begun=True)
+        return self._seen()
 
     def _play(self, first: int, keys: int, frames: int) -> Step:
         self._orders[batch.FIRST_KEYS_DOWN] = first
         self._orders[batch.KEYS_DOWN] = keys
         self._orders[batch.FRAMES_TO_PLAY] = frames
         self._games.play(0, 1, False, *self._games.workspace)
+        self._look(begun=False)
         info = self._info()
         outcome = info["outcome"]
         stopped = outcome == "stopped"
         ended = outcome != "running" and not stopped
-        return self._observation.copy(), float(self._numbers[batch.REWARD]), ended, stopped, info
+        return self._seen(), float(self._numbers[batch.REWARD]), ended, stopped, info
+
+    def _look(self, begun: bool) -> None:
+        if self._games.pictures is not None:
+            self._games.look(_EVERY, _EVERY if begun else ~_EVERY)
+
+    def _seen(self) -> NDArray[Any]:
+        if self._games.pictures is not None:
+            picture: NDArray[np.uint8] = self._games.seen()[0]
+            return picture
+        return self._observation.copy()
 
     def _info(self) -> dict[str, Any]:
         _, distance, score, clock, time, *_ = self._numbers.tolist()

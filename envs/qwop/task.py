@@ -18,6 +18,7 @@ from ..names import FEATURES as FEATURE_NAMES
 from ..names import FRAMES_A_SECOND as FRAMES_A_SECOND
 from ..names import FULL_FEATURES as FULL_NAMES
 from ..names import LONGEST_GAME
+from .pixels import Pictures, picture_shape
 from .rewards import REWARDS
 from .saved import checked_games
 
@@ -30,7 +31,14 @@ def outcome_of(events: NDArray[np.float64]) -> str:
     return "finished" if landed and events[0] >= batch.FINISH_SCORE else "fell"
 
 
-OBSERVATIONS = {"features": (FEATURES_ONLY, FEATURES), "full": (FULL, FULL_FEATURES)}
+PIXELS = "pixels"
+NUMBERS = ("features", "full")
+
+OBSERVATIONS = {
+    "features": (FEATURES_ONLY, FEATURES),
+    "full": (FULL, FULL_FEATURES),
+    PIXELS: (FEATURES_ONLY, FEATURES),  # the kernels' numbers; pictures are drawn beside them
+}
 """By name: the kernels' constant for it, and its size."""
 
 
@@ -48,8 +56,11 @@ class QWOPTask(Settings):
         120.0, "Seconds of the game clock after which a game is truncated.", above=0, at_most=LONGEST_GAME
     )
     observation: str = setting(
-        "features", "The 71 numbers of the published recordings, or all 94.", choices=[*OBSERVATIONS]
+        "features", "The 71 numbers of the published recordings, all 94 (full), or pictures.", choices=[*OBSERVATIONS]
     )
+    stack: int = setting(1, "Newest pictures in an observation=pixels.", at_least=1, at_most=16)
+    size: int = setting(84, "Height and width of a picture of observation=pixels, in pixels.", at_least=16, at_most=256)
+    colour: bool = setting(False, "Colours in observation=pixels, instead of grey.")
     shaping: float = setting(0.0, "Weight of the training wheels in reward=race.", at_least=0)
     delay: float = setting(0.0, "Probability that the keys of a decision come a frame late.", at_least=0, at_most=1)
 
@@ -58,15 +69,25 @@ class QWOPTask(Settings):
             super().__post_init__()
             if self.shaping and self.reward != "race":
                 raise BadInput(f"shaping={show(self.shaping)}: expected 0 with reward={self.reward}; only race has it")
+            if self.observation == PIXELS and self.observation_lag:
+                raise BadInput(f"observation_lag={self.observation_lag}: expected 0 with observation={PIXELS}")
+            for name in ("stack", "size", "colour"):
+                if self.observation != PIXELS and getattr(self, name) != getattr(QWOPTask, name):
+                    found = show(getattr(self, name))
+                    raise BadInput(f"{name}={found}: only observation={PIXELS} has it, not {self.observation}")
         except BadInput as error:
             raise BadInput(f"QWOP-v1: {error}") from None
 
     @property
-    def observation_space(self) -> "gymnasium.spaces.Box[np.float32]":
+    def observation_space(self) -> "gymnasium.spaces.Box[Any]":
+        if self.observation == PIXELS:
+            return gymnasium.spaces.Box(0, 255, picture_shape(self.stack, self.size, self.colour), np.uint8)
         return gymnasium.spaces.Box(-np.inf, np.inf, (OBSERVATIONS[self.observation][1],), np.float32)
 
     @property
-    def observation_names(self) -> tuple[str, ...]:
+    def observation_names(self) -> tuple[str, ...] | None:
+        if self.observation == PIXELS:
+            return None
         return FULL_NAMES if self.observation == "full" else FEATURE_NAMES
 
     @property
@@ -88,8 +109,8 @@ class Games:
     """n games of one task as rows of arrays: the state behind both forms of `QWOP-v1`.
 
     `reals`, `integers`: the engine's state; `counters`, `numbers`: see `engine.batch`; `observations` float32 [n, 71 or
-    94]: the current ones. Copying these saves the games. `orders` (see `engine.batch` too) holds the next commands;
-    `final_observations` are the last ones of the games that ended.
+    94]: the current ones; `pictures`: those of observation=pixels, else None. Copying these saves the games. `orders`
+    (see `engine.batch` too) holds the next commands; `final_observations` are the last ones of the games that ended.
     """
 
     SAVED = ("reals", "integers", "counters", "numbers", "observations")
@@ -101,7 +122,10 @@ class Games:
         self.reals, self.integers = new_games(count)
         self.counters = np.zeros((count, batch.COUNTERS), dtype=np.int64)
         self.numbers = np.zeros((count, batch.NUMBERS))
-        self.observations = np.zeros((count, *task.observation_space.shape), dtype=np.float32)
+        self.observations = np.zeros((count, OBSERVATIONS[task.observation][1]), dtype=np.float32)
+        self.pictures: Pictures | None = None
+        if task.observation == PIXELS:
+            self.pictures = Pictures(count, task.stack, task.size, task.colour)
         self.final_observations = np.zeros_like(self.observations)
         self.orders = np.zeros((count, batch.ORDERS), dtype=np.int64)
         self.orders[:, batch.DO] = batch.DECIDE
@@ -122,6 +146,15 @@ class Games:
             self.orders, self.task, self.fresh_reals, self.fresh_integers, memory, work, first, last, follow,
         )  # fmt: skip
 
+    def look(self, chosen: NDArray[np.bool_], begun: NDArray[np.bool_]) -> None:
+        """Draw the games where `chosen`, bool [n], if pictures are observed; those that have `begun` have no older."""
+        if self.pictures is not None:
+            self.pictures.draw(self.reals, chosen, begun)
+
+    def seen(self) -> NDArray[Any]:
+        """Copy the current observations: [n, *shape]."""
+        return self.observations.copy() if self.pictures is None else self.pictures.seen()
+
     @property
     def states(self) -> NDArray[np.float64]:
         """Current bodies, float64 [n, 14, 6]."""
@@ -137,7 +170,8 @@ class Games:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays that `saved` copies, not copied."""
-        return {name: getattr(self, name) for name in self.SAVED}
+        arrays: dict[str, NDArray[Any]] = {name: getattr(self, name) for name in self.SAVED}
+        return arrays if self.pictures is None else {**arrays, "pictures": self.pictures.stacks}
 
     def checked(self, saved: Any) -> dict[str, NDArray[Any]]:
         """The arrays of what `saved` gave, of as many games; BadInput for anything that cannot be played."""

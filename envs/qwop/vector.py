@@ -1,7 +1,7 @@
 """QWOP's compiled batch as a Gymnasium vector environment."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
@@ -29,7 +29,7 @@ ROWS_WORTH_A_THREAD = 8
 RENDER_MODES = ["rgb_array"]
 
 
-class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any]]):
+class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[Any], NDArray[np.int64], NDArray[Any]]):
     """n games of `QWOP-v1`, a decision of all of them in one compiled call.
 
     Settings, observations, actions and infos are those of `QWOPEnv`, and so is every bit of them: environment i is a
@@ -40,7 +40,7 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.i
 
     - "NextStep" (Gymnasium's default): the next step ignores its action and begins the next game, with reward 0.
     - "SameStep": `step` begins the next game at once and returns its first observation. When any game ended, `infos`
-      has `final_obs` ([n, 71 or 94]) and `final_info` (a dict of arrays [n]), valid where `_final_obs` is true. Every
+      has `final_obs` ([n, *shape]) and `final_info` (a dict of arrays [n]), valid where `_final_obs` is true. Every
       other entry is of the step just played, in games that ended too.
     - "Disabled": nothing; reset the game with `reset(options={"reset_mask": ...})` before the next step.
 
@@ -127,7 +127,7 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.i
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[NDArray[np.float32], Infos]:
+    ) -> tuple[NDArray[Any], Infos]:
         self._require_open()
         mask = reset_mask_of(options, self.num_envs)
         seeds = seeds_of(seed, self.num_envs)
@@ -143,7 +143,8 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.i
         self._begun(mask)
         self._begun_ever |= mask
         self._late[mask] = False
-        return self._games.observations.copy(), _masked(self._infos(), mask)
+        self._look_at(mask, mask)
+        return self._games.seen(), _masked(self._infos(), mask)
 
     def step(self, actions: Any) -> Step:
         chosen = self._checked_actions(actions)
@@ -167,21 +168,28 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.i
         self._first_keys[:] = np.where(self._late, self._keys, keys)
         self._keys[:] = keys
         self._do[:] = np.where(waiting, batch.BEGIN, batch.DECIDE)
-        self._play_all(follow=same_step)
-        self._do[:] = batch.DECIDE
         games = self._games
+        # A picture of a game's end is drawn before the next one begins.
+        self._play_all(follow=same_step and games.pictures is None)
+        self._do[:] = batch.DECIDE
+        self._look_at(np.ones(self.num_envs, dtype=np.bool_), waiting)
         if waiting.any():
             self._begun(waiting)
         terminations = games.counters[:, batch.TERMINATED] != 0
         truncations = games.counters[:, batch.TRUNCATED] != 0
         base = self._infos()
         infos = _masked(base, np.ones(self.num_envs, dtype=np.bool_))
+        rewards = games.numbers[:, batch.REWARD].copy()
         done = terminations | truncations
         if same_step and done.any():
+            if games.pictures is None:
+                final = np.where(done[:, None], games.final_observations, games.observations)
+            else:
+                final = games.seen()
+                self._begin_where(done)
             self._begun(done)
-            final = np.where(done[:, None], games.final_observations, games.observations)
             infos |= {"final_obs": final, "_final_obs": done, "final_info": _masked(base, done), "_final_info": done}
-        return games.observations.copy(), games.numbers[:, batch.REWARD].copy(), terminations, truncations, infos
+        return games.seen(), rewards, terminations, truncations, infos
 
     def get_state(self) -> dict[str, Any]:
         """Return everything, for `set_state`: the games go on as if they had never stopped."""
@@ -194,7 +202,7 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.i
             "delays": [delays.bit_generator.state for delays in self._delays],
         }
 
-    def set_state(self, state: dict[str, Any]) -> NDArray[np.float32]:
+    def set_state(self, state: dict[str, Any]) -> NDArray[Any]:
         """Restore what `get_state` gave (with the same settings and number of games); return the observations.
 
         BadInput for anything else, which changes nothing.
@@ -208,13 +216,13 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.i
         self._keys[:], self._next_idle[:] = keys, next_idle
         self._generators, self._delays = generators, delays
         self._begun_ever[:] = True
-        return self._games.observations.copy()
+        return self._games.seen()
 
     def save_game(self, row: int) -> dict[str, Any]:
         """Return one game as it is now, for `put_game`."""
         return {name: rows[row].copy() for name, rows in self._games.arrays().items()} | {"keys": self._keys[row]}
 
-    def put_game(self, row: int, saved: dict[str, Any]) -> NDArray[np.float32]:
+    def put_game(self, row: int, saved: dict[str, Any]) -> NDArray[Any]:
         """Continue a saved game in this row, instead of its own; return the row's observation.
 
         The idle frames and delays to come are still those of the row. BadInput for anything that `save_game` does not
@@ -224,7 +232,7 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.i
         self._games.restore_row(row, saved)
         self._keys[row] = keys
         self._begun_ever[row] = True
-        observation: NDArray[np.float32] = self._games.observations[row].copy()
+        observation: NDArray[Any] = self._games.seen()[row]
         return observation
 
     @property
@@ -279,17 +287,29 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.i
         self._draw_next_idle(mask)
         self._keys[mask] = 0
 
+    def _begin_where(self, ended: NDArray[np.bool_]) -> None:
+        """Begin the next games in these rows, and draw them."""
+        self._do[:] = np.where(ended, batch.BEGIN, batch.NOTHING)
+        self._play_all(follow=False)
+        self._do[:] = batch.DECIDE
+        self._look_at(ended, ended)
+
     def _play_all(self, follow: bool) -> None:
+        spaces = dict(zip(self._ranges, self._workspaces, strict=True))
+        self._in_threads(lambda first, last: self._games.play(first, last, follow, *spaces[first, last]))
+
+    def _look_at(self, chosen: NDArray[np.bool_], begun: NDArray[np.bool_]) -> None:
+        """Draw these rows, if pictures are observed."""
+        pictures, reals = self._games.pictures, self._games.reals
+        if pictures is not None:
+            self._in_threads(lambda first, last: pictures.draw(reals, chosen, begun, first, last))
+
+    def _in_threads(self, work: Callable[[int, int], None]) -> None:
+        """Do some work for all rows: work(first, last) in each thread for its own."""
         if self._process != os.getpid():  # a fork has none of its parent's threads
             self._make_pool()
-        parts = list(zip(self._ranges, self._workspaces, strict=True))
-        others = [
-            self._pool.submit(self._games.play, first, last, follow, *space)
-            for (first, last), space in parts[1:]
-            if self._pool is not None
-        ]
-        (first, last), space = parts[0]
-        self._games.play(first, last, follow, *space)
+        others = [self._pool.submit(work, *rows) for rows in self._ranges[1:] if self._pool is not None]
+        work(*self._ranges[0])
         for other in others:
             other.result()
 

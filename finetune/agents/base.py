@@ -7,13 +7,14 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
-from ...policies.networks import Network, Values, VectorNetwork
+from ...envs.spec import ObservationSpec
+from ...policies.networks import MemorylessNetwork, Network, Values
 from ..experience.sequences import Sequences
 from ..metrics import Metrics
 from ..schedules.phase import Phase, PhaseValues
 
-MakeNetwork = Callable[[int, int, torch.Generator], VectorNetwork]
-"""Makes an untrained network for an observation size and a number of actions."""
+MakeNetwork = Callable[[ObservationSpec | int, int, torch.Generator], MemorylessNetwork]
+"""Makes an untrained network for observations (an int n: float32 [n]) and a number of actions."""
 
 
 class Agent(Protocol):

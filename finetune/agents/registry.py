@@ -7,14 +7,15 @@ from typing import Any
 import torch
 
 from ...datasets.reader import Dataset
+from ...envs.spec import ObservationSpec
 from ...policies.networks import ActorCritic
 from ...policies.policy import Policy
 from ..settings import LiveSettings, RunSettings
 from .acer.agent import build_acer
 from .acer.settings import AcerLoopSettings, AcerSettings
 from .base import Agent, AgentContext, MakeNetwork
-from .dqn.agent import build_ddqn, new_dueling_q
-from .dqn.settings import DdqnLoopSettings, DdqnSettings
+from .dqn.agent import build_dqn, new_q_network
+from .dqn.settings import DdqnLoopSettings, DdqnSettings, DqnLoopSettings, DqnSettings
 from .ppo.agent import build_ppo, new_actor
 from .ppo.settings import PpoLoopSettings, PpoSettings
 
@@ -36,8 +37,8 @@ class Algorithm:
 
 
 def _new_actor_critic(settings: AcerSettings) -> MakeNetwork:
-    def make(size: int, actions: int, generator: torch.Generator) -> ActorCritic:
-        return ActorCritic(size, actions, generator=generator)
+    def make(observation: ObservationSpec | int, actions: int, generator: torch.Generator) -> ActorCritic:
+        return ActorCritic(observation, actions, generator=generator)
 
     return make
 
@@ -45,6 +46,7 @@ def _new_actor_critic(settings: AcerSettings) -> MakeNetwork:
 ALGORITHMS: Mapping[str, Algorithm] = {
     "acer": Algorithm(AcerSettings, AcerLoopSettings, build_acer, _new_actor_critic),
     "ppo": Algorithm(PpoSettings, PpoLoopSettings, build_ppo, new_actor),
-    "ddqn": Algorithm(DdqnSettings, DdqnLoopSettings, build_ddqn, new_dueling_q, starts_from_scratch=True),
+    "dqn": Algorithm(DqnSettings, DqnLoopSettings, build_dqn, new_q_network, starts_from_scratch=True),
+    "ddqn": Algorithm(DdqnSettings, DdqnLoopSettings, build_dqn, new_q_network, starts_from_scratch=True),
 }
 """By `algorithm.name`."""

@@ -7,11 +7,12 @@ from numpy.typing import NDArray
 
 from ...envs.spec import ObservationSpec
 from ..experience.sequences import Finals, Sequences, source_shares
+from .observation_store import observation_store
 from .ring import Ring
 
 
 class SequenceMemory:
-    """The newest `capacity` sequences; a source can be removed at once.
+    """The newest `capacity` sequences; a source can be removed at once. Of pictures, each frame is stored once.
 
     Removal keeps the order of the rest and frees the slots, so nothing of the source is left to be sampled or evicted.
     """
@@ -20,7 +21,6 @@ class SequenceMemory:
         self._ring = Ring(capacity)
         self._observation = observation
         self._arrays: dict[str, NDArray[Any]] = {
-            "observations": observation.zeros(capacity, steps + 1),
             "actions": np.zeros((capacity, steps), dtype=np.int64),
             "rewards": np.zeros((capacity, steps), dtype=np.float32),
             "behaviour_probabilities": np.zeros((capacity, steps, actions), dtype=np.float32),
@@ -28,6 +28,7 @@ class SequenceMemory:
             "truncated": np.zeros((capacity, steps), dtype=np.bool_),
             "source": np.zeros(capacity, dtype=np.int8),
         }
+        self._observations = observation_store(capacity, steps + 1, observation)
         self._finals: dict[int, tuple[NDArray[np.int64], NDArray[Any]]] = {}
 
     def __len__(self) -> int:
@@ -38,11 +39,10 @@ class SequenceMemory:
         slots = self._ring.push(len(sequences))
         for name, array in self._arrays.items():
             array[slots] = getattr(sequences, name)
+        self._observations.put(slots, sequences.observations)
         for slot in slots:
             self._finals.pop(int(slot), None)
-        for sequence in np.unique(sequences.finals.sequence):
-            mine = sequences.finals.sequence == sequence
-            self._finals[int(slots[sequence])] = (sequences.finals.step[mine], sequences.finals.observations[mine])
+        self._hold(slots, sequences.finals)
 
     def sample(self, n: int, generator: np.random.Generator) -> Sequences:
         """n sequences, each drawn uniformly from the whole memory."""
@@ -60,6 +60,9 @@ class SequenceMemory:
         kept = by_age[self._arrays["source"][by_age] != source]
         for array in self._arrays.values():
             array[: len(kept)] = array[kept]
+        packed = self._observations.packed(kept)
+        self._observations.drop(by_age)
+        self._observations.put_packed(np.arange(len(kept)), packed)
         self._finals = {new: self._finals[int(old)] for new, old in enumerate(kept) if int(old) in self._finals}
         self._ring.refill(len(kept))
         return len(by_age) - len(kept)
@@ -78,14 +81,22 @@ class SequenceMemory:
         """The state for `set_state` of a memory of the same shape; arrays are copies, oldest first."""
         contents = self.contents()
         arrays = {name: getattr(contents, name) for name in self._arrays}
-        return {"arrays": arrays, "finals": dict(contents.finals._asdict()), "start": self._ring.start}
+        return {
+            "arrays": arrays,
+            "observations": self._observations.packed(self._ring.by_age()),
+            "finals": dict(contents.finals._asdict()),
+            "start": self._ring.start,
+        }
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Restore what `get_state` gave, every sequence in its slot."""
-        stored = Sequences(finals=Finals(**state["finals"]), **state["arrays"])
+        self._observations.drop(self._ring.by_age())
+        slots = self._ring.refill(len(state["arrays"]["source"]), int(state["start"]))
+        for name, array in self._arrays.items():
+            array[slots] = state["arrays"][name]
+        self._observations.put_packed(slots, state["observations"])
         self._finals.clear()
-        self._ring.refill(0, int(state["start"]))
-        self.push(stored)
+        self._hold(slots, Finals(**state["finals"]))
 
     def _take(self, slots: NDArray[np.int64]) -> Sequences:
         held = [(i, *self._finals[int(slot)]) for i, slot in enumerate(slots) if int(slot) in self._finals]
@@ -94,4 +105,11 @@ class SequenceMemory:
             np.concatenate([np.zeros(0, np.int64), *(step for _, step, _ in held)]),
             np.concatenate([self._observation.zeros(0), *(seen for _, _, seen in held)]),
         )
-        return Sequences(finals=finals, **{name: array[slots] for name, array in self._arrays.items()})
+        columns = {name: array[slots] for name, array in self._arrays.items()}
+        return Sequences(observations=self._observations.take(slots), finals=finals, **columns)
+
+    def _hold(self, slots: NDArray[np.int64], finals: Finals) -> None:
+        """Keep the final observations of the sequences in these slots."""
+        for sequence in np.unique(finals.sequence):
+            mine = finals.sequence == sequence
+            self._finals[int(slots[sequence])] = (finals.step[mine], finals.observations[mine])

@@ -34,6 +34,7 @@ LINES: list[tuple[Command[Any], list[str]]] = [
     (finetune, ["+schedule=speed", "algorithm=ddqn"]),
     (finetune, ["schedule=champion", "algorithm=ppo"]),
     (finetune, ["schedule=alone", "algorithm=acer-small"]),
+    (finetune, ["schedule=alone", "algorithm=dqn-small"]),
     (finetune, ["schedule=dqfd-like", "algorithm=ppo-small"]),
 ]
 """Command lines that are right: every command, with every option of its groups."""
@@ -228,10 +229,10 @@ BY_HAND = [
     ("finetune", "schedule.scale=2", "schedule.scale=2: no schedule is chosen that it could change"),
     ("finetune", "schedule=kurodo ~loop", "loop is missing, and its settings are needed: leave ~loop out"),
     ("finetune", "schedule=kurodo loop=null", "loop=null: expected settings"),
-    ("finetune", "schedule=kurodo ~algorithm", "algorithm is not set: choose one of acer, acer-small, ddqn"),
-    ("finetune", "schedule=kurodo algorithm=null", "algorithm is not set: choose one of acer, acer-small, ddqn"),
+    ("finetune", "schedule=kurodo ~algorithm", "algorithm is not set: choose one of acer, acer-small, ddqn, dqn"),
+    ("finetune", "schedule=kurodo algorithm=null", "algorithm is not set: choose one of acer, acer-small, ddqn, dqn"),
     ("finetune", "schedule=kurodo algorithm=sarsa", "algorithm=sarsa: no such option; choose one of acer, acer-small"),
-    ("finetune", "schedule=kurodo algorithm.name=sarsa", "algorithm.name=sarsa: expected acer, ppo or ddqn"),
+    ("finetune", "schedule=kurodo algorithm.name=sarsa", "algorithm.name=sarsa: expected acer, ppo, dqn or ddqn"),
     ("finetune", "schedule=kurodo +sead=1", "sead: no such setting; did you mean seed?"),
     ("finetune", "schedule=kurodo gamma=0.9", "gamma: no such setting; did you mean algorithm.gamma?"),
     ("finetune", "schedule=kurodo threads=0", "threads=0: expected a whole number from 1 to 1,024 (default: 1)"),

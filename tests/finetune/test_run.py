@@ -27,11 +27,13 @@ HOURS = ITERATION / 3600 / 10  # of one iteration, at 10 decisions a second
 
 LOOPS: dict[str, dict[str, Any]] = {
     "acer": {"capacity": 24, "start": 6, "value_decisions": 30},
+    "dqn": {"capacity": 120, "start": 20, "batch_size": 8, "target_every": 25},
     "ddqn": {"capacity": 120, "start": 20, "batch_size": 8, "target_every": 25},
     "ppo": {"overlap": True},
 }
 ALGORITHM: dict[str, dict[str, Any]] = {
     "acer": {},
+    "dqn": {"hidden": (8,)},
     "ddqn": {"hidden": (8,)},
     "ppo": {"hidden": (8,), "minibatch": 8},
 }

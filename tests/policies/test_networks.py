@@ -1,12 +1,13 @@
-"""The actor-critic network and its observation scaling."""
+"""The networks and their observation scaling."""
 
 import numpy as np
 import pytest
 import torch
 from qwop.common.errors import BadInput
 from qwop.envs.spec import ObservationSpec
-from qwop.policies.networks import SCALED_LIMIT, Actor, ActorCritic, DuelingQ, VectorNetwork, dueling
-from qwop.policies.scaling import ObservationScaler, RunningStatistics
+from qwop.policies.encoders import Convolutions
+from qwop.policies.networks import SCALED_LIMIT, Actor, ActorCritic, DuelingQ, MemorylessNetwork, QNetwork, dueling
+from qwop.policies.scaling import ObservationScaler, PixelScaler, RunningStatistics
 
 
 def test_published_size_has_54166_parameters() -> None:
@@ -122,10 +123,68 @@ def test_the_first_of_equal_q_values_is_the_greedy_action() -> None:
     assert network.logits(torch.randn(5, 4)).argmax(-1).tolist() == [0] * 5
 
 
-@pytest.mark.parametrize("architecture", [ActorCritic, Actor, DuelingQ])
-def test_images_are_refused_and_not_flattened(architecture: type[VectorNetwork]) -> None:
-    with pytest.raises(BadInput, match=r"uint8 \[84, 84, 4\]: .* images need a network for images"):
-        architecture(ObservationSpec((84, 84, 4), "uint8"), 6, (8,))
+IMAGES = [(84, 84), (4, 84, 84), (36, 36, 3), (2, 40, 50, 3)]
+
+
+@pytest.mark.parametrize("architecture", [ActorCritic, Actor, QNetwork, DuelingQ])
+@pytest.mark.parametrize("shape", IMAGES)
+def test_images_go_through_convolutions(architecture: type[MemorylessNetwork], shape: tuple[int, ...]) -> None:
+    network = architecture(ObservationSpec(shape, "uint8"), 6, (8,), torch.Generator().manual_seed(0))
+    pictures = torch.randint(256, (5, *shape), dtype=torch.uint8)
+    logits, state = network.step(pictures, network.initial_state(5))
+    assert logits.shape == (5, 6)
+    assert state == ()
+    again = network.logits(pictures.flatten(1).unflatten(0, (5, 1)))
+    torch.testing.assert_close(again[:, 0], logits)
+
+
+def test_the_published_network_of_an_atari_game_has_1686180_parameters() -> None:
+    network = QNetwork(ObservationSpec((4, 84, 84), "uint8"), 4, (512,))
+    assert sum(parameter.numel() for parameter in network.parameters()) == 1_686_180
+
+
+def test_a_dueling_network_shares_its_convolutions() -> None:
+    spec = ObservationSpec((4, 84, 84), "uint8")
+    plain, split = QNetwork(spec, 4, (512,)), QNetwork(spec, 4, (512,), dueling=True)
+    more = sum(p.numel() for p in split.parameters()) - sum(p.numel() for p in plain.parameters())
+    assert more == 3136 * 512 + 512 + 512 + 1
+
+
+def test_colours_and_frames_are_the_channels_of_their_pixel() -> None:
+    """A convolution of size 1 would mix rows and columns if channels were taken from the wrong axis."""
+    spec = ObservationSpec((2, 36, 40, 3), "uint8")
+    picture = torch.zeros(2, 36, 40, 3)
+    picture[1, 5, 7, 2] = 1.0
+    as_channels = Convolutions(spec)[0](picture.flatten()[None])
+    assert as_channels.shape == (1, 6, 36, 40)
+    assert as_channels[0, 1 * 3 + 2, 5, 7] == 1.0
+    assert as_channels.sum() == 1.0
+
+
+def test_bytes_are_scaled_to_one() -> None:
+    assert PixelScaler()(torch.tensor([0, 51, 255], dtype=torch.uint8)).tolist() == pytest.approx([0.0, 0.2, 1.0])
+
+
+def test_a_picture_too_small_for_the_convolutions_is_refused() -> None:
+    with pytest.raises(BadInput, match=r"pictures of 20 × 84 pixels, .* at least 36 × 36"):
+        ActorCritic(ObservationSpec((20, 84), "uint8"), 6)
+
+
+@pytest.mark.parametrize(("dueling", "layer_norm"), [(False, False), (False, True), (True, False)])
+def test_a_q_network_is_described_and_built_again(dueling: bool, layer_norm: bool) -> None:
+    network = QNetwork(4, 3, (8, 6), quantiles=2, dueling=dueling, layer_norm=layer_norm)
+    again = QNetwork.from_description(network.observation, 3, network.description())
+    again.load_state_dict(network.state_dict())
+    rows = torch.randn(5, 4)
+    assert torch.equal(again(rows), network(rows))
+    assert hasattr(network, "value") is dueling
+    assert any(isinstance(one, torch.nn.LayerNorm) for one in network.modules()) is layer_norm
+
+
+def test_a_q_network_with_a_wrong_description_is_refused() -> None:
+    described = {"hidden": [8], "quantiles": 1, "dueling": "yes", "layer_norm": False}
+    with pytest.raises(ValueError, match="dueling is yes"):
+        QNetwork.from_description(ObservationSpec((4,)), 3, described)
 
 
 def test_numbers_of_any_shape_are_taken_as_rows() -> None:

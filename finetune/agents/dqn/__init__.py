@@ -1,1 +1,1 @@
-"""Prioritised double DQN."""
+"""Deep Q-learning: DQN, and prioritised double DQN as the same agent with other settings."""

@@ -1,19 +1,23 @@
-"""Prioritised double DQN as an agent: n-step transitions into memory, updates on samples from it."""
+"""DQN as an agent: n-step transitions into memory, updates on samples from it."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import torch
 
 from ....common.errors import BadInput
 from ....datasets.reader import Dataset
 from ....datasets.schema import Episode
-from ....policies.networks import DuelingQ
+from ....envs.spec import ObservationSpec
+from ....policies.networks import DuelingQ, QNetwork
 from ....policies.policy import Policy
 from ...experience.sequences import DEMONSTRATIONS, Sequences
 from ...experience.transitions import NStep, Transitions, TransitionStream, mixed
 from ...replay.demonstrations import Demonstrations
 from ...replay.prioritised_memory import PrioritisedMemory, PrioritySettings
+from ...replay.transition_memory import TransitionMemory
 from ...schedules.environments import phase_environments, remembered
 from ...schedules.phase import Phase, PhaseValues
 from ...settings import RunSettings
@@ -21,14 +25,14 @@ from ..base import AgentContext, MakeNetwork
 from ..due import Due
 from .learner import DdqnLearner
 from .losses import linear
-from .settings import DdqnLoopSettings, DdqnSettings
+from .settings import DqnLoopSettings, DqnSettings
 
 
 class DdqnAgent:
-    """Learns from memory only.
+    """Deep Q-learning with whichever of its options the settings ask for, from plain DQN to prioritised double DQN.
 
-    An iteration's transitions enter the memory with their share of demonstrations; then follows one update for every
-    `train_every` decisions.
+    It learns from memory only. An iteration's transitions enter the memory with their share of demonstrations; then
+    follows one update for every `train_every` decisions.
 
     ε follows the schedule and is part of the network, so the behaviour policy is exactly
     π(a|s) = (1 − ε)·1{a = argmax Q(s, ·)} + ε/A, in live play and from a policy file alike.
@@ -37,10 +41,10 @@ class DdqnAgent:
     def __init__(
         self,
         learner: DdqnLearner,
-        memory: PrioritisedMemory,
+        memory: TransitionMemory,
         demonstrations: TransitionStream | None,
-        algorithm: DdqnSettings,
-        settings: DdqnLoopSettings,
+        algorithm: DqnSettings,
+        settings: DqnLoopSettings,
         context: AgentContext,
     ) -> None:
         self.learner = learner
@@ -56,7 +60,7 @@ class DdqnAgent:
         self._beta = algorithm.beta_start
 
     @property
-    def network(self) -> DuelingQ:
+    def network(self) -> QNetwork:
         return self.learner.network
 
     @property
@@ -68,7 +72,7 @@ class DdqnAgent:
 
     def observe(self, live: Sequences | None, now: PhaseValues) -> None:
         with self._metrics.stopwatch.on("memory"):
-            new = None if live is None else self._n_step.push(live)
+            new = None if live is None else self._n_step.push(with_rewards_clipped(live, self._algorithm))
             parts = [part for part in (new, self._next_demonstrations(now)) if part is not None]
             self.memory.push(mixed(*parts) if len(parts) == 2 else parts[0])
 
@@ -102,7 +106,8 @@ class DdqnAgent:
     def measurements(self) -> dict[str, float]:
         row = {f"memory/{source}": share for source, share in self.memory.shares().items()}
         row["memory/transitions"] = float(len(self.memory))
-        return row | {"learner/epsilon": float(self.network.epsilon), "learner/beta": self._beta}
+        row["learner/epsilon"] = float(self.network.epsilon)
+        return row | {"learner/beta": self._beta} if self._algorithm.prioritised else row
 
     def get_state(self) -> dict[str, Any]:
         return {
@@ -163,32 +168,43 @@ class DdqnAgent:
         return NStep(self._settings.num_envs, algorithm.n_steps, algorithm.gamma)
 
 
-def new_dueling_q(settings: DdqnSettings) -> MakeNetwork:
+def new_q_network(settings: DqnSettings) -> MakeNetwork:
     """The untrained network of these settings."""
 
-    def make(size: int, actions: int, generator: torch.Generator) -> DuelingQ:
-        return DuelingQ(size, actions, settings.hidden, generator, max(settings.quantiles, 1))
+    def make(observation: ObservationSpec | int, actions: int, generator: torch.Generator) -> QNetwork:
+        quantiles = max(settings.quantiles, 1)
+        if settings.dueling and settings.layer_norm:
+            return DuelingQ(observation, actions, settings.hidden, generator, quantiles)
+        return QNetwork(
+            observation,
+            actions,
+            settings.hidden,
+            generator,
+            quantiles,
+            dueling=settings.dueling,
+            layer_norm=settings.layer_norm,
+        )
 
     return make
 
 
-def build_ddqn(
+def build_dqn(
     policy: Policy,
     dataset: Dataset | None,
-    settings: RunSettings[DdqnSettings, DdqnLoopSettings],
+    settings: RunSettings[DqnSettings, DqnLoopSettings],
     context: AgentContext,
 ) -> DdqnAgent:
     """Make the agent that learns the policy's network, in place."""
     network, loop, algorithm = policy.network, settings.loop, settings.algorithm
-    if not isinstance(network, DuelingQ):
+    if not isinstance(network, QNetwork):
         raise BadInput(
-            f"algorithm=ddqn: the policy is an {network.architecture}, whose weights say nothing about Q values; "
-            "record its games (qwop-record source=policy) and give them as demonstrations with policy=scratch"
+            f"algorithm=dqn or ddqn: the policy is an {network.architecture}, whose weights say nothing about Q "
+            "values; record its games (qwop-record source=policy) and give them as demonstrations with policy=scratch"
         )
     for phase in settings.phases:
         if phase.critic_only:
             raise BadInput(
-                f"schedule.phases.{phase.name}.critic_only: algorithm=ddqn has no policy apart from its values"
+                f"schedule.phases.{phase.name}.critic_only: algorithm=dqn or ddqn has no policy apart from its values"
             )
     _require_capacity(settings)
     stream = None
@@ -198,20 +214,28 @@ def build_ddqn(
         spec = phase_environments(policy.environment, settings.phases)[first]
         rate = spec.capabilities.decisions_per_second
         stream = TransitionStream(demonstrated_transitions(episodes, algorithm.at_rate(rate)))
-    priorities = PrioritySettings(algorithm.alpha, algorithm.priority_epsilon, algorithm.demonstration_bonus)
-    memory = PrioritisedMemory(loop.capacity, policy.observation, priorities)
+    if algorithm.prioritised:
+        priorities = PrioritySettings(algorithm.alpha, algorithm.priority_epsilon, algorithm.demonstration_bonus)
+        memory: TransitionMemory = PrioritisedMemory(loop.capacity, policy.observation, priorities)
+    else:
+        memory = TransitionMemory(loop.capacity, policy.observation)
     learner = DdqnLearner(network, algorithm, context.device)
     return DdqnAgent(learner, memory, stream, algorithm, loop, context)
 
 
-def demonstrated_transitions(episodes: Sequence[Episode], settings: DdqnSettings) -> Transitions:
+def demonstrated_transitions(episodes: Sequence[Episode], settings: DqnSettings) -> Transitions:
     """Every decision of the episodes as a transition, in recorded order; γ is that of the settings."""
     decisions = sum(len(episode) for episode in episodes)
     whole = Demonstrations(episodes, streams=1, steps=decisions).next(1)
-    return NStep(1, settings.n_steps, settings.gamma).push(whole)
+    return NStep(1, settings.n_steps, settings.gamma).push(with_rewards_clipped(whole, settings))
 
 
-def _require_capacity(settings: RunSettings[DdqnSettings, DdqnLoopSettings]) -> None:
+def with_rewards_clipped(played: Sequences, settings: DqnSettings) -> Sequences:
+    """The sequences with each reward between -1 and 1, if the settings say so."""
+    return replace(played, rewards=np.clip(played.rewards, -1.0, 1.0)) if settings.clip_rewards else played
+
+
+def _require_capacity(settings: RunSettings[DqnSettings, DqnLoopSettings]) -> None:
     """Raise BadInput unless the memory holds the largest iteration."""
     loop = settings.loop
     live = loop.num_envs * (loop.steps + settings.algorithm.n_steps)

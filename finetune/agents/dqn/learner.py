@@ -1,4 +1,4 @@
-"""The double DQN learner: network, target network, optimiser, and one update on a weighted batch of transitions."""
+"""The DQN learner: network, target network, optimiser, and one update on a weighted batch of transitions."""
 
 import copy
 from typing import Any
@@ -9,18 +9,19 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ....common.errors import BadInput
-from ....policies.networks import DuelingQ
+from ....policies.networks import QNetwork
 from ...experience.sequences import DEMONSTRATIONS, SOURCES
 from ...experience.transitions import Transitions
 from ...metrics import Diagnosis
+from ..optimisers import CentredRMSprop
 from . import losses as dqn
-from .settings import DdqnSettings
+from .settings import ADAM, DqnSettings
 
 
 class DdqnLearner:
     """Learns the network in place. The target network is a copy that changes only in `copy_target`."""
 
-    def __init__(self, network: DuelingQ, settings: DdqnSettings, device: torch.device) -> None:
+    def __init__(self, network: QNetwork, settings: DqnSettings, device: torch.device) -> None:
         if max(settings.quantiles, 1) != network.quantiles:
             raise BadInput(
                 f"algorithm.quantiles={settings.quantiles}: the policy's network has "
@@ -31,9 +32,13 @@ class DdqnLearner:
         self.target = copy.deepcopy(self.network).requires_grad_(False)
         self._device = device
         self._parameters: list[Tensor] = list(self.network.parameters())
-        self._optimiser = torch.optim.Adam(
-            self._parameters, settings.learning_rate, eps=settings.adam_epsilon, fused=True
-        )
+        self._optimiser: torch.optim.Optimizer
+        if settings.optimiser == ADAM:
+            self._optimiser = torch.optim.Adam(
+                self._parameters, settings.learning_rate, eps=settings.adam_epsilon, fused=True
+            )
+        else:
+            self._optimiser = CentredRMSprop(self._parameters, settings.learning_rate)
 
     def update(
         self,
@@ -55,17 +60,21 @@ class DdqnLearner:
         quantiles = self.network.quantile_values(self._tensor(batch.observations).flatten(1))
         with torch.no_grad():
             following = self._tensor(batch.next_observations).flatten(1)
-            q_next = self.network(following)
             next_target = self.target.quantile_values(following)
+            q_next_target = next_target.mean(-1)
         q = quantiles.mean(-1)
         taken = q.gather(-1, actions.unsqueeze(-1)).squeeze(-1)
         if self._settings.quantiles:
-            targets = dqn.quantile_targets(rewards, discounts, q_next, next_target)
+            choosing = self._q_next(following) if self._settings.double else q_next_target
+            targets = dqn.quantile_targets(rewards, discounts, choosing, next_target)
             index = actions[:, None, None].expand(-1, 1, quantiles.shape[-1])
             losses = dqn.quantile_loss(quantiles.gather(1, index).squeeze(1), targets)
             errors = targets.mean(-1) - taken.detach()
         else:
-            target = dqn.double_target(rewards, discounts, q_next, next_target.mean(-1))
+            if self._settings.double:
+                target = dqn.double_target(rewards, discounts, self._q_next(following), q_next_target)
+            else:
+                target = dqn.max_target(rewards, discounts, q_next_target)
             losses = dqn.huber(target - taken)
             errors = target - taken.detach()
         if imitation:
@@ -100,6 +109,12 @@ class DdqnLearner:
         self.network.load_state_dict(state["network"])
         self.target.load_state_dict(state["target"])
         self._optimiser.load_state_dict(state["optimiser"])
+
+    @torch.no_grad()
+    def _q_next(self, following: Tensor) -> Tensor:
+        """Q(s', ·) of the learned network, [B, A], to choose actions by."""
+        q: Tensor = self.network(following)
+        return q
 
     @torch.no_grad()
     def _clip(self) -> Tensor:

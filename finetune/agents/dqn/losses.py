@@ -1,4 +1,4 @@
-"""Prioritised double DQN, as formulas, with the options of DQfD and of quantile regression.
+"""Deep Q-learning, as formulas, with the options of double and prioritised DQN, DQfD and quantile regression.
 
 Symbols are the papers': Q the learned network (online), Q⁻ the target network, δ = y − Q(s, a) the temporal-difference
 error, w the importance weight of a sample, θ_i the quantiles of a return. A transition is (s, a, r, d, s'), n steps
@@ -10,6 +10,14 @@ No target carries a gradient.
 
 import torch
 from torch import Tensor
+
+
+def max_target(rewards: Tensor, discounts: Tensor, q_next_target: Tensor) -> Tensor:
+    """y = r + d·max_a Q⁻(s', a) (Mnih et al. 2015).
+
+    rewards, discounts, result: [B]; q_next_target Q⁻(s', ·): [B, A].
+    """
+    return (rewards + discounts * q_next_target.max(dim=-1).values).detach()
 
 
 def double_action(q_next: Tensor) -> Tensor:
@@ -48,10 +56,10 @@ def margin_loss(q: Tensor, actions: Tensor, margin: float) -> Tensor:
 
 
 def quantile_targets(rewards: Tensor, discounts: Tensor, q_next: Tensor, quantiles_next_target: Tensor) -> Tensor:
-    """T_j = r + d·θ⁻_j(s', a*) [B, N], a* the online network's (`double_action`).
+    """T_j = r + d·θ⁻_j(s', a*) [B, N], a* = argmax_a of q_next.
 
-    (Dabney et al. 2018 take a* from the target network; a double learner does not.) rewards, discounts [B]; q_next
-    [B, A]; quantiles_next_target θ⁻(s', ·): [B, A, N].
+    q_next [B, A] are the values of the network that chooses: the target network's in Dabney et al. 2018, the learned
+    one's in a double learner. rewards, discounts [B]; quantiles_next_target θ⁻(s', ·): [B, A, N].
     """
     best = double_action(q_next)[:, None, None].expand(-1, 1, quantiles_next_target.shape[-1])
     following = quantiles_next_target.gather(1, best).squeeze(1)

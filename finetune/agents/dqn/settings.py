@@ -1,4 +1,4 @@
-"""Settings of prioritised double DQN and of its loop."""
+"""Settings of deep Q-learning: plain DQN, and the same agent as prioritised double DQN, and of its loop."""
 
 from dataclasses import dataclass
 
@@ -6,21 +6,40 @@ from ....common.settings import setting
 from ...settings import LiveSettings
 from ..discounting import Discounted
 
+ADAM, RMSPROP = "adam", "rmsprop"
+
 
 @dataclass(frozen=True)
-class DdqnSettings(Discounted):
-    """Prioritised double DQN: dueling, layer norm, n steps. Defaults are the published runner's unless noted."""
+class DqnSettings(Discounted):
+    """Deep Q-learning (Mnih et al. 2015), and options on it. Defaults are the published ones unless noted."""
 
-    n_steps: int = setting(3, "Decisions of a transition (3, as in Rainbow; published: 1).", at_least=1, at_most=1000)
-    learning_rate: float = setting(1e-4, "Adam's learning rate, times the phase's factor.", above=0)
+    double: bool = setting(
+        False, "Let the learned network choose the action that the target network values (van Hasselt et al. 2016)."
+    )
+    dueling: bool = setting(False, "Give a new network separate layers for V(s) and the advantages (Wang et al. 2016).")
+    prioritised: bool = setting(
+        False, "Sample transitions in proportion to their error (Schaul et al. 2016) instead of uniformly."
+    )
+    layer_norm: bool = setting(False, "Give a new network layer normalisation after each hidden linear layer.")
+    quantiles: int = setting(
+        0,
+        "Quantiles of the return to learn (Dabney et al. 2018). 0: expected values.",
+        at_least=0,
+        at_most=1000,
+    )
+    n_steps: int = setting(1, "Decisions of a transition (Rainbow: 3).", at_least=1, at_most=1000)
+    optimiser: str = setting(RMSPROP, "Optimiser: rmsprop, centred, as published, or adam.", choices=(RMSPROP, ADAM))
+    learning_rate: float = setting(2.5e-4, "The optimiser's learning rate, times the phase's factor.", above=0)
     adam_epsilon: float = setting(1e-8, "Adam's ε, which keeps its divisor from 0.", above=0)
     max_gradient_norm: float = setting(
         10.0, "Gradients of a parameter longer than this are scaled down, each parameter by itself.", above=0
     )
+    clip_rewards: bool = setting(
+        False, "Clip the reward of each decision to between -1 and 1 before learning (published, for Atari: true)."
+    )
     reward_scale: float = setting(
-        0.1,
-        "Factor of every reward, so that Q (about 35 for a runner) stays in a range that a network learns quickly "
-        "(published: 1).",
+        1.0,
+        "Factor of every reward, so that Q (about 35 for a runner) stays in a range that a network learns quickly.",
         above=0,
     )
     margin: float = setting(
@@ -28,34 +47,72 @@ class DdqnSettings(Discounted):
         "Margin m of DQfD's loss on demonstrations, in units of scaled reward; its weight is the phase's imitation.",
         at_least=0,
     )
-    quantiles: int = setting(
-        0,
-        "Quantiles of the return to learn (Dabney et al. 2018). 0: expected values.",
-        at_least=0,
-        at_most=1000,
+    hidden: tuple[int, ...] = setting(
+        (512,), "Widths of a new network's layers, for images those after the convolutions.", at_least=1, at_most=65_536
     )
-    hidden: tuple[int, ...] = setting((256, 128), "Widths of a new network's layers.", at_least=1, at_most=65_536)
-    epsilon_start: float = setting(0.01, "Fraction of random actions at the start.", at_least=0, at_most=1)
-    epsilon_end: float = setting(0.001, "Fraction of random actions in the end.", at_least=0, at_most=1)
+    epsilon_start: float = setting(1.0, "Fraction of random actions at the start.", at_least=0, at_most=1)
+    epsilon_end: float = setting(0.1, "Fraction of random actions in the end.", at_least=0, at_most=1)
     epsilon_share: float = setting(
-        0.1, "Fraction of the schedule over which the fraction of random actions falls linearly.", above=0
+        0.02, "Fraction of the schedule over which the fraction of random actions falls linearly.", above=0
     )
-    alpha: float = setting(0.6, "Exponent of the priorities, (|error| + priority_epsilon)^alpha.", at_least=0)
+    alpha: float = setting(
+        0.6, "Exponent of the priorities, (|error| + priority_epsilon)^alpha, if prioritised.", at_least=0
+    )
     priority_epsilon: float = setting(1e-6, "Added to the |error| of every priority.", above=0)
     demonstration_bonus: float = setting(
         0.0, "Added to the |error| of demonstrations (DQfD: 1, with the rewards used there).", at_least=0
     )
     beta_start: float = setting(
-        0.4, "Exponent of the importance weights at the start; it rises linearly to 1.", at_least=0, at_most=1
+        0.4,
+        "Exponent of the importance weights at the start, if prioritised; it rises linearly to 1.",
+        at_least=0,
+        at_most=1,
     )
 
 
 @dataclass(frozen=True)
-class DdqnLoopSettings(LiveSettings):
-    """Settings of the DQN loop."""
+class DdqnSettings(DqnSettings):
+    """Prioritised double DQN: dueling, layer norm, n steps. Defaults are the published runner's, except for n_steps
+    and reward_scale (published: 1 and 1)."""
 
-    capacity: int = setting(300_000, "Transitions in memory.", at_least=1, at_most=1_000_000_000)
-    start: int = setting(3_000, "Transitions that memory must hold before it is sampled.", at_least=1)
-    batch_size: int = setting(64, "Transitions of an update.", at_least=1)
+    double: bool = True
+    dueling: bool = True
+    prioritised: bool = True
+    layer_norm: bool = True
+    n_steps: int = 3
+    optimiser: str = ADAM
+    learning_rate: float = 1e-4
+    reward_scale: float = 0.1
+    hidden: tuple[int, ...] = (256, 128)
+    epsilon_start: float = 0.01
+    epsilon_end: float = 0.001
+    epsilon_share: float = 0.1
+
+
+@dataclass(frozen=True)
+class DqnLoopSettings(LiveSettings):
+    """Settings of the DQN loop. Defaults of memory and updates are those of Mnih et al. 2015."""
+
+    num_envs: int = 8
+    steps: int = 8
+    capacity: int = setting(1_000_000, "Transitions in memory.", at_least=1, at_most=1_000_000_000)
+    start: int = setting(50_000, "Transitions that memory must hold before it is sampled.", at_least=1)
+    batch_size: int = setting(32, "Transitions of an update.", at_least=1)
     train_every: float = setting(4.0, "Decisions per update.", above=0)
-    target_every: int = setting(500, "Decisions between copies of the network into its target.", at_least=1)
+    target_every: int = setting(
+        40_000,
+        "Decisions between copies of the network into its target: train_every times the updates between them.",
+        at_least=1,
+    )
+
+
+@dataclass(frozen=True)
+class DdqnLoopSettings(DqnLoopSettings):
+    """The loop of prioritised double DQN; defaults are the published runner's."""
+
+    num_envs: int = 32
+    steps: int = 20
+    capacity: int = 300_000
+    start: int = 3_000
+    batch_size: int = 64
+    target_every: int = 500

@@ -88,7 +88,7 @@ class PpoAgent:
 
 def new_actor(settings: PpoSettings) -> MakeNetwork:
     """The untrained network of these settings."""
-    return lambda size, actions, generator: Actor(size, actions, settings.hidden, generator)
+    return lambda observation, actions, generator: Actor(observation, actions, settings.hidden, generator)
 
 
 def build_ppo(
@@ -120,7 +120,7 @@ def build_ppo(
         values = copy.deepcopy(policy.values)
     else:
         generator = torch.Generator().manual_seed(context.seed)
-        values = Values(network.observation_size, settings.algorithm.hidden, generator)
+        values = Values(network.observation, settings.algorithm.hidden, generator)
     learner = PpoLearner(network, values, settings.algorithm, context.device)
     learner.at_rate(context.decisions_per_second)
     return PpoAgent(learner, demonstrated, context)

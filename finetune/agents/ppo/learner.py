@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ....policies.networks import Actor, ActorCritic, Values
-from ....policies.scaling import RunningStatistics
+from ....policies.scaling import ObservationScaler, RunningStatistics
 from ....pretrain.cloning import cloning_loss
 from ....pretrain.rows import Rows
 from ...experience.sequences import Sequences
@@ -193,6 +193,7 @@ class PpoLearner:
         """Add the observations to the running statistics, if there are any, and scale by these from now on."""
         if self._seen is not None:
             self._seen.add(played.observations[:, :-1].reshape(played.actions.size, -1))
+            assert isinstance(self.network.scaler, ObservationScaler)  # the only one that can lack statistics
             self._seen.put_into(self.network.scaler)
 
     def _minibatches(self, count: int, shuffle: np.random.Generator) -> Iterator[Tensor]:

@@ -1,0 +1,58 @@
+"""Pictures as observations of `QWOP-v1`."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..pictures.raster import BONES, draw_games, palette
+
+
+class Pictures:
+    """The newest `stack` pictures of each of n games, `size` pixels high and wide.
+
+    stacks: uint8 [n, stack, size, size, c], oldest first; c is 3 with colours, else 1. When a game begins, its first
+    picture stands for those before.
+    """
+
+    def __init__(self, count: int, stack: int, size: int, colour: bool) -> None:
+        self._scene, self._bones = palette(colour)
+        self.stacks = np.zeros((count, stack, size, size, 3 if colour else 1), dtype=np.uint8)
+        self._shape = picture_shape(stack, size, colour)
+
+    def draw(
+        self,
+        reals: NDArray[np.float64],
+        chosen: NDArray[np.bool_],
+        begun: NDArray[np.bool_],
+        first: int = 0,
+        last: int | None = None,
+    ) -> None:
+        """Add a picture of the games first … last − 1 where `chosen`, bool [n]; those that have `begun` have no older.
+
+        reals: float64 [n, 84 or more], whose rows begin with the bodies.
+        """
+        last = len(reals) if last is None else last
+        size, flat = self.stacks.shape[2], self.stacks.reshape(*self.stacks.shape[:2], -1)
+        draw_games(reals, chosen, begun, BONES, self._scene, self._bones, size, first, last, flat)
+
+    def seen(self) -> NDArray[np.uint8]:
+        """Copy what is observed now: uint8 [n, *picture_shape]."""
+        return self.stacks.reshape(len(self.stacks), *self._shape).copy()
+
+
+def picture_shape(stack: int, size: int, colour: bool) -> tuple[int, ...]:
+    """The shape of an observation: [size, size], with the frames of a stack in front and colours behind."""
+    return (*((stack,) if stack > 1 else ()), size, size, *((3,) if colour else ()))
+
+
+def observe_pictures(states: ArrayLike, *, stack: int = 1, size: int = 84, colour: bool = False) -> NDArray[np.uint8]:
+    """Return what a player sees of a game along its decisions, uint8 [T, *picture_shape], of states [T, 14, 6]."""
+    table = np.asarray(states, dtype=np.float64)
+    if table.ndim != 3 or table.shape[1:] != (14, 6):
+        raise ValueError(f"states of shape {list(table.shape)}, expected [T, 14, 6]")
+    single = Pictures(len(table), 1, size, colour)
+    every = np.ones(len(table), dtype=np.bool_)
+    single.draw(np.ascontiguousarray(table.reshape(-1, 84)), every, every)
+    frames = single.stacks[:, 0]
+    places = np.maximum(np.arange(len(table))[:, None] - np.arange(stack)[::-1], 0)
+    seen: NDArray[np.uint8] = frames[places].reshape(len(table), *picture_shape(stack, size, colour))
+    return seen

@@ -1,0 +1,179 @@
+"""Observations of a replay memory: numbers in one array, pictures with each frame stored once."""
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...envs.spec import ObservationSpec
+
+BLOCK = 4096
+"""Frames that memory is taken for at a time."""
+
+
+class ObservationStore(Protocol):
+    """`capacity` slots, each of which holds `each` observations of one shape and type."""
+
+    def put(self, slots: NDArray[np.int64], observations: NDArray[Any]) -> None:
+        """Store observations [n, each, *shape] in these slots, in place of what they held."""
+        ...
+
+    def take(self, slots: NDArray[np.int64]) -> NDArray[Any]:
+        """Copies of the observations of these slots, [n, each, *shape]."""
+        ...
+
+    def drop(self, slots: NDArray[np.int64]) -> None:
+        """Forget what these slots hold."""
+        ...
+
+    def packed(self, slots: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+        """What these slots hold, in their order, in as few bytes as here; for `put_packed`."""
+        ...
+
+    def put_packed(self, slots: NDArray[np.int64], packed: dict[str, NDArray[Any]]) -> None:
+        """Store in these slots what `packed` gave for as many."""
+        ...
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the observations take."""
+        ...
+
+
+def observation_store(capacity: int, each: int, observation: ObservationSpec) -> ObservationStore:
+    """The store for observations of this kind."""
+    if observation.is_image:
+        return FrameStore(capacity, each, observation)
+    return ArrayStore(capacity, each, observation)
+
+
+class ArrayStore:
+    """Observations as they are, in one array."""
+
+    def __init__(self, capacity: int, each: int, observation: ObservationSpec) -> None:
+        self._array = observation.zeros(capacity, each)
+
+    @property
+    def nbytes(self) -> int:
+        return self._array.nbytes
+
+    def put(self, slots: NDArray[np.int64], observations: NDArray[Any]) -> None:
+        self._array[slots] = observations
+
+    def take(self, slots: NDArray[np.int64]) -> NDArray[Any]:
+        return self._array[slots]
+
+    def drop(self, slots: NDArray[np.int64]) -> None:
+        """Do nothing: the slots are overwritten when they are needed."""
+
+    def packed(self, slots: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+        return {"observations": self._array[slots]}
+
+    def put_packed(self, slots: NDArray[np.int64], packed: dict[str, NDArray[Any]]) -> None:
+        self._array[slots] = packed["observations"]
+
+
+class FrameStore:
+    """Pictures, each distinct frame stored once, and stacks put together when they are taken.
+
+    The observation after a decision shares all but one frame of its stack with the one before, and is itself the one
+    before the next decision: of the eight frames of a transition with stacks of four, one is new. Frames are recognised
+    by their content, so this holds for any environment, for n-step transitions, at the ends of episodes and for
+    demonstrations alike. A frame leaves with the last observation that shows it.
+    """
+
+    def __init__(self, capacity: int, each: int, observation: ObservationSpec) -> None:
+        self._observation = observation
+        self._each = each
+        self._frame_size = observation.size // observation.stack
+        self._index = np.full((capacity, each * observation.stack), -1, dtype=np.int32)
+        self._blocks: list[NDArray[np.uint8]] = []
+        self._uses = np.zeros(0, dtype=np.int32)
+        self._hashes = np.zeros(0, dtype=np.int64)
+        self._free: list[int] = []
+        self._known: dict[int, int] = {}
+
+    @property
+    def nbytes(self) -> int:
+        blocks = sum(block.nbytes for block in self._blocks)
+        return blocks + self._index.nbytes + self._uses.nbytes + self._hashes.nbytes
+
+    @property
+    def frames(self) -> int:
+        """Distinct frames stored."""
+        return len(self._uses) - len(self._free)
+
+    def put(self, slots: NDArray[np.int64], observations: NDArray[Any]) -> None:
+        frames = np.ascontiguousarray(observations).reshape(len(slots), self._index.shape[1], self._frame_size)
+        # Before the old contents leave, so that frames which both have stay.
+        numbers = np.array([[self._number(frame) for frame in row] for row in frames], dtype=np.int32)
+        self.drop(slots)
+        self._index[slots] = numbers
+
+    def take(self, slots: NDArray[np.int64]) -> NDArray[Any]:
+        numbers = self._index[slots].ravel()
+        frames = np.empty((len(numbers), self._frame_size), dtype=np.uint8)
+        for place, number in enumerate(numbers.tolist()):
+            frames[place] = self._blocks[number // BLOCK][number % BLOCK]
+        return frames.reshape(len(slots), self._each, *self._observation.shape)
+
+    def drop(self, slots: NDArray[np.int64]) -> None:
+        for number in self._index[slots].ravel().tolist():
+            if number >= 0:
+                self._uses[number] -= 1
+                if not self._uses[number]:
+                    self._forget(number)
+        self._index[slots] = -1
+
+    def packed(self, slots: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+        numbers, index = np.unique(self._index[slots], return_inverse=True)
+        frames = np.empty((len(numbers), self._frame_size), dtype=np.uint8)
+        for place, number in enumerate(numbers.tolist()):
+            frames[place] = self._blocks[number // BLOCK][number % BLOCK]
+        return {"frames": frames, "index": index.reshape(len(slots), self._index.shape[1]).astype(np.int32)}
+
+    def put_packed(self, slots: NDArray[np.int64], packed: dict[str, NDArray[Any]]) -> None:
+        frames, index = np.asarray(packed["frames"], dtype=np.uint8), np.asarray(packed["index"])
+        self.drop(slots)
+        numbers = np.array([self._number(frame) for frame in frames], dtype=np.int32)
+        self._index[slots] = numbers[index]
+        self._uses += np.bincount(numbers[index].ravel(), minlength=len(self._uses)).astype(np.int32)
+        for number in numbers.tolist():  # each was counted once for being stored
+            self._uses[number] -= 1
+
+    def check_valid(self) -> None:
+        """Assert that every frame is used as often as the index says, and that free ones are not."""
+        shown = self._index[self._index >= 0]
+        assert np.array_equal(np.bincount(shown, minlength=len(self._uses)), self._uses)
+        assert np.array_equal(np.flatnonzero(self._uses == 0), np.sort(self._free))
+        assert len(self._known) <= self.frames
+
+    def _number(self, frame: NDArray[np.uint8]) -> int:
+        """The number of a frame, stored if it is new; it has one more use."""
+        key = hash(frame.tobytes())
+        number = self._known.get(key, -1)
+        # Two frames of one hash are both stored, though only the first is found again.
+        if number < 0 or not np.array_equal(self._blocks[number // BLOCK][number % BLOCK], frame):
+            taken = number >= 0
+            if not self._free:
+                self._grow()
+            number = self._free.pop()
+            self._blocks[number // BLOCK][number % BLOCK] = frame
+            self._hashes[number] = key
+            if not taken:
+                self._known[key] = number
+        self._uses[number] += 1
+        return number
+
+    def _forget(self, number: int) -> None:
+        self._free.append(number)
+        key = int(self._hashes[number])
+        if self._known.get(key) == number:
+            del self._known[key]
+
+    def _grow(self) -> None:
+        first = len(self._blocks) * BLOCK
+        self._blocks.append(np.empty((BLOCK, self._frame_size), dtype=np.uint8))
+        self._uses = np.concatenate([self._uses, np.zeros(BLOCK, dtype=np.int32)])
+        self._hashes = np.concatenate([self._hashes, np.zeros(BLOCK, dtype=np.int64)])
+        self._free.extend(range(first + BLOCK - 1, first - 1, -1))

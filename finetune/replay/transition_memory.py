@@ -1,0 +1,125 @@
+"""Replay memory of transitions, each tagged with its source, sampled uniformly."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...envs.spec import ObservationSpec
+from ..experience.sequences import source_shares
+from ..experience.transitions import Transitions
+from .observation_store import observation_store
+from .ring import Ring
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A batch: transitions, their importance weights float32 [B], and their slots int64 [B]."""
+
+    transitions: Transitions
+    weights: NDArray[np.float32]
+    slots: NDArray[np.int64]
+
+
+class TransitionMemory:
+    """The newest `capacity` transitions, drawn uniformly; a source can be removed at once.
+
+    Of pictures each frame is stored once: a million transitions of 84 × 84 × 4 take about 7 GB.
+    """
+
+    def __init__(self, capacity: int, observation: ObservationSpec) -> None:
+        self._ring = Ring(capacity)
+        self._columns: dict[str, NDArray[Any]] = {
+            "actions": np.zeros(capacity, dtype=np.int64),
+            "rewards": np.zeros(capacity, dtype=np.float32),
+            "discounts": np.zeros(capacity, dtype=np.float32),
+            "source": np.zeros(capacity, dtype=np.int8),
+        }
+        # The observations before and after a transition, in one store because they share frames.
+        self._observations = observation_store(capacity, 2, observation)
+
+    def __len__(self) -> int:
+        return self._ring.size
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the transitions take."""
+        return self._observations.nbytes + sum(column.nbytes for column in self._columns.values())
+
+    def push(self, transitions: Transitions) -> NDArray[np.int64]:
+        """Store them, in their order, each in place of the oldest once the memory is full; returns their slots."""
+        slots = self._ring.push(len(transitions))
+        self._write(slots, transitions)
+        return slots
+
+    def sample(self, n: int, beta: float, generator: np.random.Generator) -> Sample:
+        """n transitions, each drawn uniformly from the whole memory; beta has nothing to correct, and weights are 1.
+
+        Raises ValueError while the memory is empty.
+        """
+        if not len(self):
+            raise ValueError("nothing to sample: the memory is empty")
+        slots = generator.integers(len(self), size=n)
+        return Sample(self._read(slots), np.ones(n, dtype=np.float32), slots)
+
+    def update(self, slots: NDArray[np.int64], errors: NDArray[np.float32]) -> None:
+        """Take note of the errors δ [B], neither weighted nor clipped, of the sample from `slots`: nothing to do."""
+
+    def contents(self) -> Transitions:
+        """Everything stored, oldest first."""
+        return self._read(self._ring.by_age())
+
+    def remove(self, source: int) -> int:
+        """Drop every transition of this source, now; returns how many there were."""
+        by_age = self._ring.by_age()
+        kept = by_age[self._columns["source"][by_age] != source]
+        self._refill(self._state_of(kept))
+        return len(by_age) - len(kept)
+
+    def clear(self) -> None:
+        """Drop everything."""
+        self._refill(self._state_of(np.zeros(0, dtype=np.int64)))
+
+    def shares(self) -> dict[str, float]:
+        """The share of the stored transitions that each source has; 0 everywhere when nothing is stored."""
+        return source_shares(self._columns["source"][: len(self)])
+
+    def check_valid(self) -> None:
+        """Assert that the structure agrees with itself."""
+        self._ring.check_valid()
+
+    def get_state(self) -> dict[str, Any]:
+        """The state for `set_state` of a memory of the same shape; arrays are copies, oldest first."""
+        return {**self._state_of(self._ring.by_age()), "start": self._ring.start}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Restore what `get_state` gave, every transition in its slot."""
+        self._refill(state, int(state["start"]))
+
+    def _state_of(self, slots: NDArray[np.int64]) -> dict[str, Any]:
+        """What these slots hold, in their order."""
+        return {
+            "columns": {name: column[slots] for name, column in self._columns.items()},
+            "observations": self._observations.packed(slots),
+        }
+
+    def _refill(self, state: dict[str, Any], start: int = 0) -> NDArray[np.int64]:
+        """Hold what `_state_of` gave and nothing else, the oldest at `start`; returns the slots, oldest first."""
+        self._observations.drop(self._ring.by_age())
+        slots = self._ring.refill(len(state["columns"]["source"]), start)
+        for name, column in self._columns.items():
+            column[slots] = state["columns"][name]
+        self._observations.put_packed(slots, state["observations"])
+        return slots
+
+    def _read(self, slots: NDArray[np.int64]) -> Transitions:
+        both = self._observations.take(slots)
+        columns = {name: column[slots] for name, column in self._columns.items()}
+        return Transitions(observations=both[:, 0], next_observations=both[:, 1], **columns)
+
+    def _write(self, slots: NDArray[np.int64], transitions: Transitions) -> None:
+        for name, column in self._columns.items():
+            column[slots] = getattr(transitions, name)
+        both = np.stack([transitions.observations, transitions.next_observations], axis=1)
+        self._observations.put(slots, both)

@@ -1,0 +1,215 @@
+"""`observation="pixels"`: pictures that follow the game, in the single and the vector form alike."""
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw
+from qwop.common.errors import BadInput
+from qwop.datasets.from_keys import episode_from_keys, qwop_info
+from qwop.envs import replay
+from qwop.envs.engine import layout as at
+from qwop.envs.names import ACTION_KEYS
+from qwop.envs.pictures.figure import RUNNER, Canvas, draw_shapes
+from qwop.envs.pictures.raster import GROUND_AT, GROUND_Y, LIFT_ABOVE, TORSO_AT, UNITS_SHOWN
+from qwop.envs.qwop.keys_file import read_keys
+from qwop.envs.qwop.pixels import observe_pictures
+from qwop.policies.champion import keys_path
+
+
+@pytest.fixture(scope="module")
+def states() -> NDArray[np.float64]:
+    """States [n, 14, 6] along the champion's game."""
+    return replay(read_keys(keys_path("champion"))).states
+
+
+def make(num_envs: int | None = None, **task: Any) -> Any:
+    task = {"observation": "pixels", "size": 40, **task}
+    if num_envs is None:
+        return gymnasium.make("QWOP-v1", **task)
+    return gymnasium.make_vec("QWOP-v1", num_envs=num_envs, **task)
+
+
+@pytest.mark.parametrize(
+    ("task", "shape"),
+    [
+        ({}, (40, 40)),
+        ({"colour": True}, (40, 40, 3)),
+        ({"stack": 3}, (3, 40, 40)),
+        ({"stack": 3, "colour": True}, (3, 40, 40, 3)),
+        ({"size": 84}, (84, 84)),
+    ],
+)
+def test_pictures_have_the_shape_of_their_space(task: dict[str, Any], shape: tuple[int, ...]) -> None:
+    env = make(**task)
+    seen, _ = env.reset(seed=0)
+    assert env.observation_space.shape == seen.shape == shape
+    assert env.observation_space.contains(seen)
+    assert env.observation_space.contains(env.step(3)[0])
+
+
+def silhouette(state: NDArray[np.float64], size: int) -> NDArray[np.bool_]:
+    """The runner of `rgb_array`'s pictures in the view of the small ones: bool [size, size]."""
+    scale, enlarged = size / UNITS_SHOWN, 4
+    origin = (
+        state[at.TORSO, 0] - TORSO_AT * UNITS_SHOWN,
+        GROUND_Y - GROUND_AT * UNITS_SHOWN - max(LIFT_ABOVE - state[at.TORSO, 1], 0.0),
+    )
+    image = Image.new("RGB", (size * enlarged, size * enlarged))
+    draw_shapes(Canvas(ImageDraw.Draw(image), origin, scale * enlarged), RUNNER, state)
+    return np.asarray(image.reduce(enlarged)).max(axis=-1) > 60
+
+
+def test_the_runner_is_where_and_as_large_as_in_the_large_pictures(states: NDArray[np.float64]) -> None:
+    chosen = states[20::150].copy()
+    chosen[:, at.HURDLE_BASE :, 0] += 10_000
+    pictures = observe_pictures(chosen, size=84)
+    for state, picture in zip(chosen, pictures, strict=True):
+        ground = round(GROUND_AT * 84)
+        small = np.abs(picture.astype(int) - int(picture[10, 0])) > 20
+        large = silhouette(state, 84)
+        small, large = (mask[4:ground] for mask in (small, large))
+        assert (small & large).sum() / (small | large).sum() > 0.75
+        # Nothing of either is far from the other: a limb in the wrong place would be.
+        grown = np.zeros_like(large)
+        for y, x in np.argwhere(large):
+            grown[max(y - 2, 0) : y + 3, max(x - 2, 0) : x + 3] = True
+        assert (small & ~grown).sum() <= 3
+
+
+def test_the_bar_along_the_top_tells_how_far_he_is(states: NDArray[np.float64]) -> None:
+    bars = 255 - observe_pictures(states[::50], size=84)[:, 0].astype(float)
+    filled = (bars - bars.min()).sum(axis=1) / (bars.max() - bars.min())
+    np.testing.assert_allclose(filled, np.clip(states[::50, at.TORSO, 0] / 1000, 0, 1) * 84, atol=0.1)
+
+
+def test_marks_on_the_track_pass_every_metre(states: NDArray[np.float64]) -> None:
+    pictures = observe_pictures(states[300:330], size=84)
+    for state, picture in zip(states[300:330], pictures, strict=True):
+        left = state[at.TORSO, 0] - TORSO_AT * UNITS_SHOWN
+        marks = np.arange(np.ceil(left / 10), (left + UNITS_SHOWN) // 10 + 1) * 10
+        places = (marks - left) * 84 / UNITS_SHOWN
+        row = picture[-1].astype(float)
+        for place in places[(places > 2) & (places < 82)]:
+            assert row[int(place)] > row.min() + 60
+
+
+def test_the_hurdle_is_seen_when_it_is_near(states: NDArray[np.float64]) -> None:
+    def changed(apart: float) -> bool:
+        state = states[300].copy()
+        without = state.copy()
+        without[at.HURDLE_BASE :, 0] += 10_000
+        state[at.HURDLE_BASE :, 0] = state[at.TORSO, 0] + apart
+        state[at.HURDLE_BASE :, 1] = 8.775, 5.0575
+        return bool((observe_pictures([state]) != observe_pictures([without])).any())
+
+    assert changed(6.0)
+    assert not changed(60.0)
+
+
+def test_left_and_right_legs_are_told_apart(states: NDArray[np.float64]) -> None:
+    """The start and its mirror image in the legs have the same silhouette but not the same picture."""
+    state = states[60].copy()
+    swapped = state.copy()
+    pairs = ((at.LEFT_THIGH, at.RIGHT_THIGH), (at.LEFT_CALF, at.RIGHT_CALF), (at.LEFT_FOOT, at.RIGHT_FOOT))
+    for one, other in pairs:
+        swapped[[one, other]] = state[[other, one]]
+    pictures = observe_pictures([state, swapped], size=84).astype(int)
+    assert (np.abs(pictures[0] - pictures[1]) > 60).sum() > 50
+
+
+def test_a_stack_holds_the_newest_pictures_and_begins_with_the_first() -> None:
+    single, stacked = make(), make(stack=3)
+    first, _ = single.reset(seed=0)
+    seen, _ = stacked.reset(seed=0)
+    assert all(np.array_equal(frame, first) for frame in seen)
+    shown = [first, first, first]
+    for action in (3, 5, 9, 8, 0):
+        shown = [*shown[1:], single.step(action)[0]]
+        assert np.array_equal(stacked.step(action)[0], shown)
+
+
+@pytest.mark.parametrize("mode", ["SameStep", "NextStep"])
+def test_games_of_a_vector_look_as_single_ones_do(mode: str) -> None:
+    task = {"stack": 2, "max_idle_frames": 9, "time_limit": 2.0, "colour": True}
+    vector, singles = make(3, autoreset_mode=mode, **task), [make(**task) for _ in range(3)]
+    seen, _ = vector.reset(seed=5)
+    expected = [env.reset(seed=5 + i)[0] for i, env in enumerate(singles)]
+    over = [False] * 3
+    actions = np.random.default_rng(0).integers(11, size=(50, 3))
+    ends = 0
+    for chosen in actions:
+        assert np.array_equal(seen, expected)
+        seen, rewards, terminated, truncated, infos = vector.step(chosen)
+        for i, env in enumerate(singles):
+            if over[i]:
+                expected[i], over[i] = env.reset()[0], False
+                continue
+            expected[i], reward, ended, stopped, info = env.step(int(chosen[i]))
+            assert (reward, ended, stopped) == (rewards[i], terminated[i], truncated[i])
+            assert infos["distance"][i] == info["distance"]
+            if ended or stopped:
+                ends += 1
+                if mode == "SameStep":
+                    assert np.array_equal(infos["final_obs"][i], expected[i])
+                    expected[i] = env.reset()[0]
+                else:
+                    over[i] = True
+    assert ends >= 3
+    vector.close()
+
+
+def test_the_game_is_the_same_whatever_is_observed() -> None:
+    plain = gymnasium.make_vec("QWOP-v1", num_envs=2, autoreset_mode="SameStep", time_limit=2.0)
+    seeing = make(2, autoreset_mode="SameStep", time_limit=2.0)
+    for env in (plain, seeing):
+        env.reset(seed=1)
+    for chosen in np.random.default_rng(1).integers(11, size=(50, 2)):
+        one, other = plain.step(chosen), seeing.step(chosen)
+        for mine, theirs in zip(one[1:4], other[1:4], strict=True):
+            assert np.array_equal(mine, theirs)
+        assert all(np.array_equal(one[4][name], other[4][name]) for name in ("distance", "clock", "time", "outcome"))
+
+
+def test_saved_games_go_on_with_their_pictures() -> None:
+    one, other = make(2, stack=3), make(2, stack=3)
+    one.reset(seed=0)
+    other.reset(seed=9)
+    for action in (3, 9, 5):
+        one.step(np.array([action, action]))
+    seen = other.set_state(one.get_state())
+    assert np.array_equal(seen, one.step(np.array([10, 10]))[0]) is False
+    assert np.array_equal(other.step(np.array([10, 10]))[0], one.get_state()["pictures"][..., 0])
+    saved = one.save_game(0)
+    assert np.array_equal(other.put_game(1, saved), saved["pictures"][..., 0])
+
+
+def test_recorded_keys_give_the_pictures_of_the_game_they_are_of() -> None:
+    task = {"observation": "pixels", "stack": 2, "size": 36, "colour": True}
+    env = gymnasium.make("QWOP-v1", **task)
+    seen = [env.reset(seed=0)[0]]
+    actions = [3, 9, 5, 5, 8]
+    for action in actions:
+        seen.append(env.step(action)[0])
+    info = qwop_info(**task)
+    episode = episode_from_keys(ACTION_KEYS[actions].repeat(3), info, player="x", source="x", epsilon=0.1)
+    assert info.observation.shape == (2, 36, 36, 3)
+    assert episode.observations.dtype == np.uint8
+    assert np.array_equal(episode.observations, seen)
+
+
+@pytest.mark.parametrize(
+    ("task", "message"),
+    [
+        ({"observation": "features", "stack": 3}, "stack=3: only observation=pixels has it"),
+        ({"observation": "full", "size": 36}, "size=36: only observation=pixels has it"),
+        ({"observation": "features", "colour": True}, "colour=true: only observation=pixels"),
+        ({"observation": "pixels", "observation_lag": 1}, "observation_lag=1: expected 0 with observation=pixels"),
+        ({"observation": "pixels", "size": 8}, "size=8: expected a whole number from 16 to 256"),
+    ],
+)
+def test_settings_that_do_not_go_together_are_refused(task: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        gymnasium.make("QWOP-v1", **task)

@@ -1,0 +1,183 @@
+"""Bugs that the author of a DQN found in it (dennischenfeng, "DQN: reproducing"), each as a test that it would fail.
+
+Two more are about Atari's environments, see tests/envs/atari.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from qwop.envs.spec import ObservationSpec
+from qwop.finetune.agents.base import AgentContext
+from qwop.finetune.agents.dqn import losses as dqn
+from qwop.finetune.agents.dqn.agent import DdqnAgent, new_q_network
+from qwop.finetune.agents.dqn.learner import DdqnLearner
+from qwop.finetune.agents.dqn.settings import ADAM, RMSPROP, DqnLoopSettings, DqnSettings
+from qwop.finetune.experience.sequences import LIVE, Sequences
+from qwop.finetune.experience.transitions import Transitions
+from qwop.finetune.metrics import Metrics
+from qwop.finetune.replay.transition_memory import TransitionMemory
+from qwop.finetune.schedules.phase import PhaseValues
+
+NOW = PhaseValues()
+CPU = torch.device("cpu")
+
+
+def learner(device: torch.device = CPU, seed: int = 0, **settings: Any) -> DdqnLearner:
+    chosen = DqnSettings(**{"hidden": (16,), "optimiser": ADAM, **settings})
+    return DdqnLearner(new_q_network(chosen)(2, 3, torch.Generator().manual_seed(seed)), chosen, device)
+
+
+def agent_of(one: DdqnLearner, settings: DqnSettings, **loop: Any) -> DdqnAgent:
+    chosen = DqnLoopSettings(**{"num_envs": 2, "steps": 4, "capacity": 400, "start": 8, "batch_size": 8, **loop})
+    context = AgentContext(CPU, Metrics(), np.random.default_rng(0), 0, None)
+    return DdqnAgent(one, TransitionMemory(chosen.capacity, ObservationSpec((2,))), None, settings, chosen, context)
+
+
+def batch(n: int = 8, seed: int = 0, **columns: Any) -> Transitions:
+    random = np.random.default_rng(seed)
+    made = Transitions(
+        observations=random.normal(size=(n, 2)).astype(np.float32),
+        actions=random.integers(3, size=n),
+        rewards=random.normal(size=n).astype(np.float32),
+        discounts=np.full(n, 0.9, dtype=np.float32),
+        next_observations=random.normal(size=(n, 2)).astype(np.float32),
+        source=np.full(n, LIVE, dtype=np.int8),
+    )
+    return replace(made, **columns)
+
+
+def weights_of(network: torch.nn.Module) -> torch.Tensor:
+    return torch.cat([parameter.detach().flatten() for parameter in network.parameters()])
+
+
+def ones(n: int = 8) -> Any:
+    return np.ones(n, dtype=np.float32)
+
+
+def test_bug_2_tensors_are_not_made_from_lists_of_arrays(
+    recwarn: pytest.WarningsRecorder, make_sequences: Callable[..., Sequences]
+) -> None:
+    """PyTorch warns of a conversion that is hundreds of times slower than that of one array."""
+    settings = DqnSettings(hidden=(16,))
+    agent = agent_of(learner(), settings)
+    torch.set_warn_always(True)
+    try:
+        agent.observe(make_sequences(2), NOW)
+        agent.update(NOW)
+    finally:
+        torch.set_warn_always(False)
+    assert not [one for one in recwarn if "list of numpy" in str(one.message)]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_bug_3_every_seed_learns_not_the_best_of_some(seed: int) -> None:
+    """A corridor: action 1 leads on from place 0 to 4, where it pays 1; the others stay."""
+    places = np.repeat(np.arange(5), 3)
+    actions = np.tile(np.arange(3), 5)
+    at = np.stack([places / 2 - 1, (places - 2) ** 2 / 2 - 1], axis=1).astype(np.float32)
+    onward = np.where(actions == 1, np.minimum(places + 1, 4), places)
+    paid = (places == 4) & (actions == 1)
+    corridor = Transitions(
+        observations=at,
+        actions=actions,
+        rewards=paid.astype(np.float32),
+        discounts=np.where(paid, 0.0, 0.9).astype(np.float32),
+        next_observations=at[onward * 3],
+        source=np.zeros(15, dtype=np.int8),
+    )
+    one = learner(seed=seed, hidden=(32,), learning_rate=3e-3)
+    for number in range(600):
+        one.update(corridor, ones(15))
+        if number % 20 == 0:
+            one.copy_target()
+    q = one.network(torch.from_numpy(at[::3])).detach()
+    assert (q.argmax(-1) == 1).all()
+    assert q[:, 1].tolist() == pytest.approx([0.9**4, 0.9**3, 0.9**2, 0.9, 1.0], abs=0.1)
+
+
+def test_bug_4_the_error_is_that_of_huber_without_a_factor_of_two() -> None:
+    errors = 3 * torch.randn(1000, generator=torch.Generator().manual_seed(0))
+    torch.testing.assert_close(dqn.huber(errors).mean(), torch.nn.functional.smooth_l1_loss(errors, errors * 0))
+
+
+def test_bug_5_replay_is_uniform_and_quick() -> None:
+    memory = TransitionMemory(50_000, ObservationSpec((2,)))
+    memory.push(batch(50_000, actions=np.arange(50_000) % 10))
+    generator = np.random.default_rng(0)
+    start = time.perf_counter()
+    draws = sum(np.bincount(memory.sample(32, 1.0, generator).transitions.actions, minlength=10) for _ in range(1000))
+    assert time.perf_counter() - start < 5  # `choice` without replacement shuffles all 50,000 for each
+    assert ((draws - 3200) ** 2 / 3200).sum() < 27.9  # χ², 9 degrees of freedom, p = 0.001
+
+
+@pytest.mark.parametrize("double", [False, True])
+def test_bug_6_no_gradient_reaches_the_target_network(double: bool) -> None:
+    one = learner(double=double)
+    one.update(batch(), ones())
+    assert all(parameter.grad is None and not parameter.requires_grad for parameter in one.target.parameters())
+    assert all(parameter.grad is not None for parameter in one.network.parameters())
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_bug_7_the_value_of_what_follows_counts_unless_the_episode_ended(ends: bool) -> None:
+    one, made = learner(), batch(discounts=np.full(8, 0.0 if ends else 0.9, dtype=np.float32))
+    with torch.no_grad():
+        q = one.network(torch.from_numpy(made.observations)).numpy()[np.arange(8), made.actions]
+        best = one.target(torch.from_numpy(made.next_observations)).max(-1).values.numpy()
+    errors, _ = one.update(made, ones())
+    expected = made.rewards if ends else made.rewards + 0.9 * best
+    np.testing.assert_allclose(errors + q, expected, rtol=1e-4, atol=1e-6)
+
+
+def test_bug_8_the_target_follows_after_exactly_as_many_updates_as_it_should(
+    make_sequences: Callable[..., Sequences],
+) -> None:
+    settings = DqnSettings(hidden=(16,))
+    one = learner()
+    agent = agent_of(one, settings, train_every=4.0, target_every=24)  # 2 updates for 8 decisions, a copy after 6
+    equal = []
+    for number in range(6):
+        agent.observe(make_sequences(2, first=10 * number), NOW)
+        agent.update(NOW)
+        equal.append(torch.equal(weights_of(one.network), weights_of(one.target)))
+    assert equal == [False, False, True, False, False, True]
+
+
+def test_bug_9_frames_stay_bytes_and_are_stored_once() -> None:
+    memory = TransitionMemory(3000, ObservationSpec((4, 84, 84), "uint8"))
+    frames = np.random.default_rng(0).integers(256, size=(304, 84, 84)).astype(np.uint8)
+    seen = np.stack([frames[i : i + 4] for i in range(301)])
+    memory.push(batch(300, observations=seen[:-1], next_observations=seen[1:]))
+    assert memory.contents().observations.dtype == np.uint8
+    frames_held = memory.get_state()["observations"]["frames"]
+    assert (
+        frames_held.nbytes == 304 * 84 * 84
+    )  # with both stacks of each transition 2,400 frames, in float64 8 times that
+
+
+def test_bug_11_parameters_and_batches_are_on_the_device_asked_for() -> None:
+    meta = torch.device("meta")  # a device without numbers: tensors left on the CPU do not go with those on it
+    one = learner(meta, optimiser=RMSPROP)
+    assert {p.device for net in (one.network, one.target) for p in net.parameters()} == {meta}
+    with pytest.raises(NotImplementedError, match="meta"):  # the errors cannot be brought back to the CPU
+        one.update(batch(), ones())
+
+
+def test_bug_12_it_is_faster_than_the_first_version(make_sequences: Callable[..., Sequences]) -> None:
+    """That made 100,000 steps an hour."""
+    settings = DqnSettings(hidden=(16,))
+    agent = agent_of(learner(), settings)
+    start = time.perf_counter()
+    for number in range(40):
+        agent.observe(make_sequences(2, first=10 * number), NOW)
+        agent.update(NOW)
+    assert 40 * 8 / (time.perf_counter() - start) > 100_000 / 3600
+
+
+def test_exploration_falls_linearly_and_stays() -> None:
+    assert [dqn.linear(1.0, 0.1, step / 50) for step in (0, 25, 50, 100)] == pytest.approx([1.0, 0.55, 0.1, 0.1])

@@ -1,0 +1,102 @@
+"""Observations in memory: pictures come back as they were put, and each frame takes its bytes once."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from qwop.envs.spec import ObservationSpec
+from qwop.finetune.replay.observation_store import ArrayStore, FrameStore, observation_store
+
+GREY = ObservationSpec((4, 8, 8), "uint8")
+
+
+def stacks(count: int, seed: int = 0, stack: int = 4) -> NDArray[np.uint8]:
+    """The observations [count, stack, 8, 8] of an episode of distinct frames."""
+    frames = np.random.default_rng(seed).integers(256, size=(count + stack - 1, 8, 8)).astype(np.uint8)
+    return np.stack([frames[i : i + stack] for i in range(count)])
+
+
+def pairs(seen: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Each observation with the next one, [count - 1, 2, stack, 8, 8]."""
+    return np.stack([seen[:-1], seen[1:]], axis=1)
+
+
+@pytest.mark.parametrize(
+    ("observation", "kind"),
+    [
+        (ObservationSpec((71,)), ArrayStore),
+        (ObservationSpec((128,), "uint8"), ArrayStore),  # the memory of an Atari game is no picture
+        (ObservationSpec((84, 84), "uint8"), FrameStore),
+        (GREY, FrameStore),
+    ],
+)
+def test_pictures_alone_are_kept_by_frames(observation: ObservationSpec, kind: type) -> None:
+    assert isinstance(observation_store(3, 2, observation), kind)
+
+
+@pytest.mark.parametrize("shape", [(4, 8, 8), (8, 8), (8, 8, 3), (2, 8, 8, 3)])
+def test_what_is_put_is_taken(shape: tuple[int, ...]) -> None:
+    store = FrameStore(10, 2, ObservationSpec(shape, "uint8"))
+    put = np.random.default_rng(0).integers(256, size=(6, 2, *shape)).astype(np.uint8)
+    store.put(np.array([9, 0, 3, 4, 1, 2]), put)
+    assert np.array_equal(store.take(np.array([0, 9, 9])), put[[1, 0, 0]])
+    store.check_valid()
+
+
+def test_a_frame_that_many_stacks_show_is_stored_once() -> None:
+    store = FrameStore(200, 2, GREY)
+    store.put(np.arange(100), pairs(stacks(101)))
+    assert store.frames == 104
+    store.put(np.arange(100, 200), pairs(stacks(101)))  # the same pictures again, as from a demonstration
+    assert store.frames == 104
+
+
+def test_frames_leave_with_the_last_observation_that_shows_them() -> None:
+    store = FrameStore(50, 2, GREY)
+    seen = pairs(stacks(301))
+    for first in range(0, 300, 25):
+        slots = np.arange(first, first + 25) % 50
+        store.put(slots, seen[first : first + 25])
+        store.check_valid()
+        assert store.frames <= 50 + 4
+        assert np.array_equal(store.take(slots), seen[first : first + 25])
+    store.drop(np.arange(50))
+    store.check_valid()
+    assert store.frames == 0
+
+
+def test_overwriting_a_slot_by_what_it_holds_keeps_it() -> None:
+    store = FrameStore(1, 2, GREY)
+    one = pairs(stacks(2))
+    for _ in range(3):
+        store.put(np.array([0]), one)
+        store.check_valid()
+    assert np.array_equal(store.take(np.array([0])), one)
+
+
+def test_different_frames_with_one_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    same: Callable[[object], int] = lambda frame: 7  # noqa: E731
+    monkeypatch.setattr("qwop.finetune.replay.observation_store.hash", same, raising=False)
+    store = FrameStore(12, 2, GREY)
+    seen = pairs(stacks(6))
+    for slots in (np.arange(5), np.arange(5, 10), np.arange(5)):
+        store.put(slots, seen)
+        assert np.array_equal(store.take(slots), seen)
+        store.check_valid()
+
+
+def test_the_packed_form_holds_each_frame_once_and_restores_everything() -> None:
+    one, other = FrameStore(60, 2, GREY), FrameStore(60, 2, GREY)
+    seen = pairs(stacks(41))
+    one.put(np.arange(40), seen)
+    other.put(np.arange(7), pairs(stacks(8, seed=1)))
+    packed = one.packed(np.arange(20, 40))
+    assert packed["frames"].nbytes == 24 * 64
+    other.drop(np.arange(7))
+    other.put_packed(np.arange(30, 50), packed)
+    other.check_valid()
+    assert np.array_equal(other.take(np.arange(30, 50)), seen[20:])
+    nothing = one.packed(np.zeros(0, dtype=np.int64))
+    other.put_packed(np.zeros(0, dtype=np.int64), nothing)
+    other.check_valid()
