@@ -5,7 +5,7 @@ import pytest
 import torch
 from qwop.common.errors import BadInput
 from qwop.envs.spec import ObservationSpec
-from qwop.policies.networks import SCALED_LIMIT, Actor, ActorCritic, DuelingQ, VectorNetwork, dueling
+from qwop.policies.networks import SCALED_LIMIT, Actor, ActorCritic, DuelingQ, EnsembleQ, VectorNetwork, dueling
 from qwop.policies.scaling import ObservationScaler, RunningStatistics
 
 
@@ -106,8 +106,23 @@ def test_dueling_q_gives_quantiles_whose_mean_is_q() -> None:
     torch.testing.assert_close(network(rows), network.quantile_values(rows).mean(-1))
 
 
-def test_dueling_q_acts_epsilon_greedily_with_exact_probabilities() -> None:
-    network = DuelingQ(4, 3, (8,), torch.Generator().manual_seed(0))
+def test_the_members_of_an_ensemble_have_layers_of_their_own_and_q_is_their_mean() -> None:
+    network = EnsembleQ(4, 3, (8, 6), torch.Generator().manual_seed(0), members=5)
+    rows = torch.randn(6, 2, 4)
+    values = network.member_values(rows)
+    assert values.shape == (5, 6, 2, 3)
+    torch.testing.assert_close(network(rows), values.mean(0))
+    assert all(not torch.allclose(values[0], values[i]) for i in range(1, 5))
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter[1:] = 0.0
+    torch.testing.assert_close(network.member_values(rows)[0], values[0])  # nothing of it is another's
+    assert not network.member_values(rows)[1:].any()
+
+
+@pytest.mark.parametrize("architecture", [DuelingQ, EnsembleQ])
+def test_q_networks_act_epsilon_greedily_with_exact_probabilities(architecture: type[DuelingQ | EnsembleQ]) -> None:
+    network = architecture(4, 3, (8,), torch.Generator().manual_seed(0))
     rows = torch.randn(20, 4)
     best = network(rows).argmax(-1)
     for epsilon in (0.0, 0.3):
@@ -122,7 +137,7 @@ def test_the_first_of_equal_q_values_is_the_greedy_action() -> None:
     assert network.logits(torch.randn(5, 4)).argmax(-1).tolist() == [0] * 5
 
 
-@pytest.mark.parametrize("architecture", [ActorCritic, Actor, DuelingQ])
+@pytest.mark.parametrize("architecture", [ActorCritic, Actor, DuelingQ, EnsembleQ])
 def test_images_are_refused_and_not_flattened(architecture: type[VectorNetwork]) -> None:
     with pytest.raises(BadInput, match=r"uint8 \[84, 84, 4\]: .* images need a network for images"):
         architecture(ObservationSpec((84, 84, 4), "uint8"), 6, (8,))
