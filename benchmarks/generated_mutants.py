@@ -1,4 +1,4 @@
-"""Mechanical faults for the mutation test: small changes of the syntax tree, written back into the source's own text."""
+"""Mechanical faults for the mutation test: small changes, found in the syntax tree and made in the source's text."""
 
 import ast
 import random

@@ -46,6 +46,8 @@ PATIENCE = 60.0
 """Seconds more than three times what the tests take without a fault, before a mutant counts as one that never ends."""
 
 
+SURVIVED = "SURVIVED"
+
 FIRST = ("test_wiring.py", "test_update.py", "test_losses.py")
 """Tests that run before the others in their folder: they notice most."""
 
@@ -84,6 +86,8 @@ AGENT = "finetune/agents/acer/agent.py"
 PPO = "finetune/agents/ppo/learner.py"
 DDQN = "finetune/agents/dqn/learner.py"
 DDQN_AGENT = "finetune/agents/dqn/agent.py"
+RLPD = "finetune/agents/rlpd/learner.py"
+RLPD_AGENT = "finetune/agents/rlpd/agent.py"
 
 MUTANTS = (
     Mutant(
@@ -193,6 +197,34 @@ MUTANTS = (
     ),
     Mutant("ddqn: the target is never copied", DDQN_AGENT, "                self.learner.copy_target()\n", ""),
     Mutant(
+        "rlpd: the subset is every member", "finetune/agents/rlpd/losses.py", "q_next_target[subset]", "q_next_target"
+    ),
+    Mutant(
+        "rlpd: the greatest of the subset", "finetune/agents/rlpd/losses.py", "taken.min(dim=0)", "taken.max(dim=0)"
+    ),
+    Mutant(
+        "rlpd: the target is the network",
+        RLPD,
+        "self.target.member_values(following)",
+        "self.network.member_values(following)",
+    ),
+    Mutant(
+        "rlpd: the target never moves",
+        RLPD,
+        "        rlpd.move_towards(self.target, self.network, self._settings.tau)\n",
+        "",
+    ),
+    Mutant("rlpd: imitates live play", RLPD, "demonstrated * margin_loss", "margin_loss"),
+    Mutant("rlpd: imitation is not passed on", RLPD_AGENT, "imitation=now.imitation,", "imitation=0.0,"),
+    Mutant("rlpd: demonstrations are never removed", RLPD_AGENT, "is not None and now.demonstrations:", "is not None:"),
+    Mutant("rlpd: all of a batch is demonstrations", RLPD_AGENT, "if now.live else 1.0", "if not now.live else 1.0"),
+    Mutant(
+        "rlpd: γ is kept in another environment",
+        RLPD_AGENT,
+        "        self._n_step = self._new_n_step(decisions_per_second)\n        self.memory",
+        "        self.memory",
+    ),
+    Mutant(
         "cloning: actions instead of probabilities",
         "pretrain/cloning.py",
         "demonstrated = (probabilities * log_probabilities).sum(-1)",
@@ -251,12 +283,11 @@ def main() -> int:
         runs = {tests: without_fault(tests) for tests in dict.fromkeys(map(tests_beside, chosen))}
         start = time.perf_counter()
         for fault in chosen:
-            dead = killed(fault, copy, runs[tests_beside(fault)], asked.longest)
-            lines.append(f"{'killed' if dead else 'SURVIVED'}: {fault.name}")
+            lines.append(f"{fate(fault, copy, runs[tests_beside(fault)], asked.longest)}: {fault.name}")
             print(lines[-1], flush=True)
         seconds = time.perf_counter() - start
         os.chdir(ROOT)
-    number = sum(line.startswith("killed") for line in lines)
+    number = sum(not line.startswith(SURVIVED) for line in lines)
     lines.append(f"{number} of {len(chosen)} killed")
     print(f"{lines[-1]}, in {seconds:.0f} s")
     if out is not None:
@@ -287,15 +318,15 @@ def without_fault(tests: str) -> dict[str, float]:
     return seconds
 
 
-def killed(fault: Fault, copy: Path, known: dict[str, float], longest: float) -> bool:
-    """True if a test fails with the fault; the copy is as before afterwards."""
+def fate(fault: Fault, copy: Path, known: dict[str, float], longest: float) -> str:
+    """What becomes of a fault: 'killed' by a test, 'killed by time', or survived; the copy is as before afterwards."""
     path = copy / fault.file
     source = path.read_text()
     path.write_text(fault.applied(source))
     timeout = PATIENCE + 3.0 * sum(one for one in known.values() if one <= longest)
     try:
         code, _ = run(tests_beside(fault), Tests(known, longest), timeout)
-        return code != 0
+        return {0: SURVIVED, -9: "killed by time"}.get(code, "killed")
     finally:
         path.write_text(source)
 

@@ -1,4 +1,4 @@
-"""Groups whose options are files: a path on the command line, and the option of another group that a file is made for."""
+"""Groups whose options are files: paths on the command line, and the option of another group that a file asks for."""
 
 import re
 from collections.abc import Sequence
