@@ -131,12 +131,12 @@ def fetch(env: gymnasium.Env[Any, Any], seen: NDArray[Any]) -> int:
 
 
 TASKS = {
-    "mountain-car": Task("MountainCar-v0", -110.0, swing, 1 / 3, 20, 10_000),
-    "acrobot": Task("Acrobot-v1", -100.0, pump, 1 / 3, 20, 10_000),
-    "door-key": Task("DoorKey-v0", 0.8, fetch, 1 / 5, 20, 10_000),
+    "mountain-car": Task("MountainCar-v0", -110.0, swing, 1 / 3, 20, 5_000),
+    "acrobot": Task("Acrobot-v1", -100.0, pump, 1 / 3, 20, 5_000),
+    "door-key": Task("DoorKey-v0", 0.8, fetch, 1 / 5, 20, 5_000),
 }
 
-FALLING, KEPT = Ramp(1.0, 0.0), Ramp(1.0, 1.0)
+FALLING, KEPT = Ramp(1.0, 0.05), Ramp(1.0, 1.0)
 
 LEARNERS = {
     one.name: one
@@ -148,11 +148,11 @@ LEARNERS = {
                 hidden=(64, 64),
                 members=3,
                 learning_rate=1e-3,
-                epsilon_start=0.3,
+                epsilon_start=0.1,
                 epsilon_end=0.02,
                 tau=0.01,
             ),
-            RlpdLoopSettings(batch_size=128, updates_per_decision=0.5),
+            RlpdLoopSettings(updates_per_decision=1.5),
             {"demonstrations": KEPT},
             clones=False,
         ),
@@ -271,7 +271,9 @@ def learn(task: Task, learner: Learner, dataset: Dataset, shown: bool, seed: int
         # The scale of what can be seen is given to both, so that the demonstrations themselves are the difference.
         network.scaler.fit(np.concatenate([episode.observations for episode in dataset]))
         policy = Policy(network, task.spec, info.observation)
-    phase = Phase("learn", task.decisions / (3600 * PUBLISHED_RATE), **(learner.phase if shown else {}))
+    phase = Phase(
+        "learn", task.decisions / (3600 * PUBLISHED_RATE), learning_rate=FALLING, **(learner.phase if shown else {})
+    )
     settings = RunSettings((phase,), learner.algorithm, learner.loop, seed=seed)
     log = RunLog(folder)
     log.open()
