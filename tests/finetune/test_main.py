@@ -14,6 +14,7 @@ from qwop.common.occupancy import sole_writer
 from qwop.datasets.schema import DatasetInfo, Episode
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.finetune.checkpoint import checkpoints, load_checkpoint, save_checkpoint
 from qwop.finetune.main import main
 from qwop.policies.files import load_policy, save_policy
 from qwop.policies.networks import ActorCritic
@@ -184,6 +185,19 @@ def test_a_run_killed_between_a_checkpoint_and_its_policy_has_the_policy_after_a
     path.unlink()
     assert finetune(*arguments, "resume=true", folder=workplace).returncode == 0
     assert path.read_bytes() == expected
+
+
+def test_a_checkpoint_that_does_not_fit_its_run_is_named(finetune: Finetune, workplace: Path) -> None:
+    arguments = ("policy=policy.safetensors", "demonstrations=demos", *SMALL, "out=run", "video=false")
+    assert finetune(*arguments, folder=workplace).returncode == 0
+    newest = checkpoints(workplace / "run" / "checkpoints")[-1]
+    state = load_checkpoint(newest)
+    state["collector"] = {"nothing": "of use"}
+    save_checkpoint(newest.parent, state["decisions"], state)
+    refused = finetune(*arguments, "resume=true", folder=workplace)
+    assert refused.returncode == 2
+    assert refused.stderr.count("\n") == 1
+    assert newest.name in refused.stderr
 
 
 def test_a_second_run_in_the_same_folder_is_refused(finetune: Finetune, workplace: Path) -> None:
