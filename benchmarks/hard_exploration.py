@@ -1,6 +1,6 @@
 """Three environments where nothing is learned from nothing at this budget: which learner solves them, with what.
 
-    pip install '.[train]' minigrid
+    pip install '.[train,minigrid]'
     python benchmarks/hard_exploration.py --seeds 10 --out runs/hard_exploration
 
 MountainCar-v0 and Acrobot-v1 cost 1 a step until the goal, which play at random hardly ever reaches. MiniGrid's DoorKey

@@ -46,5 +46,5 @@ class Ensemble(nn.Sequential):
 
     def forward(self, rows: Tensor) -> Tensor:
         flat = rows.reshape(-1, rows.shape[-1])
-        outputs: Tensor = super().forward(flat.expand(self.members, *flat.shape))
+        outputs: Tensor = super().forward(flat.expand(self.members, *flat.shape))  # type: ignore[no-untyped-call]
         return outputs.view(self.members, *rows.shape[:-1], -1)
