@@ -38,13 +38,12 @@ def with_option_files(arguments: Sequence[str], settings: type[Settings]) -> lis
         node = {} if path is None else _read(path, group, option, options_of(group, rule))
         if option.endswith(SUFFIXES):
             made[chosen] = f"{group}={_stored(rule.group, Path(option), node)}"
-        if rule.prefers and rule.prefers in node and not _chosen(rule.prefers, arguments):
+        preferred = node.get(rule.prefers)
+        if preferred is not None and not _chosen(rule.prefers, arguments):
             options = options_of(rule.prefers, rules(settings)[rule.prefers])
-            if node[rule.prefers] not in options:
-                raise BadInput(
-                    f"{group}={option}: {rule.prefers}: {show(node[rule.prefers])}, expected {one_of(options)}"
-                )
-            made.append(f"{rule.prefers}={node[rule.prefers]}")
+            if preferred not in options:
+                raise BadInput(f"{group}={option}: {rule.prefers}: {show(preferred)}, expected {one_of(options)}")
+            made.append(f"{rule.prefers}={preferred}")
     return made
 
 
