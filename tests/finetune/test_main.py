@@ -226,9 +226,9 @@ def test_a_run_that_is_over_goes_on_with_a_phase_more(finetune: Finetune, workpl
     assert rows[-1]["decisions"] == pytest.approx(rows[-2]["decisions"] + 324, abs=80)
     # What has begun stays.
     for change, said in (
-        ("schedule.phases.alone.hours=12", "schedule.phases.alone has started as {'hours': 65, "),
+        ("schedule.phases.alone.hours=12", "schedule.phases.alone has started as {hours: 65, "),
         ("schedule.phases.shown.hours=12", "schedule.phases.shown has started"),
-        ("~schedule.phases.shown", "schedule.phases.shown has started as {'hours': 10, 'demonstrations': 1}, not none"),
+        ("~schedule.phases.shown", "schedule.phases.shown has started as {hours: 10, demonstrations: 1}, not none"),
         ("schedule.scale=0.01", "schedule.scale: 0.001, not 0.01"),
     ):
         refused = finetune(*longer, change, folder=workplace)
