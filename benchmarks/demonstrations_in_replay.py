@@ -29,10 +29,12 @@ T_975 = {2: 12.71, 3: 4.30, 4: 3.18, 5: 2.78, 6: 2.57, 7: 2.45, 8: 2.36, 9: 2.31
 
 RECORDED = "kurodo, recorded"
 
+CURRENT = "behaviour.mode=current"
+
 VARIANTS = {
     "no demonstrations": ["schedule.phases.mixed.demonstrations=0"],
-    "never removed": ["+schedule.phases.alone_again.demonstrations=1"],
-    "kurodo, current": [],
+    "never removed": ["+schedule.phases.alone_again.demonstrations=1", CURRENT],
+    "kurodo, current": [CURRENT],
     "kurodo, current_at_sampling": ["behaviour.mode=current_at_sampling"],
     RECORDED: ["behaviour.mode=recorded"],
     "kurodo, smoothed": ["behaviour.mode=smoothed"],

@@ -1,27 +1,67 @@
-"""Mutation testing of the learning code: named faults, put into a copy of the source one by one, and tests to notice.
+"""Mutation testing of the learning code: faults, put into a copy of the source one by one, and tests to notice.
 
     python benchmarks/mutants.py
     python benchmarks/mutants.py --only acer --out mutants.md
+    python benchmarks/mutants.py --generated 150 --seed 0
 
-A mutant is killed if the tests beside the changed file fail. Every mutant is a mistake that someone could make in what
-connects the formulas: a term left out, a factor not passed on, a sign. Prints a line for each and the score, and exits
-with 1 if one survives.
+A mutant is killed if the tests beside the changed file fail, or take for ever. The named ones are mistakes that someone
+could make in what connects the formulas: a term left out, a factor not passed on, a sign. `--generated` draws
+mechanical ones from all of the learning code instead. Prints a line for each and the score, and exits with 1 if one
+survives.
+
+The tests of each folder first run without a fault. Then a fork of this process, which has imported what is never
+changed, runs them for each mutant, the quick ones first; those that take longer than `--longest` are left out.
 """
 
 import argparse
+import contextlib
+import importlib
+import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+import time
+import warnings
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+from generated_mutants import sample
 
 ROOT = Path(__file__).parents[1]
-COPIED = shutil.ignore_patterns(".git", "runs", "data", "site", "__pycache__", ".*_cache", ".venv", "build")
+COPIED = shutil.ignore_patterns(
+    ".git", "runs", "data", "site", "__pycache__", ".*_cache", ".hypothesis", ".venv", "build"
+)
+
+LEARNING = ("finetune/agents", "finetune/replay", "finetune/experience", "finetune/schedules")
+"""Folders whose code is changed mechanically."""
+
+UNCHANGED = ("torch", "hydra", "hypothesis", "qwop.envs", "qwop.policies.files", "qwop.datasets.writer",
+             "qwop.evaluation.evaluate")  # fmt: skip
+"""Imported once, before any mutant: slow to import, and never changed."""
+
+PATIENCE = 60.0
+"""Seconds more than three times what the tests take without a fault, before a mutant counts as one that never ends."""
+
+
+SURVIVED = "SURVIVED"
 
 FIRST = ("test_wiring.py", "test_update.py", "test_losses.py")
-"""Tests that run before the others in their folder: quick ones that notice most."""
+"""Tests that run before the others in their folder: they notice most."""
+
+
+class Fault(Protocol):
+    """A change of one file."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def file(self) -> str: ...
+    def applied(self, source: str) -> str:
+        """The source with the fault."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -33,10 +73,11 @@ class Mutant:
     before: str
     after: str
 
-    @property
-    def tests(self) -> str:
-        """The folder of tests that mirrors the file's."""
-        return f"tests/{Path(self.file).parent}"
+    def applied(self, source: str) -> str:
+        """The source with the fault; ValueError unless its place is found exactly once."""
+        if source.count(self.before) != 1:
+            raise ValueError(f"{self.name}: {self.before!r} occurs {source.count(self.before)} times in {self.file}")
+        return source.replace(self.before, self.after)
 
 
 LEARNER = "finetune/agents/acer/learner.py"
@@ -45,6 +86,8 @@ AGENT = "finetune/agents/acer/agent.py"
 PPO = "finetune/agents/ppo/learner.py"
 DDQN = "finetune/agents/dqn/learner.py"
 DDQN_AGENT = "finetune/agents/dqn/agent.py"
+RLPD = "finetune/agents/rlpd/learner.py"
+RLPD_AGENT = "finetune/agents/rlpd/agent.py"
 
 MUTANTS = (
     Mutant(
@@ -154,6 +197,34 @@ MUTANTS = (
     ),
     Mutant("ddqn: the target is never copied", DDQN_AGENT, "                self.learner.copy_target()\n", ""),
     Mutant(
+        "rlpd: the subset is every member", "finetune/agents/rlpd/losses.py", "q_next_target[subset]", "q_next_target"
+    ),
+    Mutant(
+        "rlpd: the greatest of the subset", "finetune/agents/rlpd/losses.py", "taken.min(dim=0)", "taken.max(dim=0)"
+    ),
+    Mutant(
+        "rlpd: the target is the network",
+        RLPD,
+        "self.target.member_values(following)",
+        "self.network.member_values(following)",
+    ),
+    Mutant(
+        "rlpd: the target never moves",
+        RLPD,
+        "        rlpd.move_towards(self.target, self.network, self._settings.tau)\n",
+        "",
+    ),
+    Mutant("rlpd: imitates live play", RLPD, "demonstrated * margin_loss", "margin_loss"),
+    Mutant("rlpd: imitation is not passed on", RLPD_AGENT, "imitation=now.imitation,", "imitation=0.0,"),
+    Mutant("rlpd: demonstrations are never removed", RLPD_AGENT, "is not None and now.demonstrations:", "is not None:"),
+    Mutant("rlpd: all of a batch is demonstrations", RLPD_AGENT, "if now.live else 1.0", "if not now.live else 1.0"),
+    Mutant(
+        "rlpd: γ is kept in another environment",
+        RLPD_AGENT,
+        "        self._n_step = self._new_n_step(decisions_per_second)\n        self.memory",
+        "        self.memory",
+    ),
+    Mutant(
         "cloning: actions instead of probabilities",
         "pretrain/cloning.py",
         "demonstrated = (probabilities * log_probabilities).sum(-1)",
@@ -168,60 +239,131 @@ MUTANTS = (
 )
 
 
+@dataclass
+class Tests:
+    """Pytest plugin: runs the tests of a folder in the order of the seconds that they take.
+
+    known: seconds by test, from the run without a fault; None in that run. Tests that take more than `longest` are left
+    out, unless it is None.
+    """
+
+    known: dict[str, float] | None = None
+    longest: float | None = None
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        if self.known is None:
+            return
+        took = self.known
+        kept = [item for item in items if self.longest is None or took.get(item.nodeid, 0.0) <= self.longest]
+        items[:] = sorted(kept, key=lambda item: (item.path.name not in FIRST, took.get(item.nodeid, 0.0)))
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.seconds[report.nodeid] = self.seconds.get(report.nodeid, 0.0) + report.duration
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--generated", type=int, metavar="N", help="N mechanical mutants instead of the named ones")
+    parser.add_argument("--seed", type=int, default=0, help="of the choice of mechanical mutants")
     parser.add_argument("--only", default="", help="mutants whose name contains this")
+    parser.add_argument("--longest", type=float, default=5.0, help="seconds of a test that may take part")
     parser.add_argument("--out", type=Path, help="write the lines to this file, too")
     asked = parser.parse_args()
-    chosen = [mutant for mutant in MUTANTS if asked.only in mutant.name]
+    faults: list[Fault] = list(MUTANTS)
+    if asked.generated is not None:
+        faults = list(sample(ROOT, LEARNING, asked.generated, asked.seed))
+    chosen = [fault for fault in faults if asked.only in fault.name]
+    out = None if asked.out is None else asked.out.resolve()
     lines = []
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "source"
         shutil.copytree(ROOT, copy, symlinks=True, ignore=COPIED)
-        for tests in dict.fromkeys(mutant.tests for mutant in chosen):
-            if failing(tests, copy):
-                sys.exit(f"{tests}: fails without any fault, and would notice all of them; mend it first")
-        for mutant in chosen:
-            lines.append(f"{'killed' if killed(mutant, copy) else 'SURVIVED'}: {mutant.name}")
+        prepare(copy)
+        runs = {tests: without_fault(tests) for tests in dict.fromkeys(map(tests_beside, chosen))}
+        start = time.perf_counter()
+        for fault in chosen:
+            lines.append(f"{fate(fault, copy, runs[tests_beside(fault)], asked.longest)}: {fault.name}")
             print(lines[-1], flush=True)
-    dead = sum(line.startswith("killed") for line in lines)
-    lines.append(f"{dead} of {len(chosen)} killed")
-    print(lines[-1])
-    if asked.out is not None:
-        asked.out.write_text("\n".join(lines) + "\n")
-    return int(dead < len(chosen))
+        seconds = time.perf_counter() - start
+        os.chdir(ROOT)
+    number = sum(not line.startswith(SURVIVED) for line in lines)
+    lines.append(f"{number} of {len(chosen)} killed")
+    print(f"{lines[-1]}, in {seconds:.0f} s")
+    if out is not None:
+        out.write_text("\n".join(lines) + "\n")
+    return int(number < len(chosen))
 
 
-def killed(mutant: Mutant, copy: Path) -> bool:
-    """True if the tests fail with the fault; the copy is as before afterwards."""
-    path = copy / mutant.file
+def prepare(copy: Path) -> None:
+    """Go to the copy, whose package comes before the installed one from now on, and import what no mutant changes."""
+    os.chdir(copy)
+    os.environ["OMP_NUM_THREADS"] = "1"
+    sys.dont_write_bytecode = True
+    sys.path.insert(0, str(copy / ".typing"))
+    for name in UNCHANGED:
+        importlib.import_module(name)
+
+
+def tests_beside(fault: Fault) -> str:
+    """The folder of tests that mirrors that of the changed file."""
+    return f"tests/{Path(fault.file).parent.as_posix()}"
+
+
+def without_fault(tests: str) -> dict[str, float]:
+    """The seconds that each test of a folder takes; exits if one fails."""
+    code, seconds = run(tests, Tests(), timeout=3600.0)
+    if code != 0:
+        sys.exit(f"{tests}: fails without any fault, and would notice all of them; mend it first")
+    return seconds
+
+
+def fate(fault: Fault, copy: Path, known: dict[str, float], longest: float) -> str:
+    """What becomes of a fault: 'killed' by a test, 'killed by time', or survived; the copy is as before afterwards."""
+    path = copy / fault.file
     source = path.read_text()
-    path.write_text(mutated(mutant, source))
+    path.write_text(fault.applied(source))
+    timeout = PATIENCE + 3.0 * sum(one for one in known.values() if one <= longest)
     try:
-        return failing(mutant.tests, copy)
+        code, _ = run(tests_beside(fault), Tests(known, longest), timeout)
+        return {0: SURVIVED, -9: "killed by time"}.get(code, "killed")
     finally:
         path.write_text(source)
 
 
-def failing(tests: str, copy: Path) -> bool:
-    """True if a test of this folder fails in the copy; RuntimeError if they do not run."""
-    # The copy comes before the installed package.
-    environment = {**os.environ, "PYTHONPATH": str(copy / ".typing"), "PYTHONDONTWRITEBYTECODE": "1"}
-    first = [f"{tests}/{name}" for name in FIRST if (copy / tests / name).exists()]
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *first, tests]
-    done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True)
-    if done.returncode not in (0, 1):
-        raise RuntimeError(f"{tests}: the tests did not run\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
-    return done.returncode == 1
+def run(tests: str, plugin: Tests, timeout: float) -> tuple[int, dict[str, float]]:
+    """Run a folder of tests in a fork, up to the first failure: its exit code, and the seconds of each test.
+
+    A fork that is not done in time is killed, and its code is that of the signal.
+    """
+    told = Path("seconds.json")
+    told.unlink(missing_ok=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of forks where threads run: those of torch sleep
+        child = os.fork()
+    if not child:
+        with contextlib.suppress(BaseException):
+            _work(tests, plugin, told)
+        os._exit(3)
+    deadline = time.monotonic() + timeout
+    while (done := os.waitpid(child, os.WNOHANG))[0] == 0:
+        if time.monotonic() > deadline:
+            os.kill(child, 9)
+            done = os.waitpid(child, 0)
+            break
+        time.sleep(0.05)
+    return os.waitstatus_to_exitcode(done[1]), json.loads(told.read_text()) if told.exists() else {}
 
 
-def mutated(mutant: Mutant, source: str) -> str:
-    """The source with the fault; ValueError unless its place is found exactly once."""
-    if source.count(mutant.before) != 1:
-        raise ValueError(
-            f"{mutant.name}: {mutant.before!r} occurs {source.count(mutant.before)} times in {mutant.file}"
-        )
-    return source.replace(mutant.before, mutant.after)
+def _work(tests: str, plugin: Tests, told: Path) -> None:
+    """The fork's part: run the tests, write their seconds to `told`, and end with pytest's exit code."""
+    quiet = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(quiet, 1)
+    os.dup2(quiet, 2)
+    arguments: list[Any] = ["-x", "-q", "-p", "no:cacheprovider", tests]
+    code = int(pytest.main(arguments, plugins=[plugin]))
+    told.write_text(json.dumps(plugin.seconds))
+    os._exit(code)
 
 
 if __name__ == "__main__":

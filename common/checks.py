@@ -37,6 +37,7 @@ class Rule:
     tag: str = ""
     follows: str = ""
     group: str = ""
+    prefers: str = ""
 
 
 def checked(hint: Any, rule: Rule, value: Any, place: str, note: str = "") -> Any:

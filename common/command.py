@@ -21,6 +21,7 @@ from omegaconf.errors import OmegaConfBaseException
 from .checks import printable
 from .errors import BadInput
 from .files import require_writable_folder, write_whole
+from .option_files import with_option_files
 from .overrides import explain, normalise
 from .settings import Settings, defaults, join, read, rules, to_plain
 
@@ -78,7 +79,7 @@ class Command(Generic[S]):
     def __call__(self) -> None:
         """Do what the command line says; ends with SystemExit where the exit code is not 0."""
         with _handled(self.program):
-            arguments = normalise(sys.argv[1:], self.settings)
+            arguments = self._asked(sys.argv[1:])
             parser = get_args_parser()
             parser.error = _refuse  # type: ignore[method-assign]
             options = parser.parse_args(arguments)
@@ -100,12 +101,16 @@ class Command(Generic[S]):
 
     def compose(self, overrides: Sequence[str]) -> DictConfig:
         """The configuration that Hydra composes of a command line, unchecked."""
-        asked = normalise(overrides, self.settings)
+        asked = self._asked(overrides)
         with initialize_config_module(CONFIGURATIONS, version_base="1.3"):
             try:
                 return compose(self.name, overrides=asked)
             except Exception as error:
                 raise explain(error, asked, self.settings, lambda kept: compose(self.name, overrides=kept)) from None
+
+    def _asked(self, arguments: Sequence[str]) -> list[str]:
+        """The command line in the forms that Hydra takes."""
+        return with_option_files(normalise(arguments, self.settings), self.settings)
 
     def _apply_hydra(self, arguments: list[str]) -> None:
         """Hydra's own way: jobs, --multirun, --cfg, --info and completion."""

@@ -14,9 +14,12 @@ from .errors import BadInput
 from .settings import Settings, hint_of, is_settings, join, no_such_setting, rules
 
 _MISSING_OPTION = re.compile(
-    r"Could not find '(?P<group>[^']+)/(?P<option>[^'/]*)'.*?Available options[^\n]*\n(?P<options>(\t[^\n]*\n?)*)",
+    r"Could not find '(?P<group>[^'/]+)/(?P<option>[^']*)'.*?Available options[^\n]*\n(?P<options>(\t[^\n]*\n?)*)",
     re.DOTALL,
 )
+
+FROM_FILE = "file-"
+"""What the names of options begin with that are files of the user's own (`option_files`)."""
 
 COMPOSE = Callable[[list[str]], DictConfig]
 
@@ -66,13 +69,19 @@ def explain(error: Exception, overrides: Sequence[str], settings: type[Settings]
         if not one.key_or_group:
             return BadInput(f"{one.input_line}: expected setting=value")
     if found := _MISSING_OPTION.search(str(error)):
-        options = ", ".join(found["options"].split())
-        return BadInput(f"{found['group']}={found['option']}: no such option; choose one of {options}")
+        options = ", ".join(one for one in found["options"].split() if not one.startswith(FROM_FILE))
+        own = ", or a file of your own (its path, with .yaml)" if _takes_files(settings, found["group"]) else ""
+        return BadInput(f"{found['group']}={found['option']}: no such option; choose one of {options}{own}")
     if wrong_key := _wrong_key(parsed, settings, compose):
         return wrong_key
     if isinstance(error, HydraException | ValueError):
         return BadInput(" ".join(str(error).split("\n")[0].split()))
     return error
+
+
+def _takes_files(settings: type[Settings], group: str) -> bool:
+    """True if the options of the group are files."""
+    return any(rule.group == group for rule in rules(settings).values())
 
 
 def _wrong_key(parsed: Sequence[Override], settings: type[Settings], compose: COMPOSE) -> BadInput | None:

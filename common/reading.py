@@ -126,6 +126,8 @@ def parse_yaml(text: str) -> Any:
             if depth > DEEPEST // 4:
                 raise ValueError(f"nested more than {DEEPEST // 4} deep")
         return OmegaConf.to_container(OmegaConf.create(text))
+    except AssertionError:  # OmegaConf's, for a number alone
+        raise ValueError("neither a mapping nor a list") from None
     except (yaml.YAMLError, OmegaConfBaseException, RecursionError) as error:
         raise ValueError(show(error, 200)) from None
 

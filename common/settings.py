@@ -88,9 +88,13 @@ def choice_of(
     return field(default_factory=options[default], metadata={"rule": rule})
 
 
-def file_choice(group: str, help: str, *, example: str) -> Any:
-    """Declare a required group whose options are the YAML files of `conf/<group>`."""
-    return field(metadata={"rule": Rule(help, group=group, example=example)})
+def file_choice(group: str, help: str, *, example: str, prefers: str = "") -> Any:
+    """Declare a required group whose options are the YAML files of `conf/<group>`, or a file of the user's own.
+
+    prefers: another group, of which a file may name an option under this key; it is chosen unless the command line
+    chooses one.
+    """
+    return field(metadata={"rule": Rule(help, group=group, example=example, prefers=prefers)})
 
 
 class Settings:
@@ -292,7 +296,10 @@ def _missing(cls: type[Settings], name: str, where: str) -> str:
     rule, hint = rules(cls)[name], hint_of(cls, name)
     if rule.group:
         options = options_of(name, rule)
-        return f"no {where}: choose one, such as {where}={rule.example} (there are {', '.join(options)})"
+        return (
+            f"no {where}: choose one, such as {where}={rule.example} (there are {', '.join(options)}), or a file of "
+            f"your own, {where}=path/to/mine.yaml"
+        )
     if name in required(cls) and not is_settings(hint):
         such = f", such as {where}={rule.example}" if rule.example else ""
         return f"{where} is not set: expected {expected(hint, rule)}{such}"

@@ -9,6 +9,7 @@ from .agents.acer.settings import AcerLoopSettings, AcerSettings
 from .agents.dqn.settings import DdqnLoopSettings, DdqnSettings, DqnLoopSettings, DqnSettings
 from .agents.ppo.settings import PpoLoopSettings, PpoSettings
 from .agents.registry import ALGORITHMS, Algorithm
+from .agents.rlpd.settings import RlpdLoopSettings, RlpdSettings
 from .replay.behaviour import BehaviourSettings
 from .schedules.phase import Phase, parse_phases, plain_phases
 from .schedules.stability import StabilitySettings
@@ -22,9 +23,13 @@ class ScheduleSettings(Settings):
     """Phases of training, one after the other."""
 
     scale: float = setting(1.0, "Factor of every phase's length.", above=0, at_most=1000)
+    algorithm: str | None = setting(
+        None, "Algorithm that the phases are made for, and that they are learned by unless algorithm= chooses another."
+    )
     phases: tuple[Phase, ...] = setting(
         help="Phases in order, by name. Change one by schedule.phases.mixed.hours=5, add one by "
         "'+schedule.phases.polish={hours: 10}'.",
+        expected="one phase or more, {name: {hours: …}}",
         parse=parse_phases,
         plain=plain_phases,
         entries=Phase,
@@ -52,7 +57,7 @@ class FinetuneSettings(Settings):
         None,
         "Policy to start from: its file (.safetensors), champion, which comes with the package, or scratch, a new "
         "network. null: runs/pretrain/policy.safetensors if it exists and no demonstrations are named, else a clone of "
-        "the demonstrations (algorithm=dqn or ddqn: scratch).",
+        "the demonstrations (algorithm=dqn, ddqn or rlpd: scratch).",
     )
     demonstrations: str | None = setting(
         None, "Folder of the dataset of demonstrations. null: those that come with the package, if a phase uses any."
@@ -72,11 +77,16 @@ class FinetuneSettings(Settings):
     )
     max_idle_frames: int = max_idle_frames(RunSettings.max_idle_frames)
     video: bool = setting(True, "Make a film of the last evaluation's best game.")
-    schedule: ScheduleSettings = file_choice("schedule", "Phases of training.", example="kurodo")
-    algorithm: AcerSettings | DqnSettings | DdqnSettings | PpoSettings = choice_of(
+    schedule: ScheduleSettings = file_choice(
+        "schedule",
+        "Phases of training. A path that ends in .yaml is a schedule of your own.",
+        example="kurodo",
+        prefers="algorithm",
+    )
+    algorithm: AcerSettings | DqnSettings | DdqnSettings | PpoSettings | RlpdSettings = choice_of(
         {name: one.settings for name, one in ALGORITHMS.items()}, "acer", "Learning algorithm, with its loop."
     )
-    loop: AcerLoopSettings | DqnLoopSettings | DdqnLoopSettings | PpoLoopSettings = choice_of(
+    loop: AcerLoopSettings | DqnLoopSettings | DdqnLoopSettings | PpoLoopSettings | RlpdLoopSettings = choice_of(
         {name: one.loop for name, one in ALGORITHMS.items()}, "acer", "Live play and memory.", follows="algorithm"
     )
     behaviour: BehaviourSettings = nested(BehaviourSettings, "Behaviour probabilities μ of demonstrations in replay.")
@@ -87,6 +97,14 @@ class FinetuneSettings(Settings):
     def chosen_algorithm(self) -> Algorithm:
         """The algorithm that the settings are of."""
         return ALGORITHMS[option_of(rules(FinetuneSettings)["algorithm"], self.algorithm)]
+
+    @property
+    def notes(self) -> list[str]:
+        """Lines about settings that may not be what was meant."""
+        made_for, chosen = self.schedule.algorithm, option_of(rules(FinetuneSettings)["algorithm"], self.algorithm)
+        if made_for is None or made_for.removesuffix("-small") == chosen:
+            return []
+        return [f"note: this schedule is made for algorithm={made_for}; the run learns by {chosen}"]
 
     @property
     def run(self) -> RunSettings[Settings, LiveSettings]:

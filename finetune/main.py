@@ -59,7 +59,7 @@ def _train(settings: FinetuneSettings) -> None:
         new_network=algorithm.new_network(run_settings.algorithm),
         settings=run_settings.phases[0].environment,
     )
-    for note in start.notes:
+    for note in (*settings.notes, *start.notes):
         console.print(note, highlight=False, soft_wrap=True)
     trained = _copy_for_training(start.policy, settings)
     environments = phase_environments(trained.environment, run_settings.phases)
@@ -192,8 +192,8 @@ main = Command(
     examples=[
         ("qwop-finetune schedule=kurodo", "the published schedule; schedule.scale=0.1 makes it ten times shorter"),
         ("qwop-finetune schedule=kurodo policy=runs/clone/policy.safetensors demonstrations=data/kurodo", ""),
-        ("qwop-finetune schedule=champion policy=scratch environment=QWOP-v1 algorithm=ppo", "from nothing, by PPO"),
+        ("qwop-finetune schedule=champion policy=scratch environment=QWOP-v1", "from nothing, by PPO"),
         ("qwop-finetune schedule=kurodo resume=true", "continue the run in runs/finetune"),
-        ("qwop-finetune schedule=champion algorithm=ppo --help", "the settings of another algorithm and schedule"),
+        ("qwop-finetune schedule=champion --help", "the settings of another schedule, and of its algorithm"),
     ],
 )

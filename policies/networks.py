@@ -7,9 +7,11 @@ import torch
 from torch import Tensor, nn
 
 from ..common.checks import show
+from ..common.errors import BadInput
 from ..common.reading import whole_number
 from ..envs.spec import ObservationSpec
 from .encoders import Convolutions, normed_layers, orthogonal_linear, plain_layers, trunk_for
+from .ensemble import Ensemble
 from .scaling import ObservationScaler, PixelScaler
 from .state import State
 
@@ -21,7 +23,7 @@ SCALED_LIMIT = 8.0
 (the hurdle, out of sight) has a tiny deviation at first."""
 
 
-MOST_LAYERS, WIDEST, MOST_QUANTILES = 64, 65_536, 10_000
+MOST_LAYERS, WIDEST, MOST_QUANTILES, MOST_MEMBERS = 64, 65_536, 10_000, 1000
 """Bounds of what a file may describe."""
 
 
@@ -243,9 +245,7 @@ class QNetwork(MemorylessNetwork):
         return self.quantile_values(observations).mean(-1)
 
     def logits(self, observations: Tensor) -> Tensor:
-        best = self(observations).argmax(dim=-1)
-        greedy = nn.functional.one_hot(best, self.actions)
-        return ((1 - self.epsilon) * greedy + self.epsilon / self.actions).log()
+        return epsilon_greedy_logits(self(observations), self.epsilon)
 
     def description(self) -> dict[str, Any]:
         return {
@@ -289,6 +289,63 @@ class DuelingQ(QNetwork):
         return cls(observation, actions, hidden_widths(description), quantiles=quantiles)
 
 
+class EnsembleQ(MemorylessNetwork):
+    """Q values of several members, each with layers of its own: linear, layer norm, ReLU (RLPD, Ball et al. 2023).
+
+    Q(s, a) is the mean over the members. Weights are Xavier's, biases zero. As a policy it acts ε-greedily, as
+    `DuelingQ` does.
+    """
+
+    architecture = "ensemble-q"
+    epsilon: Tensor
+
+    def __init__(
+        self,
+        observation: ObservationSpec | int,
+        actions: int,
+        hidden: Sequence[int] = HIDDEN,
+        generator: torch.Generator | None = None,
+        members: int = 5,
+    ) -> None:
+        super().__init__(observation, actions, hidden)
+        if members < 1:
+            raise ValueError(f"{members} members, expected at least 1")
+        if self.observation.dtype != "float32":
+            raise BadInput(
+                f"observations {self.observation}: an ensemble takes numbers, not pictures; use algorithm=dqn"
+            )
+        self.members = members
+        self.layers = Ensemble(members, (self.observation_size, *self.hidden, actions), generator)
+        self.register_buffer("epsilon", torch.tensor(0.0))
+
+    def member_values(self, observations: Tensor) -> Tensor:
+        """Q_i(s, ·) of each member, [members, ..., actions], of raw observations [..., observation_size]."""
+        values: Tensor = self.layers(self.scaler(observations))
+        return values
+
+    def forward(self, observations: Tensor) -> Tensor:
+        """Q(s, ·), [..., actions], of raw observations [..., observation_size]."""
+        return self.member_values(observations).mean(0)
+
+    def logits(self, observations: Tensor) -> Tensor:
+        return epsilon_greedy_logits(self(observations), self.epsilon)
+
+    def description(self) -> dict[str, Any]:
+        return {**super().description(), "members": self.members}
+
+    @classmethod
+    def from_description(cls, observation: ObservationSpec, actions: int, description: Mapping[str, Any]) -> Self:
+        members = whole_number(description["members"], "members", MOST_MEMBERS)
+        return cls(observation, actions, hidden_widths(description), members=members)
+
+
+def epsilon_greedy_logits(q: Tensor, epsilon: Tensor) -> Tensor:
+    """log π(·|s), [..., A], of the policy (1 − ε)·1{a = argmax Q(s, ·)} + ε/A."""
+    actions = q.shape[-1]
+    greedy = nn.functional.one_hot(q.argmax(dim=-1), actions)
+    return ((1 - epsilon) * greedy + epsilon / actions).log()
+
+
 def dueling(values: Tensor, advantages: Tensor) -> Tensor:
     """Q(s, a) = V(s) + A(s, a) − mean_a' A(s, a'), [..., A, N], from values [..., 1, N] and advantages [..., A, N]."""
     return values + advantages - advantages.mean(dim=-2, keepdim=True)
@@ -302,6 +359,8 @@ def hidden_widths(description: Mapping[str, Any]) -> list[int]:
     return [whole_number(width, "hidden", WIDEST) for width in hidden]
 
 
-ARCHITECTURES: dict[str, type[Network]] = {one.architecture: one for one in (ActorCritic, Actor, QNetwork, DuelingQ)}
+ARCHITECTURES: dict[str, type[Network]] = {
+    one.architecture: one for one in (ActorCritic, Actor, QNetwork, DuelingQ, EnsembleQ)
+}
 """Networks by the name that policy files give them. A network of your own is entered here before its files are
 loaded."""

@@ -18,6 +18,8 @@ from .dqn.agent import build_dqn, new_q_network
 from .dqn.settings import DdqnLoopSettings, DdqnSettings, DqnLoopSettings, DqnSettings
 from .ppo.agent import build_ppo, new_actor
 from .ppo.settings import PpoLoopSettings, PpoSettings
+from .rlpd.agent import build_rlpd, new_ensemble_q
+from .rlpd.settings import RlpdLoopSettings, RlpdSettings
 
 
 @dataclass(frozen=True)
@@ -48,5 +50,6 @@ ALGORITHMS: Mapping[str, Algorithm] = {
     "ppo": Algorithm(PpoSettings, PpoLoopSettings, build_ppo, new_actor),
     "dqn": Algorithm(DqnSettings, DqnLoopSettings, build_dqn, new_q_network, starts_from_scratch=True),
     "ddqn": Algorithm(DdqnSettings, DdqnLoopSettings, build_dqn, new_q_network, starts_from_scratch=True),
+    "rlpd": Algorithm(RlpdSettings, RlpdLoopSettings, build_rlpd, new_ensemble_q, starts_from_scratch=True),
 }
 """By `algorithm.name`."""

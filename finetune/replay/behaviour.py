@@ -8,7 +8,8 @@ The modes differ in their effect on ACER where the policy gives a demonstrated a
   traces are not cut, and the pull towards the action has full strength however small π(a) is. Biased.
 - `current_at_sampling`: π of the learner whenever the demonstration is sampled. ρ is always 1; nothing is truncated.
 - `smoothed`: (1 − ε)·one-hot + ε/A. ρ is about π(a): the pull is weak where imitation is needed, and traces are cut
-  early.
+  early. Does not go stale: what `current` stored is an ever older policy, and ρ of demonstrations that stay grows to
+  hundreds. So it is the default.
 - `cloned`: π of a cloned policy, mixed with a floor so that ρ stays finite. The closest to the theory.
 """
 
@@ -38,7 +39,7 @@ class BehaviourSettings(Settings):
     """The choice of μ for demonstrations."""
 
     mode: str = setting(
-        "current",
+        "smoothed",
         "Choice of μ. recorded: as the recorder stored it. current: the learner's policy when the demonstration enters "
         "memory, as published. current_at_sampling: the learner's whenever it is sampled. smoothed: the action taken, "
         "with a fraction epsilon spread over all. cloned: a clone of the player.",

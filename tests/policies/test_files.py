@@ -10,7 +10,7 @@ import torch
 from qwop.common.errors import BadInput
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.files import METADATA, load_policy, save_policy
-from qwop.policies.networks import Actor, ActorCritic, DuelingQ, Values
+from qwop.policies.networks import Actor, ActorCritic, DuelingQ, EnsembleQ, Values
 from qwop.policies.policy import Policy
 from safetensors import safe_open
 from safetensors.torch import save_file
@@ -84,6 +84,17 @@ def test_a_dueling_network_comes_back_with_its_quantiles_and_its_epsilon(tmp_pat
     rows = torch.randn(10, 4)
     assert isinstance(loaded, DuelingQ)
     assert torch.equal(loaded.quantile_values(rows), network.quantile_values(rows))
+    assert torch.equal(loaded.logits(rows), network.logits(rows))
+
+
+def test_an_ensemble_comes_back_with_its_members(tmp_path: Path) -> None:
+    network = EnsembleQ(4, 3, (16, 8), torch.Generator().manual_seed(0), members=3)
+    network.epsilon.fill_(0.25)
+    policy = Policy(network, EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)))
+    loaded = load_policy(save_policy(tmp_path / "p", policy)).network
+    rows = torch.randn(10, 4)
+    assert isinstance(loaded, EnsembleQ)
+    assert torch.equal(loaded.member_values(rows), network.member_values(rows))
     assert torch.equal(loaded.logits(rows), network.logits(rows))
 
 

@@ -6,7 +6,16 @@ import torch
 from qwop.common.errors import BadInput
 from qwop.envs.spec import ObservationSpec
 from qwop.policies.encoders import Convolutions
-from qwop.policies.networks import SCALED_LIMIT, Actor, ActorCritic, DuelingQ, MemorylessNetwork, QNetwork, dueling
+from qwop.policies.networks import (
+    SCALED_LIMIT,
+    Actor,
+    ActorCritic,
+    DuelingQ,
+    EnsembleQ,
+    MemorylessNetwork,
+    QNetwork,
+    dueling,
+)
 from qwop.policies.scaling import ObservationScaler, PixelScaler, RunningStatistics
 
 
@@ -107,8 +116,23 @@ def test_dueling_q_gives_quantiles_whose_mean_is_q() -> None:
     torch.testing.assert_close(network(rows), network.quantile_values(rows).mean(-1))
 
 
-def test_dueling_q_acts_epsilon_greedily_with_exact_probabilities() -> None:
-    network = DuelingQ(4, 3, (8,), torch.Generator().manual_seed(0))
+def test_the_members_of_an_ensemble_have_layers_of_their_own_and_q_is_their_mean() -> None:
+    network = EnsembleQ(4, 3, (8, 6), torch.Generator().manual_seed(0), members=5)
+    rows = torch.randn(6, 2, 4)
+    values = network.member_values(rows)
+    assert values.shape == (5, 6, 2, 3)
+    torch.testing.assert_close(network(rows), values.mean(0))
+    assert all(not torch.allclose(values[0], values[i]) for i in range(1, 5))
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter[1:] = 0.0
+    torch.testing.assert_close(network.member_values(rows)[0], values[0])  # nothing of it is another's
+    assert not network.member_values(rows)[1:].any()
+
+
+@pytest.mark.parametrize("architecture", [DuelingQ, EnsembleQ])
+def test_q_networks_act_epsilon_greedily_with_exact_probabilities(architecture: type[DuelingQ | EnsembleQ]) -> None:
+    network = architecture(4, 3, (8,), torch.Generator().manual_seed(0))
     rows = torch.randn(20, 4)
     best = network(rows).argmax(-1)
     for epsilon in (0.0, 0.3):
@@ -185,6 +209,11 @@ def test_a_q_network_with_a_wrong_description_is_refused() -> None:
     described = {"hidden": [8], "quantiles": 1, "dueling": "yes", "layer_norm": False}
     with pytest.raises(ValueError, match="dueling is yes"):
         QNetwork.from_description(ObservationSpec((4,)), 3, described)
+
+
+def test_an_ensemble_refuses_pictures() -> None:
+    with pytest.raises(BadInput, match=r"uint8 \[84, 84, 4\]: an ensemble takes numbers"):
+        EnsembleQ(ObservationSpec((84, 84, 4), "uint8"), 6, (8,))
 
 
 def test_numbers_of_any_shape_are_taken_as_rows() -> None:

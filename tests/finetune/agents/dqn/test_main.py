@@ -20,7 +20,6 @@ CARTPOLE = EnvironmentSpec("CartPole-v1")
 Finetune = Callable[..., tuple[int, str]]
 
 SMALL = (
-    "algorithm=ddqn",
     "+schedule=speed",
     "~schedule.phases.shown.environment",
     "~schedule.phases.faster",

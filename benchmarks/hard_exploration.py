@@ -1,0 +1,312 @@
+"""Three environments where nothing is learned from nothing at this budget: which learner solves them, with what.
+
+    pip install '.[train,minigrid]'
+    python benchmarks/hard_exploration.py --seeds 10 --out runs/hard_exploration
+
+MountainCar-v0 and Acrobot-v1 cost 1 a step until the goal, which play at random hardly ever reaches. MiniGrid's DoorKey
+pays only at the end of a chain: fetch the key, open the door, go to the goal; its rooms are new in each episode. Weak
+demonstrators, part of whose actions are random, show up to twenty episodes of each; their probabilities are recorded.
+Each learner has the same number of decisions with the demonstrations (in its batches, in its memory, imitated, or
+cloned before) and without. Every result is kept in `results.jsonl`, and a result that is there is not computed again.
+"""
+
+import argparse
+import json
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from qwop.datasets import Dataset, DatasetInfo, DatasetWriter, Episode, open_dataset
+from qwop.datasets.behaviour_probabilities import RECORDED
+from qwop.envs.spec import EnvironmentSpec
+from qwop.evaluation.evaluate import EvaluationSettings, evaluate
+from qwop.finetune.agents.acer.settings import AcerLoopSettings, AcerSettings
+from qwop.finetune.agents.dqn.settings import DdqnLoopSettings, DdqnSettings
+from qwop.finetune.agents.ppo.settings import PpoLoopSettings, PpoSettings
+from qwop.finetune.agents.registry import ALGORITHMS
+from qwop.finetune.agents.rlpd.settings import RlpdLoopSettings, RlpdSettings
+from qwop.finetune.reports.run_log import RunLog
+from qwop.finetune.run import RunContext, build_run
+from qwop.finetune.schedules.phase import Phase, Ramp
+from qwop.finetune.schedules.schedule import PUBLISHED_RATE
+from qwop.finetune.settings import RunSettings
+from qwop.policies.policy import Policy
+from qwop.pretrain.clone import clone
+
+Choose = Callable[[gymnasium.Env[Any, Any], NDArray[Any]], int]
+"""The demonstrator's own choice, of the environment and what it shows."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """An environment and its demonstrator, who presses anything in a fraction `careless` of its decisions.
+
+    solved: mean return of 50 greedy episodes that counts as solved. decisions: of each learner. shown: episodes.
+    """
+
+    id: str
+    solved: float
+    choose: Choose
+    careless: float
+    shown: int
+    decisions: int
+
+    @property
+    def spec(self) -> EnvironmentSpec:
+        return EnvironmentSpec(self.id)
+
+
+@dataclass(frozen=True)
+class Learner:
+    """An algorithm with its settings, and its phase with demonstrations. clones: starts from a clone with them."""
+
+    name: str
+    algorithm: Any
+    loop: Any
+    phase: dict[str, Any]
+    clones: bool
+
+
+class DoorKey(gymnasium.ObservationWrapper[Any, Any, Any]):
+    """MiniGrid's DoorKey, five by five, as numbers: a 1 for what each cell in view holds, and for the door's state."""
+
+    OBJECTS, STATES = 11, 3
+
+    def __init__(self, render_mode: str | None = None) -> None:
+        import minigrid  # noqa: F401 (registers its environments)
+
+        super().__init__(gymnasium.make("MiniGrid-DoorKey-5x5-v0", render_mode=render_mode))
+        cells = 7 * 7 * (self.OBJECTS + self.STATES)
+        self.observation_space = gymnasium.spaces.Box(0.0, 1.0, (cells,), np.float32)
+
+    def observation(self, observation: Any) -> NDArray[np.float32]:
+        image = observation["image"]
+        held, state = np.eye(self.OBJECTS)[image[..., 0]], np.eye(self.STATES)[image[..., 2]]
+        return np.concatenate([held, state], axis=-1).astype(np.float32).ravel()
+
+
+gymnasium.register("DoorKey-v0", entry_point=DoorKey)
+
+
+def swing(env: gymnasium.Env[Any, Any], seen: NDArray[Any]) -> int:
+    """MountainCar: push the way that the car is rolling."""
+    return 2 if seen[1] >= 0 else 0
+
+
+def pump(env: gymnasium.Env[Any, Any], seen: NDArray[Any]) -> int:
+    """Acrobot: bend the way that the first link is swinging."""
+    return 2 if seen[4] < 0 else 0
+
+
+def fetch(env: gymnasium.Env[Any, Any], seen: NDArray[Any]) -> int:
+    """DoorKey: by the shortest way to the key, then to the door, then to the goal."""
+    grid: Any = env.unwrapped
+    left, right, forward, pickup, toggle = 0, 1, 2, 3, 5
+    at = {cell.type: (i % grid.width, i // grid.width) for i, cell in enumerate(grid.grid.grid) if cell is not None}
+    closed = not grid.grid.get(*at["door"]).is_open
+    aim, act = (at["goal"], forward) if not closed else (at["door"], toggle) if grid.carrying else (at["key"], pickup)
+    steps = ((1, 0), (0, 1), (-1, 0), (0, -1))
+    start = (*(int(one) for one in grid.agent_pos), int(grid.agent_dir))
+    queue, first = deque([start]), {start: -1}
+    while queue:
+        x, y, towards = here = queue.popleft()
+        ahead = (x + steps[towards][0], y + steps[towards][1])
+        if ahead == aim:
+            return act if here == start else first[here]
+        cell = grid.grid.get(*ahead)
+        free = cell is None or (cell.type == "door" and cell.is_open)
+        moves = [(left, (x, y, (towards - 1) % 4)), (right, (x, y, (towards + 1) % 4))]
+        for action, following in [*moves, *([(forward, (*ahead, towards))] if free else [])]:
+            if following not in first:
+                first[following] = action if here == start else first[here]
+                queue.append(following)
+    return forward
+
+
+TASKS = {
+    "mountain-car": Task("MountainCar-v0", -110.0, swing, 1 / 3, 20, 5_000),
+    "acrobot": Task("Acrobot-v1", -100.0, pump, 1 / 3, 20, 5_000),
+    "door-key": Task("DoorKey-v0", 0.8, fetch, 1 / 5, 20, 5_000),
+}
+
+FALLING, KEPT = Ramp(1.0, 0.05), Ramp(1.0, 1.0)
+
+LEARNERS = {
+    one.name: one
+    for one in (
+        Learner(
+            "rlpd",
+            RlpdSettings(
+                gamma=0.99,
+                hidden=(64, 64),
+                members=3,
+                learning_rate=1e-3,
+                epsilon_start=0.1,
+                epsilon_end=0.02,
+                tau=0.01,
+            ),
+            RlpdLoopSettings(updates_per_decision=1.5),
+            {"demonstrations": KEPT},
+            clones=False,
+        ),
+        Learner(
+            "ddqn",
+            DdqnSettings(learning_rate=5e-4, n_steps=10, epsilon_start=1.0, epsilon_end=0.02, epsilon_share=0.2),
+            DdqnLoopSettings(num_envs=8, steps=8, start=500, overlap=False),
+            {"demonstrations": Ramp(0.5, 0.5), "imitation": FALLING},
+            clones=False,
+        ),
+        Learner(
+            "ppo",
+            PpoSettings(gamma=0.99, epochs=8, minibatch=256, learning_rate=1e-3),
+            PpoLoopSettings(num_envs=16),
+            {"imitation": Ramp(0.3, 0.0)},
+            clones=True,
+        ),
+        Learner(
+            "acer",
+            AcerSettings(entropy_coefficient=1e-3, learning_rate=1e-3),
+            AcerLoopSettings(num_envs=8, overlap=False),
+            {"demonstrations": KEPT},
+            clones=True,
+        ),
+    )
+}
+"""By name. An hour without a clock is 9 decisions a second, γ's own rate, so γ is that of each decision."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--tasks", nargs="*", choices=list(TASKS), default=list(TASKS))
+    parser.add_argument("--learners", nargs="*", choices=list(LEARNERS), default=list(LEARNERS))
+    parser.add_argument("--out", type=Path, default=Path("runs/hard_exploration"))
+    asked = parser.parse_args()
+    torch.set_num_threads(1)
+    results = asked.out / "results.jsonl"
+    asked.out.mkdir(parents=True, exist_ok=True)
+    for seed in range(asked.seeds):
+        for task, learner, shown in cells(asked.tasks, asked.learners):
+            key = {"task": task, "learner": learner, "demonstrations": shown, "seed": seed}
+            key["decisions"] = TASKS[task].decisions
+            if any(key.items() <= one.items() for one in read(results)):
+                continue
+            dataset = demonstrations(TASKS[task], asked.out / f"{task}-demonstrations-{seed}", seed)
+            start = time.process_time()
+            folder = asked.out / "-".join(map(str, key.values()))
+            end = learn(TASKS[task], LEARNERS[learner], dataset, shown, seed, folder)
+            took = time.process_time() - start
+            showed = float(np.mean([episode.rewards.sum() for episode in dataset]))
+            with results.open("a") as file:
+                file.write(json.dumps({**key, "return": end, "seconds": took, "demonstrator": showed}) + "\n")
+            print(key, f"{end:.2f} ({took:.0f} s)", flush=True)
+    (asked.out / "table.md").write_text(table(read(results), asked.tasks, asked.learners))
+    print((asked.out / "table.md").read_text())
+
+
+def cells(tasks: list[str], learners: list[str]) -> Iterator[tuple[str, str, bool]]:
+    """Each learner in each environment, with demonstrations and without."""
+    for task in tasks:
+        for learner in learners:
+            for shown in (True, False):
+                yield task, learner, shown
+
+
+def demonstrations(task: Task, folder: Path, seed: int) -> Dataset:
+    """The demonstrator's episodes, recorded with its probabilities."""
+    if not folder.exists():
+        env, random = task.spec.make(), np.random.default_rng(seed)
+        observation, actions = task.spec.interface()
+        writer = DatasetWriter(folder, DatasetInfo(task.spec, observation, actions))
+        for number in range(task.shown):
+            writer.write(play(task, env, random, seed * task.shown + number))
+        env.close()
+    return open_dataset(folder)
+
+
+def play(task: Task, env: gymnasium.Env[Any, Any], random: np.random.Generator, seed: int) -> Episode:
+    actions: int = env.action_space.n  # type: ignore[attr-defined]
+    seen, taken, probabilities, rewards = [env.reset(seed=seed)[0]], [], [], []
+    terminated = truncated = False
+    while not terminated and not truncated:
+        mu = np.full(actions, task.careless / actions)
+        mu[task.choose(env, seen[-1])] += 1 - task.careless
+        taken.append(int(random.choice(actions, p=mu)))
+        observation, reward, terminated, truncated, _ = env.step(taken[-1])
+        seen.append(observation)
+        probabilities.append(mu)
+        rewards.append(float(reward))
+    return Episode(
+        observations=np.array(seen, dtype=np.float32),
+        actions=np.array(taken, dtype=np.int16),
+        behaviour_probabilities=np.array(probabilities, dtype=np.float32),
+        rewards=np.array(rewards, dtype=np.float32),
+        times=np.arange(len(seen), dtype=np.float64),
+        keys=None,
+        terminated=terminated,
+        truncated=truncated and not terminated,
+        outcome="terminated" if terminated else "truncated",
+        player=task.choose.__name__,
+        source=f"benchmarks/hard_exploration.py, seed {seed}",
+        probabilities_from=RECORDED,
+        seed=seed,
+    )
+
+
+def learn(task: Task, learner: Learner, dataset: Dataset, shown: bool, seed: int, folder: Path) -> float:
+    """Mean return of fifty greedy episodes after learning."""
+    algorithm, info = ALGORITHMS[learner.name], dataset.info
+    if shown and learner.clones:
+        policy = clone(list(dataset), info, seed=seed).policy
+    else:
+        make = algorithm.new_network(learner.algorithm)
+        network = make(info.observation.size, info.actions, torch.Generator().manual_seed(seed))
+        # The scale of what can be seen is given to both, so that the demonstrations themselves are the difference.
+        network.scaler.fit(np.concatenate([episode.observations for episode in dataset]))
+        policy = Policy(network, task.spec, info.observation)
+    phase = Phase(
+        "learn", task.decisions / (3600 * PUBLISHED_RATE), learning_rate=FALLING, **(learner.phase if shown else {})
+    )
+    settings = RunSettings((phase,), learner.algorithm, learner.loop, seed=seed)
+    log = RunLog(folder)
+    log.open()
+    context = RunContext(torch.device("cpu"), folder / "checkpoints", log)
+    build_run(algorithm, policy, dataset if shown else None, settings, context).run()
+    log.close()
+    return float(evaluate(policy, EvaluationSettings(episodes=50, seed=seed)).summary()["mean_return"])
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def table(results: list[dict[str, Any]], tasks: list[str], learners: list[str]) -> str:
+    lines = [
+        "| | demonstrator | learner | demonstrations | solved | return, each seed | seconds of one core |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for task, learner, shown in cells(tasks, learners):
+        named = {"task": task, "learner": learner, "demonstrations": shown, "decisions": TASKS[task].decisions}
+        mine = [one for one in results if named.items() <= one.items()]
+        if not mine:
+            continue
+        ends = [one["return"] for one in mine]
+        solved = sum(end >= TASKS[task].solved for end in ends)
+        showed, took = (np.mean([one[name] for one in mine]) for name in ("demonstrator", "seconds"))
+        each = ", ".join(f"{end:.2f}" if abs(end) < 10 else f"{end:.0f}" for end in ends)
+        lines.append(
+            f"| {TASKS[task].id} (≥ {TASKS[task].solved:g}) | {showed:.3g} | {learner} | {'yes' if shown else 'no'} | "
+            f"{solved} of {len(ends)} | {each} | {took:.0f} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+"""Groups whose options are files: paths on the command line, and the option of another group that a file asks for."""
+
+import re
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from hydra.core.config_store import ConfigStore
+
+from .checks import one_of, show
+from .errors import BadInput, naming
+from .overrides import FROM_FILE
+from .reading import MEGABYTE, parse_yaml, read_text
+from .settings import Settings, options_of, rules
+
+SUFFIXES = (".yaml", ".yml")
+"""What marks a path: `schedule=my/careful.yaml`."""
+
+
+def with_option_files(arguments: Sequence[str], settings: type[Settings]) -> list[str]:
+    """The same command line, already in the forms that Hydra takes, with paths and preferences resolved.
+
+    A path becomes an option of its group, for this process. A file that names an option of the group that its own
+    group `prefers` chooses that, unless the command line does: `schedule=champion` brings `algorithm=ppo`. BadInput for
+    a file that cannot be read or names no option.
+    """
+    made = list(arguments)
+    for group, rule in rules(settings).items():
+        chosen = next((i for i, one in reversed([*enumerate(made)]) if one.startswith(f"{group}=")), None)
+        if not rule.group or chosen is None:
+            continue
+        option = made[chosen].partition("=")[2]
+        if option.endswith(SUFFIXES):
+            path: Path | None = Path(option)
+        else:
+            path = _find(rule.group, option, arguments)
+        node = {} if path is None else _read(path, group, option, options_of(group, rule))
+        if option.endswith(SUFFIXES):
+            made[chosen] = f"{group}={_stored(rule.group, Path(option), node)}"
+        preferred = node.get(rule.prefers)
+        if preferred is not None and not _chosen(rule.prefers, arguments):
+            options = options_of(rule.prefers, rules(settings)[rule.prefers])
+            if preferred not in options:
+                raise BadInput(f"{group}={option}: {rule.prefers}: {show(preferred)}, expected {one_of(options)}")
+            made.append(f"{rule.prefers}={preferred}")
+    return made
+
+
+def _chosen(group: str, arguments: Sequence[str]) -> bool:
+    """True if the command line chooses an option of the group, or deletes it."""
+    return any(one.partition("=")[0].lstrip("+~") == group for one in arguments)
+
+
+def _find(group: str, option: str, arguments: Sequence[str]) -> Path | None:
+    """The file of an option: the package's own, or one in the folder that `--config-dir` names."""
+    own = resources.files("qwop.conf").joinpath(group, f"{option}.yaml")
+    folders = [
+        _value(arguments, place) for place, one in enumerate(arguments) if one.startswith(("--config-dir", "-cd"))
+    ]
+    paths = [Path(str(own)), *(Path(folder) / group / f"{option}.yaml" for folder in folders)]
+    return next((path for path in paths if path.is_file()), None)
+
+
+def _value(arguments: Sequence[str], place: int) -> str:
+    """The value of the option at this place, which may be the argument after it."""
+    _, equals, value = arguments[place].partition("=")
+    return value if equals else "".join(arguments[place + 1 : place + 2])
+
+
+def _read(path: Path, group: str, option: str, options: Sequence[str]) -> dict[str, Any]:
+    with naming(f"{group}={option}"):
+        text = read_text(path, MEGABYTE, f"expected a file of your own, or one of {', '.join(options)}")
+    try:
+        node = parse_yaml(text)
+    except ValueError as error:
+        raise BadInput(f"{group}={option}: not YAML settings ({error})") from None
+    if not isinstance(node, dict):
+        raise BadInput(f"{group}={option}: holds {show(node)}, expected settings by name")
+    return node
+
+
+def _stored(group: str, path: Path, node: dict[str, Any]) -> str:
+    """The name under which Hydra finds the file's settings, in this process."""
+    name = FROM_FILE + re.sub(r"[^\w-]", "-", path.stem)
+    ConfigStore.instance().store(group=group, name=name, node=node, package=group)
+    return name

@@ -1,0 +1,195 @@
+"""RLPD as an agent: live transitions into memory, batches of live and demonstrated ones, many updates."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import torch
+
+from ....common.errors import BadInput
+from ....datasets.reader import Dataset
+from ....datasets.schema import Episode
+from ....policies.networks import EnsembleQ
+from ....policies.policy import Policy
+from ...experience.sequences import Sequences
+from ...experience.transitions import NStep, Transitions
+from ...replay.demonstrations import Demonstrations
+from ...replay.prioritised_memory import PrioritisedMemory, PrioritySettings
+from ...schedules.environments import phase_environments, remembered
+from ...schedules.phase import Phase, PhaseValues
+from ...settings import RunSettings
+from ..base import AgentContext, MakeNetwork
+from ..dqn.losses import linear
+from ..due import Due
+from .learner import RlpdLearner
+from .settings import RlpdLoopSettings, RlpdSettings
+
+
+class RlpdAgent:
+    """Learns from batches that hold both kinds of play.
+
+    Demonstrations are not in the memory, which would forget them, but beside it: where a phase has `demonstrations` d,
+    every batch holds d of them for each live transition. d = 1 is the paper's symmetric sampling; where d has fallen to
+    0, they are gone.
+
+    ε follows the schedule and is part of the network, as in double DQN.
+    """
+
+    def __init__(
+        self,
+        learner: RlpdLearner,
+        demonstrated: Transitions | None,
+        memory: PrioritisedMemory,
+        algorithm: RlpdSettings,
+        settings: RlpdLoopSettings,
+        context: AgentContext,
+    ) -> None:
+        self.learner = learner
+        self.memory = memory
+        self._demonstrated = demonstrated
+        self._algorithm = algorithm
+        self._settings = settings
+        self._metrics = context.metrics
+        self._generator = context.generator
+        self._n_step = self._new_n_step(context.decisions_per_second)
+        self._updates_due, self._demonstrations_due = Due(), Due()
+
+    @property
+    def network(self) -> EnsembleQ:
+        return self.learner.network
+
+    @property
+    def values(self) -> None:
+        """None: the policy's network has the values."""
+
+    def warm_up(self, play: Callable[[], Sequences]) -> None:
+        """Do nothing: the memory fills along the schedule."""
+
+    def observe(self, live: Sequences | None, now: PhaseValues) -> None:
+        if live is not None:
+            with self._metrics.stopwatch.on("memory"):
+                self.memory.push(self._n_step.push(live))
+
+    def update(self, now: PhaseValues) -> None:
+        if now.live and len(self.memory) < self._settings.start:
+            return
+        decisions = self._settings.num_envs * self._settings.steps
+        for number in range(self._updates_due.take(decisions * self._settings.updates_per_decision)):
+            with self._metrics.stopwatch.on("memory"):
+                batch = self._batch(now)
+            with self._metrics.stopwatch.on("learning"):
+                diagnosis = self.learner.update(
+                    batch, learning_rate=now.learning_rate, imitation=now.imitation, diagnose=number == 0
+                )
+            self._metrics.sampled(batch.source, diagnosis)
+
+    @torch.no_grad()
+    def advance(self, decisions: int, planned: int) -> None:
+        """Set ε, in the network."""
+        a = self._algorithm
+        self.network.epsilon.fill_(linear(a.epsilon_start, a.epsilon_end, decisions / (a.epsilon_share * planned)))
+
+    def begin_phase(self, phase: Phase) -> None:
+        if not phase.live:
+            self._n_step.restart()
+
+    def enter(self, decisions_per_second: float | None) -> None:
+        self._n_step = self._new_n_step(decisions_per_second)
+        self.memory.clear()
+
+    def interrupt(self) -> None:
+        self._n_step.restart()
+
+    def measurements(self) -> dict[str, float]:
+        return {"memory/transitions": float(len(self.memory)), "learner/epsilon": float(self.network.epsilon)}
+
+    def get_state(self) -> dict[str, Any]:
+        return {
+            "generator": self._generator.bit_generator.state,
+            "updates_due": self._updates_due.get_state(),
+            "demonstrations_due": self._demonstrations_due.get_state(),
+            "learner": self.learner.get_state(),
+            "memory": self.memory.get_state(),
+            "n_step": self._n_step.get_state(),
+        }
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        self._generator.bit_generator.state = state["generator"]
+        self._updates_due.set_state(state["updates_due"])
+        self._demonstrations_due.set_state(state["demonstrations_due"])
+        self.learner.set_state(state["learner"])
+        self.memory.set_state(state["memory"])
+        self._n_step.set_state(state["n_step"])
+
+    def _batch(self, now: PhaseValues) -> Transitions:
+        """Live transitions, and as many demonstrated ones for each as the phase says; both drawn uniformly."""
+        size, shown = self._settings.batch_size, 0
+        if self._demonstrated is not None and now.demonstrations:
+            share = now.demonstrations / (1.0 + now.demonstrations) if now.live else 1.0
+            shown = min(self._demonstrations_due.take(size * share), size)
+        parts = []
+        if shown < size:
+            parts.append(self.memory.sample(size - shown, 0.0, self._generator).transitions)
+        if shown:
+            assert self._demonstrated is not None
+            parts.append(self._demonstrated[self._generator.integers(len(self._demonstrated), size=shown)])
+        names = [one.name for one in fields(Transitions)]
+        return Transitions(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+    def _new_n_step(self, decisions_per_second: float | None) -> NStep:
+        algorithm = self._algorithm.at_rate(decisions_per_second)
+        return NStep(self._settings.num_envs, algorithm.n_steps, algorithm.gamma)
+
+
+def new_ensemble_q(settings: RlpdSettings) -> MakeNetwork:
+    """The untrained network of these settings."""
+
+    def make(size: int, actions: int, generator: torch.Generator) -> EnsembleQ:
+        return EnsembleQ(size, actions, settings.hidden, generator, settings.members)
+
+    return make
+
+
+def build_rlpd(
+    policy: Policy,
+    dataset: Dataset | None,
+    settings: RunSettings[RlpdSettings, RlpdLoopSettings],
+    context: AgentContext,
+) -> RlpdAgent:
+    """Make the agent that learns the policy's network, in place."""
+    network, loop, algorithm = policy.network, settings.loop, settings.algorithm
+    if not isinstance(network, EnsembleQ):
+        raise BadInput(
+            f"algorithm=rlpd: the policy's network is {network.architecture}, whose weights say nothing about the Q "
+            "values of an ensemble; start from policy=scratch, with demonstrations"
+        )
+    if network.members < algorithm.subset:
+        raise BadInput(f"algorithm.subset={algorithm.subset}: the policy's ensemble has {network.members} members")
+    for phase in settings.phases:
+        if phase.critic_only:
+            raise BadInput(
+                f"schedule.phases.{phase.name}.critic_only: algorithm=rlpd has no policy apart from its values"
+            )
+    most = loop.num_envs * (loop.steps + algorithm.n_steps)
+    if loop.capacity < max(most, loop.start):
+        raise BadInput(
+            f"loop.capacity={loop.capacity}: fewer transitions than loop.start={loop.start}, or than one iteration can "
+            f"bring ({most})"
+        )
+    demonstrated = None
+    if dataset is not None and settings.uses_demonstrations:
+        episodes = remembered(settings.phases, policy.environment, dataset)
+        first = next(number for number, phase in enumerate(settings.phases) if phase.uses_demonstrations)
+        rate = phase_environments(policy.environment, settings.phases)[first].capabilities.decisions_per_second
+        demonstrated = demonstrated_transitions(episodes, algorithm.at_rate(rate))
+    memory = PrioritisedMemory(loop.capacity, policy.observation, PrioritySettings(alpha=0.0))
+    learner = RlpdLearner(network, algorithm, context.device, context.generator)
+    return RlpdAgent(learner, demonstrated, memory, algorithm, loop, context)
+
+
+def demonstrated_transitions(episodes: Sequence[Episode], settings: RlpdSettings) -> Transitions:
+    """Every decision of the episodes as a transition, in recorded order; γ is that of the settings."""
+    decisions = sum(len(episode) for episode in episodes)
+    whole = Demonstrations(episodes, streams=1, steps=decisions).next(1)
+    return NStep(1, settings.n_steps, settings.gamma).push(whole)

@@ -1,0 +1,105 @@
+"""The RLPD learner: ensemble, target ensemble, optimiser, and one update on a batch of transitions."""
+
+import copy
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ....policies.networks import EnsembleQ
+from ...experience.sequences import DEMONSTRATIONS, SOURCES
+from ...experience.transitions import Transitions
+from ...metrics import Diagnosis
+from ..dqn.losses import margin_loss
+from . import losses as rlpd
+from .settings import RlpdSettings
+
+
+class RlpdLearner:
+    """Learns the ensemble in place; the target ensemble follows it a little with every update.
+
+    generator: draws the subsets of members.
+    """
+
+    def __init__(
+        self, network: EnsembleQ, settings: RlpdSettings, device: torch.device, generator: np.random.Generator
+    ) -> None:
+        self._settings = settings
+        self.network = network.to(device)
+        self.target = copy.deepcopy(self.network).requires_grad_(False)
+        self._device = device
+        self._generator = generator
+        self._optimiser = torch.optim.Adam(
+            self.network.parameters(), settings.learning_rate, eps=settings.adam_epsilon, fused=True
+        )
+
+    def update(
+        self, batch: Transitions, *, learning_rate: float = 1.0, imitation: float = 0.0, diagnose: bool = False
+    ) -> Diagnosis | None:
+        """Take one optimiser step on L + imitation · Σ_i mean_b J_E,i·[b is a demonstration].
+
+        learning_rate multiplies that of the settings.
+        """
+        actions = self._tensor(batch.actions)
+        rewards = self._tensor(batch.rewards) * self._settings.reward_scale
+        q = self.network.member_values(self._tensor(batch.observations).flatten(1))
+        with torch.no_grad():
+            following = self._tensor(batch.next_observations).flatten(1)
+            drawn = self._generator.choice(self.network.members, self._settings.subset, replace=False)
+            target = rlpd.subset_target(
+                rewards,
+                self._tensor(batch.discounts),
+                self.network.member_values(following),
+                self.target.member_values(following),
+                self._tensor(drawn),
+            )
+        index = actions.expand(self.network.members, -1)
+        taken = q.gather(-1, index.unsqueeze(-1)).squeeze(-1)
+        loss = rlpd.ensemble_loss(taken, target)
+        if imitation:
+            demonstrated = self._tensor(batch.source == DEMONSTRATIONS)
+            shortfall = demonstrated * margin_loss(q, index, self._settings.margin)
+            loss = loss + imitation * shortfall.mean(dim=1).sum()
+
+        self._optimiser.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        norm = torch.nn.utils.clip_grad_norm_(self.network.parameters(), self._settings.max_gradient_norm)
+        self._optimiser.param_groups[0]["lr"] = self._settings.learning_rate * learning_rate
+        self._optimiser.step()
+        rlpd.move_towards(self.target, self.network, self._settings.tau)
+        return self._diagnosis(batch, taken.detach(), target, norm) if diagnose else None
+
+    def get_state(self) -> dict[str, Any]:
+        """Copies of all weights and of the optimiser's memory."""
+        return copy.deepcopy(
+            {
+                "network": self.network.state_dict(),
+                "target": self.target.state_dict(),
+                "optimiser": self._optimiser.state_dict(),
+            }
+        )
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        self.network.load_state_dict(state["network"])
+        self.target.load_state_dict(state["target"])
+        self._optimiser.load_state_dict(state["optimiser"])
+
+    def _diagnosis(self, batch: Transitions, taken: Tensor, target: Tensor, norm: Tensor) -> Diagnosis:
+        errors = (target - taken).abs().mean(0).cpu().numpy()
+        by_source = {}
+        for source, name in enumerate(SOURCES):
+            mine = batch.source == source
+            if mine.any():
+                by_source[name] = {"td_error": float(errors[mine].mean())}
+        scalars = {
+            "q_error": float((target - taken).square().mean().sqrt()),
+            "value": float(taken.mean()),
+            "disagreement": float(taken.std(dim=0, correction=0).mean()),
+            "gradient_norm": float(norm),
+        }
+        return Diagnosis(scalars, by_source)
+
+    def _tensor(self, array: NDArray[Any]) -> Tensor:
+        return torch.from_numpy(array).to(self._device)

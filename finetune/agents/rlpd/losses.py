@@ -1,0 +1,32 @@
+"""RLPD with discrete actions (Ball et al. 2023, "Efficient Online Reinforcement Learning with Offline Data").
+
+Q_i is member i of the ensemble, Q⁻_i its target network. A transition is (s, a, r, d, s'), n steps long: r is the sum
+of its discounted rewards and d the discount of what comes after, γⁿ, or 0 where the episode ended
+(`transitions.Transitions`). No target carries a gradient.
+"""
+
+import torch
+from torch import Tensor, nn
+
+
+def subset_target(rewards: Tensor, discounts: Tensor, q_next: Tensor, q_next_target: Tensor, subset: Tensor) -> Tensor:
+    """y = r + d·min_{i ∈ Z} Q⁻_i(s', a*), a* = argmax_a mean_j Q_j(s', a).
+
+    The minimum over a random subset Z of the members keeps the values of actions that no data has from growing (Chen et
+    al. 2021). rewards, discounts, result: [B]; q_next Q_j(s', ·), q_next_target Q⁻_i(s', ·): [M, B, A]; subset: int64
+    [|Z|].
+    """
+    best = q_next.mean(0).argmax(dim=-1)
+    taken = q_next_target[subset].gather(-1, best.expand(len(subset), -1).unsqueeze(-1)).squeeze(-1)
+    return (rewards + discounts * taken.min(dim=0).values).detach()
+
+
+def ensemble_loss(q_taken: Tensor, target: Tensor) -> Tensor:
+    """L = Σ_i mean_b ½(y_b − Q_i(s_b, a_b))², of Q_i(s, a) [M, B] and y [B]: every member learns by itself."""
+    return 0.5 * (target - q_taken).square().mean(dim=1).sum()
+
+
+@torch.no_grad()
+def move_towards(target: nn.Module, network: nn.Module, tau: float) -> None:
+    """θ⁻ ← (1 − τ)·θ⁻ + τ·θ, in place."""
+    torch._foreach_lerp_(list(target.parameters()), list(network.parameters()), tau)

@@ -1,0 +1,102 @@
+"""Options that are files: a path instead of a name, and the option of another group that a file is made for."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from qwop.common.command import Command
+from qwop.common.errors import BadInput
+from qwop.common.option_files import with_option_files
+from qwop.common.settings import Settings, choice_of
+from qwop.finetune.agents.acer.settings import AcerSettings
+from qwop.finetune.agents.ppo.settings import PpoSettings
+from qwop.finetune.command_settings import FinetuneSettings
+from qwop.finetune.main import main as finetune
+from qwop.finetune.schedules.phase import Phase, Ramp
+
+OWN = "scale: 0.5\nphases:\n  brief: {hours: 2, learning_rate: [1, 0]}\n"
+
+
+def test_a_schedule_brings_the_algorithm_that_it_is_made_for() -> None:
+    settings = finetune.read(["schedule=from-clone"])
+    assert isinstance(settings.algorithm, PpoSettings)
+    assert settings.loop.num_envs == 128  # the loop follows
+    assert settings.notes == []
+    assert isinstance(finetune.read(["+schedule=kurodo"]).algorithm, AcerSettings)
+    assert isinstance(finetune.read(["schedule=alone"]).algorithm, AcerSettings)  # made for any: the default
+
+
+def test_an_algorithm_that_was_chosen_stays_and_a_note_says_so() -> None:
+    settings = finetune.read(["schedule=from-clone", "algorithm=acer"])
+    assert isinstance(settings.algorithm, AcerSettings)
+    assert settings.notes == ["note: this schedule is made for algorithm=ppo; the run learns by acer"]
+    small = finetune.read(["schedule=from-clone", "algorithm=ppo-small"])
+    assert small.loop.num_envs == 16
+    assert small.notes == []
+    with pytest.raises(BadInput, match="algorithm is not set"):
+        finetune.read(["schedule=from-clone", "algorithm=null"])
+
+
+def test_settings_of_the_algorithm_that_a_schedule_brings_can_be_changed() -> None:
+    settings = finetune.read(["schedule=champion", "algorithm.clip=0.3", "schedule.scale=0.1"])
+    assert isinstance(settings.algorithm, PpoSettings)
+    assert settings.algorithm.clip == 0.3
+
+
+@pytest.mark.parametrize("name", ["careful.yaml", "with space, and comma.yml"])
+def test_a_path_is_a_schedule_of_ones_own(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text(OWN)
+    settings = finetune.read([f"schedule={tmp_path / name}", "schedule.phases.brief.hours=3"])
+    assert settings.schedule.scale == 0.5
+    assert settings.schedule.phases == (Phase("brief", 3.0, learning_rate=Ramp(1.0, 0.0)),)
+    assert isinstance(settings.algorithm, AcerSettings)
+    (tmp_path / name).write_text("algorithm: ppo-small\n" + OWN)
+    assert isinstance(finetune.read([f"schedule={tmp_path / name}"]).algorithm, PpoSettings)
+
+
+@pytest.mark.parametrize("option", [["--config-dir", "{}"], ["--config-dir={}"], ["-cd", "{}"]])
+def test_a_schedule_in_a_folder_of_ones_own_brings_its_algorithm(tmp_path: Path, option: list[str]) -> None:
+    (tmp_path / "schedule").mkdir()
+    (tmp_path / "schedule" / "mine.yaml").write_text("algorithm: ppo\n" + OWN)
+    arguments = [one.format(tmp_path) for one in option]
+    assert with_option_files([*arguments, "schedule=mine"], FinetuneSettings)[-1] == "algorithm=ppo"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "mine.yaml: .*; expected a file of your own, or one of alone, anneal"),
+        ("a: [", "mine.yaml: not YAML settings"),
+        ("3", "mine.yaml: not YAML settings .neither a mapping"),
+        ("[1, 2]", "mine.yaml: holds .1, 2., expected settings by name"),
+        ("algorithm: sarsa\n" + OWN, "mine.yaml: algorithm: sarsa, expected acer, acer-small"),
+        ("scale: 1.0", "schedule.phases is not set"),
+        ("phases: {one: {hours: few}}", "schedule.phases.one.hours=few: expected"),
+    ],
+)
+def test_a_file_that_is_no_schedule_is_refused_by_name(tmp_path: Path, content: str | None, message: str) -> None:
+    if content is not None:
+        (tmp_path / "mine.yaml").write_text(content)
+    with pytest.raises(BadInput, match=message):
+        finetune.read([f"schedule={tmp_path / 'mine.yaml'}"])
+
+
+def test_a_name_that_is_none_mentions_files(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"no such option; choose one of alone, .*, or a file of your own"):
+        finetune.read([f"schedule={tmp_path}/careful"])
+
+
+def test_groups_without_files_take_no_paths() -> None:
+    @dataclass(frozen=True)
+    class Dog(Settings):
+        """A dog."""
+
+    @dataclass(frozen=True)
+    class Walk(Settings):
+        """A walk."""
+
+        pet: Dog = choice_of({"dog": Dog}, "dog", "Who walks.")
+
+    command = Command("walk-with-a-path", Walk, lambda settings: None, "Walk.", [])
+    with pytest.raises(BadInput, match=r"pet=cat: no such option; choose one of dog$"):
+        command.read(["pet=cat"])

@@ -1,0 +1,218 @@
+"""RLPD's agent: what its batches hold, when it learns, and runs in the training loop."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from qwop.common.errors import BadInput
+from qwop.datasets.reader import Dataset, open_dataset
+from qwop.datasets.schema import DatasetInfo, Episode
+from qwop.datasets.writer import DatasetWriter
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.finetune.agents.base import AgentContext
+from qwop.finetune.agents.registry import ALGORITHMS
+from qwop.finetune.agents.rlpd.agent import RlpdAgent, build_rlpd, demonstrated_transitions
+from qwop.finetune.agents.rlpd.learner import RlpdLearner
+from qwop.finetune.agents.rlpd.settings import RlpdLoopSettings, RlpdSettings
+from qwop.finetune.checkpoint import checkpoints, load_checkpoint
+from qwop.finetune.experience.sequences import DEMONSTRATIONS, Sequences
+from qwop.finetune.experience.transitions import Transitions
+from qwop.finetune.loop import Loop
+from qwop.finetune.metrics import Diagnosis, Metrics
+from qwop.finetune.replay.prioritised_memory import PrioritisedMemory, PrioritySettings
+from qwop.finetune.reports.run_log import RunLog
+from qwop.finetune.run import RunContext, build_run
+from qwop.finetune.schedules.phase import Phase, PhaseValues, Ramp
+from qwop.finetune.schedules.schedule import PUBLISHED_RATE
+from qwop.finetune.settings import RunSettings
+from qwop.policies.networks import ActorCritic, EnsembleQ
+from qwop.policies.policy import Policy
+
+SETTINGS = RlpdSettings(hidden=(4,), members=2, subset=1, n_steps=3, gamma=0.9)
+LOOP = RlpdLoopSettings(num_envs=2, steps=4, capacity=40, start=9, batch_size=10, updates_per_decision=0.5)
+CARTPOLE = EnvironmentSpec("CartPole-v1")
+DECISION = 1 / 3600 / PUBLISHED_RATE  # hours
+
+
+class Recording(RlpdLearner):
+    """Keeps what its updates are called with, and learns nothing."""
+
+    def __init__(self) -> None:
+        network = EnsembleQ(2, 3, (4,), members=2)
+        super().__init__(network, SETTINGS, torch.device("cpu"), np.random.default_rng(0))
+        self.updates: list[tuple[Transitions, dict[str, Any]]] = []
+
+    def update(self, batch: Transitions, **factors: Any) -> Diagnosis | None:
+        self.updates.append((batch, factors))
+        return None
+
+    def shares(self) -> list[float]:
+        """The share of demonstrations in each batch."""
+        return [float((batch.source == DEMONSTRATIONS).mean()) for batch, _ in self.updates]
+
+
+def make_agent(episodes: list[Episode] | None, rate: float | None = None) -> tuple[RlpdAgent, Recording]:
+    learner = Recording()
+    memory = PrioritisedMemory(LOOP.capacity, ObservationSpec((2,)), PrioritySettings(alpha=0.0))
+    context = AgentContext(torch.device("cpu"), Metrics(), np.random.default_rng(0), 0, rate)
+    shown = None if episodes is None else demonstrated_transitions(episodes, SETTINGS)
+    return RlpdAgent(learner, shown, memory, SETTINGS, LOOP, context), learner
+
+
+def values(demonstrations: float = 0.0, **more: Any) -> PhaseValues:
+    return PhaseValues(demonstrations=demonstrations, uses_demonstrations=demonstrations > 0, **more)
+
+
+def test_the_share_of_demonstrations_in_a_batch_is_the_phases(
+    make_episode: Callable[..., Episode], make_sequences: Callable[..., Sequences]
+) -> None:
+    agent, learner = make_agent([make_episode(20, first=1e6)])
+    for number in range(40):
+        agent.observe(make_sequences(2, first=2 * number), values())
+    for asked, expected in ((1.0, 0.5), (0.25, 0.2), (0.5, 1 / 3), (0.0, 0.0)):
+        learner.updates.clear()
+        for _ in range(30):
+            agent.update(values(asked))
+        assert np.mean(learner.shares()) == pytest.approx(expected, abs=0.01)
+        assert all(len(batch) == 10 for batch, _ in learner.updates)
+    learner.updates.clear()
+    agent.update(values(0.5, live=False))
+    assert learner.shares() == [1.0] * 4
+
+
+def test_without_demonstrations_every_batch_is_live(make_sequences: Callable[..., Sequences]) -> None:
+    agent, learner = make_agent(None)
+    for number in range(40):
+        agent.observe(make_sequences(2, first=2 * number), values())
+    agent.update(values(1.0))
+    assert learner.shares() == [0.0] * 4
+
+
+def test_batches_are_drawn_from_all_that_is_stored(
+    make_episode: Callable[..., Episode], make_sequences: Callable[..., Sequences]
+) -> None:
+    agent, learner = make_agent([make_episode(20, first=1e6)])
+    for number in range(10):
+        agent.observe(make_sequences(2, first=2 * number), values())
+    for _ in range(200):
+        agent.update(values(1.0))
+    seen = np.concatenate([batch.observations[:, 0] for batch, _ in learner.updates])
+    assert len(np.unique(seen[seen >= 1e6])) == 20
+    assert len(np.unique(seen[seen < 1e6])) == LOOP.capacity
+
+
+def test_updates_come_as_often_as_decisions_allow_once_memory_holds_enough(
+    make_sequences: Callable[..., Sequences],
+) -> None:
+    agent, learner = make_agent(None)
+    now = values(learning_rate=0.5, imitation=0.3)
+    done = []
+    for number in range(4):
+        agent.observe(make_sequences(2, first=2 * number), now)
+        agent.update(now)
+        done.append(len(learner.updates))
+    # Three-step transitions: 4 after the first iteration, which is too few, then 12, 20, 28.
+    assert done == [0, 4, 8, 12]
+    assert all({"learning_rate": 0.5, "imitation": 0.3}.items() <= factors.items() for _, factors in learner.updates)
+    assert [factors["diagnose"] for _, factors in learner.updates] == [True, False, False, False] * 3
+
+
+def test_another_environment_empties_the_memory_and_rescales_the_discount(
+    make_sequences: Callable[..., Sequences],
+) -> None:
+    agent, _ = make_agent(None)
+    agent.observe(make_sequences(2), values())
+    agent.enter(18.0)
+    assert len(agent.memory) == 0
+    agent.observe(make_sequences(2), values())
+    np.testing.assert_allclose(agent.memory.contents().discounts, 0.9 ** (3 * 9 / 18), rtol=1e-6)
+
+
+@pytest.mark.parametrize("pause", ["interrupt", "phase"])
+def test_no_transition_spans_a_pause(make_sequences: Callable[..., Sequences], pause: str) -> None:
+    agent, _ = make_agent(None)
+    agent.observe(make_sequences(2), values())
+    if pause == "interrupt":
+        agent.interrupt()
+    else:
+        agent.begin_phase(Phase("shown", 1.0, live=False, demonstrations=Ramp(1.0, 1.0)))
+    agent.observe(make_sequences(2), values())
+    assert len(agent.memory) == 8
+    agent.begin_phase(Phase("alone", 1.0))
+    agent.observe(make_sequences(2), values())
+    assert len(agent.memory) == 16
+
+
+def test_epsilon_falls_along_the_schedule() -> None:
+    agent, _ = make_agent(None)
+    found = []
+    for decisions in (0, 100, 200, 900):
+        agent.advance(decisions, 1000)
+        found.append(agent.measurements()["learner/epsilon"])
+    assert found == pytest.approx([0.1, 0.055, 0.01, 0.01])
+
+
+def build(phases: tuple[Phase, ...], dataset: Dataset | None, network: Any = None, **loop: Any) -> RlpdAgent:
+    policy = Policy(network or EnsembleQ(4, 2, (4,), members=2), CARTPOLE, ObservationSpec((4,)))
+    settings = RunSettings(phases, SETTINGS, RlpdLoopSettings(**{"num_envs": 2, "steps": 4, **loop}))
+    context = AgentContext(torch.device("cpu"), Metrics(), np.random.default_rng(0), 0, None)
+    return build_rlpd(policy, dataset, settings, context)
+
+
+@pytest.mark.parametrize(
+    ("phase", "more", "message"),
+    [
+        ({}, {"network": ActorCritic(4, 2, (4,))}, "start from policy=scratch"),
+        ({"critic_only": True}, {}, "schedule.phases.one.critic_only: algorithm=rlpd"),
+        ({}, {"capacity": 13, "start": 5}, "loop.capacity=13: fewer transitions than loop.start=5, or .* .14."),
+        ({}, {"capacity": 20, "start": 21}, "loop.capacity=20: fewer transitions than loop.start=21"),
+    ],
+)
+def test_what_it_cannot_learn_from_is_refused(phase: dict[str, Any], more: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        build((Phase("one", 1.0, **phase),), None, **more)
+
+
+def test_a_subset_is_of_the_ensemble() -> None:
+    with pytest.raises(BadInput, match="subset=3: more than members=2"):
+        RlpdSettings(members=2, subset=3)
+    policy = Policy(EnsembleQ(4, 2, (4,), members=1), CARTPOLE, ObservationSpec((4,)))
+    context = AgentContext(torch.device("cpu"), Metrics(), np.random.default_rng(0), 0, None)
+    with pytest.raises(BadInput, match=r"algorithm.subset=2: the policy's ensemble has 1 members"):
+        build_rlpd(policy, None, RunSettings((Phase("one", 1.0),), RlpdSettings(), RlpdLoopSettings()), context)
+
+
+def run(folder: Path, dataset: Dataset, until: int | None = None, resume: bool = False) -> Loop:
+    phases = (
+        Phase("mixed", 320 * DECISION, demonstrations=Ramp(1.0, 0.5)),
+        Phase("alone", 160 * DECISION, learning_rate=Ramp(0.5, 0.0)),
+    )
+    policy = Policy(EnsembleQ(4, 2, (8,), torch.Generator().manual_seed(0), 2), CARTPOLE, ObservationSpec((4,)))
+    loop = RlpdLoopSettings(num_envs=4, steps=8, start=20, batch_size=8, checkpoint_every=160, log_every=160)
+    state = load_checkpoint(checkpoints(folder / "checkpoints")[-1]) if resume else None
+    log = RunLog(folder)
+    log.open(resume_at=state["decisions"] if state else None)
+    context = RunContext(torch.device("cpu"), folder / "checkpoints", log)
+    made = build_run(ALGORITHMS["rlpd"], policy, dataset, RunSettings(phases, SETTINGS, loop), context)
+    if state is not None:
+        made.set_state(state)
+    made.run(until)
+    log.close()
+    return made
+
+
+def test_a_run_that_is_killed_and_resumed_equals_one_that_is_not(
+    tmp_path: Path, make_episode: Callable[..., Episode]
+) -> None:
+    writer = DatasetWriter(tmp_path / "demos", DatasetInfo(CARTPOLE, ObservationSpec((4,)), 2))
+    writer.write(make_episode(30, actions=2, shape=(4,)))
+    dataset = open_dataset(tmp_path / "demos")
+    whole = run(tmp_path / "whole", dataset)
+    run(tmp_path / "halves", dataset, until=160)
+    resumed = run(tmp_path / "halves", dataset, resume=True)
+    assert whole.decisions == resumed.decisions == 480
+    weights, again = (one.agent.network.state_dict() for one in (whole, resumed))
+    assert all(torch.equal(weights[name], again[name]) for name in weights)

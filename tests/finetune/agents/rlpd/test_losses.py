@@ -1,0 +1,48 @@
+"""RLPD's formulas, by numbers worked out by hand."""
+
+import pytest
+import torch
+from qwop.finetune.agents.rlpd.losses import ensemble_loss, move_towards, subset_target
+from torch import nn
+
+ONLINE = torch.tensor([[[1.0, 5.0, 2.0]], [[3.0, 2.0, 2.0]]])
+"""Two members, one state: the means are 2, 3.5, 2, so action 1 is best, although member 1 prefers action 0."""
+
+TARGET = torch.tensor([[[9.0, 4.0, 9.0]], [[9.0, 3.0, 0.0]]])
+
+
+@pytest.mark.parametrize(("subset", "expected"), [([0, 1], 1 + 0.5 * 3), ([0], 1 + 0.5 * 4), ([1], 1 + 0.5 * 3)])
+def test_the_target_is_the_least_of_the_subset_for_the_best_action_of_the_mean(
+    subset: list[int], expected: float
+) -> None:
+    y = subset_target(torch.tensor([1.0]), torch.tensor([0.5]), ONLINE, TARGET, torch.tensor(subset))
+    assert y.tolist() == [expected]
+
+
+def test_nothing_follows_the_end_of_an_episode_and_the_target_is_a_constant() -> None:
+    online = ONLINE.clone().requires_grad_()
+    y = subset_target(
+        torch.tensor([1.0]), torch.tensor([0.0]), online, TARGET.clone().requires_grad_(), torch.tensor([0])
+    )
+    assert y.tolist() == [1.0]
+    assert not y.requires_grad
+
+
+def test_each_member_has_the_squared_error_of_its_own() -> None:
+    q = torch.tensor([[1.0, 2.0], [0.0, 0.0]], requires_grad=True)
+    loss = ensemble_loss(q, torch.tensor([2.0, 4.0]))
+    assert loss.item() == (0.5 * (1 + 4) + 0.5 * (4 + 16)) / 2
+    loss.backward()  # type: ignore[no-untyped-call]
+    assert q.grad is not None
+    assert q.grad.tolist() == [[-0.5, -1.0], [-1.0, -2.0]]
+
+
+def test_the_target_network_takes_a_step_towards_the_learned_one() -> None:
+    target, network = nn.Linear(1, 1), nn.Linear(1, 1)
+    with torch.no_grad():
+        for one, value in ((target, 1.0), (network, 3.0)):
+            one.weight.fill_(value)
+            one.bias.fill_(-value)
+    move_towards(target, network, 0.25)
+    assert (target.weight.item(), target.bias.item()) == (1.5, -1.5)
+    assert network.weight.item() == 3.0
