@@ -9,6 +9,7 @@ from .agents.acer.settings import AcerLoopSettings, AcerSettings
 from .agents.dqn.settings import DdqnLoopSettings, DdqnSettings
 from .agents.ppo.settings import PpoLoopSettings, PpoSettings
 from .agents.registry import ALGORITHMS, Algorithm
+from .agents.vtrace.settings import VtraceLoopSettings, VtraceSettings
 from .replay.behaviour import BehaviourSettings
 from .schedules.phase import Phase, parse_phases, plain_phases
 from .schedules.stability import StabilitySettings
@@ -52,7 +53,7 @@ class FinetuneSettings(Settings):
         None,
         "Policy to start from: its file (.safetensors), champion, which comes with the package, or scratch, a new "
         "network. null: runs/pretrain/policy.safetensors if it exists and no demonstrations are named, else a clone of "
-        "the demonstrations (algorithm=ddqn: scratch).",
+        "the demonstrations (algorithm=ddqn or vtrace: scratch).",
     )
     demonstrations: str | None = setting(
         None, "Folder of the dataset of demonstrations. null: those that come with the package, if a phase uses any."
@@ -73,10 +74,10 @@ class FinetuneSettings(Settings):
     max_idle_frames: int = max_idle_frames(RunSettings.max_idle_frames)
     video: bool = setting(True, "Make a film of the last evaluation's best game.")
     schedule: ScheduleSettings = file_choice("schedule", "Phases of training.", example="kurodo")
-    algorithm: AcerSettings | DdqnSettings | PpoSettings = choice_of(
+    algorithm: AcerSettings | DdqnSettings | PpoSettings | VtraceSettings = choice_of(
         {name: one.settings for name, one in ALGORITHMS.items()}, "acer", "Learning algorithm, with its loop."
     )
-    loop: AcerLoopSettings | DdqnLoopSettings | PpoLoopSettings = choice_of(
+    loop: AcerLoopSettings | DdqnLoopSettings | PpoLoopSettings | VtraceLoopSettings = choice_of(
         {name: one.loop for name, one in ALGORITHMS.items()}, "acer", "Live play and memory.", follows="algorithm"
     )
     behaviour: BehaviourSettings = nested(BehaviourSettings, "Behaviour probabilities μ of demonstrations in replay.")

@@ -17,6 +17,8 @@ from .dqn.agent import build_ddqn, new_dueling_q
 from .dqn.settings import DdqnLoopSettings, DdqnSettings
 from .ppo.agent import build_ppo, new_actor
 from .ppo.settings import PpoLoopSettings, PpoSettings
+from .vtrace.agent import build_vtrace, new_recurrent
+from .vtrace.settings import VtraceLoopSettings, VtraceSettings
 
 
 @dataclass(frozen=True)
@@ -46,5 +48,6 @@ ALGORITHMS: Mapping[str, Algorithm] = {
     "acer": Algorithm(AcerSettings, AcerLoopSettings, build_acer, _new_actor_critic),
     "ppo": Algorithm(PpoSettings, PpoLoopSettings, build_ppo, new_actor),
     "ddqn": Algorithm(DdqnSettings, DdqnLoopSettings, build_ddqn, new_dueling_q, starts_from_scratch=True),
+    "vtrace": Algorithm(VtraceSettings, VtraceLoopSettings, build_vtrace, new_recurrent, starts_from_scratch=True),
 }
 """By `algorithm.name`."""
