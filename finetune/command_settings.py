@@ -10,6 +10,7 @@ from .agents.dqn.settings import DdqnLoopSettings, DdqnSettings
 from .agents.ppo.settings import PpoLoopSettings, PpoSettings
 from .agents.registry import ALGORITHMS, Algorithm
 from .agents.vtrace.settings import VtraceLoopSettings, VtraceSettings
+from .distributed.settings import Local, RaySettings
 from .replay.behaviour import BehaviourSettings
 from .schedules.phase import Phase, parse_phases, plain_phases
 from .schedules.stability import StabilitySettings
@@ -80,6 +81,9 @@ class FinetuneSettings(Settings):
     loop: AcerLoopSettings | DdqnLoopSettings | PpoLoopSettings | VtraceLoopSettings = choice_of(
         {name: one.loop for name, one in ALGORITHMS.items()}, "acer", "Live play and memory.", follows="algorithm"
     )
+    distributed: Local | RaySettings = choice_of(
+        {"local": Local, "ray": RaySettings}, "local", "Live play here, or by actors in other processes."
+    )
     behaviour: BehaviourSettings = nested(BehaviourSettings, "Behaviour probabilities μ of demonstrations in replay.")
     stability: StabilitySettings = nested(StabilitySettings, "When to end the phases that last until_unstable.")
     evaluation: PhaseEvaluationSettings = nested(PhaseEvaluationSettings, "Games after each phase.")
@@ -101,4 +105,5 @@ class FinetuneSettings(Settings):
             stability=self.stability,
             max_idle_frames=self.max_idle_frames,
             seed=self.seed,
+            distributed=self.distributed,
         )

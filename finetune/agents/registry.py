@@ -27,7 +27,8 @@ class Algorithm:
 
     settings, loop: classes of its settings and of those of its loop. build: makes the agent. new_network: the untrained
     network of some settings, for policy=scratch. starts_from_scratch: what policy=null means; otherwise the pretrained
-    policy or a clone of the demonstrations.
+    policy or a clone of the demonstrations. asynchronous: it corrects for live play by an older policy, so that actors
+    need not wait for each other.
     """
 
     settings: type[Any]
@@ -35,6 +36,7 @@ class Algorithm:
     build: Callable[[Policy, Dataset | None, RunSettings[Any, Any], AgentContext], Agent]
     new_network: Callable[[Any], MakeNetwork]
     starts_from_scratch: bool = False
+    asynchronous: bool = False
 
 
 def _new_actor_critic(settings: AcerSettings) -> MakeNetwork:
@@ -45,9 +47,11 @@ def _new_actor_critic(settings: AcerSettings) -> MakeNetwork:
 
 
 ALGORITHMS: Mapping[str, Algorithm] = {
-    "acer": Algorithm(AcerSettings, AcerLoopSettings, build_acer, _new_actor_critic),
+    "acer": Algorithm(AcerSettings, AcerLoopSettings, build_acer, _new_actor_critic, asynchronous=True),
     "ppo": Algorithm(PpoSettings, PpoLoopSettings, build_ppo, new_actor),
     "ddqn": Algorithm(DdqnSettings, DdqnLoopSettings, build_ddqn, new_dueling_q, starts_from_scratch=True),
-    "vtrace": Algorithm(VtraceSettings, VtraceLoopSettings, build_vtrace, new_recurrent, starts_from_scratch=True),
+    "vtrace": Algorithm(
+        VtraceSettings, VtraceLoopSettings, build_vtrace, new_recurrent, starts_from_scratch=True, asynchronous=True
+    ),
 }
 """By `algorithm.name`."""
