@@ -16,7 +16,7 @@ Observations = dict[str, NDArray[np.float32]]
 Told = dict[str, dict[str, Any]]
 
 
-class QWOPRaceParallelEnv(ParallelEnv):  # type: ignore[misc]  (it has no types)
+class QWOPRaceParallelEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo has no types
     """One race of `QWOPRace-v1`: the agents `runner_0`, `runner_1`, … decide at the same time.
 
     Settings, observations, actions, rewards and ends are those of `QWOPRaceVectorEnv`: all agents leave in the step

@@ -1,38 +1,60 @@
 """Actors on Ray (extra `ray`)."""
 
 import os
-from collections.abc import Sequence
+import re
+import signal
+import socket
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from ...common.checks import show
 from ...common.errors import BadInput
 from ..schedules.environments import PhaseEnvironments
 from .actor import PlayingActor
 from .collector import ActorDied
+
+PATIENT = {"RAY_raylet_start_wait_time_s": "300", "RAY_agent_register_timeout_ms": "300000"}
+"""Ray's variables for the time that a cluster may take to start. Its own half minute is too short on a busy machine."""
+
+SECONDS_TO_ANSWER = 10.0
+"""Seconds that a cluster's address may take to answer; Ray would try for many minutes."""
 
 
 class RayActors:
     """Starts actors on a Ray cluster, one processor core each: the one at an address, or its own on this machine."""
 
     def __init__(self, count: int, address: str | None, environments: PhaseEnvironments, steps: int) -> None:
-        # Ray would write a token into the home folder; its ports listen on this machine alone.
+        # Ray would write a token into the home folder.
         os.environ.setdefault("RAY_AUTH_MODE", "disabled")
+        for name, value in PATIENT.items():
+            os.environ.setdefault(name, value)
         try:
             import ray
         except ImportError:
             raise BadInput("distributed=ray: Ray is not installed; pip install 'qwop[ray]'") from None
-        self._ray = ray
+        self._ray: Any = ray
         if not ray.is_initialized():
-            # More actors than cores are allowed here; a cluster makes them wait for its own.
-            own = {"num_cpus": max(count, os.cpu_count() or 1), "include_dashboard": False} if address is None else {}
-            try:
-                ray.init(address=address, log_to_driver=False, logging_level="ERROR", **own)
-            except (ConnectionError, ValueError, RuntimeError) as error:
-                reason = str(error).strip().partition("\n")[0]
-                raise BadInput(f"distributed.address={address}: no Ray cluster answers there ({reason})") from None
+            with _own_handlers():
+                self._connect(count, address)
         self._make = ray.remote(num_cpus=1, max_restarts=0)(PlayingActor)
         self._environments, self._steps = ray.put(environments), steps
+
+    def _connect(self, count: int, address: str | None) -> None:
+        quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+        if address is None:
+            # More actors than cores are allowed here; on another's cluster they wait for cores.
+            self._ray.init(num_cpus=max(count, os.cpu_count() or 1), include_dashboard=False, **quiet)
+            return
+        _require_answer(address)
+        try:
+            self._ray.init(address=address, **quiet)
+        except (ConnectionError, ValueError, RuntimeError) as error:
+            reason = str(error).strip().partition("\n")[0]
+            raise BadInput(f"distributed.address={address}: no Ray cluster there ({show(reason, 200)})") from None
 
     def start(self, phase: int, generator: np.random.Generator) -> Any:
         return self._make.remote(self._environments, phase, self._steps, generator)
@@ -52,3 +74,27 @@ class RayActors:
             return self._ray.get(handle)
         except self._ray.exceptions.RayActorError as error:
             raise ActorDied(str(error).strip().partition("\n")[0]) from None
+
+
+def _require_answer(address: str) -> None:
+    """Raise BadInput unless somebody answers at `host:port` or `ray://host:port`; other addresses are Ray's to find."""
+    found = re.fullmatch(r"(?:ray://)?([\w.-]+):(\d{1,5})", address)
+    if found is None:
+        return
+    try:
+        socket.create_connection((found[1], int(found[2])), SECONDS_TO_ANSWER).close()
+    except (OSError, OverflowError) as error:
+        raise BadInput(
+            f"distributed.address={address}: no answer ({error}); start a cluster there with ray start"
+        ) from None
+
+
+@contextmanager
+def _own_handlers() -> Iterator[None]:
+    """Context manager: keep our handler of SIGTERM, which Ray would replace by one that ends the program at once."""
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, before)

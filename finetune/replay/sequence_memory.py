@@ -94,4 +94,5 @@ class SequenceMemory:
             np.concatenate([np.zeros(0, np.int64), *(step for _, step, _ in held)]),
             np.concatenate([self._observation.zeros(0), *(seen for _, _, seen in held)]),
         )
-        return Sequences(finals=finals, **{name: array[slots] for name, array in self._arrays.items()})
+        arrays: dict[str, Any] = {name: array[slots] for name, array in self._arrays.items()}
+        return Sequences(finals=finals, **arrays)
