@@ -105,7 +105,7 @@ def show(value: Any, longest: int = LONGEST_SHOWN) -> str:
     elif isinstance(value, float):
         text = repr(value)
     elif isinstance(value, Mapping):
-        text = "{" + ", ".join(f"{key}: {show(one)}" for key, one in value.items()) + "}"
+        text = "{" + ", ".join(f"{printable(str(key))}: {show(one)}" for key, one in value.items()) + "}"
     elif isinstance(value, Sequence) and not isinstance(value, str):
         text = "[" + ", ".join(map(show, value)) + "]"
     else:

@@ -15,6 +15,9 @@ from .errors import BadInput
 
 MEGABYTE = 2**20
 
+MOST_EVENTS = 20_000
+"""Of YAML's parser in one document, at most; settings have some hundreds."""
+
 DEEPEST = 200
 """Lists and objects inside each other in a JSON document, at most."""
 
@@ -102,9 +105,9 @@ def whole_number(value: Any, name: str, most: int) -> int:
 
 
 def parse_yaml(text: str) -> Any:
-    """Parse a YAML document as OmegaConf does, without resolving interpolations; ValueError for anything else.
+    """Parse a YAML mapping as OmegaConf does, without resolving interpolations; ValueError for anything else.
 
-    No aliases, whose copies of copies take any memory, and no deep nesting.
+    No aliases, whose copies of copies take any memory, no deep nesting, no more than `MOST_EVENTS` entries.
     """
     import yaml
     from omegaconf import OmegaConf
@@ -112,9 +115,13 @@ def parse_yaml(text: str) -> Any:
 
     depth = 0
     try:
-        for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        for count, event in enumerate(yaml.parse(text, Loader=yaml.SafeLoader)):
+            if count > MOST_EVENTS:
+                raise ValueError("far more entries than settings have")
             if isinstance(event, yaml.AliasEvent):
                 raise ValueError(f"an alias in line {event.start_mark.line + 1}")
+            if depth == 0 and isinstance(event, yaml.ScalarEvent | yaml.SequenceStartEvent):
+                raise ValueError("not a mapping of names to values")
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             if depth > DEEPEST // 4:
                 raise ValueError(f"nested more than {DEEPEST // 4} deep")

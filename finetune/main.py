@@ -10,7 +10,7 @@ import torch
 
 from ..common.checks import show
 from ..common.command import Command, write_configuration
-from ..common.errors import BadInput
+from ..common.errors import BadInput, naming
 from ..common.occupancy import sole_writer
 from ..common.progress import plain_console, progress_bar
 from ..common.settings import to_plain
@@ -150,12 +150,11 @@ def choose_device(name: str) -> torch.device:
 
 def _continue(loop: Loop, state: dict[str, Any], out: Path) -> None:
     """Put a checkpoint's state into the loop; BadInput for one of another make."""
+    newest = checkpoints(out / "checkpoints")[-1]
     try:
-        loop.set_state(state)
-    except BadInput:
-        raise
+        with naming(newest):
+            loop.set_state(state)
     except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, RuntimeError) as error:
-        newest = checkpoints(out / "checkpoints")[-1]
         raise BadInput(
             f"{newest}: does not fit this run ({type(error).__name__}: {show(error)}); remove it to resume from an "
             "older one"

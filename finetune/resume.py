@@ -4,6 +4,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+from ..common.checks import show
 from ..common.command import CONFIGURATION
 from ..common.errors import BadInput, naming
 from ..common.reading import MEGABYTE, parse_yaml, read_text
@@ -58,9 +59,9 @@ def _settings_before(path: Path) -> dict[str, Any]:
 def _require_same(before: Any, now: Any, name: str, out: Path) -> None:
     if isinstance(before, dict) and isinstance(now, dict):
         for key in sorted(before.keys() | now.keys()):
-            _require_same(before.get(key), now.get(key), f"{name}.{key}", out)
+            _require_same(before.get(key), now.get(key), f"{name}.{show(key)}", out)
     elif before != now:
-        raise BadInput(f"{out}: was started with {name}: {before}, not {now}")
+        raise BadInput(f"{out}: was started with {name}: {show(before)}, not {show(now)}")
 
 
 def _require_same_past(before: dict[str, Any], now: dict[str, Any], begun: int, out: Path) -> None:
@@ -69,8 +70,8 @@ def _require_same_past(before: dict[str, Any], now: dict[str, Any], begun: int, 
     for number, (was, given) in enumerate(pairs):
         if was != given:
             name, other = list(before["phases"])[number], [*now["phases"], "none"][number]
-            found = now["phases"][name] if name == other else f"{other} in its place"
+            found = show(now["phases"][name], 500) if name == other else f"{show(other)} in its place"
             raise BadInput(
-                f"{out}: schedule.phases.{name} has started as {before['phases'][name]}, not {found}; only later "
-                "phases can still change"
+                f"{out}: schedule.phases.{show(name)} has started as {show(before['phases'][name], 500)}, not {found}; "
+                "only later phases can still change"
             )

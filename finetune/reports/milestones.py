@@ -6,6 +6,9 @@ from typing import Any
 
 Row = dict[str, Any]
 
+SPEED = "speed/decisions_per_second"
+"""Column of each row."""
+
 TIMES = {"60 s": 60.0, "47.34 s (the published agent)": 47.34, "45.53 s (the best human)": 45.53, "40 s": 40.0}
 """Times over 100 m, in seconds, that count as milestones."""
 
@@ -58,7 +61,7 @@ def seconds_of(rows: list[Row]) -> list[float]:
     found = []
     for row in rows:
         # Logs of earlier versions hold only the speed.
-        elapsed += (row["decisions"] - before) / row["speed/decisions_per_second"]
+        elapsed += (row["decisions"] - before) / row[SPEED]
         before = row["decisions"]
         found.append(float(row.get("time/seconds", elapsed)))
     return found

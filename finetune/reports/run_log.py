@@ -1,6 +1,7 @@
 """The log of a run: one row of numbers now and then, for TensorBoard and in `metrics.jsonl`."""
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from torch.utils.tensorboard import SummaryWriter
 from ...common.files import write_whole
 from ...common.reading import MEGABYTE, read_text
 from ..metrics import Metrics
-from .milestones import seconds_of
+from .milestones import SPEED, seconds_of
 
 METRICS = "metrics.jsonl"
 
@@ -42,7 +43,7 @@ class RunLog:
         """Begin, or continue at so many decisions: rows written after that checkpoint are dropped."""
         self._folder.mkdir(parents=True, exist_ok=True)
         path = self._folder / METRICS
-        if resume_at is not None and path.exists():
+        if resume_at is not None and os.path.lexists(path):
             kept = [row for row in read_metrics(self._folder) if row["decisions"] <= resume_at]
             write_whole(path, "".join(json.dumps(row) + "\n" for row in kept))
             if kept:
@@ -60,7 +61,7 @@ class RunLog:
         row: dict[str, Any] = {"decisions": decisions, "phase": phase, "time/seconds": self._seconds, **more}
         if self._frames:
             row["live/frames"] = self._frames
-        row["speed/decisions_per_second"] = played / seconds
+        row[SPEED] = played / seconds
         row |= {f"time_share/{part}": spent / seconds for part, spent in parts.items()}
         row |= self.metrics.row()
         assert self._board is not None
@@ -91,7 +92,18 @@ def read_metrics(folder: Path) -> list[dict[str, Any]]:
             row = json.loads(line)  # which knows NaN: a loss may be
         except (ValueError, RecursionError):
             break
-        if not isinstance(row, dict) or type(row.get("decisions")) is not int or "phase" not in row:
+        if not _is_row(row):
             break
         rows.append(row)
     return rows
+
+
+def _is_row(row: Any) -> bool:
+    """True for what `RunLog.write` writes."""
+    return (
+        isinstance(row, dict)
+        and type(row.get("decisions")) is int
+        and isinstance(row.get("phase"), str)
+        and all(isinstance(value, int | float) for name, value in row.items() if name != "phase")
+        and row.get(SPEED, 0) > 0
+    )

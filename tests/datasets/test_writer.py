@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetInfo, DatasetWriter, Episode, open_dataset
@@ -26,6 +27,16 @@ def test_files_are_numbered_and_nothing_else_is_left(
     paths = [writer.write(make_episode(seed=seed)) for seed in range(3)]
     assert [path.name for path in paths] == [f"episode-00000{number}.parquet" for number in range(3)]
     assert names(tmp_path / "new" / "folder") == ["SHA256SUMS", "dataset.json", *(path.name for path in paths)]
+
+
+def test_numbers_are_stored_compactly(tmp_path: Path, info: DatasetInfo, make_episode: Callable[..., Episode]) -> None:
+    DatasetWriter(tmp_path, info).write(make_episode())
+    columns = pq.ParquetFile(tmp_path / "episode-000000.parquet").metadata.row_group(0)
+    encodings = {columns.column(i).path_in_schema: columns.column(i).encodings for i in range(columns.num_columns)}
+    for name in ("observation.list.element", "behaviour_probabilities.list.element", "reward", "time"):
+        assert "BYTE_STREAM_SPLIT" in encodings[name]
+        assert "RLE_DICTIONARY" not in encodings[name]
+    assert "RLE_DICTIONARY" in encodings["action"]
 
 
 def test_numbering_continues_after_the_highest(

@@ -14,6 +14,7 @@ from qwop.common.occupancy import sole_writer
 from qwop.datasets.schema import DatasetInfo, Episode
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.finetune.checkpoint import checkpoints, load_checkpoint, save_checkpoint
 from qwop.finetune.main import main
 from qwop.policies.files import load_policy, save_policy
 from qwop.policies.networks import ActorCritic
@@ -186,6 +187,19 @@ def test_a_run_killed_between_a_checkpoint_and_its_policy_has_the_policy_after_a
     assert path.read_bytes() == expected
 
 
+def test_a_checkpoint_that_does_not_fit_its_run_is_named(finetune: Finetune, workplace: Path) -> None:
+    arguments = ("policy=policy.safetensors", "demonstrations=demos", *SMALL, "out=run", "video=false")
+    assert finetune(*arguments, folder=workplace).returncode == 0
+    newest = checkpoints(workplace / "run" / "checkpoints")[-1]
+    state = load_checkpoint(newest)
+    state["collector"] = {"nothing": "of use"}
+    save_checkpoint(newest.parent, state["decisions"], state)
+    refused = finetune(*arguments, "resume=true", folder=workplace)
+    assert refused.returncode == 2
+    assert refused.stderr.count("\n") == 1
+    assert newest.name in refused.stderr
+
+
 def test_a_second_run_in_the_same_folder_is_refused(finetune: Finetune, workplace: Path) -> None:
     with sole_writer(workplace / "run", "out"):
         second = finetune("policy=policy.safetensors", "demonstrations=demos", *SMALL, "out=run", folder=workplace)
@@ -212,9 +226,9 @@ def test_a_run_that_is_over_goes_on_with_a_phase_more(finetune: Finetune, workpl
     assert rows[-1]["decisions"] == pytest.approx(rows[-2]["decisions"] + 324, abs=80)
     # What has begun stays.
     for change, said in (
-        ("schedule.phases.alone.hours=12", "schedule.phases.alone has started as {'hours': 65, "),
+        ("schedule.phases.alone.hours=12", "schedule.phases.alone has started as {hours: 65, "),
         ("schedule.phases.shown.hours=12", "schedule.phases.shown has started"),
-        ("~schedule.phases.shown", "schedule.phases.shown has started as {'hours': 10, 'demonstrations': 1}, not none"),
+        ("~schedule.phases.shown", "schedule.phases.shown has started as {hours: 10, demonstrations: 1}, not none"),
         ("schedule.scale=0.01", "schedule.scale: 0.001, not 0.01"),
     ):
         refused = finetune(*longer, change, folder=workplace)

@@ -65,3 +65,11 @@ def test_what_has_not_begun_may_be_another(run: Any, changes: dict[str, Any]) ->
 def test_what_has_begun_may_not(run: Any, changes: dict[str, Any], said: str) -> None:
     with pytest.raises(BadInput, match=said):
         run(**changes)
+
+
+def test_a_foreign_text_in_the_settings_before_cannot_control_the_terminal(run: Any, tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text(path.read_text().replace("seed: 0", 'seed: "\\e[31mred\\a"'))
+    with pytest.raises(BadInput, match=r"was started with .*seed: .*red") as refused:
+        run()
+    assert str(refused.value).isprintable()

@@ -2,8 +2,10 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+from qwop.common.errors import BadInput
 from qwop.finetune.experience.collector import EpisodeEnd
 from qwop.finetune.reports.run_log import METRICS, RunLog, read_metrics
 
@@ -45,3 +47,28 @@ def test_an_environment_without_frames_has_no_count_of_them(tmp_path: Path) -> N
     log.close()
     assert "live/frames" not in row
     assert row["time/seconds"] == pytest.approx(100 / row["speed/decisions_per_second"])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"decisions": "200"},
+        {"phase": 3},
+        {"speed/decisions_per_second": 0.0},
+        {"live/metres": "far"},
+        {"learner/kl": [1]},
+    ],
+)
+def test_rows_are_read_up_to_the_first_that_this_program_would_not_write(
+    tmp_path: Path, change: dict[str, Any]
+) -> None:
+    rows = [{"decisions": count, "phase": "alone", "speed/decisions_per_second": 9.0} for count in (100, 200, 300)]
+    rows[1] |= change
+    (tmp_path / METRICS).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert [row["decisions"] for row in read_metrics(tmp_path)] == [100]
+
+
+def test_a_log_that_is_a_link_to_itself_is_refused_on_resuming(tmp_path: Path) -> None:
+    (tmp_path / METRICS).symlink_to(tmp_path / METRICS)
+    with pytest.raises(BadInput, match=METRICS):
+        RunLog(tmp_path).open(resume_at=100)
