@@ -17,8 +17,8 @@ from ..schedules.environments import PhaseEnvironments
 from .actor import PlayingActor
 from .collector import ActorDied
 
-PATIENT = {"RAY_raylet_start_wait_time_s": "300", "RAY_agent_register_timeout_ms": "300000"}
-"""Ray's variables for the time that a cluster may take to start. Its own half minute is too short on a busy machine."""
+ATTEMPTS = 3
+"""Attempts to start a cluster of one's own: on a busy machine Ray's parts may miss its time limit of half a minute."""
 
 SECONDS_TO_ANSWER = 10.0
 """Seconds that a cluster's address may take to answer; Ray would try for many minutes."""
@@ -30,8 +30,6 @@ class RayActors:
     def __init__(self, count: int, address: str | None, environments: PhaseEnvironments, steps: int) -> None:
         # Ray would write a token into the home folder.
         os.environ.setdefault("RAY_AUTH_MODE", "disabled")
-        for name, value in PATIENT.items():
-            os.environ.setdefault(name, value)
         try:
             import ray
         except ImportError:
@@ -46,8 +44,7 @@ class RayActors:
     def _connect(self, count: int, address: str | None) -> None:
         quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
         if address is None:
-            # More actors than cores are allowed here; on another's cluster they wait for cores.
-            self._ray.init(num_cpus=max(count, os.cpu_count() or 1), include_dashboard=False, **quiet)
+            self._start(count, quiet)
             return
         _require_answer(address)
         try:
@@ -55,6 +52,21 @@ class RayActors:
         except (ConnectionError, ValueError, RuntimeError) as error:
             reason = str(error).strip().partition("\n")[0]
             raise BadInput(f"distributed.address={address}: no Ray cluster there ({show(reason, 200)})") from None
+
+    def _start(self, count: int, quiet: dict[str, Any]) -> None:
+        """Start a cluster of our own. More actors than cores are allowed in it; another's lets them wait for cores."""
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                self._ray.init(num_cpus=max(count, os.cpu_count() or 1), include_dashboard=False, **quiet)
+                return
+            except Exception as error:  # Ray raises plain exceptions here
+                self._ray.shutdown()
+                if attempt == ATTEMPTS:
+                    reason = str(error).strip().partition("\n")[0]
+                    raise BadInput(
+                        f"distributed=ray: no cluster could be started here in {ATTEMPTS} attempts "
+                        f"({show(reason, 200)}); try again when the machine is less busy, or give distributed.address"
+                    ) from error
 
     def start(self, phase: int, generator: np.random.Generator) -> Any:
         return self._make.remote(self._environments, phase, self._steps, generator)
