@@ -17,6 +17,7 @@ class Capabilities:
     saved_games: its vector form saves and restores single games (`save_game`, `put_game`).
     original: the id of the same task in the page of the original game.
     action_names, observation_names: of every action and every number observed.
+    group: neighbouring environments of its vector form that play one game together; their number is a multiple of it.
     """
 
     decisions_per_second: float | None = None
@@ -28,6 +29,7 @@ class Capabilities:
     original: str | None = None
     action_names: tuple[str, ...] | None = None
     observation_names: tuple[str, ...] | None = None
+    group: int = 1
 
 
 NONE = Capabilities()

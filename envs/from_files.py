@@ -11,6 +11,8 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from gymnasium.envs.registration import load_env_creator
+
 from ..common.checks import show
 from ..common.errors import BadInput
 from .registration import REGISTERED, short_id
@@ -67,10 +69,8 @@ def _settings(data: Mapping[str, Any], given: Collection[str]) -> dict[str, Any]
         elif name not in given:
             said = f"environment {id}: {show(name)}={show(value)}"
             raise BadInput(f"{said}: a file may not set that; {_remedy(id, name, known=bool(known))}")
-    if own is not None:
-        from .qwop.task import QWOPTask  # only here, because it brings the engine
-
-        QWOPTask(**kept)
+    if id in REGISTERED:
+        load_env_creator(REGISTERED[id].checked_by)(**kept)  # imported only here, because it brings the engine
     return kept
 
 

@@ -16,14 +16,16 @@ NAMESPACE = "qwop"
 
 @dataclass(frozen=True)
 class _Registration:
-    """entry_point, vector_entry_point: module and class. reward_threshold: mean return at which the task is solved.
-    task: the settings that make the task, which are stored with policies and datasets; the others (of the original's
-    page: browser, folder, address) come from the command line alone.
+    """entry_point, vector_entry_point: module and class; races have only a vector form. reward_threshold: mean return
+    at which the task is solved. task: the settings that make the task, which are stored with policies and datasets; the
+    others (of the original's page: browser, folder, address) come from the command line alone. checked_by: module and
+    class that refuses wrong values of them.
     """
 
-    entry_point: str
+    entry_point: str | None
     task: tuple[str, ...]
     vector_entry_point: str | None = None
+    checked_by: str = "qwop.envs.qwop.task:QWOPTask"
     reward_threshold: float | None = None
 
 
@@ -32,6 +34,8 @@ _TASK = (
     "colour", "shaping", "delay",
 )  # fmt: skip
 
+_RACE = ("teams", "team_size", "frames_per_step", "observation", "max_idle_frames", "time_limit", "weights")
+
 REGISTERED = {
     "QWOP-v1": _Registration(
         "qwop.envs.qwop.env:QWOPEnv",
@@ -39,6 +43,9 @@ REGISTERED = {
         "qwop.envs.qwop.vector:QWOPVectorEnv",
         # The default reward pays 2 for each of about 990 units to the line; a landing may leave the torso behind it.
         reward_threshold=1950.0,
+    ),
+    "QWOPRace-v1": _Registration(
+        None, _RACE, "qwop.envs.race.vector:QWOPRaceVectorEnv", checked_by="qwop.envs.race.task:RaceTask"
     ),
     "QWOPOriginal-v1": _Registration("qwop.envs.original.env:QWOPOriginalEnv", _TASK),
 }

@@ -9,6 +9,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+from gymnasium.envs.registration import EnvSpec
 from gymnasium.wrappers import FlattenObservation
 from numpy.typing import NDArray
 
@@ -145,17 +146,32 @@ class EnvironmentSpec:
 
     def interface(self) -> tuple[ObservationSpec, int]:
         """Return the observations and the number of actions; BadInput unless they are a Box and Discrete(n) from 0."""
+        if self._registered is not None and self._registered.entry_point is None:
+            return self._interface_of_vector()
         env = self.make()
         try:
             return interface_of(env.observation_space, env.action_space, str(self))
         finally:
             env.close()
 
+    def _interface_of_vector(self) -> tuple[ObservationSpec, int]:
+        """The interface of an environment that has only a vector form."""
+        with self.refusing():
+            several = gymnasium.make_vec(registered_id(self.id), self.capabilities.group, **self.settings)
+        try:
+            return interface_of(several.single_observation_space, several.single_action_space, str(self))
+        finally:
+            several.close()
+
+    @property
+    def _registered(self) -> EnvSpec | None:
+        return gymnasium.envs.registration.registry.get(registered_id(self.id))
+
     @property
     def capabilities(self) -> Capabilities:
         """Abilities that the environment declares for these settings; BadInput for wrong settings."""
-        registered = gymnasium.envs.registration.registry.get(registered_id(self.id))
-        entry_point: Any = None if registered is None else registered.entry_point
+        registered = self._registered
+        entry_point: Any = None if registered is None else registered.entry_point or registered.vector_entry_point
         if isinstance(entry_point, str):
             # Imported only to be asked: an environment that is not installed here declares nothing.
             try:

@@ -10,6 +10,8 @@ from .agents.dqn.settings import DdqnLoopSettings, DdqnSettings, DqnLoopSettings
 from .agents.ppo.settings import PpoLoopSettings, PpoSettings
 from .agents.registry import ALGORITHMS, Algorithm
 from .agents.rlpd.settings import RlpdLoopSettings, RlpdSettings
+from .agents.vtrace.settings import VtraceLoopSettings, VtraceSettings
+from .distributed.settings import Local, RaySettings
 from .replay.behaviour import BehaviourSettings
 from .schedules.phase import Phase, parse_phases, plain_phases
 from .schedules.stability import StabilitySettings
@@ -57,7 +59,7 @@ class FinetuneSettings(Settings):
         None,
         "Policy to start from: its file (.safetensors), champion, which comes with the package, or scratch, a new "
         "network. null: runs/pretrain/policy.safetensors if it exists and no demonstrations are named, else a clone of "
-        "the demonstrations (algorithm=dqn, ddqn or rlpd: scratch).",
+        "the demonstrations (algorithm=dqn, ddqn, rlpd or vtrace: scratch).",
     )
     demonstrations: str | None = setting(
         None, "Folder of the dataset of demonstrations. null: those that come with the package, if a phase uses any."
@@ -83,11 +85,16 @@ class FinetuneSettings(Settings):
         example="kurodo",
         prefers="algorithm",
     )
-    algorithm: AcerSettings | DqnSettings | DdqnSettings | PpoSettings | RlpdSettings = choice_of(
+    algorithm: AcerSettings | DqnSettings | DdqnSettings | PpoSettings | RlpdSettings | VtraceSettings = choice_of(
         {name: one.settings for name, one in ALGORITHMS.items()}, "acer", "Learning algorithm, with its loop."
     )
-    loop: AcerLoopSettings | DqnLoopSettings | DdqnLoopSettings | PpoLoopSettings | RlpdLoopSettings = choice_of(
+    loop: (
+        AcerLoopSettings | DqnLoopSettings | DdqnLoopSettings | PpoLoopSettings | RlpdLoopSettings | VtraceLoopSettings
+    ) = choice_of(
         {name: one.loop for name, one in ALGORITHMS.items()}, "acer", "Live play and memory.", follows="algorithm"
+    )
+    distributed: Local | RaySettings = choice_of(
+        {"local": Local, "ray": RaySettings}, "local", "Live play here, or by actors in other processes."
     )
     behaviour: BehaviourSettings = nested(BehaviourSettings, "Behaviour probabilities μ of demonstrations in replay.")
     stability: StabilitySettings = nested(StabilitySettings, "When to end the phases that last until_unstable.")
@@ -118,4 +125,5 @@ class FinetuneSettings(Settings):
             stability=self.stability,
             max_idle_frames=self.max_idle_frames,
             seed=self.seed,
+            distributed=self.distributed,
         )

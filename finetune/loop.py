@@ -4,15 +4,14 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from .agents.base import Agent
 from .checkpoint import save_checkpoint
-from .experience.collector import Collector, EpisodeEnd
+from .experience.collector import EpisodeEnd
 from .experience.sequences import Sequences
 from .experience.snapshot import PolicySnapshot
 from .reports.run_log import RunLog
-from .schedules.environments import PhaseEnvironments
 from .schedules.phase import Phase
 from .schedules.schedule import Schedule
 from .settings import LiveSettings
@@ -28,6 +27,42 @@ class Progress:
     row: dict[str, Any]
 
 
+class LivePlay(Protocol):
+    """What plays: a `Collector` here, or actors elsewhere (`distributed.collector.ActorsCollector`)."""
+
+    def collect(self, policy: PolicySnapshot, progress: float = 0.0) -> tuple[Sequences, list[EpisodeEnd]]: ...
+
+    def enter(self, env: Any) -> None:
+        """Start new games in what `Environments.make` gave."""
+        ...
+
+    @property
+    def saves_games(self) -> bool: ...
+
+    def restart(self) -> None: ...
+
+    def get_state(self) -> dict[str, Any]: ...
+
+    def set_state(self, state: dict[str, Any]) -> None: ...
+
+
+class Environments(Protocol):
+    """The environments of the schedule's phases."""
+
+    @property
+    def rates(self) -> tuple[float | None, ...]:
+        """Decisions a second of each phase."""
+        ...
+
+    def make(self, phase: int) -> Any:
+        """Make the environment of a phase, for live play to enter."""
+        ...
+
+    def same(self, one: int, other: int) -> bool:
+        """True if both phases are played in the same environment."""
+        ...
+
+
 class Loop:
     """Runs a schedule.
 
@@ -40,9 +75,9 @@ class Loop:
     def __init__(
         self,
         agent: Agent,
-        collector: Collector,
+        collector: LivePlay,
         schedule: Schedule,
-        environments: PhaseEnvironments,
+        environments: Environments,
         settings: LiveSettings,
         log: RunLog,
         folder: Path,

@@ -8,12 +8,16 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..common.errors import BadInput
 from ..datasets.reader import Dataset
 from ..policies.policy import Policy
 from .agents.base import AgentContext
 from .agents.registry import Algorithm
+from .distributed.collector import ActorsCollector, PhaseNumbers
+from .distributed.ray_actors import RayActors
+from .distributed.settings import RaySettings
 from .experience.collector import Collector
-from .loop import Loop, Progress
+from .loop import Environments, LivePlay, Loop, Progress
 from .reports.run_log import RunLog
 from .schedules.environments import PhaseEnvironments, phase_environments
 from .schedules.phase import Phase
@@ -65,11 +69,12 @@ def build_run(
         settings,
         AgentContext(context.device, context.log.metrics, for_agent, settings.seed, environments.rates[schedule.index]),
     )
+    collector, entered = _live_play(environments, schedule.index, settings, algorithm.asynchronous, for_play)
     return Loop(
         agent,
-        Collector(environments.make(schedule.index), loop.steps, for_play),
+        collector,
         schedule,
-        environments,
+        entered,
         loop,
         context.log,
         context.folder,
@@ -77,3 +82,25 @@ def build_run(
         on_checkpoint=context.on_checkpoint,
         on_progress=context.on_progress,
     )
+
+
+def _live_play(
+    environments: PhaseEnvironments,
+    phase: int,
+    settings: RunSettings[Any, Any],
+    asynchronous: bool,
+    generator: np.random.Generator,
+) -> tuple[LivePlay, Environments]:
+    """Live play, in this process or by actors, and what it enters."""
+    loop, distributed = settings.loop, settings.distributed
+    if not isinstance(distributed, RaySettings):
+        return Collector(environments.make(phase), loop.steps, generator), environments
+    count = distributed.actors
+    if not asynchronous and loop.num_envs % count:
+        raise BadInput(
+            f"loop.num_envs={loop.num_envs}: {count} actors share them (distributed.actors); give a multiple"
+        )
+    games = loop.num_envs if asynchronous else loop.num_envs // count
+    actors = RayActors(count, distributed.address, environments.with_num_envs(games), loop.steps)
+    play = ActorsCollector(actors, count, phase, generator, asynchronous=asynchronous)
+    return play, PhaseNumbers(environments)

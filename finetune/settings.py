@@ -5,6 +5,7 @@ from typing import Generic, TypeVar
 
 from ..common.settings import Settings, setting
 from ..common.shared_settings import num_envs
+from .distributed.settings import Local, RaySettings
 from .replay.behaviour import BehaviourSettings
 from .schedules.phase import Phase
 from .schedules.stability import StabilitySettings
@@ -33,7 +34,8 @@ class RunSettings(Generic[A, L]):
     """Everything that decides a run besides its initial policy and demonstrations.
 
     algorithm, loop: settings of the chosen agent. scale: multiplies the length of every phase. max_idle_frames: frames
-    without a key that an episode may start with, where the environment has such starts.
+    without a key that an episode may start with, where the environment has such starts. distributed: where live play
+    happens.
     """
 
     phases: tuple[Phase, ...]
@@ -44,6 +46,7 @@ class RunSettings(Generic[A, L]):
     stability: StabilitySettings = field(default_factory=StabilitySettings)
     max_idle_frames: int = 30
     seed: int = 0
+    distributed: Local | RaySettings = field(default_factory=Local)
 
     @property
     def uses_demonstrations(self) -> bool:

@@ -18,8 +18,9 @@ from ..common.errors import BadInput
 from ..common.files import write_whole
 from ..common.reading import MEGABYTE, parse_json, read_bytes, whole_number
 from ..envs.spec import LONGEST_REASON, EnvironmentSpec, ObservationSpec
+from .architectures import ARCHITECTURES
 from .champion import policy_path
-from .networks import ARCHITECTURES, Values, hidden_widths
+from .networks import Values, hidden_widths
 from .policy import Policy
 
 FORMAT = 1

@@ -36,7 +36,7 @@ class Network(nn.Module):
     """
 
     architecture: ClassVar[str]
-    """The name in policy files; `ARCHITECTURES` has the class by it."""
+    """The name in policy files; `architectures.ARCHITECTURES` has the class by it."""
 
     def __init__(self, observation: ObservationSpec | int, actions: int) -> None:
         """An int n stands for observations float32 [n]."""
@@ -357,10 +357,3 @@ def hidden_widths(description: Mapping[str, Any]) -> list[int]:
     if not isinstance(hidden, list) or len(hidden) > MOST_LAYERS:
         raise ValueError(f"hidden is {show(hidden)}, expected a list of at most {MOST_LAYERS} widths")
     return [whole_number(width, "hidden", WIDEST) for width in hidden]
-
-
-ARCHITECTURES: dict[str, type[Network]] = {
-    one.architecture: one for one in (ActorCritic, Actor, QNetwork, DuelingQ, EnsembleQ)
-}
-"""Networks by the name that policy files give them. A network of your own is entered here before its files are
-loaded."""

@@ -77,7 +77,8 @@ def play(
             raise BadInput(f"{name}={value}: expected at least 1")
     spec = environment or policy.environment
     more = {"max_idle_frames": max_idle_frames} if max_idle_frames else {}
-    vector = make_vector(spec, min(num_envs, episodes), **more)
+    group = spec.capabilities.group
+    vector = make_vector(spec, -(-min(num_envs, episodes) // group) * group, **more)
     try:
         _require_fit(policy, vector, spec)
         numbers = range(first, first + episodes)

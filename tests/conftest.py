@@ -10,7 +10,8 @@ import pytest
 import torch
 from qwop.envs.original.browser import BROWSERS
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.policies.networks import ARCHITECTURES, Network
+from qwop.policies.architectures import ARCHITECTURES
+from qwop.policies.networks import Network
 from qwop.policies.policy import Policy
 from qwop.policies.state import State
 from qwop.policies.threads import use_one_thread

@@ -144,10 +144,10 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[Any], NDArray[np.int64], 
         self._begun_ever |= mask
         self._late[mask] = False
         self._look_at(mask, mask)
-        return self._games.seen(), _masked(self._infos(), mask)
+        return self._games.seen(), masked(self._infos(), mask)
 
     def step(self, actions: Any) -> Step:
-        chosen = self._checked_actions(actions)
+        chosen = checked_actions(actions, self.num_envs)
         self._require_open()
         if not self._begun_ever.all():
             raise gymnasium.error.ResetNeeded(
@@ -178,7 +178,7 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[Any], NDArray[np.int64], 
         terminations = games.counters[:, batch.TERMINATED] != 0
         truncations = games.counters[:, batch.TRUNCATED] != 0
         base = self._infos()
-        infos = _masked(base, np.ones(self.num_envs, dtype=np.bool_))
+        infos = masked(base, np.ones(self.num_envs, dtype=np.bool_))
         rewards = games.numbers[:, batch.REWARD].copy()
         done = terminations | truncations
         if same_step and done.any():
@@ -188,7 +188,7 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[Any], NDArray[np.int64], 
                 final = games.seen()
                 self._begin_where(done)
             self._begun(done)
-            infos |= {"final_obs": final, "_final_obs": done, "final_info": _masked(base, done), "_final_info": done}
+            infos |= {"final_obs": final, "_final_obs": done, "final_info": masked(base, done), "_final_info": done}
         return games.seen(), rewards, terminations, truncations, infos
 
     def get_state(self) -> dict[str, Any]:
@@ -256,22 +256,6 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[Any], NDArray[np.int64], 
         if self._pool is not None:
             self._pool.shutdown()
 
-    def _checked_actions(self, actions: Any) -> NDArray[np.integer[Any]]:
-        try:
-            chosen = np.asarray(actions)
-        except ValueError:  # lists of different lengths
-            chosen = np.empty(0)
-        if (
-            chosen.shape != (self.num_envs,)
-            or chosen.dtype.kind not in "iu"
-            or chosen.min() < 0
-            or chosen.max() >= len(ACTION_KEYS)
-        ):
-            raise gymnasium.error.InvalidAction(
-                f"actions {actions!r:.60}, expected [{self.num_envs}] whole numbers, 0 ... {len(ACTION_KEYS) - 1}"
-            )
-        return chosen
-
     def _require_open(self) -> None:
         if self.closed:
             raise gymnasium.error.ClosedEnvironmentError("the games are closed: make new ones")
@@ -332,7 +316,25 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[Any], NDArray[np.int64], 
         }
 
 
-def _masked(infos: Infos, mask: NDArray[np.bool_]) -> Infos:
+def checked_actions(actions: Any, num_envs: int) -> NDArray[np.integer[Any]]:
+    """Return the actions as an array [n]; InvalidAction for anything but a whole number from 0 to 10 for each game."""
+    try:
+        chosen = np.asarray(actions)
+    except ValueError:  # lists of different lengths
+        chosen = np.empty(0)
+    if (
+        chosen.shape != (num_envs,)
+        or chosen.dtype.kind not in "iu"
+        or chosen.min() < 0
+        or chosen.max() >= len(ACTION_KEYS)
+    ):
+        raise gymnasium.error.InvalidAction(
+            f"actions {actions!r:.60}, expected [{num_envs}] whole numbers, 0 ... {len(ACTION_KEYS) - 1}"
+        )
+    return chosen
+
+
+def masked(infos: Infos, mask: NDArray[np.bool_]) -> Infos:
     """Return the infos with Gymnasium's mask for each."""
     return {**infos, **{f"_{name}": mask for name in infos}}
 

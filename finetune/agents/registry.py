@@ -20,6 +20,8 @@ from .ppo.agent import build_ppo, new_actor
 from .ppo.settings import PpoLoopSettings, PpoSettings
 from .rlpd.agent import build_rlpd, new_ensemble_q
 from .rlpd.settings import RlpdLoopSettings, RlpdSettings
+from .vtrace.agent import build_vtrace, new_recurrent
+from .vtrace.settings import VtraceLoopSettings, VtraceSettings
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,8 @@ class Algorithm:
 
     settings, loop: classes of its settings and of those of its loop. build: makes the agent. new_network: the untrained
     network of some settings, for policy=scratch. starts_from_scratch: what policy=null means; otherwise the pretrained
-    policy or a clone of the demonstrations.
+    policy or a clone of the demonstrations. asynchronous: it corrects for live play by an older policy, so that actors
+    need not wait for each other.
     """
 
     settings: type[Any]
@@ -36,6 +39,7 @@ class Algorithm:
     build: Callable[[Policy, Dataset | None, RunSettings[Any, Any], AgentContext], Agent]
     new_network: Callable[[Any], MakeNetwork]
     starts_from_scratch: bool = False
+    asynchronous: bool = False
 
 
 def _new_actor_critic(settings: AcerSettings) -> MakeNetwork:
@@ -46,10 +50,13 @@ def _new_actor_critic(settings: AcerSettings) -> MakeNetwork:
 
 
 ALGORITHMS: Mapping[str, Algorithm] = {
-    "acer": Algorithm(AcerSettings, AcerLoopSettings, build_acer, _new_actor_critic),
+    "acer": Algorithm(AcerSettings, AcerLoopSettings, build_acer, _new_actor_critic, asynchronous=True),
     "ppo": Algorithm(PpoSettings, PpoLoopSettings, build_ppo, new_actor),
     "dqn": Algorithm(DqnSettings, DqnLoopSettings, build_dqn, new_q_network, starts_from_scratch=True),
     "ddqn": Algorithm(DdqnSettings, DdqnLoopSettings, build_dqn, new_q_network, starts_from_scratch=True),
     "rlpd": Algorithm(RlpdSettings, RlpdLoopSettings, build_rlpd, new_ensemble_q, starts_from_scratch=True),
+    "vtrace": Algorithm(
+        VtraceSettings, VtraceLoopSettings, build_vtrace, new_recurrent, starts_from_scratch=True, asynchronous=True
+    ),
 }
 """By `algorithm.name`."""

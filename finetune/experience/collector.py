@@ -80,6 +80,7 @@ class Collector:
         observations = np.empty((n, k + 1, *shape), dtype=self._observations.dtype)
         if self._policy_state is None:
             self._policy_state = policy.initial_state(n)
+        state_before = self._policy_state
         rewards = np.empty((n, k), dtype=np.float32)
         actions = np.empty((n, k), dtype=np.int64)
         terminated = np.empty((n, k), dtype=np.bool_)
@@ -122,6 +123,7 @@ class Collector:
             truncated=truncated,
             finals=finals,
             source=np.full(n, LIVE, dtype=np.int8),
+            state=state_before,
         )
         return sequences, ends
 

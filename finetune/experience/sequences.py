@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...policies.state import ArrayState, concatenate_rows, select_rows
+
 LIVE, DEMONSTRATIONS = 0, 1
 SOURCES = ("live", "demonstrations")
 """The origins of a sequence; `source` is an index into these."""
@@ -36,7 +38,8 @@ class Sequences:
     observations float32 or uint8 [n, k + 1, *shape]: the last one is for bootstrapping; after a step that ended an
     episode comes the first observation of the next. actions int64 [n, k]; rewards float32 [n, k];
     behaviour_probabilities float32 [n, k, A], μ(·|s_t); terminated, truncated bool [n, k], of the step; finals: the
-    final observations of truncated episodes; source int8 [n], into SOURCES.
+    final observations of truncated episodes; source int8 [n], into SOURCES; state: the policy's at each sequence's
+    start, arrays [n, ...], none for a memoryless policy.
     """
 
     observations: NDArray[Any]
@@ -47,6 +50,7 @@ class Sequences:
     truncated: NDArray[np.bool_]
     finals: Finals
     source: NDArray[np.int8]
+    state: ArrayState = ()
 
     def __len__(self) -> int:
         return len(self.actions)
@@ -63,6 +67,7 @@ class Sequences:
         assert self.rewards.shape == self.terminated.shape == self.truncated.shape == (n, k)
         assert self.behaviour_probabilities.shape[:2] == (n, k)
         assert self.source.shape == (n,)
+        assert all(len(part) == n for part in self.state)
         stopped = np.argwhere(self.truncated & ~self.terminated)
         named = {(int(i), int(t)) for i, t in zip(self.finals.sequence, self.finals.step, strict=True)}
         assert named >= {(int(i), int(t)) for i, t in stopped}
@@ -94,6 +99,7 @@ def concatenate(parts: Sequence[Sequences], order: NDArray[np.int64] | None = No
         truncated=joined("truncated"),
         finals=finals,
         source=joined("source"),
+        state=select_rows(concatenate_rows([part.state for part in parts]), order),
     )
 
 

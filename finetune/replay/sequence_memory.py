@@ -105,7 +105,7 @@ class SequenceMemory:
             np.concatenate([np.zeros(0, np.int64), *(step for _, step, _ in held)]),
             np.concatenate([self._observation.zeros(0), *(seen for _, _, seen in held)]),
         )
-        columns = {name: array[slots] for name, array in self._arrays.items()}
+        columns: dict[str, Any] = {name: array[slots] for name, array in self._arrays.items()}
         return Sequences(observations=self._observations.take(slots), finals=finals, **columns)
 
     def _hold(self, slots: NDArray[np.int64], finals: Finals) -> None:

@@ -1,5 +1,6 @@
 """The environments of a schedule, whose phases may change settings of the first one."""
 
+import copy
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -124,6 +125,12 @@ class PhaseEnvironments:
         if self._demonstrations is None:
             raise BadInput("restarts.source=demonstrations: the run has none; name them (demonstrations=data/kurodo)")
         return Restarts(env, restarts, demonstrated_states(self._demonstrations, self.specs[phase], restarts.metres))
+
+    def with_num_envs(self, num_envs: int) -> "PhaseEnvironments":
+        """The same environments with another number of games."""
+        other = copy.copy(self)
+        other._num_envs = num_envs
+        return other
 
     def same(self, one: int, other: int) -> bool:
         """True if both phases are played in the same environment."""

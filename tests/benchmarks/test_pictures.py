@@ -46,3 +46,10 @@ def test_the_front_page_animation(tmp_path: Path) -> None:
         assert image.size == (480, 300)
         assert getattr(image, "n_frames", 1) > 100
     assert out.stat().st_size < 1_500_000
+
+
+def test_a_race(tmp_path: Path) -> None:
+    out = tmp_path / "race.png"
+    draw("race_picture.py", out)
+    with Image.open(out) as image:
+        assert image.width > 2 * image.height

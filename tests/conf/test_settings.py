@@ -36,6 +36,7 @@ LINES: list[tuple[Command[Any], list[str]]] = [
     (finetune, ["schedule=alone", "algorithm=acer-small"]),
     (finetune, ["schedule=alone", "algorithm=dqn-small"]),
     (finetune, ["schedule=dqfd-like", "algorithm=ppo-small"]),
+    (finetune, ["schedule=alone", "algorithm=vtrace", "algorithm.memory=64"]),
 ]
 """Command lines that are right: every command, with every option of its groups."""
 
@@ -232,7 +233,11 @@ BY_HAND = [
     ("finetune", "schedule=kurodo ~algorithm", "algorithm is not set: choose one of acer, acer-small, ddqn, dqn"),
     ("finetune", "schedule=kurodo algorithm=null", "algorithm is not set: choose one of acer, acer-small, ddqn, dqn"),
     ("finetune", "schedule=kurodo algorithm=sarsa", "algorithm=sarsa: no such option; choose one of acer, acer-small"),
-    ("finetune", "schedule=kurodo algorithm.name=sarsa", "algorithm.name=sarsa: expected acer, ppo, dqn, ddqn or rlpd"),
+    (
+        "finetune",
+        "schedule=kurodo algorithm.name=sarsa",
+        "algorithm.name=sarsa: expected acer, ppo, dqn, ddqn, rlpd or vtrace",
+    ),
     ("finetune", "schedule=kurodo +sead=1", "sead: no such setting; did you mean seed?"),
     ("finetune", "schedule=kurodo gamma=0.9", "gamma: no such setting; did you mean algorithm.gamma?"),
     ("finetune", "schedule=kurodo threads=0", "threads=0: expected a whole number from 1 to 1,024 (default: 1)"),

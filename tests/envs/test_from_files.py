@@ -10,6 +10,7 @@ import gymnasium
 import pytest
 from qwop.common.errors import BadInput
 from qwop.envs.qwop.task import QWOPTask
+from qwop.envs.race.task import RaceTask
 from qwop.envs.registration import REGISTERED
 from qwop.envs.spec import EnvironmentSpec
 
@@ -18,9 +19,11 @@ def read(id: Any, **settings: Any) -> EnvironmentSpec:
     return EnvironmentSpec.from_json({"id": id, "settings": settings})
 
 
-@pytest.mark.parametrize("id", [*REGISTERED])
-def test_our_environments_settings_in_files_are_those_of_the_task(id: str) -> None:
-    assert {*REGISTERED[id].task} == {field.name for field in fields(QWOPTask)}
+@pytest.mark.parametrize(
+    ("id", "task"), [("QWOP-v1", QWOPTask), ("QWOPOriginal-v1", QWOPTask), ("QWOPRace-v1", RaceTask)]
+)
+def test_our_environments_settings_in_files_are_those_of_the_task(id: str, task: type[Any]) -> None:
+    assert {*REGISTERED[id].task} == {field.name for field in fields(task)}
 
 
 @pytest.mark.parametrize(
@@ -59,7 +62,7 @@ def test_an_id_that_is_no_name_in_the_registry_is_refused(id: Any) -> None:
 @pytest.mark.parametrize("id", [*REGISTERED])
 def test_the_originals_page_is_the_command_lines_alone(id: str, name: str) -> None:
     for value in ("xterm", "/bin/sh", True, 1, None):
-        with pytest.raises(BadInput, match=f"{name}=.*: a file may not set that; it may set frames_per_step"):
+        with pytest.raises(BadInput, match=f"{name}=.*: a file may not set that; it may set .*frames_per_step"):
             read(id, **{name: value})
 
 

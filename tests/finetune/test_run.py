@@ -30,13 +30,17 @@ LOOPS: dict[str, dict[str, Any]] = {
     "dqn": {"capacity": 120, "start": 20, "batch_size": 8, "target_every": 25},
     "ddqn": {"capacity": 120, "start": 20, "batch_size": 8, "target_every": 25},
     "ppo": {"overlap": True},
+    "vtrace": {},
 }
 ALGORITHM: dict[str, dict[str, Any]] = {
     "acer": {},
     "dqn": {"hidden": (8,)},
     "ddqn": {"hidden": (8,)},
     "ppo": {"hidden": (8,), "minibatch": 8},
+    "vtrace": {"hidden": (8,), "memory": 8},
 }
+
+LIVE_ONLY = ("ppo", "vtrace")
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +70,7 @@ def demonstrations(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
 def make(name: str, folder: Path, dataset: Dataset, every: int, resume: bool = False) -> Loop:
     algorithm = ALGORITHMS[name]
     chosen = algorithm.settings(**ALGORITHM[name])
-    shown = Ramp(1.0, 0.5) if name != "ppo" else Ramp(0.0, 0.0)
+    shown = Ramp(0.0, 0.0) if name in LIVE_ONLY else Ramp(1.0, 0.5)
     phases = (
         Phase("one", 3 * HOURS, learning_rate=Ramp(1.0, 0.5)),
         Phase("two", (ITERATIONS - 3) * HOURS, demonstrations=shown),
@@ -79,7 +83,7 @@ def make(name: str, folder: Path, dataset: Dataset, every: int, resume: bool = F
     log.open()
     context = RunContext(torch.device("cpu"), folder / "checkpoints", log)
     settings = RunSettings(phases, chosen, live, seed=0)
-    loop = build_run(algorithm, Policy(network, SPEC, SEEN), None if name == "ppo" else dataset, settings, context)
+    loop = build_run(algorithm, Policy(network, SPEC, SEEN), None if name in LIVE_ONLY else dataset, settings, context)
     if resume:
         loop.set_state(load_checkpoint(checkpoints(folder / "checkpoints")[-1]))
     return loop

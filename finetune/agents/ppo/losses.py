@@ -7,6 +7,8 @@ estimate of the advantage of an action.
 import torch
 from torch import Tensor
 
+from ..entropy import entropy as entropy
+
 
 def advantages(
     rewards: Tensor,
@@ -47,11 +49,6 @@ def clipped_surrogate(ratio: Tensor, advantage: Tensor, clip: float) -> Tensor:
 def value_loss(values: Tensor, returns: Tensor) -> Tensor:
     """mean (V(s) − R)², with R = Â + V(s) of before the update."""
     return (values - returns).square().mean()
-
-
-def entropy(log_probabilities: Tensor) -> Tensor:
-    """H(π(·|s)) = −Σ_a π log π, nats: [...], of log π [..., A]."""
-    return -(log_probabilities.exp() * log_probabilities).sum(-1)
 
 
 def kl_estimate(log_ratio: Tensor) -> Tensor:

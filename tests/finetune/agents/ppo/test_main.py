@@ -98,3 +98,15 @@ def test_mistakes_are_one_line_and_leave_nothing(
     assert said in heard
     assert heard.count("\n") == 1
     assert not (tmp_path / "run").exists()
+
+
+def test_a_policy_learns_in_races_against_itself(finetune: Finetune, tmp_path: Path) -> None:
+    """Also where a number of games is no multiple of a race's runners."""
+    settings = [*(one for one in SMALL if "schedule" not in one), "schedule=alone", "schedule.scale=1e-4"]
+    settings += ["evaluation.episodes=3", "evaluation.drawn=0", "+schedule.phases.alone.environment={time_limit: 3}"]
+    code, said = finetune("policy=scratch", "environment=QWOPRace-v1", *settings, "out=run")
+    assert code == 0, said
+    policy = load_policy(tmp_path / "run/policy.safetensors")
+    assert (policy.environment.id, policy.observation) == ("QWOPRace-v1", ObservationSpec((74,)))
+    rows = [json.loads(line) for line in (tmp_path / "run/metrics.jsonl").read_text().splitlines()]
+    assert any("live/metres" in row for row in rows)

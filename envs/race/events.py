@@ -1,0 +1,152 @@
+"""Events of a race: the counts ρ from which agents make their own rewards (Jaderberg et al. 2019)."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..engine import layout as at
+from ..engine.touching import touching
+from .rules import TIE_METRES
+
+EVENTS = (
+    "new_metres", "lost_metres", "left_foot", "right_foot", "other_foot", "knee", "hand", "torso", "head", "fall",
+    "hurdle_hit", "hurdle_cleared", "finish", "decision", "took_lead", "lost_lead", "won", "lost",
+)  # fmt: skip
+"""The events of a decision, ρ:
+
+    new_metres, lost_metres       metres beyond the farthest so far; metres run backwards
+    left_foot, right_foot         touchdowns of a foot
+    other_foot                    touchdowns of the foot that did not come down last
+    knee, hand, torso, head       touchdowns of calves and thighs, of arms, of the torso, of the head
+    fall, finish                  1 when the runner's game ends that way
+    hurdle_hit, hurdle_cleared    touches of the hurdle; 1 when the torso is a metre past it for the first time
+    decision                      1 for every decision that the runner made
+    took_lead, lost_lead          1 when it comes more than half a metre ahead of all opponents; when one of them does
+    won, lost                     1 at the end of the race
+"""
+
+_COLUMN = {name: column for column, name in enumerate(EVENTS)}
+
+_BODIES = {
+    "left_foot": (at.LEFT_FOOT,),
+    "right_foot": (at.RIGHT_FOOT,),
+    "knee": (at.LEFT_CALF, at.RIGHT_CALF, at.LEFT_THIGH, at.RIGHT_THIGH),
+    "hand": (at.LEFT_FOREARM, at.RIGHT_FOREARM, at.LEFT_ARM, at.RIGHT_ARM),
+    "torso": (at.TORSO,),
+    "head": (at.HEAD,),
+}
+
+_CLEAR = 10.0
+"""Units that the torso is past the hurdle's top when the hurdle is cleared."""
+
+NO_FOOT, LEFT, RIGHT = range(3)
+
+_X, _HURDLE_X = 6 * at.TORSO + at.X, 6 * at.HURDLE_TOP + at.X
+
+
+def weighted(weights: NDArray[Any], events: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the rewards r = w·ρ, float64 [...], of events [..., E] with weights [E] or [..., E]."""
+    rewards: NDArray[np.float64] = (np.asarray(weights, dtype=np.float64) * events).sum(axis=-1)
+    return rewards
+
+
+@dataclass
+class EventCounter:
+    """Counts the events of n runners, frame by frame.
+
+    farthest: metres float64 [n]. foot: the one that came down last, int64 [n]. cleared, leading: bool [n]. track,
+    hurdle: bodies that touch them, int64 [n] as bit masks. rho: this decision's events, float64 [n, E].
+    """
+
+    farthest: NDArray[np.float64]
+    foot: NDArray[np.int64]
+    cleared: NDArray[np.bool_]
+    leading: NDArray[np.bool_]
+    track: NDArray[np.int64]
+    hurdle: NDArray[np.int64]
+    rho: NDArray[np.float64]
+
+    SAVED = ("farthest", "foot", "cleared", "leading", "track", "hurdle")
+
+    @classmethod
+    def of(cls, count: int) -> "EventCounter":
+        flags, whole = np.zeros(count, dtype=np.bool_), np.zeros(count, dtype=np.int64)
+        rho = np.zeros((count, len(EVENTS)))
+        return cls(np.zeros(count), whole, flags, flags.copy(), whole.copy(), whole.copy(), rho)
+
+    def begin(self, mask: NDArray[np.bool_], reals: NDArray[np.float64], integers: NDArray[np.int32]) -> None:
+        """Start anew where `mask`, bool [n], is true: in the games' states after their idle frames."""
+        track, hurdle = self._touching(integers)
+        self.track[mask], self.hurdle[mask] = track[mask], hurdle[mask]
+        self.farthest[mask] = _metres(reals)[mask]
+        self.foot[mask], self.cleared[mask], self.leading[mask] = NO_FOOT, False, False
+        self.rho[mask] = 0.0
+
+    def begin_decision(self) -> None:
+        self.rho[:] = 0.0
+
+    def add_frame(self, playing: NDArray[np.bool_], integers: NDArray[np.int32]) -> None:
+        """Count touchdowns in the frame that was just played where `playing`, bool [n], is true."""
+        track, hurdle = self._touching(integers)
+        began = track & ~self.track
+        down = {name: sum((began >> body) & 1 for body in bodies) for name, bodies in _BODIES.items()}
+        left, right = np.asarray(down["left_foot"]), np.asarray(down["right_foot"])
+        other = ((left > 0) & (self.foot == RIGHT)) | ((right > 0) & (self.foot == LEFT))
+        hits = sum(((hurdle & ~self.hurdle) >> body) & 1 for body in range(at.HURDLE_BASE))
+        for name, number in (*down.items(), ("other_foot", other), ("hurdle_hit", hits)):
+            self.rho[:, _COLUMN[name]] += np.where(playing, number, 0)
+        foot = np.where(left > 0, LEFT, np.where(right > 0, RIGHT, self.foot))
+        self.foot[:] = np.where(playing, foot, self.foot)
+        self.track[:], self.hurdle[:] = track, hurdle
+
+    def end_decision(
+        self,
+        played: NDArray[np.bool_],
+        before: NDArray[np.float64],
+        reals: NDArray[np.float64],
+        opponents: NDArray[np.int64],
+    ) -> None:
+        """Count metres, the hurdle and the lead.
+
+        played: the runners who made the decision, bool [n]. before: their metres before it, float64 [n]. opponents: the
+        rows of each one's opponents, int64 [n, o].
+        """
+        metres = _metres(reals)
+        self._add("new_metres", np.maximum(metres - self.farthest, 0.0))
+        self._add("lost_metres", np.maximum(before - metres, 0.0))
+        self._add("decision", played)
+        self.farthest[:] = np.maximum(self.farthest, metres)
+        cleared = self.cleared | (reals[:, _X] > reals[:, _HURDLE_X] + _CLEAR)
+        self._add("hurdle_cleared", cleared & ~self.cleared)
+        self.cleared[:] = cleared
+        ahead = metres - metres[opponents].max(axis=1)
+        leading = np.where(ahead > TIE_METRES, True, np.where(ahead < -TIE_METRES, False, self.leading))
+        self._add("took_lead", leading & ~self.leading)
+        self._add("lost_lead", ~leading & self.leading)
+        self.leading[:] = leading
+
+    def add_ends(
+        self,
+        finished: NDArray[np.bool_],
+        fell: NDArray[np.bool_],
+        won: NDArray[np.bool_],
+        lost: NDArray[np.bool_],
+    ) -> None:
+        """Count what ended with this decision, bool [n] each."""
+        for name, which in (("finish", finished), ("fall", fell), ("won", won), ("lost", lost)):
+            self._add(name, which)
+
+    def _add(self, name: str, number: NDArray[Any]) -> None:
+        self.rho[:, _COLUMN[name]] += number
+
+    def _touching(self, integers: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        track, hurdle = np.empty_like(self.track), np.empty_like(self.hurdle)
+        touching(integers, track, hurdle)
+        return track, hurdle
+
+
+def _metres(reals: NDArray[np.float64]) -> NDArray[np.float64]:
+    metres: NDArray[np.float64] = reals[:, _X] / 10.0
+    return metres

@@ -1,0 +1,310 @@
+"""Races as a compiled batch: a Gymnasium vector environment whose environments are runners."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.utils.seeding import np_random
+from gymnasium.vector import AutoresetMode
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+
+from ...common.errors import BadInput
+from ..capabilities import Capabilities
+from ..engine import batch
+from ..engine import layout as at
+from ..names import ACTION_KEYS, ACTIONS, FRAMES_A_SECOND
+from ..qwop.base import chosen_idle_frames, require_render_mode
+from ..qwop.saved import checked_generators, checked_row, entry_of, wrong
+from ..qwop.task import Games
+from ..qwop.vector import checked_actions, masked
+from ..vector import Infos, Step, autoreset_mode_of, reset_mask_of, seeds_of
+from .events import EventCounter, weighted
+from .picture import RacePicture
+from .rules import LOST, WON, results
+from .task import RIVAL_NUMBERS, RaceTask
+
+RENDER_MODES = ["rgb_array"]
+
+_SPEED = 6 * at.TORSO + at.VX
+
+
+class QWOPRaceVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any]]):
+    """`QWOPRace-v1`: races over 100 metres, each runner in an exact world of its own, in lock step.
+
+    Each environment of the batch is a runner; so many neighbouring ones as a race has runners (2 by default) run
+    against each other, and `num_envs` is a multiple of that. A runner's world is that of `QWOP-v1`, to the bit, and its
+    actions are the same 11.
+
+    Observation: the runner's own 71 or 94 numbers as in `QWOPEnv`, then three for each of the others, its team first:
+
+    | name | within | unit |
+    |---|---|---|
+    | other*i*.ahead: its torso's distance ahead of this one's | | m |
+    | other*i*.speed: of its torso | | m/s |
+    | other*i*.down: 1 once its game has ended, by a fall or a finish | 0, 1 | |
+
+    A race ends for all of its runners in the same step: `terminated` when every game has ended, `truncated` at the time
+    limit. Until then the actions of those whose game has ended do nothing. `qwop.envs.race.rules.results` says who won.
+    The reward is w·ρ, of the decision's events ρ (`qwop.envs.race.events.EVENTS`) and the setting `weights`: by default
+    1 for a race won and −1 for one lost, at its end.
+
+    Settings of the task: `teams` (2), `team_size` (1), `frames_per_step` (3), `observation` ("features" or "full"),
+    `max_idle_frames` (0; all runners of a race begin alike), `time_limit` (120 s), `weights`.
+
+    | info | unit | meaning |
+    |---|---|---|
+    | distance, score, clock, time, idle_frames | | as in `QWOP-v1` |
+    | frames | frames | played in this decision; 0 once the runner's game has ended |
+    | outcome | | place in `qwop.envs.names.OUTCOMES`; running until the runner's own game ends |
+    | events | | ρ, float64 [n, 18] |
+    | result | | at the end of a race 1 for won, ½ for drawn, 0 for lost; ½ before |
+
+    `autoreset_mode`, `reset(seed=…)` and `options` are as in `QWOPVectorEnv`, where a race has the seed of its first
+    runner and begins anew where `reset_mask` has any of its runners. `render()` gives a picture of every race.
+    """
+
+    metadata = {  # noqa: RUF012  (Gymnasium's form)
+        "render_modes": RENDER_MODES,
+        "render_fps": FRAMES_A_SECOND,
+        "autoreset_mode": AutoresetMode.NEXT_STEP,
+        "same_games_as_single": True,
+    }
+
+    @classmethod
+    def capabilities(cls, **settings: Any) -> Capabilities:
+        """Return the abilities of a batch that is made with these settings."""
+        task = RaceTask(**settings)
+        return Capabilities(
+            decisions_per_second=task.decisions_per_second,
+            idle_start=True,
+            runs=True,
+            action_names=ACTIONS,
+            observation_names=task.observation_names,
+            group=task.runners,
+        )
+
+    def __init__(
+        self,
+        num_envs: int,
+        render_mode: str | None = None,
+        autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
+        **task: Any,
+    ) -> None:
+        self.task = RaceTask(**task)
+        runners = self.task.runners
+        if num_envs < 1 or num_envs % runners:
+            raise BadInput(f"num_envs={num_envs}: expected a multiple of {runners}, the runners of a race")
+        require_render_mode(render_mode, RENDER_MODES)
+        self.num_envs, self.num_races = num_envs, num_envs // runners
+        self.render_mode = render_mode
+        self.autoreset_mode = autoreset_mode_of(autoreset_mode)
+        self.metadata = {
+            **self.metadata,
+            "render_fps": self.task.decisions_per_second,
+            "autoreset_mode": self.autoreset_mode,
+        }
+        size = len(self.task.observation_names)
+        self.single_observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (size,), np.float32)
+        self.single_action_space = gymnasium.spaces.Discrete(len(ACTION_KEYS))
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._games = Games(self.task.world, num_envs)
+        self._counter = EventCounter.of(num_envs)
+        first = np.repeat(np.arange(0, num_envs, runners), runners)
+        self._others = first[:, None] + np.tile(self.task.others, (self.num_races, 1))
+        self._opponents = self._others[:, self.task.team_size - 1 :]
+        self._generators = [np_random()[0] for _ in range(self.num_races)]
+        self._weights = np.array(self.task.weights)
+        self._keys = np.zeros(num_envs, dtype=np.int64)
+        self._over = np.zeros(self.num_races, dtype=np.bool_)
+        self._begun_ever = np.zeros(self.num_races, dtype=np.bool_)
+        self._result = np.full(num_envs, 0.5)
+        self._picture: RacePicture | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_picture": None}
+
+    def reset(
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[np.float32], Infos]:
+        self._require_open()
+        races = np.asarray(self._by_race(reset_mask_of(options, self.num_envs)).any(axis=1))
+        for race, one in enumerate(seeds_of(seed, self.num_envs)[:: self.task.runners]):
+            if one is not None and races[race]:
+                self._generators[race] = np_random(one)[0]
+        self._begin(races, chosen_idle_frames(options, -1))
+        self._begun_ever |= races
+        return self._observations(), masked(self._infos(), self._rows(races))
+
+    def step(self, actions: Any) -> Step:
+        chosen = checked_actions(actions, self.num_envs)
+        self._require_open()
+        if not self._begun_ever.all():
+            raise gymnasium.error.ResetNeeded("no race has begun: call reset before the first step")
+        waiting = self._over.copy()
+        if self.autoreset_mode is AutoresetMode.DISABLED and waiting.any():
+            raise gymnasium.error.ResetNeeded(
+                f"races {np.flatnonzero(waiting).tolist()} have ended; reset them with "
+                "reset(options={'reset_mask': ...}), or choose another autoreset_mode"
+            )
+        rewards, terminated, truncated = self._race(chosen, ~waiting)
+        if waiting.any():
+            self._begin(waiting, -1)
+        base = self._infos()
+        infos = masked(base, np.ones(self.num_envs, dtype=np.bool_))
+        observations = self._observations()
+        if self.autoreset_mode is AutoresetMode.SAME_STEP and self._over.any():
+            ended = self._rows(self._over)
+            infos |= {"final_obs": observations, "_final_obs": ended}
+            infos |= {"final_info": masked(base, ended), "_final_info": ended}
+            self._begin(self._over.copy(), -1)
+            observations = self._observations()
+        return observations, rewards, terminated, truncated, infos
+
+    def get_state(self) -> dict[str, Any]:
+        """Return everything, for `set_state`: the races go on as if they had never stopped."""
+        return {
+            **self._games.saved(),
+            **{name: getattr(self._counter, name).copy() for name in EventCounter.SAVED},
+            "keys": self._keys.copy(),
+            "over": self._over.copy(),
+            "generators": [generator.bit_generator.state for generator in self._generators],
+        }
+
+    def set_state(self, state: dict[str, Any]) -> NDArray[np.float32]:
+        """Restore what `get_state` gave (with the same settings and number of runners); return the observations.
+
+        BadInput for anything else, which changes nothing.
+        """
+        games = self._games.checked(state)
+        keys = checked_row(state, "keys", self.num_envs, 15)
+        counted = {name: _like(state, name, getattr(self._counter, name)) for name in EventCounter.SAVED}
+        over = _like(state, "over", self._over)
+        generators = checked_generators(entry_of(state, "generators"), "generators", self._generators)
+        self._games.restore(games)
+        for name, values in counted.items():
+            getattr(self._counter, name)[:] = values
+        self._keys[:], self._over[:] = keys, over
+        self._generators = generators
+        self._begun_ever[:] = True
+        self._result[:] = 0.5
+        return self._observations()
+
+    @property
+    def states(self) -> NDArray[np.float64]:
+        """Current bodies, float64 [n, 14, 6]."""
+        return self._games.states
+
+    def render(self) -> tuple[NDArray[np.uint8], ...] | None:
+        """Return a picture, uint8 [height, width, 3], of every race: its runners side by side."""
+        if self.render_mode is None:
+            return None
+        if self._picture is None:
+            self._picture = RacePicture()
+        states, infos = self._by_race(self.states), self._infos()
+        figures = [self._by_race(infos[name]) for name in ("score", "distance", "time", "outcome")]
+        keys = self._by_race(self._keys)
+        return tuple(
+            self._picture.picture(states[race], *(one[race] for one in figures), keys=keys[race])
+            for race in range(self.num_races)
+        )
+
+    def _race(self, actions: NDArray[Any], races: NDArray[np.bool_]) -> tuple[NDArray[Any], ...]:
+        """Play a decision in these races, bool [races]; return rewards, terminated and truncated, [n] each."""
+        games, counter = self._games, self._counter
+        counters = games.counters
+        played = self._rows(races) & (counters[:, batch.TERMINATED] == 0)
+        self._keys[:] = np.where(played, ACTION_KEYS[actions], self._keys * ~self._rows(races))
+        before = games.numbers[:, batch.DISTANCE].copy()
+        frames = np.zeros(self.num_envs, dtype=np.int64)
+        counter.begin_decision()
+        games.orders[:, batch.FIRST_KEYS_DOWN] = games.orders[:, batch.KEYS_DOWN] = self._keys
+        games.orders[:, batch.FRAMES_TO_PLAY] = 1
+        for _ in range(self.task.frames_per_step):
+            playing = played & (counters[:, batch.TERMINATED] == 0)
+            if not playing.any():
+                break
+            games.orders[:, batch.DO] = np.where(playing, batch.DECIDE, batch.NOTHING)
+            games.play(0, self.num_envs, False, *games.workspace)
+            counter.add_frame(playing, games.integers)
+            frames += playing
+        counters[:, batch.PLAYED] = frames
+        counter.end_decision(played, before, games.reals, self._opponents)
+
+        ended = counters[:, batch.TERMINATED] != 0
+        finished = counters[:, batch.OUTCOME] == batch.FINISHED
+        stopped = ~ended & (counters[:, batch.FRAMES] >= self.task.limit)
+        truncated = self._rows(self._by_race(stopped).any(axis=1) & races)
+        terminated = self._rows(self._by_race(ended).all(axis=1) & races)
+        counters[stopped & truncated, batch.OUTCOME] = batch.STOPPED
+        over = terminated | truncated
+        self._over[:] = self._by_race(over).all(axis=1)
+        verdict = results(
+            self._by_race(finished),
+            self._by_race(counters[:, batch.FRAMES]),
+            self._by_race(games.numbers[:, batch.DISTANCE]),
+            self.task.team_of,
+        ).ravel()
+        self._result[:] = np.where(over, verdict, 0.5)
+        counter.add_ends(played & finished, played & ended & ~finished, self._result == WON, self._result == LOST)
+        return weighted(self._weights, counter.rho), terminated, truncated
+
+    def _begin(self, races: NDArray[np.bool_], idle: int) -> None:
+        """Begin new races where `races` is true, with so many idle frames; −1 draws them."""
+        rows = self._rows(races)
+        for race in np.flatnonzero(races):
+            most = self.task.max_idle_frames
+            drawn = int(self._generators[race].integers(0, most, endpoint=True)) if most else 0
+            self._by_race(self._games.orders)[race, :, batch.NEXT_IDLE] = drawn if idle < 0 else idle
+        self._games.reset(rows, self._games.orders[:, batch.NEXT_IDLE].copy())
+        self._counter.begin(rows, self._games.reals, self._games.integers)
+        self._keys[rows] = 0
+        self._result[rows] = 0.5
+        self._over[races] = False
+
+    def _observations(self) -> NDArray[np.float32]:
+        reals, counters = self._games.reals, self._games.counters
+        metres = reals[:, 6 * at.TORSO + at.X] / 10.0
+        speed = reals[:, _SPEED] / 10.0
+        down = counters[:, batch.TERMINATED] != 0
+        seen = np.stack([metres[self._others] - metres[:, None], speed[self._others], down[self._others]], axis=-1)
+        assert seen.shape[-1] == len(RIVAL_NUMBERS)
+        return np.concatenate([self._games.observations, seen.reshape(self.num_envs, -1)], axis=1, dtype=np.float32)
+
+    def _infos(self) -> Infos:
+        numbers, counters = self._games.numbers, self._games.counters
+        return {
+            "distance": numbers[:, batch.DISTANCE].copy(),
+            "score": numbers[:, batch.SCORE].copy(),
+            "clock": numbers[:, batch.CLOCK].copy(),
+            "time": numbers[:, batch.TIME].copy(),
+            "frames": counters[:, batch.PLAYED].copy(),
+            "idle_frames": counters[:, batch.IDLE].copy(),
+            "outcome": counters[:, batch.OUTCOME].copy(),
+            "events": self._counter.rho.copy(),
+            "result": self._result.copy(),
+        }
+
+    def _by_race(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Return rows [n, ...] as [races, runners, ...], a view."""
+        return rows.reshape(self.num_races, self.task.runners, *rows.shape[1:])
+
+    def _rows(self, races: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return what holds for races [races] for each of their runners, [n]."""
+        return np.repeat(races, self.task.runners)
+
+    def _require_open(self) -> None:
+        if self.closed:
+            raise gymnasium.error.ClosedEnvironmentError("the races are closed: make new ones")
+
+
+def _like(state: Any, name: str, mine: NDArray[Any]) -> NDArray[Any]:
+    """An entry of a saved state, of the same shape and type as `mine`, with finite numbers."""
+    given = entry_of(state, name)
+    if not isinstance(given, np.ndarray) or given.shape != mine.shape or given.dtype != mine.dtype:
+        raise wrong(f"{name} is no array {mine.dtype} {list(mine.shape)}")
+    if given.dtype.kind == "f" and not np.isfinite(given).all():
+        raise wrong(f"{name} is not finite")
+    return given

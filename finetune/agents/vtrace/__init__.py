@@ -1,0 +1,1 @@
+"""The V-trace actor-critic of IMPALA (Espeholt et al. 2018)."""

@@ -1,0 +1,67 @@
+"""The V-trace actor-critic (Espeholt et al. 2018), as formulas.
+
+π is the policy being learned, μ the one that acted, ρ_t = π(a_t|s_t)/μ(a_t|s_t), V the value of a state.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+
+class VTrace(NamedTuple):
+    """targets: v_t, for V(s_t) to learn; advantages: of the actions, for the policy; [n, k] both, without gradients."""
+
+    targets: Tensor
+    advantages: Tensor
+
+
+@torch.no_grad()
+def vtrace(
+    rewards: Tensor,
+    terminated: Tensor,
+    truncated: Tensor,
+    values: Tensor,
+    final_values: Tensor,
+    rho: Tensor,
+    gamma: float,
+    rho_bar: float = 1.0,
+    c_bar: float = 1.0,
+) -> VTrace:
+    """The targets and advantages of n sequences of k steps.
+
+        δ_t = ρ̄_t·(r_t + γ·V'_t − V(s_t))
+        v_t = V(s_t) + δ_t + γ·c̄_t·[the episode goes on]·(v_{t+1} − V(s_{t+1}))
+        advantage_t = ρ̄_t·(r_t + γ·v'_t − V(s_t))
+
+    with ρ̄_t = min(ρ̄, ρ_t) and c̄_t = min(c̄, ρ_t). V'_t is V(s_{t+1}) and v'_t is v_{t+1} where the episode goes on, both
+    are V of what a time limit stopped at, and 0 after a terminal step; v_k = V(s_k).
+
+    rewards, terminated, truncated, rho: [n, k], of the steps. values: [n, k + 1], V of the states before them and of
+    the last one. final_values: [n, k], V of the observation that a truncated step stopped at.
+    """
+    over = terminated | truncated
+    clipped, traces = rho.clamp(max=rho_bar), rho.clamp(max=c_bar)
+    stopped_at = final_values.masked_fill(terminated, 0.0)
+    following = torch.where(over, stopped_at, values[:, 1:])
+    delta = clipped * (rewards + gamma * following - values[:, :-1])
+    kept = gamma * traces * (~over).to(delta.dtype)
+    correction = torch.empty_like(delta)  # v_t − V(s_t)
+    last = torch.zeros_like(delta[:, 0])
+    for t in reversed(range(delta.shape[1])):
+        last = delta[:, t] + kept[:, t] * last
+        correction[:, t] = last
+    targets = values[:, :-1] + correction
+    later = torch.cat([targets[:, 1:], values[:, -1:]], dim=1)
+    advantages = clipped * (rewards + gamma * torch.where(over, stopped_at, later) - values[:, :-1])
+    return VTrace(targets, advantages)
+
+
+def policy_loss(log_pi: Tensor, advantages: Tensor) -> Tensor:
+    """−mean log π(a_t|s_t)·advantage_t, of log π(a_t|s_t) [n, k]."""
+    return -(log_pi * advantages).mean()
+
+
+def value_loss(values: Tensor, targets: Tensor) -> Tensor:
+    """mean (v_t − V(s_t))²; its weight is ½ in the paper."""
+    return (targets - values).square().mean()

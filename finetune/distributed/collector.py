@@ -1,0 +1,154 @@
+"""Live play by several actors, with the interface of a `Collector`."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from ...common.checks import show
+from ...common.errors import BadInput
+from ..experience.collector import EpisodeEnd
+from ..experience.sequences import Sequences, concatenate
+from ..experience.snapshot import PolicySnapshot
+from ..schedules.environments import PhaseEnvironments
+
+MOST_DEATHS = 3
+"""Deaths of an actor over one and the same request before the run gives up."""
+
+
+class ActorDied(Exception):
+    """The process of an actor, or its machine, is gone."""
+
+
+class Actors(Protocol):
+    """The engine that runs actors."""
+
+    def start(self, phase: int, generator: np.random.Generator) -> Any:
+        """Start an actor in this phase; return a reference to it."""
+        ...
+
+    def share(self, value: Any) -> Any:
+        """Return something to pass to several actors in place of the value, which is then sent once."""
+        ...
+
+    def ask(self, actor: Any, method: str, *arguments: Any) -> Any:
+        """Begin a call of one of its methods; return its handle. Calls of an actor are carried out in order."""
+        ...
+
+    def first_done(self, handles: Sequence[Any]) -> Any:
+        """Wait for one of these calls, in order where several are done."""
+        ...
+
+    def result(self, handle: Any) -> Any:
+        """Wait for a call; return its result. Raises ActorDied."""
+        ...
+
+
+class PhaseNumbers:
+    """The environments of a schedule as numbers of its phases: the actors make them."""
+
+    def __init__(self, environments: PhaseEnvironments) -> None:
+        self._environments = environments
+        self.rates = environments.rates
+
+    def make(self, phase: int) -> int:
+        return phase
+
+    def same(self, one: int, other: int) -> bool:
+        return self._environments.same(one, other)
+
+
+class ActorsCollector:
+    """Sends the policy to actors and gathers what they play.
+
+    In step, an iteration is one batch of sequences of each actor, in their order, all by the policy that `collect` was
+    given; with one actor this is what a `Collector` plays, to the bit. Asynchronously it is the batch of whichever
+    actor is done first, by a policy of some iterations ago. Each actor has one batch under way, so nothing piles up.
+
+    An actor that dies is replaced by one with new games, which is asked again. `replaced` counts them.
+    """
+
+    def __init__(
+        self, actors: Actors, count: int, phase: int, generator: np.random.Generator, *, asynchronous: bool
+    ) -> None:
+        self.replaced = 0
+        self._actors, self._phase, self._asynchronous = actors, phase, asynchronous
+        self._generator = generator
+        generators = [generator] if count == 1 else generator.spawn(count)
+        self._members = [actors.start(phase, one) for one in generators]
+        self._under_way: dict[int, Any] = {}
+
+    def collect(self, policy: PolicySnapshot, progress: float = 0.0) -> tuple[Sequences, list[EpisodeEnd]]:
+        """Return the next live play and the episodes that ended in it."""
+        request = ("collect", self._actors.share(policy), progress)
+        if not self._asynchronous:
+            parts = self._ask_all(*request)
+            return concatenate([part for part, _ in parts]), [end for _, ends in parts for end in ends]
+        for number in range(len(self._members)):
+            if number not in self._under_way:
+                self._under_way[number] = self._actors.ask(self._members[number], *request)
+        done = self._actors.first_done(list(self._under_way.values()))
+        number = next(one for one, handle in self._under_way.items() if handle == done)
+        part, ends = self._result(number, self._under_way.pop(number), request)
+        self._under_way[number] = self._actors.ask(self._members[number], *request)
+        return concatenate([part]), ends  # a copy: engines may give arrays that cannot be written
+
+    def enter(self, phase: int) -> None:
+        """Start new games in the environment of this phase; what is under way is dropped."""
+        self._phase = phase
+        self._drop()
+        self._ask_all("enter", phase)
+
+    @property
+    def saves_games(self) -> bool:
+        """True if the environment can save games and continue them."""
+        return bool(self._ask_all("saves_games")[0])
+
+    def restart(self) -> None:
+        """Drop the games under way and start new ones."""
+        self._drop()
+        self._ask_all("restart")
+
+    def get_state(self) -> dict[str, Any]:
+        """The states of the actors' games. Asynchronous live play that is under way is not part of it."""
+        return {"actors": self._ask_all("get_state")}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Continue where the state was taken; BadInput with another number of actors."""
+        states = state.get("actors")
+        if not isinstance(states, list) or len(states) != len(self._members):
+            found = len(states) if isinstance(states, list) else "none"
+            raise BadInput(
+                f"distributed.actors={len(self._members)}: the checkpoint has the games of {found}; resume with the "
+                "distribution that the run was started with"
+            )
+        requests = [("set_state", one) for one in states]
+        self._results(requests)
+
+    def _drop(self) -> None:
+        for number, handle in self._under_way.items():
+            self._result(number, handle, ("saves_games",))
+        self._under_way = {}
+
+    def _ask_all(self, *request: Any) -> list[Any]:
+        return self._results([request] * len(self._members))
+
+    def _results(self, requests: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """The results of a request to each actor, which all work at the same time."""
+        handles = [self._actors.ask(member, *one) for member, one in zip(self._members, requests, strict=True)]
+        return [self._result(number, handle, requests[number]) for number, handle in enumerate(handles)]
+
+    def _result(self, number: int, handle: Any, request: tuple[Any, ...]) -> Any:
+        """The result of a call; where the actor has died, that of the same request to its replacement."""
+        for _ in range(MOST_DEATHS):
+            try:
+                return self._actors.result(handle)
+            except ActorDied as death:
+                cause = death
+            self.replaced += 1
+            self._members[number] = self._actors.start(self._phase, self._generator.spawn(1)[0])
+            handle = self._actors.ask(self._members[number], *request)
+        raise BadInput(
+            f"distributed: actor {number} died {MOST_DEATHS} times in a row ({show(str(cause), 200)}); resume=true "
+            "continues from the last checkpoint"
+        )

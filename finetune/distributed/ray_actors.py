@@ -1,0 +1,112 @@
+"""Actors on Ray (extra `ray`)."""
+
+import os
+import re
+import signal
+import socket
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from ...common.checks import show
+from ...common.errors import BadInput
+from ..schedules.environments import PhaseEnvironments
+from .actor import PlayingActor
+from .collector import ActorDied
+
+ATTEMPTS = 3
+"""Attempts to start a cluster of one's own: on a busy machine Ray's parts may miss its time limit of half a minute."""
+
+SECONDS_TO_ANSWER = 10.0
+"""Seconds that a cluster's address may take to answer; Ray would try for many minutes."""
+
+
+class RayActors:
+    """Starts actors on a Ray cluster, one processor core each: the one at an address, or its own on this machine."""
+
+    def __init__(self, count: int, address: str | None, environments: PhaseEnvironments, steps: int) -> None:
+        # Ray would write a token into the home folder.
+        os.environ.setdefault("RAY_AUTH_MODE", "disabled")
+        try:
+            import ray
+        except ImportError:
+            raise BadInput("distributed=ray: Ray is not installed; pip install 'qwop[ray]'") from None
+        self._ray: Any = ray
+        if not ray.is_initialized():
+            with _own_handlers():
+                self._connect(count, address)
+        self._make = ray.remote(num_cpus=1, max_restarts=0)(PlayingActor)
+        self._environments, self._steps = ray.put(environments), steps
+
+    def _connect(self, count: int, address: str | None) -> None:
+        quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+        if address is None:
+            self._start(count, quiet)
+            return
+        _require_answer(address)
+        try:
+            self._ray.init(address=address, **quiet)
+        except (ConnectionError, ValueError, RuntimeError) as error:
+            reason = str(error).strip().partition("\n")[0]
+            raise BadInput(f"distributed.address={address}: no Ray cluster there ({show(reason, 200)})") from None
+
+    def _start(self, count: int, quiet: dict[str, Any]) -> None:
+        """Start a cluster of our own. More actors than cores are allowed in it; another's lets them wait for cores."""
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                self._ray.init(num_cpus=max(count, os.cpu_count() or 1), include_dashboard=False, **quiet)
+                return
+            except Exception as error:  # Ray raises plain exceptions here
+                self._ray.shutdown()
+                if attempt == ATTEMPTS:
+                    reason = str(error).strip().partition("\n")[0]
+                    raise BadInput(
+                        f"distributed=ray: no cluster could be started here in {ATTEMPTS} attempts "
+                        f"({show(reason, 200)}); try again when the machine is less busy, or give distributed.address"
+                    ) from error
+
+    def start(self, phase: int, generator: np.random.Generator) -> Any:
+        return self._make.remote(self._environments, phase, self._steps, generator)
+
+    def share(self, value: Any) -> Any:
+        return self._ray.put(value)
+
+    def ask(self, actor: Any, method: str, *arguments: Any) -> Any:
+        return getattr(actor, method).remote(*arguments)
+
+    def first_done(self, handles: Sequence[Any]) -> Any:
+        done, _ = self._ray.wait(list(handles), num_returns=1)
+        return done[0]
+
+    def result(self, handle: Any) -> Any:
+        try:
+            return self._ray.get(handle)
+        except self._ray.exceptions.RayActorError as error:
+            raise ActorDied(str(error).strip().partition("\n")[0]) from None
+
+
+def _require_answer(address: str) -> None:
+    """Raise BadInput unless somebody answers at `host:port` or `ray://host:port`; other addresses are Ray's to find."""
+    found = re.fullmatch(r"(?:ray://)?([\w.-]+):(\d{1,5})", address)
+    if found is None:
+        return
+    try:
+        socket.create_connection((found[1], int(found[2])), SECONDS_TO_ANSWER).close()
+    except (OSError, OverflowError) as error:
+        raise BadInput(
+            f"distributed.address={address}: no answer ({error}); start a cluster there with ray start"
+        ) from None
+
+
+@contextmanager
+def _own_handlers() -> Iterator[None]:
+    """Context manager: keep our handler of SIGTERM, which Ray would replace by one that ends the program at once."""
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,10 @@
+"""The networks that a policy file can hold."""
+
+from .networks import Actor, ActorCritic, DuelingQ, EnsembleQ, Network, QNetwork
+from .recurrent import RecurrentActorCritic
+
+ARCHITECTURES: dict[str, type[Network]] = {
+    one.architecture: one for one in (ActorCritic, Actor, QNetwork, DuelingQ, EnsembleQ, RecurrentActorCritic)
+}
+"""Networks by the name that policy files give them. A network of your own is entered here before its files are
+loaded."""

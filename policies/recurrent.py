@@ -1,0 +1,75 @@
+"""Recurrent networks: policies that remember."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ..common.reading import whole_number
+from ..envs.spec import ObservationSpec
+from .encoders import MLP, orthogonal_linear
+from .networks import HIDDEN, SCALED_LIMIT, WIDEST, VectorNetwork, hidden_widths
+from .state import State
+
+MEMORY = 128
+"""Units of the LSTM."""
+
+
+class RecurrentActorCritic(VectorNetwork):
+    """Tanh layers, an LSTM, and heads for the policy and for V(s), as in IMPALA (Espeholt et al. 2018).
+
+    The state is the LSTM's output h and cell c, [n, memory] each, zero at the start of an episode. Weights are
+    orthogonal, with gain √2 in the layers, 1 in the LSTM and the value head, 0.01 in the policy head; biases are zero,
+    in the LSTM's forget gate 1. Scaled observations are clipped to ±`SCALED_LIMIT`.
+    """
+
+    architecture = "recurrent-actor-critic"
+
+    def __init__(
+        self,
+        observation: ObservationSpec | int,
+        actions: int,
+        hidden: Sequence[int] = HIDDEN,
+        memory: int = MEMORY,
+        generator: torch.Generator | None = None,
+    ) -> None:
+        super().__init__(observation, actions, hidden)
+        self.memory = memory
+        self.trunk = MLP(self.observation_size, self.hidden, nn.Tanh, generator)
+        self.core = nn.LSTMCell(self.trunk.width, memory)
+        for weight in (self.core.weight_ih, self.core.weight_hh):
+            nn.init.orthogonal_(weight, 1.0, generator)
+        nn.init.zeros_(self.core.bias_hh)
+        nn.init.zeros_(self.core.bias_ih)
+        with torch.no_grad():
+            self.core.bias_ih[memory : 2 * memory] = 1.0  # PyTorch's order of the gates: input, forget, cell, output
+        self.policy_head = orthogonal_linear(memory, actions, 0.01, generator)
+        self.value_head = orthogonal_linear(memory, 1, 1.0, generator)
+
+    def initial_state(self, n: int) -> State:
+        zeros = torch.zeros(n, self.memory, device=self.policy_head.weight.device)
+        return zeros, zeros.clone()
+
+    def logits(self, observations: Tensor) -> Tensor:
+        raise NotImplementedError(f"{self.architecture} has a state: call step")
+
+    def step(self, observations: Tensor, state: State) -> tuple[Tensor, State]:
+        state = self.remember(observations, state)
+        return self.policy_head(state[0]), state
+
+    def remember(self, observations: Tensor, state: State) -> State:
+        """The state after seeing observations [n, ...]; the heads read its first part, h [n, memory]."""
+        scaled = self.scaler(observations.flatten(1)).clamp(-SCALED_LIMIT, SCALED_LIMIT)
+        after: tuple[Tensor, Tensor] = self.core(self.trunk(scaled), state)
+        return after
+
+    def description(self) -> dict[str, Any]:
+        return {**super().description(), "memory": self.memory}
+
+    @classmethod
+    def from_description(
+        cls, observation: ObservationSpec, actions: int, description: Mapping[str, Any]
+    ) -> "RecurrentActorCritic":
+        memory = whole_number(description["memory"], "memory", WIDEST)
+        return cls(observation, actions, hidden_widths(description), memory)

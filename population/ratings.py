@@ -1,0 +1,80 @@
+"""Elo ratings of agents from the results of their matches, by maximum likelihood."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+ANCHOR = 1000.0
+"""Rating of the agent that is pinned, and mean of the prior."""
+
+PRIOR = 350.0
+"""Standard deviation of the prior, rating points; without one, an undefeated agent's rating would have no bound."""
+
+SCALE = math.log(10) / 400
+
+_MOST_STEPS, _CLOSE = 100, 1e-9
+
+
+def win_probability(lead: NDArray[np.float64] | float) -> NDArray[np.float64]:
+    """Return the probability 1/(1 + 10^(−lead/400)) that the side with this lead in rating wins."""
+    # By tanh, which does not overflow.
+    return np.asarray(0.5 * (1.0 + np.tanh(0.5 * SCALE * np.asarray(lead, dtype=np.float64))))
+
+
+def lead_of(probability: float) -> float:
+    """Return the lead in rating at which a side wins with this probability."""
+    return math.log(probability / (1.0 - probability)) / SCALE
+
+
+@dataclass(frozen=True)
+class Ratings:
+    """ratings and their standard errors, float64 [P]; the pinned agent has no error."""
+
+    ratings: NDArray[np.float64]
+    errors: NDArray[np.float64]
+
+
+def fit_ratings(
+    sides: NDArray[np.float64], results: NDArray[np.float64], *, pinned: int | None = None, prior: float = PRIOR
+) -> Ratings:
+    """Fit ratings ψ to matches: the side of +1 wins match k with probability 1/(1 + 10^(−ψᵀm_k/400)).
+
+    sides: m, float64 [M, P]: how many players each agent has in each match, those of the other side negative. results:
+    y, float64 [M], of the side of +1: 1 won, ½ drawn, 0 lost. pinned: an agent whose rating is `ANCHOR`. prior:
+    standard deviation of a Gaussian prior around `ANCHOR` for every other; infinite: none.
+
+    ψ maximises Σ_k y_k·log P_k + (1 − y_k)·log(1 − P_k) − Σ_i (ψ_i − ANCHOR)²/(2·prior²), which is concave; the errors
+    are those of the Gaussian with the same curvature. ValueError where the matches do not determine ψ.
+    """
+    m, y = np.asarray(sides, dtype=np.float64), np.asarray(results, dtype=np.float64)
+    if m.ndim != 2 or y.shape != m.shape[:1] or ((y < 0) | (y > 1)).any():
+        raise ValueError(f"sides {list(m.shape)} and results {list(y.shape)}: expected [M, P], and [M] from 0 to 1")
+    free = np.array([agent for agent in range(m.shape[1]) if agent != pinned], dtype=np.int64)
+    m_free, precision = m[:, free], 1.0 / prior**2
+    psi = np.zeros(len(free))  # from the anchor
+    lead = ANCHOR * m.sum(axis=1)
+
+    def log_posterior(psi: NDArray[np.float64]) -> float:
+        strength = SCALE * (lead + m_free @ psi)
+        return float((y * strength - np.logaddexp(0.0, strength)).sum() - 0.5 * precision * psi @ psi)
+
+    for _ in range(_MOST_STEPS):
+        won = win_probability(lead + m_free @ psi)
+        gradient = SCALE * (y - won) @ m_free - precision * psi
+        curvature = (m_free.T * (SCALE**2 * won * (1.0 - won))) @ m_free + precision * np.eye(len(free))
+        try:
+            step = np.linalg.solve(curvature, gradient)
+        except np.linalg.LinAlgError:
+            raise ValueError("the matches do not determine every rating: pin an agent, or use a prior") from None
+        size, now = 1.0, log_posterior(psi)
+        while size > 1e-10 and log_posterior(psi + size * step) < now - 1e-12:  # Newton's step may be too long
+            size /= 2
+        psi = psi + size * step
+        if np.abs(size * step).max(initial=0.0) < _CLOSE:
+            break
+    ratings, errors = np.full(m.shape[1], ANCHOR), np.zeros(m.shape[1])
+    ratings[free] += psi
+    errors[free] = np.sqrt(np.diag(np.linalg.inv(curvature)))
+    return Ratings(ratings, errors)

@@ -1,0 +1,275 @@
+"""`QWOPRace-v1` as a compiled batch."""
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode
+from numpy.typing import NDArray
+from qwop.common.errors import BadInput
+from qwop.envs import EnvironmentSpec
+from qwop.envs.engine import layout as at
+from qwop.envs.names import OUTCOMES
+from qwop.envs.qwop.env import QWOPEnv
+from qwop.envs.qwop.keys_file import read_keys
+from qwop.envs.race.events import EVENTS, EventCounter, weighted
+from qwop.envs.race.vector import QWOPRaceVectorEnv
+from qwop.envs.vector import make_vector
+from qwop.policies.champion import keys_path
+
+FALL, FALL_FARTHER = 7, 2
+"""Held from the start, op falls after 16 decisions and qp a metre farther after 71."""
+
+
+def event(infos: dict[str, Any], name: str) -> Any:
+    return infos["events"][:, EVENTS.index(name)]
+
+
+def random_actions(n: int, steps: int, seed: int = 0) -> NDArray[np.int64]:
+    generator = np.random.default_rng(seed)
+    return np.repeat(generator.integers(0, 11, (-(-steps // 4), n)), 4, axis=0)[:steps]
+
+
+@pytest.mark.parametrize("observation", ["features", "full"])
+def test_every_runners_world_is_qwops_to_the_bit(observation: str) -> None:
+    env = QWOPRaceVectorEnv(4, observation=observation, max_idle_frames=9, autoreset_mode="Disabled")
+    games = [QWOPEnv(observation=observation) for _ in range(4)]
+    seen, infos = env.reset(seed=3)
+    size = games[0].observation_space.shape[0]
+    idle = infos["idle_frames"].tolist()
+    assert idle[0] == idle[1]
+    assert idle[2] == idle[3]
+    for row, game in enumerate(games):
+        first, _ = game.reset(options={"idle_frames": idle[row]})
+        assert np.array_equal(first, seen[row, :size])
+    over = [False] * 4
+    for actions in random_actions(4, 80):
+        seen, _, terminated, _, infos = env.step(actions)
+        for row, game in enumerate(games):
+            if over[row]:
+                continue
+            mine, _, over[row], _, info = game.step(int(actions[row]))
+            assert np.array_equal(mine, seen[row, :size])
+            assert all(info[name] == infos[name][row] for name in ("distance", "score", "clock", "time", "frames"))
+            assert info["outcome"] == OUTCOMES[infos["outcome"][row]]
+        if terminated.any():
+            break
+    assert any(over)
+    assert np.array_equal(env.states[over], np.array([game.state for game in games])[over])
+
+
+def test_a_runner_sees_the_others_distance_speed_and_whether_they_are_down() -> None:
+    env = QWOPRaceVectorEnv(2, autoreset_mode="Disabled")
+    env.reset(seed=0)
+    for _ in range(60):
+        seen, _, _, _, infos = env.step(np.array([FALL, FALL_FARTHER]))
+        torso = env.states[:, at.TORSO]
+        others = torso[::-1]
+        ahead, speed, down = seen[:, -3:].T
+        np.testing.assert_allclose(ahead, (others[:, 0] - torso[:, 0]) / 10, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(speed, others[:, 3] / 10, rtol=1e-5, atol=1e-6)
+        fell = infos["outcome"] == OUTCOMES.index("fell")
+        assert down.tolist() == fell[::-1].tolist()
+        if fell.any():
+            break
+    assert fell.tolist() == [True, False]
+
+
+def test_a_race_goes_on_until_everybody_is_down_and_the_farther_fall_wins() -> None:
+    env = QWOPRaceVectorEnv(2, autoreset_mode="Disabled")
+    env.reset(seed=0)
+    rewards = np.zeros(2)
+    ended: list[int] = []
+    for _ in range(100):
+        _, reward, terminated, truncated, infos = env.step(np.array([FALL, FALL_FARTHER]))
+        rewards += reward
+        ended.append(int((infos["outcome"] != 0).sum()))
+        if terminated.any():
+            break
+    assert terminated.all()
+    assert not truncated.any()
+    assert 1 in ended
+    assert ended[-1] == 2
+    assert infos["distance"][1] > infos["distance"][0] + 0.5
+    assert infos["result"].tolist() == [0.0, 1.0]
+    assert rewards.tolist() == [-1.0, 1.0]
+    with pytest.raises(gymnasium.error.ResetNeeded, match="races \\[0\\] have ended"):
+        env.step(np.array([0, 0]))
+
+
+def test_a_race_is_stopped_at_its_time_limit() -> None:
+    env = QWOPRaceVectorEnv(2, time_limit=1.0, autoreset_mode="Disabled")
+    env.reset(seed=0)
+    for step in range(10):
+        _, _, terminated, truncated, infos = env.step(np.array([10, 10]))
+        assert truncated.tolist() == [step == 9] * 2
+    assert not terminated.any()
+    assert [OUTCOMES[one] for one in infos["outcome"]] == ["stopped"] * 2
+    assert infos["result"].tolist() == [0.5, 0.5]
+
+
+def test_the_champions_game_has_its_events() -> None:
+    """The recorded keys run over the hurdle to the finish; the rival stands still for as long as it can."""
+    keys = read_keys(keys_path("champion"))
+    game = QWOPEnv(frames_per_step=1)
+    game.reset(seed=0)
+    env = QWOPRaceVectorEnv(2, frames_per_step=1, autoreset_mode="Disabled")
+    env.reset(seed=0)
+    total = np.zeros((2, len(EVENTS)))
+    number = {sum(bit for key, bit in zip("qwop", (1, 2, 4, 8), strict=True) if key in name): action
+              for action, name in enumerate(("qw", "qo", "qp", "q", "wo", "wp", "w", "op", "o", "p", ""))}  # fmt: skip
+    done = False
+    for frame in range(3600):
+        action = number[int(keys[frame])] if frame < len(keys) else 10
+        _, _, terminated, truncated, infos = env.step(np.array([action, 10]))
+        total += infos["events"]
+        done = bool(infos["outcome"][0] == OUTCOMES.index("finished"))
+        if done or terminated.any() or truncated.any():
+            break
+    assert done
+    counted = dict(zip(EVENTS, total[0].tolist(), strict=True))
+    assert counted["new_metres"] == pytest.approx(infos["distance"][0], abs=2.0)
+    assert (counted["finish"], counted["fall"], counted["hurdle_cleared"], counted["took_lead"]) == (1, 0, 1, 1)
+    assert counted["other_foot"] > 20
+    assert counted["decision"] == frame + 1
+    assert total[1, EVENTS.index("took_lead")] == total[1, EVENTS.index("new_metres")] // 1 == 0
+    assert event(infos, "won").tolist() == [0, 0]  # the rival still stands
+
+
+def test_rewards_are_the_weighted_events() -> None:
+    assert weighted(np.array([0.5, -0.2, 0.8, -1.0]), np.array([2, 1, 0, 0])) == pytest.approx(0.8)
+    weights = tuple(np.random.default_rng(0).normal(size=len(EVENTS)).round(3).tolist())
+    env = QWOPRaceVectorEnv(4, weights=weights, autoreset_mode="SameStep")
+    env.reset(seed=0)
+    for actions in random_actions(4, 80, seed=1):
+        _, rewards, _, _, infos = env.step(actions)
+        np.testing.assert_array_equal(rewards, weighted(np.array(weights), infos["events"]))
+    assert event(infos, "decision").tolist() == [1, 1, 1, 1]
+
+
+def test_touchdowns_are_counted_once_and_the_other_foot_alternates() -> None:
+    """A counter fed with made-up contacts: left, left again, right, both stay down."""
+    counter = EventCounter.of(1)
+    masks = [0, 1 << at.LEFT_FOOT, 0, 1 << at.LEFT_FOOT, (1 << at.LEFT_FOOT) | (1 << at.RIGHT_FOOT)]
+    found = []
+    for mask in [*masks, masks[-1]]:
+        integers = np.zeros((1, at.INTEGERS), dtype=np.int32)
+        for contact, body in enumerate(body for body in range(at.MOVING) if mask >> body & 1):
+            integers[0, [at.ORDER + contact, at.TOUCHING + contact]] = contact, 1
+            integers[0, [at.BODY_A + contact, at.BODY_B + contact]] = at.TRACK, body
+        integers[0, at.CONTACT_COUNT] = mask.bit_count()
+        counter.begin_decision()
+        counter.add_frame(np.ones(1, dtype=np.bool_), integers)
+        found.append([int(counter.rho[0, EVENTS.index(name)]) for name in ("left_foot", "right_foot", "other_foot")])
+    assert found == [[0, 0, 0], [1, 0, 0], [0, 0, 0], [1, 0, 0], [0, 1, 1], [0, 0, 0]]
+
+
+def test_a_saved_batch_goes_on_as_if_it_had_never_stopped() -> None:
+    task: dict[str, Any] = {"max_idle_frames": 20, "autoreset_mode": "SameStep"}
+    env, other = QWOPRaceVectorEnv(4, **task), QWOPRaceVectorEnv(4, **task)
+    env.reset(seed=1)
+    for actions in random_actions(4, 30):
+        env.step(actions)
+    state = env.get_state()
+    other.reset(seed=9)
+    assert np.array_equal(other.set_state(state), env.set_state(state))
+    for actions in random_actions(4, 80, seed=2):
+        for mine, theirs in zip(env.step(actions)[:4], other.step(actions)[:4], strict=True):
+            assert np.array_equal(mine, theirs)
+
+
+@pytest.mark.parametrize("name", ["farthest", "foot", "over", "keys", "generators", "reals"])
+def test_a_state_that_is_none_is_refused_and_changes_nothing(name: str) -> None:
+    env = QWOPRaceVectorEnv(2)
+    env.reset(seed=0)
+    before = env.step(np.array([1, 1]))[0]
+    state = env.get_state()
+    with pytest.raises(BadInput, match="a saved game"):
+        env.set_state({**state, name: None})
+    assert np.array_equal(env.set_state(state), before)
+
+
+def test_one_named_runner_begins_its_race_anew_and_leaves_the_others() -> None:
+    env = QWOPRaceVectorEnv(4)
+    first, _ = env.reset(seed=0)
+    moved = env.step(np.full(4, FALL))[0]
+    seen, _ = env.reset(options={"reset_mask": np.array([False, True, False, False])})
+    assert np.array_equal(seen[:2], first[:2])
+    assert np.array_equal(seen[2:], moved[2:])
+
+
+@pytest.mark.parametrize("mode", [AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP])
+def test_a_race_that_ended_begins_again(mode: AutoresetMode) -> None:
+    env = QWOPRaceVectorEnv(2, time_limit=0.5, autoreset_mode=mode)
+    first, _ = env.reset(seed=0)
+    for _ in range(5):
+        seen, _, _, truncated, infos = env.step(np.array([0, 4]))
+    assert truncated.all()
+    if mode is AutoresetMode.SAME_STEP:
+        assert np.array_equal(seen, first)
+        assert infos["_final_obs"].all()
+        assert not np.array_equal(infos["final_obs"], first)
+        assert infos["final_info"]["outcome"].tolist() == [3, 3]
+    else:
+        assert not np.array_equal(seen, first)
+        seen, rewards, terminated, truncated, _ = env.step(np.array([0, 4]))
+        assert np.array_equal(seen, first)
+        assert not any(one.any() for one in (rewards, terminated, truncated))
+
+
+def test_teams_see_their_own_first() -> None:
+    task = {"teams": 2, "team_size": 2}
+    env = QWOPRaceVectorEnv(4, **task, autoreset_mode="Disabled")
+    env.reset(seed=0)
+    for actions in random_actions(4, 20):
+        seen = env.step(actions)[0]
+    metres = env.states[:, at.TORSO, 0] / 10
+    others = [[1, 2, 3], [0, 2, 3], [3, 0, 1], [2, 0, 1]]
+    for row, order in enumerate(others):
+        np.testing.assert_allclose(seen[row, -9::3], metres[order] - metres[row], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("num_envs", "task", "said"),
+    [
+        (3, {}, "num_envs=3: expected a multiple of 2, the runners of a race"),
+        (2, {"teams": 1}, "QWOPRace-v1: teams=1: expected"),
+        (2, {"weights": [1.0]}, "QWOPRace-v1: weights: 1 numbers, expected one for each of 18 events"),
+        (2, {"reward": "speed"}, "unexpected keyword argument 'reward'"),
+    ],
+)
+def test_wrong_settings_are_refused(num_envs: int, task: dict[str, Any], said: str) -> None:
+    with pytest.raises((BadInput, TypeError), match=said):
+        QWOPRaceVectorEnv(num_envs, **task)
+
+
+def test_it_is_registered_and_described() -> None:
+    spec = EnvironmentSpec("QWOPRace-v1", {"observation": "full", "frames_per_step": 2})
+    observation, actions = spec.interface()
+    assert (observation.shape, actions) == ((97,), 11)
+    assert spec.capabilities.decisions_per_second == 15.0
+    assert spec.capabilities.observation_names is not None
+    assert spec.capabilities.observation_names[-3:] == ("other1.ahead", "other1.speed", "other1.down")
+    assert EnvironmentSpec.from_json(spec.to_json()) == spec
+    assert isinstance(make_vector(spec, 4), QWOPRaceVectorEnv)
+    assert isinstance(gymnasium.make_vec("QWOPRace-v1", num_envs=2), QWOPRaceVectorEnv)
+    with pytest.raises(BadInput, match="weights: 2 numbers"):
+        EnvironmentSpec.from_json({"id": "QWOPRace-v1", "settings": {"weights": [1, 2]}})
+
+
+def test_a_picture_shows_the_runners_side_by_side() -> None:
+    env = QWOPRaceVectorEnv(4, render_mode="rgb_array", autoreset_mode="Disabled")
+    env.reset(seed=0)
+    start = env.render()
+    for _ in range(6):
+        env.step(np.array([0, 4, 10, 10]))
+    pictures = env.render()
+    assert start is not None
+    assert pictures is not None
+    assert len(pictures) == 2
+    assert pictures[0].shape[0] < 400 < 900 < pictures[0].shape[1]
+    half = pictures[0].shape[1] // 2
+    for side in (slice(half), slice(half, None)):
+        assert not np.array_equal(pictures[0][:300, side], start[0][:300, side])
+    assert QWOPRaceVectorEnv(2).render() is None

@@ -1,0 +1,177 @@
+"""Live play by actors: the same as without them, and no worse for the death of some."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from qwop.common.errors import BadInput
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.finetune.distributed.actor import PlayingActor
+from qwop.finetune.distributed.collector import ActorDied, ActorsCollector, PhaseNumbers
+from qwop.finetune.experience.collector import Collector
+from qwop.finetune.experience.sequences import Sequences
+from qwop.finetune.experience.snapshot import PolicySnapshot
+from qwop.finetune.schedules.environments import PhaseEnvironments
+from qwop.policies.networks import Actor
+
+QWOP = (EnvironmentSpec("QWOP-v1", {"time_limit": 1.0}), EnvironmentSpec("QWOP-v1", {"time_limit": 2.0}))
+CARTPOLE = (EnvironmentSpec("CartPole-v1"),) * 2
+STEPS = 12
+
+
+class InThisProcess:
+    """Runs actors here. `dies` says of a call whether its actor dies of it: its number, and the method."""
+
+    def __init__(self, environments: PhaseEnvironments, dies: Callable[[int, str], bool] = lambda n, m: False) -> None:
+        self.environments, self.dies = environments, dies
+        self.actors: list[PlayingActor | None] = []
+        self.calls: list[tuple[int, str]] = []
+        self.slow: set[int] = set()
+
+    def start(self, phase: int, generator: np.random.Generator) -> int:
+        self.actors.append(PlayingActor(self.environments, phase, STEPS, generator))
+        return len(self.actors) - 1
+
+    def share(self, value: Any) -> Any:
+        return value
+
+    def ask(self, actor: int, method: str, *arguments: Any) -> Any:
+        self.calls.append((actor, method))
+        return (actor, method, arguments, len(self.calls))
+
+    def first_done(self, handles: Sequence[Any]) -> Any:
+        return next((handle for handle in handles if handle[0] not in self.slow), handles[0])
+
+    def result(self, handle: Any) -> Any:
+        number, method, arguments, _ = handle
+        if self.dies(number, method):
+            self.actors[number] = None
+        actor = self.actors[number]
+        if actor is None:
+            raise ActorDied(f"actor {number} is gone")
+        return getattr(actor, method)(*arguments)
+
+
+def environments(specs: Sequence[EnvironmentSpec], n: int) -> PhaseEnvironments:
+    observation, actions = specs[0].interface()
+    return PhaseEnvironments(specs, n, 0, observation, actions, [None] * len(specs))
+
+
+def policy(specs: Sequence[EnvironmentSpec]) -> PolicySnapshot:
+    observation, actions = specs[0].interface()
+    assert isinstance(observation, ObservationSpec)
+    return PolicySnapshot(Actor(observation, actions, (8,)))
+
+
+def make(
+    specs: Sequence[EnvironmentSpec], n: int, actors: int, *, asynchronous: bool = False, **more: Any
+) -> tuple[ActorsCollector, InThisProcess]:
+    engine = InThisProcess(environments(specs, n), **more)
+    return ActorsCollector(engine, actors, 0, np.random.default_rng(0), asynchronous=asynchronous), engine
+
+
+def assert_same(one: Sequences, other: Sequences) -> None:
+    for name in ("observations", "actions", "rewards", "behaviour_probabilities", "terminated", "truncated"):
+        assert np.array_equal(getattr(one, name), getattr(other, name)), name
+    assert all(map(np.array_equal, one.finals, other.finals))
+
+
+@pytest.mark.parametrize("specs", [QWOP, CARTPOLE], ids=["QWOP", "CartPole"])
+def test_one_actor_in_step_plays_what_a_collector_plays(specs: Sequence[EnvironmentSpec]) -> None:
+    acting = policy(specs)
+    made = environments(specs, 3)
+    serial = Collector(made.make(0), STEPS, np.random.default_rng(0))
+    ours, _ = make(specs, 3, 1)
+    for phase in (0, 1):
+        for _ in range(2):
+            (mine, my_ends), (theirs, their_ends) = ours.collect(acting, 0.5), serial.collect(acting, 0.5)
+            assert_same(mine, theirs)
+            assert my_ends == their_ends
+        ours.enter(phase)
+        serial.enter(made.make(phase))
+    assert ours.saves_games == serial.saves_games
+
+
+def test_actors_in_step_share_the_games_in_their_order() -> None:
+    acting = policy(CARTPOLE)
+    ours, engine = make(CARTPOLE, 2, 3)
+    played, _ = ours.collect(acting)
+    played.check_valid()
+    assert len(played) == 6
+    assert [call for call in engine.calls if call[1] == "collect"] == [(number, "collect") for number in range(3)]
+    first = [played.observations[2 * number : 2 * number + 2, 0] for number in range(3)]
+    assert not np.array_equal(first[0], first[1])
+    alone = PlayingActor(environments(CARTPOLE, 2), 0, STEPS, np.random.default_rng(0).spawn(3)[1])
+    assert np.array_equal(alone.collect(acting, 0.0)[0].actions, played.actions[2:4])
+
+
+def test_saved_games_go_on_where_they_were() -> None:
+    acting = policy(QWOP)
+    one, two = make(QWOP, 2, 2)[0], make(QWOP, 2, 2)[0]
+    one.collect(acting)
+    two.set_state(one.get_state())
+    assert_same(one.collect(acting)[0], two.collect(acting)[0])
+    with pytest.raises(BadInput, match=r"distributed.actors=3: the checkpoint has the games of 2; resume with"):
+        make(QWOP, 2, 3)[0].set_state(one.get_state())
+
+
+def test_an_actor_that_died_is_replaced_and_the_others_go_on() -> None:
+    acting = policy(CARTPOLE)
+    ours, engine = make(CARTPOLE, 2, 3, dies=lambda number, method: number == 1 and method == "collect")
+    untouched, _ = make(CARTPOLE, 2, 3)
+    for _ in range(3):
+        mine, theirs = ours.collect(acting)[0], untouched.collect(acting)[0]
+        assert len(mine) == 6
+        assert np.array_equal(mine.actions[[0, 1, 4, 5]], theirs.actions[[0, 1, 4, 5]])
+        assert not np.array_equal(mine.observations[2:4], theirs.observations[2:4])
+    assert ours.replaced == 1
+    assert len(engine.actors) == 4
+
+
+def test_a_replaced_actor_plays_the_phase_that_the_run_is_in() -> None:
+    dying = [False]
+    ours, _ = make(QWOP, 1, 2, dies=lambda number, method: dying[0] and (number, method) == (0, "collect"))
+    ours.enter(1)
+    dying[0] = True
+    ends = [end for _ in range(4) for end in ours.collect(policy(QWOP))[1]]
+    assert ours.replaced == 1
+    assert {end.decisions for end in ends} == {20}, "two seconds, ten decisions a second"
+
+
+def test_a_run_whose_actors_always_die_ends() -> None:
+    ours, engine = make(CARTPOLE, 2, 2, dies=lambda number, method: method == "collect")
+    with pytest.raises(BadInput, match=r"distributed: actor 0 died 3 times in a row \(actor \d is gone\)"):
+        ours.collect(policy(CARTPOLE))
+    assert len(engine.actors) <= 6
+
+
+def test_without_waiting_the_first_that_is_done_is_taken_and_none_has_two_under_way() -> None:
+    acting = policy(CARTPOLE)
+    ours, engine = make(CARTPOLE, 2, 3, asynchronous=True)
+    engine.slow = {0, 2}
+    for _ in range(4):
+        played, _ = ours.collect(acting)
+        assert len(played) == 2
+        assert played.actions.flags.writeable
+    assert [number for number, method in engine.calls if method == "collect"] == [0, 1, 2, 1, 1, 1, 1]
+    engine.slow = {1, 2}
+    ours.collect(acting)
+    assert engine.calls[-1] == (0, "collect")
+    ours.restart()
+    assert [call for call in engine.calls if call[1] == "restart"] == [(number, "restart") for number in range(3)]
+
+
+def test_what_an_actor_that_died_had_under_way_is_played_anew() -> None:
+    ours, engine = make(CARTPOLE, 2, 2, asynchronous=True, dies=lambda number, method: number == 0)
+    assert len(ours.collect(policy(CARTPOLE))[0]) == 2
+    assert ours.replaced == 1
+    assert engine.calls[-1] == (2, "collect")
+
+
+def test_phases_are_numbers_until_an_actor_enters_them() -> None:
+    numbers = PhaseNumbers(environments(QWOP, 2))
+    assert numbers.make(1) == 1
+    assert numbers.rates == (10.0, 10.0)
+    assert not numbers.same(0, 1)
+    assert numbers.same(1, 1)

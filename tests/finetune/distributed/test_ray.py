@@ -1,0 +1,109 @@
+"""Actors on Ray, in real processes."""
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from qwop.envs.spec import EnvironmentSpec
+from qwop.finetune.distributed.collector import ActorsCollector
+from qwop.finetune.experience.snapshot import PolicySnapshot
+from qwop.finetune.main import main
+from qwop.finetune.schedules.environments import PhaseEnvironments
+from qwop.policies.files import load_policy
+from qwop.policies.networks import Actor
+
+pytestmark = pytest.mark.slow  # processes that import PyTorch
+
+Finetune = Callable[..., tuple[int, str]]
+
+SMALL = (
+    "policy=scratch", "environment=CartPole-v1", "schedule=alone", "schedule.phases.alone.hours=0.02",
+    "algorithm.hidden=[16]", "loop.num_envs=4", "loop.steps=20", "loop.checkpoint_every=240", "evaluation.episodes=0",
+    "evaluation.drawn=0", "video=false",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cluster() -> Iterator[None]:
+    ray = pytest.importorskip("ray")
+    yield
+    ray.shutdown()
+
+
+@pytest.fixture
+def finetune(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Finetune:
+    """Runs the command in this process, in an empty folder; its exit code, and what it said."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str) -> tuple[int, str]:
+        monkeypatch.setattr(sys, "argv", ["qwop-finetune", *arguments])
+        try:
+            main()
+            code = 0
+        except SystemExit as exit_:
+            code = exit_.code
+        return code, capsys.readouterr().err
+
+    return call
+
+
+def test_ppo_with_one_actor_equals_the_serial_run_to_the_bit(finetune: Finetune, tmp_path: Path) -> None:
+    for out, more in (("serial", ()), ("actor", ("+distributed=ray", "distributed.actors=1"))):
+        code, said = finetune("algorithm=ppo", "algorithm.minibatch=32", *SMALL, *more, f"out={out}")
+        assert code == 0, said
+    serial, actor = (
+        load_policy(tmp_path / out / "policy.safetensors").network.state_dict() for out in ("serial", "actor")
+    )
+    assert all(torch.equal(serial[name], actor[name]) for name in serial)
+
+
+def test_actors_are_killed_and_the_run_goes_on() -> None:
+    import ray
+    from qwop.finetune.distributed.ray_actors import RayActors
+
+    spec = EnvironmentSpec("CartPole-v1")
+    environments = PhaseEnvironments([spec], 2, 0, *spec.interface(), [None])
+    actors = RayActors(2, None, environments, 10)
+    started = []
+    start = actors.start
+
+    def remember(phase: int, generator: np.random.Generator) -> object:
+        started.append(start(phase, generator))
+        return started[-1]
+
+    actors.start = remember  # type: ignore[method-assign]
+    collector = ActorsCollector(actors, 2, 0, np.random.default_rng(0), asynchronous=True)
+    policy = PolicySnapshot(Actor(4, 2, (8,)))
+    for iteration in range(12):
+        if iteration in (3, 7):
+            ray.kill(started[-1])
+        played, _ = collector.collect(policy)
+        played.check_valid()
+        assert played.actions.shape == (2, 10)
+    assert collector.replaced == 2
+
+
+def test_an_address_where_nobody_answers_is_one_line(finetune: Finetune) -> None:
+    import ray
+
+    ray.shutdown()
+    code, said = finetune(
+        "algorithm=vtrace", *SMALL, "distributed=ray", "distributed.address=127.0.0.1:9", "out=nowhere"
+    )
+    assert code == 2
+    assert "distributed.address=127.0.0.1:9: no answer" in said
+    assert "Traceback" not in said
+
+
+def test_vtrace_learns_from_two_actors(finetune: Finetune, tmp_path: Path) -> None:
+    code, said = finetune("algorithm=vtrace", "algorithm.memory=16", *SMALL, "distributed=ray", "out=run")
+    assert code == 0, said
+    code, said = finetune(
+        "algorithm=vtrace", "algorithm.memory=16", *SMALL, "distributed=ray", "out=run", "resume=true",
+        "+schedule.phases.more={hours: 0.01}",
+    )  # fmt: skip
+    assert code == 0, said
+    assert (tmp_path / "run/policy.safetensors").exists()
