@@ -69,8 +69,8 @@ class Network(nn.Module):
         return cls(observation, actions)
 
 
-class MemorylessNetwork(Network):
-    """Base class of memoryless networks: a scaler, convolutions for images, then layers of the widths `hidden`.
+class LayeredNetwork(Network):
+    """Base class of the networks here: a scaler, convolutions for images, then layers of the widths `hidden`.
 
     Takes observations as rows, [..., observation_size], float32 or uint8.
     """
@@ -103,7 +103,7 @@ class MemorylessNetwork(Network):
         return cls(observation, actions, hidden_widths(description))
 
 
-class ActorCritic(MemorylessNetwork):
+class ActorCritic(LayeredNetwork):
     """ReLU layers shared by a policy head and a Q head, as in ACER with discrete actions (Wang et al. 2017).
 
     Weights are orthogonal with gain √2 in the trunk and 0.01 in the heads, so that the initial policy is nearly
@@ -139,7 +139,7 @@ class ActorCritic(MemorylessNetwork):
         return logits
 
 
-class Actor(MemorylessNetwork):
+class Actor(LayeredNetwork):
     """Tanh layers and a policy head: PPO's policy, whose values are learned by a separate network (`Values`).
 
     Weights are orthogonal with gain √2, 0.01 in the head; biases are zero. Scaled observations are clipped to
@@ -193,7 +193,7 @@ class Values(nn.Module):
         return values.squeeze(-1)
 
 
-class QNetwork(MemorylessNetwork):
+class QNetwork(LayeredNetwork):
     """Q values. For images the convolutions of Mnih et al. 2015 come first, then layers of the widths `hidden`.
 
     `dueling`: two separate stacks of layers, for V(s) and the advantages (Wang et al. 2016). `layer_norm`: each hidden
@@ -289,7 +289,7 @@ class DuelingQ(QNetwork):
         return cls(observation, actions, hidden_widths(description), quantiles=quantiles)
 
 
-class EnsembleQ(MemorylessNetwork):
+class EnsembleQ(LayeredNetwork):
     """Q values of several members, each with layers of its own: linear, layer norm, ReLU (RLPD, Ball et al. 2023).
 
     Q(s, a) is the mean over the members. Weights are Xavier's, biases zero. As a policy it acts ε-greedily, as

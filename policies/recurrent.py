@@ -8,15 +8,15 @@ from torch import Tensor, nn
 
 from ..common.reading import whole_number
 from ..envs.spec import ObservationSpec
-from .encoders import MLP, orthogonal_linear
-from .networks import HIDDEN, SCALED_LIMIT, WIDEST, VectorNetwork, hidden_widths
+from .encoders import orthogonal_linear, trunk_for
+from .networks import HIDDEN, SCALED_LIMIT, WIDEST, LayeredNetwork, hidden_widths
 from .state import State
 
 MEMORY = 128
 """Units of the LSTM."""
 
 
-class RecurrentActorCritic(VectorNetwork):
+class RecurrentActorCritic(LayeredNetwork):
     """Tanh layers, an LSTM, and heads for the policy and for V(s), as in IMPALA (Espeholt et al. 2018).
 
     The state is the LSTM's output h and cell c, [n, memory] each, zero at the start of an episode. Weights are
@@ -36,7 +36,7 @@ class RecurrentActorCritic(VectorNetwork):
     ) -> None:
         super().__init__(observation, actions, hidden)
         self.memory = memory
-        self.trunk = MLP(self.observation_size, self.hidden, nn.Tanh, generator)
+        self.trunk = trunk_for(self.observation, self.hidden, nn.Tanh, generator)
         self.core = nn.LSTMCell(self.trunk.width, memory)
         for weight in (self.core.weight_ih, self.core.weight_hh):
             nn.init.orthogonal_(weight, 1.0, generator)

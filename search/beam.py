@@ -21,7 +21,7 @@ from ..envs.engine import batch, workspace
 from ..envs.engine import layout as at
 from ..envs.names import ACTION_KEYS
 from ..envs.qwop.task import FRAMES_A_SECOND, Games, QWOPTask
-from ..policies.networks import MemorylessNetwork
+from ..policies.networks import LayeredNetwork
 from ..policies.policy import Policy
 
 ACTIONS = len(ACTION_KEYS)
@@ -71,7 +71,7 @@ class Search:
             raise BadInput(
                 f"{policy.environment}: its games cannot be saved, as a search needs; search with a policy of QWOP-v1"
             )
-        if not isinstance(policy.network, MemorylessNetwork) or policy.observation.is_image:
+        if not isinstance(policy.network, LayeredNetwork) or policy.observation.is_image:
             raise BadInput(
                 f"a policy of {policy.network.architecture} for {policy.observation}: a search needs a memoryless "
                 "network of numbers"

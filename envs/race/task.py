@@ -9,7 +9,7 @@ from ...common.errors import BadInput
 from ...common.settings import Settings, setting
 from ...common.shared_settings import max_idle_frames
 from ..names import FRAMES_A_SECOND, LONGEST_GAME
-from ..qwop.task import OBSERVATIONS, QWOPTask
+from ..qwop.task import NUMBERS, QWOPTask
 from .events import EVENTS
 
 MOST_RUNNERS = 64
@@ -30,7 +30,7 @@ class RaceTask(Settings):
     frames_per_step: int = setting(3, "Game frames (30 a second) per decision.", at_least=1, at_most=3600)
     observation: str = setting(
         "features", "Numbers of the runner itself: the 71 of the published recordings, or all 94.",
-        choices=[*OBSERVATIONS],
+        choices=[*NUMBERS],
     )  # fmt: skip
     max_idle_frames: int = max_idle_frames(0)
     time_limit: float = setting(
@@ -81,7 +81,9 @@ class RaceTask(Settings):
     @property
     def observation_names(self) -> tuple[str, ...]:
         more = (f"other{place}.{number}" for place in range(1, self.runners) for number in RIVAL_NUMBERS)
-        return (*self.world.observation_names, *more)
+        own = self.world.observation_names
+        assert own is not None  # the choices are of numbers
+        return (*own, *more)
 
     @property
     def decisions_per_second(self) -> float:

@@ -8,12 +8,12 @@ import numpy as np
 import torch
 
 from ...envs.spec import ObservationSpec
-from ...policies.networks import MemorylessNetwork, Network, Values
+from ...policies.networks import LayeredNetwork, Network, Values
 from ..experience.sequences import Sequences
 from ..metrics import Metrics
 from ..schedules.phase import Phase, PhaseValues
 
-MakeNetwork = Callable[[ObservationSpec | int, int, torch.Generator], MemorylessNetwork]
+MakeNetwork = Callable[[ObservationSpec | int, int, torch.Generator], LayeredNetwork]
 """Makes an untrained network for observations (an int n: float32 [n]) and a number of actions."""
 
 

@@ -12,7 +12,7 @@ from qwop.policies.networks import (
     ActorCritic,
     DuelingQ,
     EnsembleQ,
-    MemorylessNetwork,
+    LayeredNetwork,
     QNetwork,
     dueling,
 )
@@ -152,7 +152,7 @@ IMAGES = [(84, 84), (4, 84, 84), (36, 36, 3), (2, 40, 50, 3)]
 
 @pytest.mark.parametrize("architecture", [ActorCritic, Actor, QNetwork, DuelingQ])
 @pytest.mark.parametrize("shape", IMAGES)
-def test_images_go_through_convolutions(architecture: type[MemorylessNetwork], shape: tuple[int, ...]) -> None:
+def test_images_go_through_convolutions(architecture: type[LayeredNetwork], shape: tuple[int, ...]) -> None:
     network = architecture(ObservationSpec(shape, "uint8"), 6, (8,), torch.Generator().manual_seed(0))
     pictures = torch.randint(256, (5, *shape), dtype=torch.uint8)
     logits, state = network.step(pictures, network.initial_state(5))

@@ -10,6 +10,7 @@ import torch
 from ....common.errors import BadInput
 from ....datasets.reader import Dataset
 from ....datasets.schema import Episode
+from ....envs.spec import ObservationSpec
 from ....policies.networks import EnsembleQ
 from ....policies.policy import Policy
 from ...experience.sequences import Sequences
@@ -145,8 +146,8 @@ class RlpdAgent:
 def new_ensemble_q(settings: RlpdSettings) -> MakeNetwork:
     """The untrained network of these settings."""
 
-    def make(size: int, actions: int, generator: torch.Generator) -> EnsembleQ:
-        return EnsembleQ(size, actions, settings.hidden, generator, settings.members)
+    def make(observation: ObservationSpec | int, actions: int, generator: torch.Generator) -> EnsembleQ:
+        return EnsembleQ(observation, actions, settings.hidden, generator, settings.members)
 
     return make
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ....policies.recurrent import RecurrentActorCritic
-from ....policies.scaling import RunningStatistics
+from ....policies.scaling import ObservationScaler, RunningStatistics
 from ...experience.sequences import Sequences
 from ...metrics import Diagnosis
 from ..entropy import entropy as entropy_of
@@ -106,6 +106,7 @@ class VtraceLearner:
         """Add the observations to the running statistics, if there are any, and scale by these from now on."""
         if self._seen is not None:
             self._seen.add(played.observations[:, :-1].reshape(np.prod(played.actions.shape), -1))
+            assert isinstance(self.network.scaler, ObservationScaler)  # the only one that can lack statistics
             self._seen.put_into(self.network.scaler)
 
 
