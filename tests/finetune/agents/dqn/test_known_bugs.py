@@ -1,6 +1,6 @@
 """Bugs that the author of a DQN found in it (dennischenfeng, "DQN: reproducing"), each as a test that it would fail.
 
-Two more are about Atari's environments, see tests/envs/atari.
+All but the two about Atari's environments.
 """
 
 import time
