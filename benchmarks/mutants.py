@@ -184,8 +184,8 @@ MUTANTS = (
     Mutant(
         "ddqn: the target chooses the action",
         DDQN,
-        "q_next = self.network(following)",
-        "q_next = self.target(following)",
+        "q: Tensor = self.network(following)",
+        "q: Tensor = self.target(following)",
     ),
     Mutant("ddqn: imitation is not passed on", DDQN_AGENT, "imitation=now.imitation,", "imitation=0.0,"),
     Mutant("ddqn: imitates live play", DDQN, "imitation * demonstrated *", "imitation *"),

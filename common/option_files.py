@@ -72,12 +72,9 @@ def _read(path: Path, group: str, option: str, options: Sequence[str]) -> dict[s
     with naming(f"{group}={option}"):
         text = read_text(path, MEGABYTE, f"expected a file of your own, or one of {', '.join(options)}")
     try:
-        node = parse_yaml(text)
+        return parse_yaml(text)
     except ValueError as error:
         raise BadInput(f"{group}={option}: not YAML settings ({error})") from None
-    if not isinstance(node, dict):
-        raise BadInput(f"{group}={option}: holds {show(node)}, expected settings by name")
-    return node
 
 
 def _stored(group: str, path: Path, node: dict[str, Any]) -> str:

@@ -104,7 +104,7 @@ def whole_number(value: Any, name: str, most: int) -> int:
     return value
 
 
-def parse_yaml(text: str) -> Any:
+def parse_yaml(text: str) -> dict[str, Any]:
     """Parse a YAML mapping as OmegaConf does, without resolving interpolations; ValueError for anything else.
 
     No aliases, whose copies of copies take any memory, no deep nesting, no more than `MOST_EVENTS` entries.
@@ -125,7 +125,8 @@ def parse_yaml(text: str) -> Any:
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             if depth > DEEPEST // 4:
                 raise ValueError(f"nested more than {DEEPEST // 4} deep")
-        return OmegaConf.to_container(OmegaConf.create(text))
+        made: Any = OmegaConf.to_container(OmegaConf.create(text))
+        return dict(made)
     except AssertionError:  # OmegaConf's, for a number alone
         raise ValueError("neither a mapping nor a list") from None
     except (yaml.YAMLError, OmegaConfBaseException, RecursionError) as error:

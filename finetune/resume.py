@@ -43,12 +43,12 @@ def require_resumable(settings: FinetuneSettings, out: Path) -> dict[str, Any] |
 def _settings_before(path: Path) -> dict[str, Any]:
     """The settings that the run was started with."""
     text = read_text(path, MEGABYTE, "expected the settings of a run; start anew with another out")
-    settings: dict[str, Any]
     try:
         settings = parse_yaml(text)
     except ValueError as error:
         raise BadInput(f"{path}: not the settings of a run ({error}); start anew with another out") from None
-    phases = settings.get("schedule", {}).get("phases") if isinstance(settings, dict) else None
+    schedule = settings.get("schedule")
+    phases = schedule.get("phases") if isinstance(schedule, dict) else None
     if not isinstance(phases, dict):
         raise BadInput(f"{path}: not the settings of a run; start anew with another out")
     with naming(path):

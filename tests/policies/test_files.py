@@ -174,7 +174,7 @@ def rewritten(path: Path, **changes: object) -> Path:
         ({"architecture": {"name": "transformer"}}, "transformer"),
         ({"format": 99}, "format 99, expected 1"),
         ({"environment": None}, "environment is null"),
-        ({"observation_dtype": "uint8"}, "images need a network for images"),
+        ({"observation_dtype": "uint8"}, "tensor scaler.mean: float32 [71], expected none"),
     ],
 )
 def test_a_description_that_does_not_fit_the_weights_is_refused(

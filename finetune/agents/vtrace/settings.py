@@ -11,8 +11,9 @@ from ..discounting import Discounted
 
 @dataclass(frozen=True)
 class VtraceSettings(Discounted):
-    """The actor-critic of IMPALA (Espeholt et al. 2018) with a recurrent policy. ρ̄, c̄ and the weights of the losses are
-    the paper's. Its RMSProp is for losses summed over a batch; ours are means, and learned by Adam as in PPO."""
+    """The actor-critic of IMPALA (Espeholt et al. 2018) with a recurrent policy. The bounds of the importance weights
+    and the weights of the losses are the paper's. Its RMSProp is for losses summed over a batch; ours are means, and
+    learned by Adam as in PPO."""
 
     gamma: float = 0.985
     gamma_rate: float = 10.0

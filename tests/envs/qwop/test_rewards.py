@@ -68,4 +68,4 @@ def test_training_wheels_belong_to_race_alone() -> None:
     with pytest.raises(BadInput, match="shaping"):
         QWOPTask(reward="speed", shaping=0.5)
     with pytest.raises(BadInput, match="observation"):
-        QWOPTask(observation="pixels")
+        QWOPTask(observation="words")

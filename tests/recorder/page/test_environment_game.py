@@ -202,7 +202,7 @@ def test_keys_come_from_the_setting_from_the_environment_or_are_digits() -> None
                            frozenset(["ArrowLeft", "ArrowRight"]): 1}  # fmt: skip
     assert own.default == 1
     given = key_map(mountain_car, 3, {"A": 0, "space + arrowup": 2}, 1)
-    assert given == KeyMap({frozenset(["a"]): 0, frozenset(["Space", "ArrowUp"]): 2}, 1)
+    assert given == KeyMap({frozenset(["a"]): 0, frozenset(["Space", "ArrowUp"]): 2}, 1, own.names)
     blackjack = gymnasium.make("Blackjack-v1")
     assert key_map(blackjack, 2, {}, None) == KeyMap({frozenset(["0"]): 0, frozenset(["1"]): 1}, None)
 

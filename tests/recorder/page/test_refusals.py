@@ -328,7 +328,7 @@ def test_a_page_that_takes_nothing_is_cut_off_its_game_is_kept_and_the_server_ca
         recorder.stop()
         assert time.monotonic() - before < 10
     kept = list(open_dataset(recorder.folder))
-    assert np.concatenate(kept[-1].keys or ()).tolist() == player.keys
+    assert player.keys in [np.concatenate(game.keys or ()).tolist() for game in kept]
     assert len(kept) >= 2
 
 
