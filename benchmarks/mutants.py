@@ -319,7 +319,7 @@ def without_fault(tests: str) -> dict[str, float]:
 
 
 def fate(fault: Fault, copy: Path, known: dict[str, float], longest: float) -> str:
-    """What becomes of a fault: 'killed' by a test, 'killed by time', or survived; the copy is as before afterwards."""
+    """Fate of a fault: 'killed' by a test, 'killed by time', or survived; the copy is as before afterwards."""
     path = copy / fault.file
     source = path.read_text()
     path.write_text(fault.applied(source))

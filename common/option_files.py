@@ -15,7 +15,7 @@ from .reading import MEGABYTE, parse_yaml, read_text
 from .settings import Settings, options_of, rules
 
 SUFFIXES = (".yaml", ".yml")
-"""What marks a path: `schedule=my/careful.yaml`."""
+"""Endings that mark a path: `schedule=my/careful.yaml`."""
 
 
 def with_option_files(arguments: Sequence[str], settings: type[Settings]) -> list[str]:

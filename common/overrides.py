@@ -19,7 +19,7 @@ _MISSING_OPTION = re.compile(
 )
 
 FROM_FILE = "file-"
-"""What the names of options begin with that are files of the user's own (`option_files`)."""
+"""Beginning of the names of options that are files of the user's own (`option_files`)."""
 
 COMPOSE = Callable[[list[str]], DictConfig]
 

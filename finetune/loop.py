@@ -28,7 +28,7 @@ class Progress:
 
 
 class LivePlay(Protocol):
-    """What plays: a `Collector` here, or actors elsewhere (`distributed.collector.ActorsCollector`)."""
+    """Source of live play: a `Collector` here, or actors elsewhere (`distributed.collector.ActorsCollector`)."""
 
     def collect(self, policy: PolicySnapshot, progress: float = 0.0) -> tuple[Sequences, list[EpisodeEnd]]: ...
 

@@ -27,7 +27,7 @@ class ObservationStore(Protocol):
         ...
 
     def packed(self, slots: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
-        """What these slots hold, in their order, in as few bytes as here; for `put_packed`."""
+        """Contents of these slots, in their order, in as few bytes as here; for `put_packed`."""
         ...
 
     def put_packed(self, slots: NDArray[np.int64], packed: dict[str, NDArray[Any]]) -> None:

@@ -98,7 +98,7 @@ class TransitionMemory:
         self._refill(state, int(state["start"]))
 
     def _state_of(self, slots: NDArray[np.int64]) -> dict[str, Any]:
-        """What these slots hold, in their order."""
+        """Contents of these slots, in their order."""
         return {
             "columns": {name: column[slots] for name, column in self._columns.items()},
             "observations": self._observations.packed(slots),

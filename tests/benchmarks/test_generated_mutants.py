@@ -25,7 +25,7 @@ MADE = module()
 
 
 def mutants(source: str) -> list[str]:
-    """What the source can become."""
+    """Mutants of the source."""
     return [change.applied(source) for change in MADE.changes("some.py", source)]
 
 

@@ -169,7 +169,7 @@ def test_bug_11_parameters_and_batches_are_on_the_device_asked_for() -> None:
 
 
 def test_bug_12_it_is_faster_than_the_first_version(make_sequences: Callable[..., Sequences]) -> None:
-    """That made 100,000 steps an hour."""
+    """The first version made 100,000 steps an hour."""
     settings = DqnSettings(hidden=(16,))
     agent = agent_of(learner(), settings)
     start = time.perf_counter()

@@ -121,7 +121,7 @@ def rows(batch: Transitions) -> list[tuple[Any, int, float, float, Any, int]]:
 
 
 def stored() -> Transitions:
-    """What the memory holds after the live play: its decisions as transitions of one step at γ = 0.9."""
+    """Contents of the memory after the live play: its decisions as transitions of one step at γ = 0.9."""
     play = live()
     after = play.observations[:, 1:].copy()
     after[1, 5] = play.finals.observations[0]
