@@ -21,8 +21,9 @@ def results(
     runner, [m], numbered from 0.
 
     A team counts as its best runner: the first who finished, or else the one who came farthest. It wins if it beats
-    every other team, loses if another beats it, and draws otherwise, and so does a team without opponents. One beats the other by finishing alone, by
-    finishing more than `TIE_FRAMES` earlier, or, if neither finished, by more than `TIE_METRES`.
+    every other team, loses if another beats it, and draws otherwise, and so does a team without opponents. One beats
+    the other by finishing alone, by finishing more than `TIE_FRAMES` earlier, or, if neither finished, by more than
+    `TIE_METRES`.
     """
     never = np.iinfo(np.int64).max // 2
     number = int(teams.max()) + 1

@@ -21,9 +21,7 @@ def gaussian(mean: float, std: float, *shape: int) -> Gaussian:
         ((0.0, 0.1), (0.1, 0.2), math.log(2) + 0.02 / 0.08 - 0.5),  # not symmetric
     ],
 )
-def test_divergence_of_gaussians(
-    one: tuple[float, float], other: tuple[float, float], divergence: float
-) -> None:
+def test_divergence_of_gaussians(one: tuple[float, float], other: tuple[float, float], divergence: float) -> None:
     found = losses.kl_divergence(gaussian(*one), gaussian(*other))
     assert found.item() == pytest.approx(divergence, abs=1e-6)
 
