@@ -36,6 +36,8 @@ LINES: list[tuple[Command[Any], list[str]]] = [
     (finetune, ["schedule=alone", "algorithm=acer-small"]),
     (finetune, ["schedule=alone", "algorithm=dqn-small"]),
     (finetune, ["schedule=dqfd-like", "algorithm=ppo-small"]),
+    (finetune, ["schedule=alone", "algorithm=vtrace-small"]),
+    (finetune, ["schedule=alone", "algorithm=ftw", "algorithm.period=5"]),
     (finetune, ["schedule=alone", "algorithm=vtrace", "algorithm.memory=64"]),
 ]
 """Command lines that are right: every command, with every option of its groups."""
