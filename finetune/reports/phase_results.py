@@ -21,10 +21,10 @@ START = "0-start.json"
 
 
 class PhaseResults:
-    """Saves and evaluates the current policy at the end of each phase, and evaluates the initial one.
+    """Saves and evaluates the current policy within and at the end of each phase, and evaluates the initial one.
 
-    Writes `phases/<number>-<name>.safetensors` and, unless the evaluation has no games, `.json` of the same name; the
-    initial policy's evaluation is `phases/0-start.json`. Each evaluation also goes to TensorBoard. Beside the greedy
+    Writes `phases/<number>-<name>.safetensors` and, unless the evaluation has no games, `.json` of the same name;
+    within a phase the name ends in the decisions so far. The initial policy's evaluation is `phases/0-start.json`. Each evaluation also goes to TensorBoard. Beside the greedy
     games, `drawn` games with drawn actions are played: a greedy runner may wait at the start for ever.
     """
 
@@ -43,29 +43,45 @@ class PhaseResults:
         self._folder.mkdir(parents=True, exist_ok=True)
         return f"start: {self._evaluate('start', policy, self._folder / START, 0)}"
 
-    def add(self, index: int, phase: Phase, policy: Policy, decisions: int) -> str:
-        """Save and evaluate the policy after so many decisions; returns a summary in one line."""
-        path = self._folder / f"{index + 1}-{phase.name}.safetensors"
+    def add(self, index: int, phase: Phase, policy: Policy, decisions: int, *, within: bool = False) -> str:
+        """Save and evaluate the policy after so many decisions; returns a summary in one line.
+
+        within: the phase goes on.
+        """
+        path = self._folder / f"{index + 1}-{phase.name}{f'-{decisions}' if within else ''}.safetensors"
         save_policy(path, policy)
+        name = f"{phase.name}, {decisions:,} decisions" if within else phase.name
         if self._settings.episodes == 0:
-            return f"{phase.name}: {path}"
-        return f"{phase.name}: {self._evaluate(phase.name, policy, path.with_suffix('.json'), decisions)}"
+            return f"{name}: {path}"
+        return f"{name}: {self._evaluate(phase.name, policy, path.with_suffix('.json'), decisions)}"
+
+    def forget_after(self, decisions: int) -> None:
+        """Remove what was evaluated within phases after so many decisions, for a run that goes on from there."""
+        for path in self._folder.glob("*.json"):
+            if read_evaluation(path).get("decisions", 0) > decisions:
+                path.unlink()
+                path.with_suffix(".safetensors").unlink(missing_ok=True)
+
+    def keep(self, figures: Mapping[str, Any], policy: Policy) -> None:
+        """Take an evaluated policy, with its figures, for the one that the run leaves instead of the last one."""
+        if self._last_figures is None or self._last_figures["decisions"] != figures["decisions"]:
+            self._last, self._last_figures = evaluate(policy, self._settings), figures
 
     @property
     def last(self) -> str | None:
-        """Summary of the last evaluation in one line; None before the first of a phase."""
+        """Summary of the evaluation of the policy that the run leaves; None before the first of a phase."""
         return None if self._last_figures is None else _line(self._last_figures)
 
     @property
     def gain(self) -> str | None:
-        """Comparison of the last evaluation with that of the start, in one line; None without one of them."""
+        """Comparison of that evaluation with that of the start, in one line; None without one of them."""
         start = self._folder / START
         if self._last_figures is None or not start.exists():
             return None
         return gain(read_evaluation(start), self._last_figures)
 
     def film_best(self) -> str | None:
-        """Write the best game of the last evaluation to `best.mp4`; returns the reason if that is impossible."""
+        """Write the best game of that evaluation to `best.mp4`; returns the reason if that is impossible."""
         if self._last is None:
             return "no game was evaluated"
         path = self._folder.parent / "best.mp4"
@@ -73,7 +89,7 @@ class PhaseResults:
 
     def _evaluate(self, name: str, policy: Policy, path: Path, decisions: int) -> str:
         evaluation = evaluate(policy, self._settings)
-        figures = {"phase": name, **evaluation.to_json()}
+        figures = {"phase": name, "decisions": decisions, **evaluation.to_json()}
         if self._settings.greedy and self._drawn:
             games = replace(self._settings, greedy=False, episodes=self._drawn)
             figures["drawn"] = evaluate(policy, games).summary()

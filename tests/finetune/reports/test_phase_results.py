@@ -85,3 +85,26 @@ def test_without_games_only_policies_are_kept(tmp_path: Path, policy: Policy) ->
     results.add(0, Phase("only", 1.0), policy, decisions=500)
     assert [path.name for path in (tmp_path / "phases").iterdir()] == ["1-only.safetensors"]
     assert results.last is None
+
+
+def test_evaluations_within_a_phase_have_names_of_their_own_and_are_forgotten_when_a_run_goes_back(
+    tmp_path: Path, policy: Policy
+) -> None:
+    results = PhaseResults(tmp_path, EvaluationSettings(episodes=1), 0, opened(tmp_path))
+    results.add_start(policy)
+    for decisions, within in ((200, True), (400, True), (500, False)):
+        results.add(0, Phase("only", 1.0), policy, decisions, within=within)
+    results.forget_after(200)
+    assert sorted(path.name for path in (tmp_path / "phases").iterdir()) == [
+        "0-start.json", "1-only-200.json", "1-only-200.safetensors",
+    ]  # fmt: skip
+
+
+def test_a_kept_policy_takes_the_place_of_the_last_one(tmp_path: Path, policy: Policy) -> None:
+    results = PhaseResults(tmp_path, EvaluationSettings(episodes=1), 0, opened(tmp_path))
+    results.add_start(policy)
+    results.add(0, Phase("only", 1.0), policy, 500)
+    results.keep({"decisions": 200, "mean_return": 77.0, "episodes": 1}, policy)
+    assert results.last == "mean return 77.0 in 1 games"
+    assert results.gain is not None
+    assert results.gain.endswith("→ 77.0")
