@@ -106,7 +106,7 @@ def _train(settings: FinetuneSettings) -> None:
         else:
             _continue(loop, state, out)
             save()  # the run may have been killed between a checkpoint and this
-            results.forget_after(loop.decisions)
+        results.forget_after(loop.decisions)
         write_configuration(settings, out)
         already_over = loop.finished
         log.open(resume_at=loop.decisions if settings.resume else None)

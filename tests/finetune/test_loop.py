@@ -161,7 +161,12 @@ def test_an_iteration_is_observe_update_advance_and_phases_begin_in_between(tmp_
 def test_evaluations_within_a_phase_are_evenly_spaced_and_not_at_its_end(tmp_path: Path) -> None:
     run = Run(tmp_path, (phase("one", 2), phase("two", 8, evaluations=3), phase("three", 5, evaluations=1)))
     run.loop.run()
-    within = [("evaluation", "two", 40), ("evaluation", "two", 60), ("evaluation", "two", 80), ("evaluation", "three", 130)]
+    within = [
+        ("evaluation", "two", 40),
+        ("evaluation", "two", 60),
+        ("evaluation", "two", 80),
+        ("evaluation", "three", 130),
+    ]
     assert run.kinds("evaluation") == within
 
 
