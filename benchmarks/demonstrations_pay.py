@@ -25,22 +25,28 @@ ACER = [
     "schedule=mix-only",
     "schedule.phases.mixed.hours=2.78",
     "+schedule.phases.mixed.entropy=[1,0]",
+    "+schedule.phases.mixed.environment.reward=race",
     "loop.num_envs=8",
     "loop.replay_ratio=8",
     "loop.overlap=false",
     "algorithm.learning_rate=1e-3",
+    "algorithm.reward_scale=1",
 ]
 """Eight games at once and eight replayed updates; learning rate and entropy fall to nothing."""
 
+RESTARTS = ["+schedule.phases.mixed.restarts={share: 0.3, source: demonstrations, metres: [5, 90]}"]
 ALONE = ["schedule.phases.mixed.demonstrations=0"]
 SCRATCH = ["policy=scratch"]
 
 VARIANTS = {
-    "clone, demonstrations in replay": [],
-    "clone, none in replay": ALONE,
-    "from nothing, demonstrations in replay": SCRATCH,
-    "from nothing, none in replay": [*SCRATCH, *ALONE],
+    "clone, replay, restarts": RESTARTS,
+    "clone, replay": [],
+    "clone, restarts": [*ALONE, *RESTARTS],
+    "clone": ALONE,
+    "replay, restarts": [*SCRATCH, *RESTARTS],
+    "nothing": [*SCRATCH, *ALONE],
 }
+"""Uses of the demonstrations: cloned before, in replay, and their states to start three games in ten from."""
 
 COLUMNS = (("greedy", "of 31"), ("drawn", "of 100"))
 
@@ -62,7 +68,7 @@ def main() -> None:
             folder = others.get(variant)
             clone = f"{folder}/clone/policy.safetensors" if folder else asked.clones[seed % len(asked.clones)]
             shown = f"{folder}/data" if folder else asked.demonstrations
-            settings = [f"policy={clone}", f"demonstrations={shown}", *ACER, *VARIANTS.get(variant, [])]
+            settings = [f"policy={clone}", f"demonstrations={shown}", *ACER, *VARIANTS.get(variant, RESTARTS)]
             if "policy=scratch" in settings:
                 del settings[0]
             train(folder_of(asked.out, variant, seed), [*settings, f"seed={seed}", "video=false", *asked.more])

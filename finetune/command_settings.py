@@ -33,8 +33,8 @@ class ScheduleSettings(Settings):
     keep: str = setting(
         LAST,
         "Policy that the run leaves: the last one, or the best of those that it evaluated, its initial policy among "
-        "them: with the most greedy games finished, then drawn ones, then the lower median time (without a track: the "
-        "highest mean return).",
+        "them: with the most greedy games finished, then the lower median time (without a track: the highest mean "
+        "return).",
         choices=(LAST, BEST),
     )
     phases: tuple[Phase, ...] = setting(

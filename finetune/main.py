@@ -129,8 +129,8 @@ def _train(settings: FinetuneSettings) -> None:
     if settings.schedule.keep == BEST:
         kept = best_candidate(out, out / START)
         write_whole(out / "policy.safetensors", kept.policy.read_bytes())
-        results.keep(kept.figures, load_policy(kept.policy))
-        console.print(f"kept the best policy evaluated: {kept.name}", highlight=False, soft_wrap=True)
+        results.keep(kept.evaluation, load_policy(kept.policy))
+        console.print(f"kept the best policy evaluated: {kept.policy}", highlight=False, soft_wrap=True)
     if already_over:
         why_not: str | None = "the schedule was over already; add a phase to continue"
     else:

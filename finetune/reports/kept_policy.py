@@ -13,28 +13,24 @@ LAST, BEST = "last", "best"
 
 @dataclass(frozen=True)
 class Candidate:
-    """An evaluated policy of a run: its name, its file, and its figures."""
+    """An evaluated policy of a run: its file, that of its evaluation, and its figures."""
 
-    name: str
     policy: Path
+    evaluation: Path
     figures: Mapping[str, Any]
 
     @property
     def rank(self) -> tuple[float, ...]:
-        """Order of policies: more greedy games finished, then more drawn ones, then the lower median time, then metres.
+        """Order of policies: more greedy games finished, then the lower median time, then metres.
 
-        Without a track it is the mean return, greedy games before drawn ones.
+        Without a track it is the mean return.
         """
-        figures, drawn = self.figures, self.figures.get("drawn", {})
+        figures = self.figures
         if "finishes" not in figures:
-            return (figures["mean_return"], drawn.get("mean_return", -math.inf))
+            return (figures["mean_return"],)
         median = figures["median_seconds"]
-        return (
-            figures["finishes"] / figures["episodes"],
-            drawn["finishes"] / drawn["episodes"] if drawn else 0.0,
-            -math.inf if median is None else -median,
-            figures["mean_metres"],
-        )
+        share = figures["finishes"] / figures["episodes"]
+        return (share, -math.inf if median is None else -median, figures["mean_metres"])
 
 
 def best_candidate(run: Path, start: Path) -> Candidate:
@@ -43,7 +39,7 @@ def best_candidate(run: Path, start: Path) -> Candidate:
     start: file of the initial policy, which is one of them. Raises BadInput for a file that is no evaluation.
     """
     found = [
-        Candidate(path.stem, start if path.name == START else path.with_suffix(".safetensors"), read_evaluation(path))
+        Candidate(start if path.name == START else path.with_suffix(".safetensors"), path, read_evaluation(path))
         for path in (run / "phases").glob("*.json")
     ]
     found.sort(key=lambda one: one.figures.get("decisions", 0))

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,14 @@ START = "0-start.json"
 """Evaluation of the initial policy, in the folder of the phases."""
 
 
+@dataclass(frozen=True)
+class _Judged:
+    """An evaluation and its figures, those of drawn games among them."""
+
+    games: Evaluation
+    figures: Mapping[str, Any]
+
+
 class PhaseResults:
     """Saves and evaluates the current policy within and at the end of each phase, and evaluates the initial one.
 
@@ -33,15 +41,14 @@ class PhaseResults:
         self._settings = settings
         self._drawn = drawn
         self._log = log
-        self._last: Evaluation | None = None
-        self._last_figures: Mapping[str, Any] | None = None
+        self._last: _Judged | None = None
 
     def add_start(self, policy: Policy) -> str | None:
         """Evaluate the initial policy; returns a summary in one line, None without games."""
         if self._settings.episodes == 0:
             return None
         self._folder.mkdir(parents=True, exist_ok=True)
-        return f"start: {self._evaluate('start', policy, self._folder / START, 0)}"
+        return f"start: {_line(self._evaluate('start', policy, self._folder / START, 0, self._drawn).figures)}"
 
     def add(self, index: int, phase: Phase, policy: Policy, decisions: int, *, within: bool = False) -> str:
         """Save and evaluate the policy after so many decisions; returns a summary in one line.
@@ -53,7 +60,9 @@ class PhaseResults:
         name = f"{phase.name}, {decisions:,} decisions" if within else phase.name
         if self._settings.episodes == 0:
             return f"{name}: {path}"
-        return f"{name}: {self._evaluate(phase.name, policy, path.with_suffix('.json'), decisions)}"
+        drawn = 0 if within else self._drawn
+        self._last = self._evaluate(phase.name, policy, path.with_suffix(".json"), decisions, drawn)
+        return f"{name}: {_line(self._last.figures)}"
 
     def forget_after(self, decisions: int) -> None:
         """Remove what was evaluated within phases after so many decisions, for a run that goes on from there."""
@@ -62,43 +71,45 @@ class PhaseResults:
                 path.unlink()
                 path.with_suffix(".safetensors").unlink(missing_ok=True)
 
-    def keep(self, figures: Mapping[str, Any], policy: Policy) -> None:
-        """Take an evaluated policy, with its figures, for the one that the run leaves instead of the last one."""
-        if self._last_figures is None or self._last_figures["decisions"] != figures["decisions"]:
-            self._last, self._last_figures = evaluate(policy, self._settings), figures
+    def keep(self, path: Path, policy: Policy) -> None:
+        """Take an evaluated policy for the one that the run leaves, instead of the last one.
+
+        path: its evaluation, which gets the drawn games if it was made within a phase.
+        """
+        figures = read_evaluation(path)
+        if self._last is None or self._last.figures["decisions"] != figures["decisions"]:
+            self._last = self._evaluate(figures["phase"], policy, path, figures["decisions"], self._drawn)
 
     @property
     def last(self) -> str | None:
         """Summary of the evaluation of the policy that the run leaves; None before the first of a phase."""
-        return None if self._last_figures is None else _line(self._last_figures)
+        return None if self._last is None else _line(self._last.figures)
 
     @property
     def gain(self) -> str | None:
         """Comparison of that evaluation with that of the start, in one line; None without one of them."""
         start = self._folder / START
-        if self._last_figures is None or not start.exists():
+        if self._last is None or not start.exists():
             return None
-        return gain(read_evaluation(start), self._last_figures)
+        return gain(read_evaluation(start), self._last.figures)
 
     def film_best(self) -> str | None:
         """Write the best game of that evaluation to `best.mp4`; returns the reason if that is impossible."""
         if self._last is None:
             return "no game was evaluated"
         path = self._folder.parent / "best.mp4"
-        return film(path, self._last.best, self._last.environment, lambda done, of: None)
+        return film(path, self._last.games.best, self._last.games.environment, lambda done, of: None)
 
-    def _evaluate(self, name: str, policy: Policy, path: Path, decisions: int) -> str:
+    def _evaluate(self, name: str, policy: Policy, path: Path, decisions: int, drawn: int) -> _Judged:
         evaluation = evaluate(policy, self._settings)
         figures = {"phase": name, "decisions": decisions, **evaluation.to_json()}
-        if self._settings.greedy and self._drawn:
-            games = replace(self._settings, greedy=False, episodes=self._drawn)
+        if self._settings.greedy and drawn:
+            games = replace(self._settings, greedy=False, episodes=drawn)
             figures["drawn"] = evaluate(policy, games).summary()
             self._log.evaluated(decisions, figures["drawn"], "drawn")
         self._log.evaluated(decisions, figures, "greedy" if self._settings.greedy else "drawn")
         write_whole(path, json.dumps(figures, indent=1, allow_nan=False) + "\n")
-        if name != "start":
-            self._last, self._last_figures = evaluation, figures
-        return _line(figures)
+        return _Judged(evaluation, figures)
 
 
 def read_evaluation(path: Path) -> dict[str, Any]:

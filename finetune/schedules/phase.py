@@ -89,7 +89,10 @@ class Phase(Settings):
     )
     critic_only: bool = setting(False, "Learn values and leave the policy as it is.")
     evaluations: int = setting(
-        0, "Evaluations within the phase, evenly spaced, besides the one at its end.", at_least=0, at_most=1000
+        0,
+        "Evaluations within the phase, evenly spaced, of greedy games alone, besides the one at its end.",
+        at_least=0,
+        at_most=1000,
     )
     until_unstable: bool = setting(False, "End early once live return destabilises; see stability.")
     environment: Mapping[str, Any] = setting(
