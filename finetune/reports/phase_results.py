@@ -32,8 +32,9 @@ class PhaseResults:
     """Saves and evaluates the current policy within and at the end of each phase, and evaluates the initial one.
 
     Writes `phases/<number>-<name>.safetensors` and, unless the evaluation has no games, `.json` of the same name;
-    within a phase the name ends in the decisions so far. The initial policy's evaluation is `phases/0-start.json`. Each evaluation also goes to TensorBoard. Beside the greedy
-    games, `drawn` games with drawn actions are played: a greedy runner may wait at the start for ever.
+    within a phase the name ends in the decisions so far. The initial policy's evaluation is `phases/0-start.json`.
+    Each evaluation also goes to TensorBoard. Beside the greedy games, `drawn` games with drawn actions are played (not
+    within phases): a greedy runner may wait at the start for ever.
     """
 
     def __init__(self, folder: Path, settings: EvaluationSettings, drawn: int, log: RunLog) -> None:
