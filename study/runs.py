@@ -79,7 +79,11 @@ class CommandRun:
         if unfinished.exists():
             shutil.rmtree(unfinished)
         unfinished.mkdir(parents=True)
-        with (unfinished / OUTPUT).open("w", encoding="utf-8") as output, redirect_stdout(output), redirect_stderr(output):
+        with (
+            (unfinished / OUTPUT).open("w", encoding="utf-8") as output,
+            redirect_stdout(output),
+            redirect_stderr(output),
+        ):
             try:
                 self._command.run(self._read(values, seed, unfinished))
             except Exception as error:

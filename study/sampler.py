@@ -39,9 +39,7 @@ class RepeatableTpe(BaseSampler):
     ) -> Any:
         return self._tpe.sample_independent(study, trial, param_name, param_distribution)
 
-    def after_trial(
-        self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None
-    ) -> None:
+    def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
         self._tpe.after_trial(study, trial, state, values)
 
     def _new(self, trial: int) -> TPESampler:
