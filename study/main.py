@@ -2,7 +2,6 @@
 
 import shlex
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
@@ -23,8 +22,8 @@ from .runs import CommandRun
 from .search import Search
 from .settings import BudgetSettings, StudyCommandSettings
 
-MAY_DIFFER = ("trials", "finalists", "fresh_seeds")
-"""Settings of the budget that may change when a study goes on."""
+MAY_DIFFER = {"budget": ("trials", "finalists", "fresh_seeds"), "objective": ("goal", "curve")}
+"""Settings that may change when a study goes on."""
 
 
 def run(settings: StudyCommandSettings) -> None:
@@ -98,16 +97,17 @@ class _Shown:
 
 
 def _require_same_study(settings: StudyCommandSettings, out: Path) -> None:
-    """BadInput where `out` holds a study of other settings; more trials, finalists or fresh seeds may be asked for."""
+    """BadInput where `out` holds a study of other settings, but for those that may differ."""
     before = read_settings(out / CONFIGURATION)
-    now = to_plain(replace(settings, out=str(out)))
+    now = to_plain(settings)
     for given in (before, now):
-        study = given.get("study")
-        budget = study.get("budget") if isinstance(study, dict) else None
-        if not isinstance(budget, dict):
-            raise BadInput(f"{out / CONFIGURATION}: not the settings of a study; give another out")
-        for name in MAY_DIFFER:
-            budget.pop(name, None)
+        for part, names in MAY_DIFFER.items():
+            study = given.get("study")
+            inner = study.get(part) if isinstance(study, dict) else None
+            if not isinstance(inner, dict):
+                raise BadInput(f"{out / CONFIGURATION}: not the settings of a study; give another out")
+            for name in names:
+                inner.pop(name, None)
     for name in ("seed", "study"):
         require_same(before.get(name), now[name], name, out)
 

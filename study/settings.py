@@ -53,8 +53,8 @@ class BudgetSettings(Settings):
     random_trials: int = setting(10, "Trials drawn at random before the sampler (TPE) learns from them.", at_least=1)
     pruner: str = setting(
         MEDIAN,
-        "median: after each run, give up a trial whose mean so far is worse than the median of the finished trials' "
-        "after as many runs.",
+        "Rule for giving trials up. median: after each run, those whose mean so far is worse than the median of the "
+        "finished trials' means after as many runs.",
         choices=PRUNERS,
     )
     prune_after: int = setting(5, "Finished trials before any is given up.", at_least=1)

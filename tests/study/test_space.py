@@ -48,7 +48,7 @@ def test_values_are_drawn_within_the_space_and_written_as_on_the_command_line() 
         ({"type": "categorical", "choices": ["a", "a"]}, "expected two different values or more"),
         ({"type": "categorical", "choices": ["a", "b"], "log": True}, "a categorical setting has choices only"),
         ({"type": "categorical", "choices": ["a", "b"], "low": 1}, "a categorical setting has choices only"),
-        ({"type": "float", "lwo": 1}, "lwo: no such setting; did you mean"),
+        ({"type": "float", "lwo": 1}, "lwo: no such setting; the settings of study.space.loop.steps are type, low"),
         (3, "expected settings"),
     ],
 )
