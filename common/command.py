@@ -273,14 +273,13 @@ def _quiet_threads() -> Iterator[None]:
 @contextmanager
 def _hydra() -> Iterator[None]:
     """Hydra composes from the package's configurations within, also inside a command that Hydra runs."""
-    instance = GlobalHydra.instance()
-    outer = instance.hydra
-    instance.clear()
+    outer = GlobalHydra.instance().hydra
+    GlobalHydra.instance().clear()
     try:
         with initialize_config_module(CONFIGURATIONS, version_base="1.3"):
             yield
     finally:
-        instance.hydra = outer
+        GlobalHydra.instance().hydra = outer
 
 
 @contextmanager

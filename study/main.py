@@ -132,8 +132,8 @@ def _print(console: Console, results: StudyResults, play: CommandRun, page: Path
     single = results.single_runs
     if single is not None:
         lines.append(
-            f"single runs of {single.threshold:.4g} or better: {len(single.winners)}; their other runs are so on "
-            f"average in {len(single.lasting)}"
+            f"first runs of {single.threshold:.4g} or better: {len(single.winners)}; trials of these whose other runs "
+            f"reach it on average: {len(single.lasting)}"
         )
     lines.append(f"report: {page}")
     console.print("\n".join(lines), highlight=False, soft_wrap=True)

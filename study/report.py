@@ -24,6 +24,7 @@ from .results import FAILED, StudyResults, TrialResult, mean, standard_error
 from .runs import CommandRun
 from .search import run_folder
 from .settings import StudyCommandSettings
+from .space import Parameter
 
 REPORT, RESULTS = "report.html", "study.json"
 
@@ -45,7 +46,7 @@ def write_report(
     asked = settings.study
     figure = asked.objective.figure
     parts = [f"<h1>{escape(f'qwop-study: {out}')}</h1>", _summary(results, settings, play)]
-    parts += ["<h2>The finalists, with fresh seeds</h2>", _finalists(results)]
+    parts += ["<h2>The finalists, with fresh seeds</h2>", _finalists(results, asked.space)]
     parts.append(
         '<p class="note">The seeds of these runs are none of the search\'s. Their mean decides; that of the search is '
         "too good for the best of many, because it is what they were chosen by. ± is the standard error.</p>"
@@ -55,7 +56,7 @@ def write_report(
     if curves:
         parts += ["<h2>Learning of the finalists</h2>", f'<div class="charts">{curves}</div>']
         parts.append('<p class="note">Mean over the fresh seeds ± standard error, from the runs\' logs.</p>')
-    parts += ["<h2>The search</h2>", _search(results)]
+    parts += ["<h2>The search</h2>", _search(results, asked.space)]
     points = [(one.values, mean(one.search)) for one in results.ranked]
     parts.append(parallel_coordinates(asked.space, points, figure, len(results.finalists), results.sign))
     parts.append('<p class="note">Each line is a trial with all its runs; the finalists stand out.</p>')
@@ -136,28 +137,37 @@ def _summary(results: StudyResults, settings: StudyCommandSettings, play: Comman
     return f"<p>{escape(said)}</p><pre>{escape(shlex.join(play.words(winner.values, 0)))}</pre>"
 
 
-def _finalists(results: StudyResults) -> str:
-    names = ("trial", "fresh", "each fresh seed", "search", "each seed of the search", "settings")
+def _finalists(results: StudyResults, space: Sequence[Parameter]) -> str:
+    names = ("trial", "fresh", "search", *short_names(space), "each fresh seed", "each seed of the search")
     winner = results.winner
     rows = []
     for one in results.finalists:
-        fresh = [f"{seed}: {_figure(value)}" for seed, value in zip(results.fresh_seeds(one), one.fresh, strict=True)]
         best = " (best)" if winner is not None and one.number == winner.number else ""
-        rows.append((f"{one.number}{best}", in_words(one.fresh_values), ", ".join(fresh), *_search_cells(results, one)))
+        means = f"{one.number}{best}", in_words(one.fresh_values), in_words(one.search)
+        fresh = _each(results.fresh_seeds(one), one.fresh)
+        rows.append((*means, *map(_short, one.values.values()), fresh, _each(results.search_seeds(one), one.search)))
     return figures(names, rows)
 
 
-def _search(results: StudyResults) -> str:
-    names = ("trial", "mean", "each seed", "settings")
-    rows = [(str(one.number), *_search_cells(results, one)) for one in results.ranked[:SHOWN]]
+def _search(results: StudyResults, space: Sequence[Parameter]) -> str:
+    names = ("trial", "mean", *short_names(space), "each seed")
+    rows = []
+    for one in results.ranked[:SHOWN]:
+        each = _each(results.search_seeds(one), one.search)
+        rows.append((str(one.number), in_words(one.search), *map(_short, one.values.values()), each))
     more = len(results.ranked) - len(rows)
     return figures(names, rows) + (f'<p class="note">{more} more are in {RESULTS}.</p>' if more else "")
 
 
-def _search_cells(results: StudyResults, one: TrialResult) -> tuple[str, str, str]:
-    each = [f"{seed}: {value:.4g}" for seed, value in zip(results.search_seeds(one), one.search, strict=True)]
-    settings = ", ".join(f"{name}={_short(value)}" for name, value in one.values.items())
-    return in_words(one.search), ", ".join(each), settings
+def short_names(space: Sequence[Parameter]) -> list[str]:
+    """The settings' names without their groups, where that leaves them different."""
+    lasts = [one.name.rpartition(".")[2] for one in space]
+    return [last if lasts.count(last) == 1 else one.name for last, one in zip(lasts, space, strict=True)]
+
+
+def _each(seeds: Sequence[int], values: Sequence[float | None]) -> str:
+    """Each seed with its figure."""
+    return ", ".join(f"{seed}: {_figure(value)}" for seed, value in zip(seeds, values, strict=True))
 
 
 def _short(value: str) -> str:
@@ -187,9 +197,8 @@ def _single_runs(results: StudyResults, figure: str) -> str:
             )
     better = "or more" if results.sign > 0 else "or less"
     said = (
-        f"The first run of {len(single.winners)} trials gave {single.threshold:.4g} {better}. The other runs of the "
-        f"same settings, with other seeds, do so on average in {len(single.lasting)} of them; in the other "
-        f"{len(single.winners) - len(single.lasting)} the first run was luck."
+        f"First runs of {single.threshold:.4g} {better}: {len(single.winners)}. Of these trials, those whose other "
+        f"runs, with other seeds, reach it on average: {len(single.lasting)}. In the others the first run was luck."
     )
     chart = scatter_chart(f"{figure}: mean of the other runs", groups, "the first run", diagonal=True)
     return f'<p>{escape(said)}</p><div class="charts">{chart}</div>'
