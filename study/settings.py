@@ -24,7 +24,9 @@ class ObjectiveSettings(Settings):
     figure: str = setting(help="The figure's name in the file; dots lead into objects.", example="mean_return")
     direction: str = setting(MAXIMISE, "Direction that is better.", choices=DIRECTIONS)
     goal: float | None = setting(
-        None, "Value that counts as solved. null: of single runs, that of the last of as many as there are finalists."
+        None,
+        "Value that counts as solved, by which the report checks single runs. null: that of the worst of the best first "
+        "runs, as many as there are finalists.",
     )
     curve: str | None = setting(
         "live/return", "Column of the runs' logs (metrics.jsonl) that the report draws. null: none."
