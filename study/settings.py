@@ -25,8 +25,8 @@ class ObjectiveSettings(Settings):
     direction: str = setting(MAXIMISE, "Direction that is better.", choices=DIRECTIONS)
     goal: float | None = setting(
         None,
-        "Value that counts as solved, by which the report checks single runs. null: that of the worst of the best first "
-        "runs, as many as there are finalists.",
+        "Value that counts as solved, by which the report checks single runs. null: that of the worst of the best "
+        "first runs, as many as there are finalists.",
     )
     curve: str | None = setting(
         "live/return", "Column of the runs' logs (metrics.jsonl) that the report draws. null: none."
