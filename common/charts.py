@@ -88,7 +88,7 @@ def line_chart(
     """Draw the lines, by name, over the bands; an empty text if no line has a point.
 
     log: use a logarithmic vertical axis and leave out points that are not positive. around: an area for each line that
-    has one, such as its mean ± standard error, by the line's name.
+    has one, such as its mean ± standard error, by the line's name; not with log.
     """
     drawn = {
         name: [(x, y) for x, y in points if math.isfinite(y) and (y > 0 or not log)] for name, points in lines.items()
@@ -176,7 +176,7 @@ def _legend(coloured: Mapping[str, str]) -> list[str]:
     """The names in their colours, from the right; nothing for a single one."""
     parts: list[str] = []
     x = float(WIDTH - RIGHT)
-    for name, colour in reversed(coloured.items()) if len(coloured) > 1 else ():
+    for name, colour in reversed([*coloured.items()]) if len(coloured) > 1 else ():
         parts.append(f'<text x="{x:.0f}" y="16" text-anchor="end" style="fill:{colour}">{escape(name)}</text>')
         x -= 7 * len(name) + 10
     return parts

@@ -54,8 +54,8 @@ def parallel_coordinates(
         x = LEFT + number * gap
         parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}" stroke="#555"/>')
         name = axis.name if len(axis.name) <= LONGEST_NAME else f"…{axis.name[1 - LONGEST_NAME :]}"
-        y = 16 if number % 2 == 0 else 28  # neighbouring names may be long
-        parts.append(f'<text x="{x:.1f}" y="{y}" text-anchor="middle">{escape(name)}</text>')
+        line = 16 if number % 2 == 0 else 28  # neighbouring names may be long
+        parts.append(f'<text x="{x:.1f}" y="{line}" text-anchor="middle">{escape(name)}</text>')
         for place, label in axis.labels:
             y = HEIGHT - BOTTOM - place * (HEIGHT - TOP - BOTTOM)
             parts.append(f'<text x="{x + 5:.1f}" y="{y + 4:.1f}">{escape(label)}</text>')
