@@ -18,6 +18,13 @@ from .task import AtariTask, console_seed
 SEED_STAYS = -1
 """ale-py's seed for a game that continues the random numbers of the one before."""
 
+RESTART = -1
+"""Stands for a reset without a seed among the actions that led to a game."""
+
+LONGEST_HISTORY = 5000
+"""Decisions after which the next game gets a seed of its own, so that few must be played again to continue it. A seed
+costs ale-py a fifth of a second."""
+
 
 class AtariVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.uint8], NDArray[np.int64], NDArray[Any]]):
     """n games of `AtariEnv`, observation by observation the same: environment i is an `AtariEnv` reset with seed + i.
@@ -30,6 +37,8 @@ class AtariVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.uint8], NDArray[np.in
     training: a lost life counts as `terminated`, though the game goes on; `infos["game_goes_on"]`, bool [n], is true in
     such a step. idle_limit: decisions in a row without a reward or a lost life after which a game is truncated (an
     agent may never press FIRE again, and the game then never ends).
+
+    `get_state` and `set_state` continue games exactly, by playing them again from their seeds.
 
     Each game is an interface of ale-py's vector environment for one game: in version 0.11 an interface for several can
     neither be reset in part nor show the last picture of a game that ended. All of them play at once; one is as fast.
@@ -74,6 +83,9 @@ class AtariVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.uint8], NDArray[np.in
         self._lives = np.zeros(num_envs, dtype=np.int64)
         self._idle = np.zeros(num_envs, dtype=np.int64)
         self._decisions = np.zeros(num_envs, dtype=np.int64)
+        self._seeds = np.array([console_seed(one) for one in np.random.SeedSequence().generate_state(num_envs)])
+        self._seeded = np.zeros(num_envs, dtype=np.bool_)
+        self._history: list[list[int]] = [[] for _ in range(num_envs)]
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
@@ -81,50 +93,95 @@ class AtariVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.uint8], NDArray[np.in
         mask, seeds = reset_mask_of(options, self.num_envs), seeds_of(seed, self.num_envs)
         for row in np.flatnonzero(mask).tolist():
             one = seeds[row]
-            self._begin(row, SEED_STAYS if one is None else console_seed(one))
-        self._blacken()
+            if one is not None or not self._seeded[row]:
+                self._begin_from_seed(row, int(self._seeds[row]) if one is None else console_seed(one))
+            else:
+                self._history[row].append(RESTART)
+                self._begin(row, SEED_STAYS)
         return self._observations.copy(), {"lives": self._lives.copy(), "_lives": mask}
 
     def step(self, actions: Any) -> Step:
-        n = self.num_envs
-        for game, action in zip(self._games, np.asarray(actions, dtype=np.int64).tolist(), strict=True):
-            game.send([action], [1.0])
-        rewards = np.zeros(n)
-        terminated, truncated = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
-        lives = np.zeros(n, dtype=np.int64)
-        for row, game in enumerate(self._games):
-            (self._observations[row],), (rewards[row],), (terminated[row],), (truncated[row],), info = game.recv()
-            lives[row] = info["lives"][0]
-        self._decisions += 1
-        self._blacken()
-        lost = lives < self._lives
-        self._lives = lives
-        self._idle = np.where((rewards != 0) | lost, 0, self._idle + 1)
-        if self._idle_limit is not None:
-            truncated |= self._idle >= self._idle_limit
+        before = self._lives.copy()
+        rewards, terminated, truncated = self._play(range(self.num_envs), np.asarray(actions, dtype=np.int64).tolist())
         over = terminated | truncated
-        every = np.ones(n, dtype=np.bool_)
-        infos: Infos = {"lives": lives.copy(), "_lives": every}
+        lost = self._lives < before
+        every = np.ones(self.num_envs, dtype=np.bool_)
+        infos: Infos = {"lives": self._lives.copy(), "_lives": every}
         if over.any():
             infos |= {
                 "final_obs": self._observations.copy(),
                 "_final_obs": over,
-                "final_info": {"lives": lives.copy(), "_lives": over},
+                "final_info": {"lives": self._lives.copy(), "_lives": over},
                 "_final_info": over,
             }
-            for row in np.flatnonzero(over).tolist():
-                self._begin(row, SEED_STAYS)
-            self._blacken()
+            self._begin_after(over)
         if self._training:
             infos |= {"game_goes_on": lost & ~over, "_game_goes_on": every}
-            terminated |= lost
+            terminated = terminated | lost
         return self._observations.copy(), rewards, terminated, truncated, infos
+
+    def get_state(self) -> dict[str, Any]:
+        """Return the seeds and actions that led to the games under way, for `set_state`."""
+        return {
+            "seeds": self._seeds.copy(),
+            "actions": [np.array(actions, dtype=np.int8) for actions in self._history],
+        }
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Continue the games that `get_state` found under way, by playing them again: less than a minute."""
+        actions = [np.asarray(one).tolist() for one in state["actions"]]
+        for row, seed in enumerate(np.asarray(state["seeds"]).tolist()):
+            self._begin_from_seed(row, seed)
+        for number in range(max(map(len, actions))):
+            rows = [row for row in range(self.num_envs) if number < len(actions[row])]
+            for row in [row for row in rows if actions[row][number] == RESTART]:
+                self._history[row].append(RESTART)
+                self._begin(row, SEED_STAYS)
+                rows.remove(row)
+            _, terminated, truncated = self._play(rows, [actions[row][number] for row in rows])
+            self._begin_after(terminated | truncated)
+
+    def _play(
+        self, rows: Sequence[int], actions: Sequence[int]
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
+        """Make one decision in each of these rows; return rewards, terminated and truncated of all rows."""
+        n = self.num_envs
+        rewards, terminated, truncated = np.zeros(n), np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
+        for row, action in zip(rows, actions, strict=True):
+            self._history[row].append(action)
+            self._games[row].send([action], [1.0])
+        for row in rows:
+            seen, (rewards[row],), (terminated[row],), (truncated[row],), info = self._games[row].recv()
+            self._observations[row] = seen[0]
+            lives = info["lives"][0]
+            eventful = rewards[row] != 0 or lives < self._lives[row]
+            self._lives[row] = lives
+            self._decisions[row] += 1
+            self._idle[row] = 0 if eventful else self._idle[row] + 1
+            if self._idle_limit is not None and self._idle[row] >= self._idle_limit:
+                truncated[row] = True
+        self._blacken()
+        return rewards, terminated, truncated
+
+    def _begin_after(self, over: NDArray[np.bool_]) -> None:
+        """Begin the games that follow those that are over."""
+        for row in np.flatnonzero(over).tolist():
+            if len(self._history[row]) < LONGEST_HISTORY:
+                self._begin(row, SEED_STAYS)
+            else:
+                self._begin_from_seed(row, console_seed(int(self._seeds[row]) + self.num_envs))
+
+    def _begin_from_seed(self, row: int, seed: int) -> None:
+        self._seeds[row], self._seeded[row] = seed, True
+        self._history[row].clear()
+        self._begin(row, seed)
 
     def _begin(self, row: int, seed: int) -> None:
         """Begin a game in one row."""
         (self._observations[row],), info = self._games[row].reset([0], [seed])
         self._lives[row] = info["lives"][0]
         self._idle[row] = self._decisions[row] = 0
+        self._blacken()
 
     def _blacken(self) -> None:
         """Blacken the pictures before a game began: ale-py 0.11 leaves the newest of the game before among them."""
