@@ -1,11 +1,11 @@
 """An Atari game as a Gymnasium environment, by Gymnasium's own wrappers."""
 
 from dataclasses import fields
-from typing import Any
+from typing import Any, Literal
 
-import ale_py
 import gymnasium
 import numpy as np
+from ale_py.env import AtariEnv as Console
 from gymnasium.wrappers import AtariPreprocessing, FrameStackObservation
 from numpy.typing import NDArray
 
@@ -17,7 +17,7 @@ NOOP, FIRE = 0, "FIRE"
 Step = tuple[NDArray[np.uint8], float, bool, bool, dict[str, Any]]
 
 
-class AtariEnv(gymnasium.Env[NDArray[np.uint8], np.int64]):
+class AtariEnv(gymnasium.Env[NDArray[Any], np.int64]):
     """An Atari game with the preprocessing of Mnih et al. 2015: `ALE/Pong-v5` without `obs_type`.
 
     Observation: uint8 [stack, size, size], grey, oldest picture first; pictures before the game began are black. A
@@ -43,12 +43,12 @@ class AtariEnv(gymnasium.Env[NDArray[np.uint8], np.int64]):
         task = AtariTask(**{name: value for name, value in settings.items() if name in known})
         return Capabilities(decisions_per_second=task.decisions_per_second, training=True, idle_limit=True)
 
-    def __init__(self, game: str, render_mode: str | None = None, **task: Any) -> None:
+    def __init__(self, game: str, render_mode: Literal["human", "rgb_array"] | None = None, **task: Any) -> None:
         """Make the game of this name, such as "space_invaders"."""
         self.task = AtariTask(**task)
         self.render_mode = render_mode
         self.metadata = {**self.metadata, "render_fps": self.task.decisions_per_second}
-        self._game = ale_py.AtariEnv(
+        self._game = Console(
             game=game,
             obs_type="grayscale",
             frameskip=1,
@@ -63,7 +63,7 @@ class AtariEnv(gymnasium.Env[NDArray[np.uint8], np.int64]):
             padding_type="zero",
         )
         self.observation_space = self.task.observation_space
-        self.action_space = gymnasium.spaces.Discrete(int(self._game.action_space.n))
+        self.action_space = gymnasium.spaces.Discrete(len(self._game.get_action_meanings()))
         self._decisions = 0
 
     def reset(
@@ -98,7 +98,7 @@ class AtariEnv(gymnasium.Env[NDArray[np.uint8], np.int64]):
 class _Start(gymnasium.Wrapper[NDArray[np.uint8], np.int64, NDArray[np.uint8], np.int64]):
     """Begins a game as ale-py's vector environment does: seed, frames without a button, FIRE."""
 
-    def __init__(self, env: ale_py.AtariEnv, task: AtariTask) -> None:
+    def __init__(self, env: Console, task: AtariTask) -> None:
         super().__init__(env)
         self._console = env
         self._noops = Noops(task.noop_max)

@@ -15,6 +15,9 @@ from ...common.errors import BadInput
 from ..vector import Infos, Step, autoreset_mode_of, reset_mask_of, seeds_of
 from .task import AtariTask, console_seed
 
+ONLY, FULL_STRENGTH = np.zeros(1, dtype=np.int64), np.ones(1)
+"""Number of an interface's one game, and the strength of its paddle."""
+
 SEED_STAYS = -1
 """ale-py's seed for a game that continues the random numbers of the one before."""
 
@@ -149,7 +152,7 @@ class AtariVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.uint8], NDArray[np.in
         rewards, terminated, truncated = np.zeros(n), np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
         for row, action in zip(rows, actions, strict=True):
             self._history[row].append(action)
-            self._games[row].send([action], [1.0])
+            self._games[row].send(np.array([action]), FULL_STRENGTH)
         for row in rows:
             seen, (rewards[row],), (terminated[row],), (truncated[row],), info = self._games[row].recv()
             self._observations[row] = seen[0]
@@ -178,7 +181,7 @@ class AtariVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.uint8], NDArray[np.in
 
     def _begin(self, row: int, seed: int) -> None:
         """Begin a game in one row."""
-        (self._observations[row],), info = self._games[row].reset([0], [seed])
+        (self._observations[row],), info = self._games[row].reset(ONLY, np.array([seed]))
         self._lives[row] = info["lives"][0]
         self._idle[row] = self._decisions[row] = 0
         self._blacken()
@@ -190,16 +193,24 @@ class AtariVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.uint8], NDArray[np.in
 
 
 def _game(name: str, task: AtariTask) -> ale_py.ALEVectorInterface:
+    path = roms.get_rom_path(name)
+    if path is None:
+        raise BadInput(f"game={name}: ale-py has no such game")
     return ale_py.ALEVectorInterface(
-        rom_path=roms.get_rom_path(name),
+        rom_path=path,
         num_envs=1,
+        batch_size=0,
         num_threads=1,
+        thread_affinity_offset=-1,
         frame_skip=task.frameskip,
         stack_num=task.stack,
         img_height=task.size,
         img_width=task.size,
         noop_max=task.noop_max,
         use_fire_reset=task.fire,
+        maxpool=True,
+        episodic_life=False,
+        life_loss_info=False,
         reward_clipping=False,
         max_episode_steps=task.longest,  # decisions, for all that ale-py calls them frames
         repeat_action_probability=task.repeat_action_probability,
