@@ -5,11 +5,13 @@
     python benchmarks/atari.py training --cleanrl DIR      # … beside CleanRL's dqn_atari.py, from a checkout of it
     python benchmarks/atari.py memory --transitions 1000000
 
-`frames` steps 8 games of Pong by random actions. `training` learns for `--decisions` decisions after the first 1,000,
-with the network of Mnih et al. 2015, an update of 32 transitions every fourth decision and Adam; then with the preset
-dqn-atari-fast. CleanRL's script (https://github.com/vwxyzjn/cleanrl, with tyro installed) runs with the same network
-and updates. It was written for Gymnasium 0.29; the two wrappers that were renamed since get their old names back.
-`memory` fills a memory with transitions of 84 × 84 × 4 whose every frame is new, and prints the process's peak.
+Speeds are decisions for each second of one core's time (all threads together), which other work on the machine
+disturbs least. `frames` steps 8 games of Pong by random actions. `training` is the difference between a run of 1,000
+decisions, which learns nothing yet, and one of `--decisions` more: with the network of Mnih et al. 2015, an update of
+32 transitions every fourth decision and Adam; then with the preset dqn-atari-fast. CleanRL's script
+(https://github.com/vwxyzjn/cleanrl, with tyro installed) runs with the same network and updates as the first. It was
+written for Gymnasium 0.29; the two wrappers that were renamed since get their old names back. `memory` fills a memory
+with transitions of 84 × 84 × 4 whose every frame is new, and prints the process's peak.
 """
 
 import argparse
@@ -36,6 +38,8 @@ from qwop.finetune.replay.transition_memory import TransitionMemory
 
 GAMES = 8
 PONG = "ALE/Pong-v5"
+WITHOUT_LEARNING = 1000
+"""Decisions of random play before learning starts."""
 
 CLEANRL = """
 import runpy, sys
@@ -71,69 +75,71 @@ def measure_frames(seconds: float) -> None:
     gymnasium.register_envs(ale_py)
     ours = rate(make_vector(EnvironmentSpec(PONG), GAMES), seconds)
     theirs = rate(gymnasium.vector.SyncVectorEnv([wrapped] * GAMES), seconds)
-    print(f"| {GAMES} games of {PONG}, random actions | decisions a second |\n|---|---|")
-    print(
-        f"| make_vector | {ours:,.0f} |\n| Gymnasium's wrappers | {theirs:,.0f} |\n\n{ours / theirs:.2f} times as fast"
-    )
+    print(f"| {GAMES} games of {PONG}, random actions | decisions a second of one core |\n|---|---|")
+    print(f"| make_vector | {ours:,.0f} |\n| Gymnasium's wrappers | {theirs:,.0f} |\n\nratio {ours / theirs:.2f}")
 
 
 def rate(games: Any, seconds: float) -> float:
-    """Decisions a second of a vector environment."""
+    """Decisions of a vector environment for each second of one core."""
     games.reset(seed=0)
     actions = np.random.default_rng(0).integers(6, size=(1000, GAMES))
-    done, start = 0, time.perf_counter()
-    while time.perf_counter() - start < seconds:
+    done, start = 0, core_seconds()
+    while core_seconds() - start < seconds:
         games.step(actions[done % 1000])
         done += 1
-    return done * GAMES / (time.perf_counter() - start)
+    return done * GAMES / (core_seconds() - start)
 
 
 def measure_training(decisions: int, cleanrl: Path | None) -> None:
     same = ["algorithm=dqn-atari", "algorithm.optimiser=adam", "algorithm.learning_rate=1e-4", "loop.capacity=20000"]
-    rows: list[tuple[str, Callable[[], tuple[float, str]]]] = [
-        ("dqn-atari, Adam", lambda: trained(decisions, same)),
-        ("dqn-atari-fast", lambda: trained(decisions, ["algorithm=dqn-atari-fast"])),
+    rows: list[tuple[str, Callable[[int], str]]] = [
+        ("dqn-atari, Adam", lambda count: trained(count, same)),
+        ("dqn-atari-fast", lambda count: trained(count, ["algorithm=dqn-atari-fast"])),
     ]
     if cleanrl is not None:
-        rows.append(("CleanRL's dqn_atari.py", lambda: cleanrl_trained(decisions, cleanrl)))
-    print("| | decisions a second | learning | waiting for play | memory |\n|---|---|---|---|---|")
+        rows.append(("CleanRL's dqn_atari.py", lambda count: cleanrl_trained(count, cleanrl)))
+    print("| | decisions a second of one core | of the time: learning | play | memory |\n|---|---|---|---|---|")
     for name, run in rows:
-        found, shares = run()
-        print(f"| {name} | {found:.0f} | {shares} |", flush=True)
+        start = core_seconds()
+        run(WITHOUT_LEARNING)
+        between = core_seconds()
+        shares = run(WITHOUT_LEARNING + decisions)
+        took = core_seconds() - between - (between - start)
+        print(f"| {name} | {decisions / took:.0f} | {shares} |", flush=True)
 
 
-def trained(decisions: int, settings: list[str]) -> tuple[float, str]:
-    """Decisions a second of a run once it learns, and the shares of its time."""
+def trained(decisions: int, settings: list[str]) -> str:
+    """Learn for so many decisions; return the shares of its time in the end."""
     with tempfile.TemporaryDirectory() as folder:
-        scale = (decisions + 1000) / 3600 / 15 / 18.52
+        scale = decisions / 3600 / 15 / 18.52
         finetune.run(
             finetune.read(
                 [*settings, "schedule=atari", "policy=scratch", f"environment={PONG}", f"schedule.scale={scale}",
-                 "loop.start=1000", "loop.log_every=1000", f"out={folder}/run", "video=false", "evaluation.episodes=0"]
+                 f"loop.start={WITHOUT_LEARNING}", "loop.overlap=false", f"out={folder}/run", "video=false",
+                 "evaluation.episodes=0"]
             )
         )  # fmt: skip
-        rows = [json.loads(line) for line in Path(folder, "run/metrics.jsonl").read_text().splitlines()]
-    first, *_, last = [row for row in rows if "time_share/learning" in row]
-    found = (last["decisions"] - first["decisions"]) / (last["time/seconds"] - first["time/seconds"])
+        last = json.loads(Path(folder, "run/metrics.jsonl").read_text().splitlines()[-1])
     parts = ("learning", "waiting for live play", "memory")
-    return found, " | ".join(f"{last[f'time_share/{part}']:.0%}" for part in parts)
+    return " | ".join(f"{last.get(f'time_share/{part}', 0.0):.0%}" for part in parts)
 
 
-def cleanrl_trained(decisions: int, checkout: Path) -> tuple[float, str]:
-    """Decisions a second of CleanRL's script once it learns; it reports every 100."""
+def cleanrl_trained(decisions: int, checkout: Path) -> str:
+    """Run CleanRL's script for so many decisions."""
     flags = [
-        "--env-id", "PongNoFrameskip-v4", "--total-timesteps", str(1000 + decisions), "--learning-starts", "1000",
-        "--buffer-size", "20000", "--no-cuda",
+        "--env-id", "PongNoFrameskip-v4", "--total-timesteps", str(decisions), "--learning-starts",
+        str(WITHOUT_LEARNING), "--buffer-size", "20000", "--no-cuda",
     ]  # fmt: skip
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(checkout), os.environ.get("PYTHONPATH", "")])}
-    command = [sys.executable, "-u", "-c", CLEANRL, *flags]
-    at: list[float] = []
-    with subprocess.Popen(command, cwd=checkout, env=environment, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        at += [time.perf_counter() for line in process.stdout if line.startswith("SPS")]
-    if process.returncode:
-        raise SystemExit(f"{checkout}: exit code {process.returncode}")
-    return 100 * (len(at) - 1) / (at[-1] - at[0]), " | | "
+    command = [sys.executable, "-c", CLEANRL, *flags]
+    subprocess.run(command, cwd=checkout, env=environment, stdout=subprocess.DEVNULL, check=True)
+    return " | | "
+
+
+def core_seconds() -> float:
+    """Seconds of processors' time that this process and its children have taken."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
 
 
 def measure_memory(transitions: int) -> None:

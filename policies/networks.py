@@ -220,7 +220,7 @@ class QNetwork(LayeredNetwork):
         convolutions: str = NATURE,
     ) -> None:
         super().__init__(observation, actions, hidden)
-        self.kind = convolutions
+        self.convolutions_name = convolutions
         if quantiles < 1:
             raise ValueError(f"{quantiles} quantiles, expected at least 1")
         self.quantiles, self.dueling, self.layer_norm = quantiles, dueling, layer_norm
@@ -255,7 +255,7 @@ class QNetwork(LayeredNetwork):
             "quantiles": self.quantiles,
             "dueling": self.dueling,
             "layer_norm": self.layer_norm,
-            "convolutions": self.kind,
+            "convolutions": self.convolutions_name,
         }
 
     @classmethod
