@@ -8,16 +8,24 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
-WIDTH, HEIGHT = 560, 250
-LEFT, RIGHT, TOP, BOTTOM = 56, 12, 30, 34
+WIDTH, HEIGHT = 440, 250
+"""Small enough for text of 11 pixels in a chart that fills a telephone, or a third of a wide page."""
+
+LEFT, RIGHT, TOP, BOTTOM = 54, 14, 30, 40
+
+LEGEND = 20
+"""Height of the line with the lines' names, where there are several."""
+LETTER = 7
+"""Width of a letter, about."""
+
 COLOURS = ("#1f5fa8", "#c7522a", "#3c8d40", "#7b4fa3", "#a07d00", "#00808a", "#b03060", "#666666")
 
 STYLE = """
-.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(420px, 100%), 1fr)); gap: 14px; }
-svg { width: 100%; height: auto; background: #fff; } svg text { font: 11px system-ui, sans-serif; fill: #555; }
-svg .title { font-weight: 600; font-size: 13px; fill: #222; } svg .grid { stroke: #ddd; stroke-width: 0.7; }
+.charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(330px, 100%), 1fr)); gap: 18px 14px; }
+svg { width: 100%; height: auto; background: #fff; } svg text { font: 13.5px system-ui, sans-serif; fill: #555; }
+svg .title { font-weight: 600; font-size: 15px; fill: #222; } svg .grid { stroke: #ddd; stroke-width: 0.7; }
 svg polyline { fill: none; stroke-width: 1.6; stroke-linejoin: round; }
-svg .band { fill: #999; font-size: 10px; } svg .shaded { fill: #f6dfc8; } svg .plain { fill: #f4f6f9; stroke: #fff; }
+svg .band { fill: #888; font-size: 12.5px; } svg .shaded { fill: #f6dfc8; } svg .plain { fill: #f4f6f9; stroke: #fff; }
 """
 """Style of the charts in a page, and of a grid of them (class `charts`)."""
 
@@ -39,11 +47,18 @@ class Band:
 
 
 def line_chart(
-    title: str, lines: Mapping[str, Sequence[Point]], bands: Sequence[Band], x_name: str, *, log: bool = False
+    title: str,
+    lines: Mapping[str, Sequence[Point]],
+    bands: Sequence[Band],
+    x_name: str,
+    *,
+    log: bool = False,
+    dots: bool = False,
 ) -> str:
     """Draw the lines, by name, over the bands; an empty text if no line has a point.
 
-    log: use a logarithmic vertical axis and leave out points that are not positive.
+    log: use a logarithmic vertical axis and leave out points that are not positive. dots: draw the points alone, of
+    which neighbours have nothing to do with each other.
     """
     drawn = {
         name: [(x, y) for x, y in points if math.isfinite(y) and (y > 0 or not log)] for name, points in lines.items()
@@ -59,38 +74,43 @@ def line_chart(
     ticks = _log_ticks(min(ys), max(ys)) if log else _ticks(0.0 if from_zero else min(ys), max(ys))
     low, high = min(ticks[0], min(ys)), max(ticks[-1], max(ys))
     first, last = min(xs), max(xs) if max(xs) > min(xs) else min(xs) + 1
+    top = TOP + (LEGEND if len(drawn) > 1 else 0)
 
     def across(x: float) -> float:
         return LEFT + (x - first) / (last - first) * (WIDTH - LEFT - RIGHT)
 
     def up(y: float) -> float:
-        return HEIGHT - BOTTOM - (y - low) / ((high - low) or 1) * (HEIGHT - TOP - BOTTOM)
+        return HEIGHT - BOTTOM - (y - low) / ((high - low) or 1) * (HEIGHT - top - BOTTOM)
 
     parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">']
     for band in bands:
         x, width = across(band.start), across(band.end) - across(band.start)
         parts.append(
-            f'<rect x="{x:.1f}" y="{TOP}" width="{width:.1f}" height="{HEIGHT - TOP - BOTTOM}" '
+            f'<rect x="{x:.1f}" y="{top}" width="{width:.1f}" height="{HEIGHT - top - BOTTOM}" '
             f'class="{"shaded" if band.shaded else "plain"}"><title>{escape(band.name)}</title></rect>'
         )
-        if width > 7 * len(band.name):
-            parts.append(f'<text x="{x + 4:.1f}" y="{TOP + 13}" class="band">{escape(band.name)}</text>')
-    parts.append(f'<text x="{LEFT}" y="16" class="title">{escape(title)}</text>')
+        if width > LETTER * len(band.name):
+            parts.append(f'<text x="{x + 4:.1f}" y="{top + 15}" class="band">{escape(band.name)}</text>')
+    parts.append(f'<text x="2" y="16" class="title">{escape(title)}</text>')
     for tick in ticks:
         label = f"{10**tick:g}" if log else f"{tick:g}"
         parts.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{up(tick):.1f}" y2="{up(tick):.1f}" class="grid"/>')
         parts.append(f'<text x="{LEFT - 6}" y="{up(tick) + 4:.1f}" text-anchor="end">{label}</text>')
     for tick in _ticks(first, last):
-        parts.append(f'<text x="{across(tick):.1f}" y="{HEIGHT - BOTTOM + 15}" text-anchor="middle">{tick:g}</text>')
+        parts.append(f'<text x="{across(tick):.1f}" y="{HEIGHT - BOTTOM + 17}" text-anchor="middle">{tick:g}</text>')
     parts.append(f'<text x="{WIDTH - RIGHT}" y="{HEIGHT - 4}" text-anchor="end">{escape(x_name)}</text>')
     for colour, (name, points) in zip(_colours(len(drawn)), drawn.items(), strict=True):
         path = " ".join(f"{across(x):.1f},{up(math.log10(y) if log else y):.1f}" for x, y in points)
-        parts.append(f'<polyline points="{path}" stroke="{colour}"><title>{escape(name)}</title></polyline>')
+        if dots:
+            circles = "".join('<circle cx="{}" cy="{}" r="2.5"/>'.format(*at.split(",")) for at in path.split())
+            parts.append(f'<g fill="{colour}"><title>{escape(name)}</title>{circles}</g>')
+        else:
+            parts.append(f'<polyline points="{path}" stroke="{colour}"><title>{escape(name)}</title></polyline>')
     if len(drawn) > 1:
-        x = float(WIDTH - RIGHT)
-        for colour, name in reversed(list(zip(_colours(len(drawn)), drawn, strict=True))):
-            parts.append(f'<text x="{x:.0f}" y="16" text-anchor="end" style="fill:{colour}">{escape(name)}</text>')
-            x -= 7 * len(name) + 10
+        x = 2.0
+        for colour, name in zip(_colours(len(drawn)), drawn, strict=True):
+            parts.append(f'<text x="{x:.0f}" y="{TOP + 6}" style="fill:{colour}">{escape(name)}</text>')
+            x += LETTER * len(name) + 14
     return "".join([*parts, "</svg>"])
 
 

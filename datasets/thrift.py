@@ -43,8 +43,8 @@ class _Unreadable(ValueError):
     """Reason why data are no structure."""
 
 
-# Each function takes the place in the data at which a value begins, and returns the value and the place behind it. A
-# dataset of ten thousand episodes has two million structures, so numbers of one byte, which most are, are read in place.
+# Each function takes the place in the data at which a value begins, and returns the value and the place behind it. Ten
+# thousand episodes have two million structures, so numbers of one byte, which most are, are read in place.
 
 
 def _struct(data: bytes, place: int, depth: int) -> tuple[Struct, int]:
