@@ -60,11 +60,12 @@ run(command.read(["dataset=" + FOLDER, "replay=REPLAY"]))
 """
 
 EPOCH = """
+import os
 import torch
 from qwop.datasets import open_dataset
 from qwop.pretrain.clone import clone
 from qwop.pretrain.settings import CloningSettings
-torch.set_num_threads(2)
+torch.set_num_threads(len(os.sched_getaffinity(0)))
 dataset = open_dataset(FOLDER)
 print(clone(dataset, dataset.info, CloningSettings(epochs=1, patience=1)).best.validation_nats)
 """
