@@ -7,6 +7,7 @@ from ..common.shared_settings import max_idle_frames, seed
 from ..evaluation.evaluate import DRAWN, EvaluationSettings
 from .agents.acer.settings import AcerLoopSettings, AcerSettings
 from .agents.dqn.settings import DdqnLoopSettings, DdqnSettings, DqnLoopSettings, DqnSettings
+from .agents.ftw.settings import FtwLoopSettings, FtwSettings
 from .agents.ppo.settings import PpoLoopSettings, PpoSettings
 from .agents.registry import ALGORITHMS, Algorithm
 from .agents.rlpd.settings import RlpdLoopSettings, RlpdSettings
@@ -59,7 +60,7 @@ class FinetuneSettings(Settings):
         None,
         "Policy to start from: its file (.safetensors), champion, which comes with the package, or scratch, a new "
         "network. null: runs/pretrain/policy.safetensors if it exists and no demonstrations are named, else a clone of "
-        "the demonstrations (algorithm=dqn, ddqn, rlpd or vtrace: scratch).",
+        "the demonstrations (algorithm=dqn, ddqn, rlpd, vtrace or ftw: scratch).",
     )
     demonstrations: str | None = setting(
         None, "Folder of the dataset of demonstrations. null: those that come with the package, if a phase uses any."
@@ -85,11 +86,19 @@ class FinetuneSettings(Settings):
         example="kurodo",
         prefers="algorithm",
     )
-    algorithm: AcerSettings | DqnSettings | DdqnSettings | PpoSettings | RlpdSettings | VtraceSettings = choice_of(
-        {name: one.settings for name, one in ALGORITHMS.items()}, "acer", "Learning algorithm, with its loop."
+    algorithm: AcerSettings | DqnSettings | DdqnSettings | PpoSettings | RlpdSettings | VtraceSettings | FtwSettings = (
+        choice_of(
+            {name: one.settings for name, one in ALGORITHMS.items()}, "acer", "Learning algorithm, with its loop."
+        )
     )
     loop: (
-        AcerLoopSettings | DqnLoopSettings | DdqnLoopSettings | PpoLoopSettings | RlpdLoopSettings | VtraceLoopSettings
+        AcerLoopSettings
+        | DqnLoopSettings
+        | DdqnLoopSettings
+        | PpoLoopSettings
+        | RlpdLoopSettings
+        | VtraceLoopSettings
+        | FtwLoopSettings
     ) = choice_of(
         {name: one.loop for name, one in ALGORITHMS.items()}, "acer", "Live play and memory.", follows="algorithm"
     )

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ..common.checks import show
@@ -13,7 +14,7 @@ from ..envs.spec import ObservationSpec
 from .encoders import Convolutions, normed_layers, orthogonal_linear, plain_layers, trunk_for
 from .ensemble import Ensemble
 from .scaling import ObservationScaler, PixelScaler
-from .state import State
+from .state import ArrayState, State, to_arrays, to_tensors
 
 HIDDEN = (256, 128)
 """Layer widths of the published runner (71 → 256 → 128 → 11 and 11: 54,166 parameters)."""
@@ -58,6 +59,14 @@ class Network(nn.Module):
         observations [n, *observation.shape]; state as `initial_state` or the step before gave it.
         """
         return self.logits(observations), state
+
+    def feed(self, state: State, actions: Tensor, rewards: Tensor) -> State:
+        """The state after the actions that were taken, int64 [n], and their rewards, float32 [n].
+
+        Called after every `step`, before rows whose episode ended are reset. Only networks that observe their last
+        action or reward need it.
+        """
+        return state
 
     def description(self) -> dict[str, Any]:
         """The settings of the architecture, as plain data."""
@@ -337,6 +346,16 @@ class EnsembleQ(LayeredNetwork):
     def from_description(cls, observation: ObservationSpec, actions: int, description: Mapping[str, Any]) -> Self:
         members = whole_number(description["members"], "members", MOST_MEMBERS)
         return cls(observation, actions, hidden_widths(description), members=members)
+
+
+def feed_arrays(network: Network, state: ArrayState, actions: NDArray[Any], rewards: NDArray[Any]) -> ArrayState:
+    """`Network.feed` for arrays on the CPU, [n] both; the state of a memoryless network stays as it is."""
+    if not state:
+        return state
+    device = next(network.parameters()).device
+    with torch.inference_mode():
+        taken, earned = torch.from_numpy(actions).to(device), torch.from_numpy(rewards).to(device, torch.float32)
+        return to_arrays(network.feed(to_tensors(state, device), taken, earned))
 
 
 def epsilon_greedy_logits(q: Tensor, epsilon: Tensor) -> Tensor:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..common.errors import BadInput
 from ..envs.spec import EnvironmentSpec, ObservationSpec
-from .networks import Network, Values
+from .networks import Network, Values, feed_arrays
 from .state import ArrayState, concatenate_rows, put_rows, select_rows, to_arrays, to_tensors
 
 ROWS = 64
@@ -80,6 +80,10 @@ class Policy:
                 probabilities[block] = torch.softmax(logits, dim=-1)[filled].cpu().numpy()
                 following.append(select_rows(to_arrays(after), filled))
         return probabilities, concatenate_rows(following) if following else state
+
+    def feed(self, state: ArrayState, actions: NDArray[Any], rewards: NDArray[Any]) -> ArrayState:
+        """The state after the actions that were taken, [n], and their rewards, [n]; for the next `step`."""
+        return feed_arrays(self.network, state, actions, rewards)
 
     def probabilities(self, observations: NDArray[Any]) -> NDArray[np.float32]:
         """π(·|s), float32 [n, A], of observations [n, *shape]: `step` of a memoryless policy, as exact as it.

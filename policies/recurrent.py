@@ -37,13 +37,7 @@ class RecurrentActorCritic(LayeredNetwork):
         super().__init__(observation, actions, hidden)
         self.memory = memory
         self.trunk = trunk_for(self.observation, self.hidden, nn.Tanh, generator)
-        self.core = nn.LSTMCell(self.trunk.width, memory)
-        for weight in (self.core.weight_ih, self.core.weight_hh):
-            nn.init.orthogonal_(weight, 1.0, generator)
-        nn.init.zeros_(self.core.bias_hh)
-        nn.init.zeros_(self.core.bias_ih)
-        with torch.no_grad():
-            self.core.bias_ih[memory : 2 * memory] = 1.0  # PyTorch's order of the gates: input, forget, cell, output
+        self.core = lstm_cell(self.trunk.width, memory, generator)
         self.policy_head = orthogonal_linear(memory, actions, 0.01, generator)
         self.value_head = orthogonal_linear(memory, 1, 1.0, generator)
 
@@ -73,3 +67,15 @@ class RecurrentActorCritic(LayeredNetwork):
     ) -> "RecurrentActorCritic":
         memory = whole_number(description["memory"], "memory", WIDEST)
         return cls(observation, actions, hidden_widths(description), memory)
+
+
+def lstm_cell(inputs: int, units: int, generator: torch.Generator | None) -> nn.LSTMCell:
+    """An LSTM with orthogonal weights of gain 1, and biases of zero, in the forget gate 1."""
+    cell = nn.LSTMCell(inputs, units)
+    for weight in (cell.weight_ih, cell.weight_hh):
+        nn.init.orthogonal_(weight, 1.0, generator)
+    nn.init.zeros_(cell.bias_hh)
+    nn.init.zeros_(cell.bias_ih)
+    with torch.no_grad():
+        cell.bias_ih[units : 2 * units] = 1.0  # PyTorch's order of the gates: input, forget, cell, output
+    return cell

@@ -164,12 +164,12 @@ class _Games:
         actions = np.zeros(self.vector.num_envs, dtype=np.int64)
         probabilities = np.zeros((self.vector.num_envs, self.policy.actions), dtype=np.float32)
         rows, state = self.policy.step(self.observations[slots], select_rows(self.state, slots))
-        self.state = put_rows(self.state, slots, state)
         actions[slots], probabilities[slots] = choose(rows, uniforms)
 
         before = self.observations
         after, rewards, terminated, truncated, infos = self.vector.step(actions)
         self.observations = self.policy.observation.array(after)
+        self.state = put_rows(self.state, slots, self.policy.feed(state, actions[slots], np.asarray(rewards)[slots]))
         clocks, frames, late = (played_values(infos, name) for name in ("clock", "frames", "late"))
         self.steps.append(_Step(before, actions, probabilities, np.array(rewards), clocks, frames, late))
         games = []

@@ -1,4 +1,4 @@
-"""RMSProp as in TensorFlow 1, and as published with DQN."""
+"""RMSProp as in TensorFlow 1, and as published with DQN; a step with clipped gradients."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -73,3 +73,15 @@ class CentredRMSprop(Optimizer):
             torch._foreach_add_(roots, group["epsilon"])
             torch._foreach_sqrt_(roots)
             torch._foreach_addcdiv_(parameters, gradients, roots, -group["lr"])
+
+
+def descend(optimiser: Optimizer, loss: Tensor, learning_rate: float, longest: float) -> float:
+    """Take a step down the loss at this learning rate; return the norm of the gradient, which is cut to `longest`."""
+    optimiser.zero_grad(set_to_none=True)
+    loss.backward()  # type: ignore[no-untyped-call]
+    parameters = [parameter for group in optimiser.param_groups for parameter in group["params"]]
+    norm = torch.nn.utils.clip_grad_norm_(parameters, longest)
+    for group in optimiser.param_groups:
+        group["lr"] = learning_rate
+    optimiser.step()
+    return norm.item()

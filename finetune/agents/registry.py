@@ -16,6 +16,8 @@ from .acer.settings import AcerLoopSettings, AcerSettings
 from .base import Agent, AgentContext, MakeNetwork
 from .dqn.agent import build_dqn, new_q_network
 from .dqn.settings import DdqnLoopSettings, DdqnSettings, DqnLoopSettings, DqnSettings
+from .ftw.agent import build_ftw, new_two_timescale
+from .ftw.settings import FtwLoopSettings, FtwSettings
 from .ppo.agent import build_ppo, new_actor
 from .ppo.settings import PpoLoopSettings, PpoSettings
 from .rlpd.agent import build_rlpd, new_ensemble_q
@@ -57,6 +59,9 @@ ALGORITHMS: Mapping[str, Algorithm] = {
     "rlpd": Algorithm(RlpdSettings, RlpdLoopSettings, build_rlpd, new_ensemble_q, starts_from_scratch=True),
     "vtrace": Algorithm(
         VtraceSettings, VtraceLoopSettings, build_vtrace, new_recurrent, starts_from_scratch=True, asynchronous=True
+    ),
+    "ftw": Algorithm(
+        FtwSettings, FtwLoopSettings, build_ftw, new_two_timescale, starts_from_scratch=True, asynchronous=True
     ),
 }
 """By `algorithm.name`."""

@@ -26,6 +26,10 @@ class Actor(Protocol):
         """π(·|s) [n, A] of observations [n, *shape], and the following state."""
         ...
 
+    def feed(self, state: ArrayState, actions: NDArray[np.int64], rewards: NDArray[np.float32]) -> ArrayState:
+        """The state after the actions that were taken, [n], and their rewards, [n]."""
+        ...
+
 
 @runtime_checkable
 class FollowsPhase(Protocol):
@@ -95,6 +99,7 @@ class Collector:
             actions[:, t], _ = choose(mu, self._generator.random(n))
             seen, reward, terminated[:, t], truncated[:, t], infos = self._env.step(actions[:, t])
             rewards[:, t] = reward
+            self._policy_state = policy.feed(self._policy_state, actions[:, t], rewards[:, t])
             self._observations = self._spec.array(seen)
             self._returns += reward
             self._lengths += 1

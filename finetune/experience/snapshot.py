@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ...policies.networks import Network
+from ...policies.networks import Network, feed_arrays
 from ...policies.state import ArrayState, to_arrays, to_tensors
 
 
@@ -33,3 +33,7 @@ class PolicySnapshot:
         with torch.inference_mode():
             logits, following = self._network.step(rows, to_tensors(state))
             return torch.softmax(logits, dim=-1).numpy(), to_arrays(following)
+
+    def feed(self, state: ArrayState, actions: NDArray[np.int64], rewards: NDArray[np.float32]) -> ArrayState:
+        """The state after the actions that were taken, [n], and their rewards, [n]; for the next `step`."""
+        return feed_arrays(self._network, state, actions, rewards)

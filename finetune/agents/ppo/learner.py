@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ....policies.networks import Actor, ActorCritic, Values
-from ....policies.scaling import ObservationScaler, RunningStatistics
 from ....pretrain.cloning import cloning_loss
 from ....pretrain.rows import Rows
 from ...experience.sequences import Sequences
 from ...metrics import Diagnosis
 from ..bootstrap import final_values
 from ..precision import autocast
+from ..running_scale import RunningScale
 from . import losses as ppo
 from .settings import PpoSettings
 
@@ -28,8 +28,6 @@ class PpoLearner:
     """Learns the policy's network in place, and V(s) in a network of its own.
 
     A network whose scaler has no statistics yet gets running ones from all live play; existing statistics stay fixed.
-    They move after an update, so that its ratios start from the policy that played, except for the first live play:
-    an untrained policy is near uniform on whatever scale, but would learn little from observations on none.
     """
 
     def __init__(
@@ -39,7 +37,7 @@ class PpoLearner:
         self.network = network.to(device)
         self.values = values.to(device)
         self._device = device
-        self._seen = None if network.scaler.fitted else RunningStatistics(network.observation_size)
+        self._scale = RunningScale(network)
         self._optimiser = torch.optim.Adam(self._parameters(), lr=settings.learning_rate, eps=settings.epsilon)
 
     def at_rate(self, decisions_per_second: float | None) -> None:
@@ -63,9 +61,9 @@ class PpoLearner:
         the cloning loss on random decisions of `demonstrated`, drawn anew for each step.
         """
         n, k = played.actions.shape
-        first = not self.network.scaler.fitted
+        first = self._scale.missing
         if first:
-            self._standardise(played)
+            self._scale.add(played)
         rows = self._tensor(played.observations).flatten(2)
         with torch.no_grad():
             values = self._value(rows)
@@ -111,7 +109,7 @@ class PpoLearner:
             if float(torch.stack([one["kl"] for one in epoch]).mean()) > PATIENCE * self.settings.target_kl:
                 break
         if not first:
-            self._standardise(played)
+            self._scale.add(played)
         scalars = {name: float(torch.stack([one[name] for one in seen]).mean()) for name in seen[0]}
         error = (returns - values[:, :-1].flatten()).square().mean()
         scalars["value"] = float(values[:, :-1].mean())
@@ -126,7 +124,7 @@ class PpoLearner:
                 "network": self.network.state_dict(),
                 "values": self.values.state_dict(),
                 "optimiser": self._optimiser.state_dict(),
-                "seen": None if self._seen is None else self._seen.get_state(),
+                "seen": self._scale.get_state(),
             }
         )
 
@@ -134,10 +132,7 @@ class PpoLearner:
         self.network.load_state_dict(state["network"])
         self.values.load_state_dict(state["values"])
         self._optimiser.load_state_dict(state["optimiser"])
-        self._seen = None
-        if state["seen"] is not None:
-            self._seen = RunningStatistics(self.network.observation_size)
-            self._seen.set_state(state["seen"])
+        self._scale.set_state(state["seen"])
 
     def _step(
         self,
@@ -188,13 +183,6 @@ class PpoLearner:
             features = self.network.features(observations)
         logits: Tensor = self.network.policy_head(features.float())
         return logits
-
-    def _standardise(self, played: Sequences) -> None:
-        """Add the observations to the running statistics, if there are any, and scale by these from now on."""
-        if self._seen is not None:
-            self._seen.add(played.observations[:, :-1].reshape(played.actions.size, -1))
-            assert isinstance(self.network.scaler, ObservationScaler)  # the only one that can lack statistics
-            self._seen.put_into(self.network.scaler)
 
     def _minibatches(self, count: int, shuffle: np.random.Generator) -> Iterator[Tensor]:
         """Indices of all steps in random order, `minibatch` at a time."""

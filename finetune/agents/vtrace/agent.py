@@ -1,13 +1,15 @@
 """V-trace as an agent: one update on each iteration's live play, which is then forgotten."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 from ....common.errors import BadInput
 from ....datasets.reader import Dataset
+from ....policies.networks import Network
 from ....policies.policy import Policy
 from ....policies.recurrent import RecurrentActorCritic
 from ...experience.sequences import Sequences
+from ...metrics import Diagnosis
 from ...schedules.phase import Phase, PhaseValues
 from ...settings import RunSettings
 from ..base import AgentContext, MakeNetwork
@@ -15,17 +17,34 @@ from .learner import VtraceLearner
 from .settings import VtraceLoopSettings, VtraceSettings
 
 
+class Learner(Protocol):
+    """Learns from unrolls: a `VtraceLearner`, or one that extends it."""
+
+    @property
+    def network(self) -> Network: ...
+
+    def at_rate(self, decisions_per_second: float | None) -> None: ...
+
+    def update(
+        self, played: Sequences, *, learning_rate: float = 1.0, entropy: float = 1.0, critic_only: bool = False
+    ) -> Diagnosis: ...
+
+    def get_state(self) -> dict[str, Any]: ...
+
+    def set_state(self, state: dict[str, Any]) -> None: ...
+
+
 class VtraceAgent:
     """Learns from each iteration's live play, which an earlier policy may have played: the importance weights refer to
     the one that did."""
 
-    def __init__(self, learner: VtraceLearner, context: AgentContext) -> None:
+    def __init__(self, learner: Learner, context: AgentContext) -> None:
         self.learner = learner
         self._metrics = context.metrics
         self._live: Sequences | None = None
 
     @property
-    def network(self) -> RecurrentActorCritic:
+    def network(self) -> Network:
         return self.learner.network
 
     @property
@@ -36,7 +55,7 @@ class VtraceAgent:
         """Do nothing: values are learned along with the policy."""
 
     def observe(self, live: Sequences | None, now: PhaseValues) -> None:
-        assert live is not None  # `build_vtrace` refuses phases without live play
+        assert live is not None  # `require_live_only` refuses phases without live play
         self._live = live
 
     def update(self, now: PhaseValues) -> None:
@@ -76,6 +95,16 @@ def new_recurrent(settings: VtraceSettings) -> MakeNetwork:
     )
 
 
+def require_live_only(phases: Sequence[Phase], algorithm: str) -> None:
+    """Raise BadInput for phases with demonstrations, or without live play."""
+    for phase in phases:
+        if phase.uses_demonstrations or phase.imitates or not phase.live:
+            raise BadInput(
+                f"schedule.phases.{phase.name}: algorithm={algorithm} learns from live play alone; leave out "
+                "demonstrations, imitation and live"
+            )
+
+
 def build_vtrace(
     policy: Policy,
     dataset: Dataset | None,
@@ -89,12 +118,7 @@ def build_vtrace(
             f"algorithm=vtrace: the policy's network is {network.architecture}, expected "
             f"{RecurrentActorCritic.architecture}; start from policy=scratch or a policy that algorithm=vtrace made"
         )
-    for phase in settings.phases:
-        if phase.uses_demonstrations or phase.imitates or not phase.live:
-            raise BadInput(
-                f"schedule.phases.{phase.name}: algorithm=vtrace learns from live play alone; leave out "
-                "demonstrations, imitation and live"
-            )
+    require_live_only(settings.phases, "vtrace")
     learner = VtraceLearner(network, settings.algorithm, context.device)
     learner.at_rate(context.decisions_per_second)
     return VtraceAgent(learner, context)

@@ -1,14 +1,15 @@
 """Unrolls: a recurrent network along sequences, as it was played."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from ....policies.recurrent import RecurrentActorCritic
-from ....policies.state import State, reset_rows, select_rows, to_tensors
+from ....policies.state import State
 from ...experience.sequences import Sequences
+from ..walk import Stopped, walk
 
 
 class Unroll(NamedTuple):
@@ -21,40 +22,34 @@ class Unroll(NamedTuple):
     state: State
 
 
+class _Seen(NamedTuple):
+    """logits [n, A] and value [n] of an observation."""
+
+    logits: Tensor
+    value: Tensor
+
+
 def unroll(
     network: RecurrentActorCritic, played: Sequences, device: torch.device, *, critic_only: bool = False
 ) -> Unroll:
-    """Play the network along the sequences, from the state that is stored with each of them.
+    """Take the network along the sequences; see `walk`. With critic_only, gradients of the values reach the value head
+    alone."""
 
-    The state is reset where an episode begins, and no gradient passes into the state before a sequence, nor over such a
-    reset. With critic_only, gradients of the values reach the value head alone.
-    """
-    n, k = played.actions.shape
-    observations = torch.from_numpy(played.observations).to(device)
-    finals = torch.from_numpy(played.finals.observations).to(device)
-    over = played.terminated | played.truncated
-    initial = network.initial_state(n)
-    state = to_tensors(played.state, device)
-    logits, values = [], []
-    final_values = torch.zeros(n, k, device=device)
+    def look(observations: Tensor, state: State) -> tuple[_Seen, State]:
+        state = network.remember(observations, state)
+        memory = state[0].detach() if critic_only else state[0]
+        return _Seen(network.policy_head(state[0]), network.value_head(memory).squeeze(-1)), state
 
-    def value(memory: Tensor) -> Tensor:
-        found: Tensor = network.value_head(memory.detach() if critic_only else memory).squeeze(-1)
-        return found
+    steps, stopped, last, state = walk(network, look, played, device)
+    values = torch.stack([*(seen.value for seen in steps), last.value], dim=1)
+    logits = torch.stack([seen.logits for seen in steps], dim=1)
+    finals = final_values(played, [Stopped(at, rows, seen.value) for at, rows, seen in stopped], device)
+    return Unroll(logits, values, finals, state)
 
-    for t in range(k):
-        state = network.remember(observations[:, t], state)
-        logits.append(network.policy_head(state[0]))
-        values.append(value(state[0]))
-        stopped = np.flatnonzero(played.finals.step == t)
-        if len(stopped):
-            rows = played.finals.sequence[stopped]
-            with torch.no_grad():
-                memory, *_ = network.remember(finals[stopped], select_rows(state, rows))
-                final_values[rows, t] = value(memory)
-        if over[:, t].any():
-            state = reset_rows(state, initial, over[:, t])
-    with torch.no_grad():  # only for bootstrapping
-        memory, *_ = network.remember(observations[:, k], state)
-        values.append(value(memory))
-    return Unroll(torch.stack(logits, dim=1), torch.stack(values, dim=1), final_values, state)
+
+def final_values(played: Sequences, stopped: Sequence[Stopped[Tensor]], device: torch.device) -> Tensor:
+    """Values of what time limits stopped at, at their steps: [n, k], 0 elsewhere."""
+    values = torch.zeros(played.actions.shape, device=device)
+    for step, sequences, value in stopped:
+        values[sequences, step] = value
+    return values

@@ -1,0 +1,41 @@
+"""Running statistics of live play, by which a new network scales its observations."""
+
+from typing import Any
+
+from ...policies.networks import LayeredNetwork
+from ...policies.scaling import ObservationScaler, RunningStatistics
+from ..experience.sequences import Sequences
+
+
+class RunningScale:
+    """Keeps a network's scaler at the statistics of all live play, if it had none before; others stay fixed.
+
+    A learner adds its first live play before the update: an untrained policy is near uniform on whatever scale, but
+    would learn little from observations on none. Later it adds after the update, so that its ratios start from the
+    policy that played.
+    """
+
+    def __init__(self, network: LayeredNetwork) -> None:
+        self._network = network
+        self._seen = None if network.scaler.fitted else RunningStatistics(network.observation_size)
+
+    @property
+    def missing(self) -> bool:
+        """True until the network has a scale."""
+        return not self._network.scaler.fitted
+
+    def add(self, played: Sequences) -> None:
+        """Add the observations, if statistics are kept, and scale by them from now on."""
+        if self._seen is not None:
+            self._seen.add(played.observations[:, :-1].reshape(played.actions.size, -1))
+            assert isinstance(self._network.scaler, ObservationScaler)  # the only one that can lack statistics
+            self._seen.put_into(self._network.scaler)
+
+    def get_state(self) -> dict[str, Any] | None:
+        return None if self._seen is None else self._seen.get_state()
+
+    def set_state(self, state: dict[str, Any] | None) -> None:
+        self._seen = None
+        if state is not None:
+            self._seen = RunningStatistics(self._network.observation_size)
+            self._seen.set_state(state)

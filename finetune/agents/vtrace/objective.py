@@ -1,0 +1,66 @@
+"""The objective of the V-trace actor-critic on a batch of unrolls."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from ...experience.sequences import Sequences
+from ..entropy import entropy as entropy_of
+from .losses import policy_loss, value_loss, vtrace
+from .settings import VtraceSettings
+
+
+class Objective(NamedTuple):
+    """A loss to descend, and figures for the log."""
+
+    loss: Tensor
+    scalars: dict[str, float]
+
+
+def actor_critic(
+    played: Sequences,
+    logits: Tensor,
+    values: Tensor,
+    final_values: Tensor,
+    settings: VtraceSettings,
+    *,
+    entropy: float = 1.0,
+    critic_only: bool = False,
+) -> Objective:
+    """L = L_π + c_V·L_V − c_H·H, of an unroll's logits [n, k, A], values [n, k + 1] and final_values [n, k].
+
+    entropy multiplies c_H. critic_only: L = c_V·L_V.
+    """
+    rewards, terminated, truncated, actions, mu = (
+        torch.from_numpy(array).to(logits.device)
+        for array in (
+            played.rewards, played.terminated, played.truncated, played.actions, played.behaviour_probabilities
+        )
+    )  # fmt: skip
+    log_policy = torch.log_softmax(logits, dim=-1)
+    log_pi, log_mu = _of(log_policy, actions), _of(mu, actions).log()
+    rho = (log_pi.detach() - log_mu).exp()
+    targets, advantages = vtrace(
+        rewards, terminated, truncated, values, final_values, rho, settings.gamma, settings.rho_bar, settings.c_bar
+    )
+    errors = value_loss(values[:, :-1], targets)
+    bonus = entropy_of(log_policy).mean()
+    loss = settings.value_coefficient * errors
+    if not critic_only:
+        loss = loss + policy_loss(log_pi, advantages) - entropy * settings.entropy_coefficient * bonus
+    return Objective(
+        loss,
+        {
+            "entropy": bonus.item(),
+            "rho": rho.mean().item(),
+            "rho_above_limit": (rho > settings.rho_bar).float().mean().item(),
+            "value": values[:, :-1].mean().item(),
+            "value_error": errors.sqrt().item(),
+        },
+    )
+
+
+def _of(rows: Tensor, actions: Tensor) -> Tensor:
+    """The entries of the actions, [n, k], of rows [n, k, A]."""
+    return rows.gather(-1, actions.unsqueeze(-1)).squeeze(-1)
