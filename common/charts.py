@@ -39,11 +39,20 @@ class Band:
 
 
 def line_chart(
-    title: str, lines: Mapping[str, Sequence[Point]], bands: Sequence[Band], x_name: str, *, log: bool = False
+    title: str,
+    lines: Mapping[str, Sequence[Point]],
+    bands: Sequence[Band],
+    x_name: str,
+    *,
+    log: bool = False,
+    colours: Mapping[str, str] | None = None,
+    intervals: Mapping[str, Sequence[tuple[float, float, float]]] | None = None,
 ) -> str:
     """Draw the lines, by name, over the bands; an empty text if no line has a point.
 
-    log: use a logarithmic vertical axis and leave out points that are not positive.
+    log: use a logarithmic vertical axis and leave out points that are not positive. colours: of the lines by name,
+    where a page explains them elsewhere: there is no legend then. intervals: x, low and high around a line, by its
+    name.
     """
     drawn = {
         name: [(x, y) for x, y in points if math.isfinite(y) and (y > 0 or not log)] for name, points in lines.items()
@@ -54,7 +63,9 @@ def line_chart(
     xs = [x for points in drawn.values() for x, _ in points] + [
         edge for band in bands for edge in (band.start, band.end)
     ]
+    shaded = {} if log or intervals is None else {name: intervals[name] for name in drawn if name in intervals}
     ys = [math.log10(y) if log else y for points in drawn.values() for _, y in points]
+    ys += [edge for spans in shaded.values() for _, low, high in spans for edge in (low, high)]
     from_zero = not log and 0 < min(ys) < max(ys) / 2
     ticks = _log_ticks(min(ys), max(ys)) if log else _ticks(0.0 if from_zero else min(ys), max(ys))
     low, high = min(ticks[0], min(ys)), max(ticks[-1], max(ys))
@@ -83,10 +94,15 @@ def line_chart(
     for tick in _ticks(first, last):
         parts.append(f'<text x="{across(tick):.1f}" y="{HEIGHT - BOTTOM + 15}" text-anchor="middle">{tick:g}</text>')
     parts.append(f'<text x="{WIDTH - RIGHT}" y="{HEIGHT - 4}" text-anchor="end">{escape(x_name)}</text>')
-    for colour, (name, points) in zip(_colours(len(drawn)), drawn.items(), strict=True):
+    chosen = dict(zip(drawn, _colours(len(drawn)), strict=True)) | dict(colours or {})
+    for name, spans in shaded.items():
+        above = [f"{across(x):.1f},{up(high):.1f}" for x, _, high in spans]
+        below = [f"{across(x):.1f},{up(low):.1f}" for x, low, _ in reversed(spans)]
+        parts.append(f'<polygon points="{" ".join(above + below)}" fill="{chosen[name]}" opacity="0.15"/>')
+    for name, points in drawn.items():
         path = " ".join(f"{across(x):.1f},{up(math.log10(y) if log else y):.1f}" for x, y in points)
-        parts.append(f'<polyline points="{path}" stroke="{colour}"><title>{escape(name)}</title></polyline>')
-    if len(drawn) > 1:
+        parts.append(f'<polyline points="{path}" stroke="{chosen[name]}"><title>{escape(name)}</title></polyline>')
+    if len(drawn) > 1 and colours is None:
         x = float(WIDTH - RIGHT)
         for colour, name in reversed(list(zip(_colours(len(drawn)), drawn, strict=True))):
             parts.append(f'<text x="{x:.0f}" y="16" text-anchor="end" style="fill:{colour}">{escape(name)}</text>')

@@ -32,7 +32,7 @@ def require_resumable(settings: FinetuneSettings, out: Path) -> dict[str, Any] |
     before = _settings_before(out / CONFIGURATION)
     now = to_plain(settings)
     for name in sorted((before.keys() | now.keys()) - {*MAY_DIFFER, "schedule"}):
-        _require_same(before.get(name), now.get(name), name, out)
+        require_same(before.get(name), now.get(name), name, out)
     state = load_checkpoint(found[-1])
     if type(state.get("phase")) is not int:
         raise BadInput(f"{found[-1]}: not the state of a run; remove it to resume from an older one")
@@ -40,13 +40,19 @@ def require_resumable(settings: FinetuneSettings, out: Path) -> dict[str, Any] |
     return state
 
 
-def _settings_before(path: Path) -> dict[str, Any]:
-    """The settings that the run was started with."""
+def settings_of_run(path: Path) -> dict[str, Any]:
+    """Read the settings in a run's folder; BadInput for a file that does not hold any."""
     text = read_text(path, MEGABYTE, "expected the settings of a run; start anew with another out")
     try:
         settings = parse_yaml(text)
     except ValueError as error:
         raise BadInput(f"{path}: not the settings of a run ({error}); start anew with another out") from None
+    return settings
+
+
+def _settings_before(path: Path) -> dict[str, Any]:
+    """The settings that the run was started with."""
+    settings = settings_of_run(path)
     schedule = settings.get("schedule")
     phases = schedule.get("phases") if isinstance(schedule, dict) else None
     if not isinstance(phases, dict):
@@ -56,16 +62,17 @@ def _settings_before(path: Path) -> dict[str, Any]:
     return settings
 
 
-def _require_same(before: Any, now: Any, name: str, out: Path) -> None:
+def require_same(before: Any, now: Any, name: str, out: Path) -> None:
+    """Raise BadInput, naming the setting, unless the run in `out` was started with what it has now."""
     if isinstance(before, dict) and isinstance(now, dict):
         for key in sorted(before.keys() | now.keys()):
-            _require_same(before.get(key), now.get(key), f"{name}.{show(key)}", out)
+            require_same(before.get(key), now.get(key), f"{name}.{show(key)}", out)
     elif before != now:
         raise BadInput(f"{out}: was started with {name}: {show(before)}, not {show(now)}")
 
 
 def _require_same_past(before: dict[str, Any], now: dict[str, Any], begun: int, out: Path) -> None:
-    _require_same(before.get("scale", 1.0), now.get("scale", 1.0), "schedule.scale", out)
+    require_same(before.get("scale", 1.0), now.get("scale", 1.0), "schedule.scale", out)
     pairs = zip_longest(parse_phases(before["phases"])[:begun], parse_phases(now["phases"])[:begun])
     for number, (was, given) in enumerate(pairs):
         if was != given:

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from ..common.errors import BadInput
-from ..common.settings import Settings, setting
+from ..common.settings import setting
 from ..envs.spec import ObservationSpec
 from ..finetune.agents.discounting import Discounted
 from ..finetune.agents.ftw.agent import new_two_timescale
@@ -44,7 +44,7 @@ class Learner(Protocol):
 def gene(low: float, high: float, help: str, *, at_most: float | None = None) -> Any:
     """Declare a range as a setting: the lowest and the highest initial value of a gene."""
     expected = "the lowest and the highest value, such as [0.001, 0.01]"
-    return setting((low, high), f"Initial range of {help}.", above=0, at_most=at_most, expected=expected)
+    return setting((low, high), f"Initial range of {help}.", at_least=0, at_most=at_most, expected=expected)
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,11 @@ class PopulationAgents(Discounted):
         super().__post_init__()
         for name in self._names():
             ends = getattr(self, name)
-            if len(ends) != 2 or ends[0] > ends[1]:
-                raise BadInput(f"{name}={list(ends)}: expected the lowest and the highest value, such as [0.001, 0.01]")
+            if len(ends) != 2 or ends[0] > ends[1] or 0 == ends[0] < ends[1]:
+                raise BadInput(
+                    f"{name}={list(ends)}: expected the lowest and the highest value, such as [0.001, 0.01], or twice "
+                    "the same"
+                )
 
     @property
     def genes(self) -> dict[str, Range]:
@@ -118,6 +121,11 @@ class FtwAgents(PopulationAgents):
     @property
     def genes(self) -> dict[str, Range]:
         return {**super().genes, "period": Range(*self.period, whole=True)}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.period[0] < 1:
+            raise BadInput(f"period={list(self.period)}: expected at least 1")
 
     def _names(self) -> tuple[str, ...]:
         cores = ("posterior_kl", "prior_kl", "slow_gradient", "period")

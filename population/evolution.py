@@ -25,6 +25,8 @@ class Range:
     whole: bool = False
 
     def draw(self, generator: np.random.Generator) -> float:
+        if self.low == self.high:
+            return float(self.low)
         if self.whole:
             return float(generator.integers(int(self.low), int(self.high), endpoint=True))
         if self.logarithmic:
@@ -40,9 +42,9 @@ REWARD = Range(-1.0, 1.0)
 class Member:
     """An agent of a population.
 
-    id: stays with its place. genes: hyper-parameters by name. rewards: weights w by event. decisions: learned from since
-    the last copy. parent: the id that it copied last; generation: copies between it and the beginning. founder: the id
-    of the first agent whose weights these are descended from.
+    id: stays with its place. genes: hyper-parameters by name. rewards: weights w by event. decisions: learned from
+    since the last copy. parent: the id that it copied last; generation: copies between it and the beginning. founder:
+    the id of the first agent whose weights these are descended from.
     """
 
     id: int
@@ -100,8 +102,9 @@ def explore(
     def changed(value: float, range: Range) -> float:
         if generator.random() >= chance:
             return value
-        fixed = range.low == range.high
-        return range.draw(generator) if range.whole or fixed else value * (1 + change * generator.choice([-1.0, 1.0]))
+        if range.whole or range.low == range.high:
+            return range.draw(generator)
+        return value * (1 + change * generator.choice([-1.0, 1.0]))
 
     def rewarded(value: float) -> float:
         value = changed(value, REWARD)

@@ -1,12 +1,13 @@
 """A population: agents that play, learn, are rated, and copy better ones, round by round."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..common.errors import BadInput, naming
 from ..policies.policy import Policy
 from .evolution import Member, exploit, explore, should_copy
 from .matchmaking import opponent_probabilities
@@ -66,22 +67,31 @@ class Population:
         self._learners: list[dict[str, Any]] = []
         self._play: list[dict[str, Any] | None] = []
 
-    def begin(self, start: Sequence[Policy] = ()) -> None:
-        """Make the agents; the first ones with the weights of the policies given."""
-        random = self._generator
+    def begin(self, start: Mapping[str, Policy] | None = None) -> None:
+        """Make the agents; the first ones with the weights of the policies given, by name.
+
+        Raises BadInput where there are too many, or one does not fit.
+        """
+        random, given = self._generator, list((start or {}).items())
+        if len(given) > self._settings.agents:
+            raise BadInput(
+                f"start: {len(given)} policies for {self._settings.agents} agents; give fewer, or more agents"
+            )
         for number in range(self._settings.agents):
             genes = {name: gene.draw(random) for name, gene in self._genes.items()}
             drawn = drawn_rewards(random)
             rewards = drawn if self._settings.rewards == "drawn" else dict(HAND_MADE)
-            policy = start[number] if number < len(start) else None
+            name, policy = given[number] if number < len(given) else ("", None)
             member = Member(number, 1000.0, genes, rewards if self._settings.is_race else {}, founder=number)
             self.members.append(member)
-            self._learners.append(self._workshop.begin(genes, int(random.integers(2**31)), policy))
+            with naming(name):
+                self._learners.append(self._workshop.begin(genes, int(random.integers(2**31)), policy))
             self._play.append(None)
 
     def play_round(self, report: Report = lambda number: None) -> Round:
         """Let every agent play and learn, rate them, and let them copy better ones."""
-        orders = {member.id: self._order(member) for member in self.members}
+        before = self.ratings().ratings
+        orders = {member.id: self._order(member, before) for member in self.members}
         done = self._workers.carry_out(orders, report)
         work = self._settings.work
         for number, one in done.items():
@@ -111,7 +121,7 @@ class Population:
     def policy(self, member: Member) -> Policy:
         """Return an agent's policy as it stands."""
         training = {"command": "qwop-population", "agent": member.id, "round": self.round, "genes": dict(member.genes)}
-        return self._workshop.policy(member.genes, member.rewards, self._learners[member.id], **training)
+        return self._workshop.policy(member.genes, member.rewards, self._learners[member.id], training)
 
     def get_state(self) -> dict[str, Any]:
         """Everything that the rest of the run depends on."""
@@ -133,8 +143,8 @@ class Population:
         self.members = [Member(**member) for member in state["members"]]
         self._learners, self._play = list(state["learners"]), list(state["play"])
 
-    def _order(self, member: Member) -> Order:
-        schedule = self._schedule(member) if self._settings.is_race else ()
+    def _order(self, member: Member, ratings: NDArray[np.float64]) -> Order:
+        schedule = self._schedule(member, ratings) if self._settings.is_race else ()
         met = {*schedule, *_under_way(self._play[member.id])}
         rivals = {number: self._rival(number) for number in sorted(met) if number < len(self.members)}
         return Order(
@@ -147,13 +157,13 @@ class Population:
             schedule,
         )
 
-    def _schedule(self, member: Member) -> tuple[int, ...]:
+    def _schedule(self, member: Member, ratings: NDArray[np.float64]) -> tuple[int, ...]:
         """Draw the opponents of a round."""
         if self._settings.opponents == "itself":
             return (member.id,)
-        count = len(self.record.matches)
+        count = len(ratings)
         if self._settings.opponents == "rated":
-            probabilities = opponent_probabilities(self.ratings().ratings, member.id)
+            probabilities = opponent_probabilities(ratings, member.id)
         else:
             probabilities = (np.arange(count) != member.id) / (count - 1)
         drawn = self._generator.choice(count, self._settings.work.opponents, p=probabilities)

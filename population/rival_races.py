@@ -39,8 +39,8 @@ class View:
             raise BadInput(f"{name}: a policy of {policy.environment}, which cannot run in a race")
         if own.decisions_per_second != theirs.decisions_per_second:
             raise BadInput(
-                f"{name}: decides {own.decisions_per_second:g} times a second, the race {theirs.decisions_per_second:g} "
-                "times; give race.frames_per_step= its number of frames a decision"
+                f"{name}: decides {own.decisions_per_second:g} times a second, but in the race it is "
+                f"{theirs.decisions_per_second:g}; give race.frames_per_step= its number of frames a decision"
             )
         if missing := [one for one in seen if one not in given]:
             raise BadInput(f"{name}: sees {missing[0]}, which the race does not show; give race.observation=full")

@@ -21,7 +21,9 @@ class Local(Settings):
 class RaySettings(Settings):
     """Rounds on Ray (Moritz et al. 2018). The results are the same, to the bit, whoever carries a round out."""
 
-    workers: int = setting(2, "Processes, each of which plays and learns for one agent at a time.", at_least=1, at_most=4096)
+    workers: int = setting(
+        2, "Processes, each of which plays and learns for one agent at a time.", at_least=1, at_most=4096
+    )
     address: str | None = setting(
         None, "Address of a running cluster, such as auto or ray://head:10001. null: one of its own on this machine."
     )
@@ -86,7 +88,7 @@ class VersusSettings(Settings):
     )
     against: tuple[str, ...] = setting(
         ("first",),
-        "Policies to race against: files, champion, or first, all agents as they began, in turns. The rivals are added.",
+        "Policies to race against: files, champion, or first: all agents as they began, in turn. The rivals follow.",
     )
     greedy: bool = setting(True, "Always take the most probable action; else draw it.")
     num_games: int = num_envs(64, "Races side by side; the results do not depend on it.")
@@ -97,15 +99,18 @@ class PopulationSettings(Settings):
     """The settings of `qwop-population`."""
 
     environment: str = setting(
-        RACE, "QWOPRace-v1, or any Gymnasium id with discrete actions: matches then compare the returns of its episodes."
+        RACE,
+        "QWOPRace-v1, or any Gymnasium id with discrete actions: matches then compare the returns of its episodes.",
     )
     agents: int = setting(12, "Agents that learn.", at_least=2, at_most=1000)
-    rounds: int = setting(1000, "Rounds; in each, every agent plays and learns, and may then copy a better one.", at_least=1)
-    start: tuple[str, ...] = setting(
-        (), "Policy files that the first agents begin with, as many as there are; the others begin with nothing."
+    rounds: int = setting(
+        1000, "Rounds; in each, every agent plays and learns, and may then copy a better one.", at_least=1
     )
-    rivals: tuple[str, ...] = setting(
-        (), "Policy files, or champion, that race along and never learn; the first one's rating stays 1000."
+    start: tuple[str, ...] | None = setting(
+        None, "Policy files that the first agents begin with; the others, or with null all, begin with nothing."
+    )
+    rivals: tuple[str, ...] | None = setting(
+        None, "Policy files, or champion, that race along and never learn. The rating of the first one stays 1000."
     )
     opponents: str = setting(
         "rated",
@@ -118,9 +123,7 @@ class PopulationSettings(Settings):
         "those and evolves them.",
         choices=["drawn", "fixed", "both"],
     )
-    out: str = setting(
-        "runs/population", "Folder of the run: policies, checkpoints, history and report.", written=True
-    )
+    out: str = setting("runs/population", "Folder of the run: policies, checkpoints, history and report.", written=True)
     resume: bool = setting(
         False, "Continue the run in out, interrupted or over; more rounds and other evaluations may be asked for."
     )

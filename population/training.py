@@ -116,7 +116,9 @@ class Workshop:
             _take_weights(network, policy)
         return self._agents.learner(network, genes, self.rate, seed).get_state()
 
-    def policy(self, genes: Genes, rewards: Mapping[str, float], learner: dict[str, Any], **training: Any) -> Policy:
+    def policy(
+        self, genes: Genes, rewards: Mapping[str, float], learner: dict[str, Any], training: Mapping[str, Any]
+    ) -> Policy:
         """Return the policy of an agent in this state; in races with its own rewards."""
         network = self._network(genes, learner["network"])
         settings = dict(self.environment.settings)
@@ -186,8 +188,8 @@ def _take_weights(network: Network, policy: Policy) -> None:
     if policy.network.architecture != network.architecture or found != shapes:
         raise BadInput(
             f"a {policy.network.architecture} for observations {policy.observation}, which an agent of this population "
-            f"({network.architecture} for observations {network.observation}) cannot begin with; make it a rival instead "
-            "(rivals=[…]), or choose agent= and its widths to fit"
+            f"({network.architecture} for observations {network.observation}) cannot begin with; make it a rival "
+            "instead (rivals=[…]), or choose agent= and its widths to fit"
         )
     network.load_state_dict(given)
 

@@ -27,6 +27,11 @@ EVENTS = (
     won, lost                     1 at the end of the race
 """
 
+SPARSE = np.array([name not in ("new_metres", "lost_metres", "decision") for name in EVENTS])
+"""bool [E]: the events that most decisions lack."""
+
+SPARSE.setflags(write=False)
+
 _COLUMN = {name: column for column, name in enumerate(EVENTS)}
 
 _BODIES = {
@@ -111,7 +116,7 @@ class EventCounter:
         """Count metres, the hurdle and the lead.
 
         played: the runners who made the decision, bool [n]. before: their metres before it, float64 [n]. opponents: the
-        rows of each one's opponents, int64 [n, o].
+        rows of each one's opponents, int64 [n, o]; none where o is 0.
         """
         metres = _metres(reals)
         self._add("new_metres", np.maximum(metres - self.farthest, 0.0))
@@ -121,8 +126,9 @@ class EventCounter:
         cleared = self.cleared | (reals[:, _X] > reals[:, _HURDLE_X] + _CLEAR)
         self._add("hurdle_cleared", cleared & ~self.cleared)
         self.cleared[:] = cleared
-        ahead = metres - metres[opponents].max(axis=1)
+        ahead = metres - metres[opponents].max(axis=1, initial=-np.inf)
         leading = np.where(ahead > TIE_METRES, True, np.where(ahead < -TIE_METRES, False, self.leading))
+        leading &= opponents.shape[1] > 0  # nobody leads alone
         self._add("took_lead", leading & ~self.leading)
         self._add("lost_lead", ~leading & self.leading)
         self.leading[:] = leading

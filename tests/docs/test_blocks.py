@@ -44,6 +44,7 @@ MAINS = (
     "evaluation.main",
     "evaluation.watch",
     "search.main",
+    "population.main",
 )
 COMMANDS = {main.program: main for main in (import_module(f"qwop.{module}").main for module in MAINS)}
 EXTRAS = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"])
