@@ -24,7 +24,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-T_975 = {2: 12.71, 3: 4.30, 4: 3.18, 5: 2.78, 6: 2.57, 7: 2.45, 8: 2.36, 9: 2.31, 10: 2.26}
+T_975 = {2: 12.71, 3: 4.30, 4: 3.18, 5: 2.78, 6: 2.57, 7: 2.45, 8: 2.36, 9: 2.31, 10: 2.26, 20: 2.09}
 """Student's t for 95 %, by the number of seeds."""
 
 RECORDED = "kurodo, recorded"

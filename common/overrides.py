@@ -29,12 +29,14 @@ def normalise(overrides: Sequence[str], settings: type[Settings]) -> list[str]:
 
     `+schedule=kurodo` may be written for `schedule=kurodo`, although a group that is always there is changed rather
     than added; `algorithm=null` deletes the group; `environment.delay=0.3` and `environment={delay: 0.3}` need no `+`
-    to add to a mapping whose keys are free.
+    to add to a mapping whose keys are free, nor does `schedule.keep=best` to set what the schedule's file leaves out.
     """
     groups = [name for name, rule in rules(settings).items() if rule.tag or rule.group]
     optional = [name for name, rule in rules(settings).items() if rule.group]
     mappings = set(_free_mappings(settings))
     free = tuple(f"{place}." for place in mappings)
+    chosen = [name for name in optional if any(one.lstrip("+").startswith(f"{name}=") for one in overrides)]
+    in_files = {f"{group}.{name}" for group in chosen for name in rules(hint_of(settings, group))}
     made: list[str] = []
     for override in overrides:
         key, equals, value = override.partition("=")
@@ -43,6 +45,8 @@ def normalise(overrides: Sequence[str], settings: type[Settings]) -> list[str]:
             made = [one for one in made if one.partition("=")[0] != bare] if bare in optional else [*made, f"~{bare}"]
         elif bare in groups and equals:
             made.append(f"{bare}={value}")
+        elif equals and key == bare and bare in in_files:
+            made.append(f"++{override}")
         elif equals and not key.startswith("~") and (bare.startswith(free) or (bare in mappings and value[:1] == "{")):
             made.append(f"++{bare}={value}")
         else:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from ..common.errors import BadInput
 from ..common.settings import Settings, choice_of, file_choice, nested, option_of, rules, setting
 from ..common.shared_settings import max_idle_frames, seed
 from ..evaluation.evaluate import DRAWN, EvaluationSettings
@@ -14,6 +15,7 @@ from .agents.rlpd.settings import RlpdLoopSettings, RlpdSettings
 from .agents.vtrace.settings import VtraceLoopSettings, VtraceSettings
 from .distributed.settings import Local, RaySettings
 from .replay.behaviour import BehaviourSettings
+from .reports.kept_policy import BEST, LAST
 from .schedules.phase import Phase, parse_phases, plain_phases
 from .schedules.stability import StabilitySettings
 from .settings import LiveSettings, RunSettings
@@ -28,6 +30,13 @@ class ScheduleSettings(Settings):
     scale: float = setting(1.0, "Factor of every phase's length.", above=0, at_most=1000)
     algorithm: str | None = setting(
         None, "Algorithm that the phases are made for, and that they are learned by unless algorithm= chooses another."
+    )
+    keep: str = setting(
+        LAST,
+        "Policy that the run leaves: the last one, or the best of those that it evaluated, its initial policy among "
+        "them: with the most greedy games finished, then the lower median time (without a track: the highest mean "
+        "return).",
+        choices=(LAST, BEST),
     )
     phases: tuple[Phase, ...] = setting(
         help="Phases in order, by name. Change one by schedule.phases.mixed.hours=5, add one by "
@@ -108,6 +117,14 @@ class FinetuneSettings(Settings):
     behaviour: BehaviourSettings = nested(BehaviourSettings, "Behaviour probabilities μ of demonstrations in replay.")
     stability: StabilitySettings = nested(StabilitySettings, "When to end the phases that last until_unstable.")
     evaluation: PhaseEvaluationSettings = nested(PhaseEvaluationSettings, "Games after each phase.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.schedule.keep == BEST and self.evaluation.episodes == 0:
+            raise BadInput(
+                "schedule.keep=best: chooses among evaluated policies, and evaluation.episodes=0 evaluates none; set "
+                "schedule.keep=last, or play 1 game or more"
+            )
 
     @property
     def chosen_algorithm(self) -> Algorithm:

@@ -82,6 +82,7 @@ class Loop:
         log: RunLog,
         folder: Path,
         *,
+        on_evaluation: Callable[[int, Phase], None] = lambda index, phase: None,
         on_phase_end: Callable[[int, Phase], None] = lambda index, phase: None,
         on_checkpoint: Callable[[], None] = lambda: None,
         on_progress: Callable[[Progress], None] = lambda progress: None,
@@ -95,6 +96,7 @@ class Loop:
         self._settings = settings
         self._log = log
         self._folder = folder
+        self._on_evaluation = on_evaluation
         self._on_phase_end = on_phase_end
         self._on_checkpoint = on_checkpoint
         self._on_progress = on_progress
@@ -163,8 +165,8 @@ class Loop:
         self.agent.advance(self.decisions, self._schedule.planned)
 
     def _count(self, phase: Phase, returns: list[float]) -> None:
-        """Advance the schedule; write a row of the log and change phases where that is due."""
-        index = self._schedule.index
+        """Advance the schedule; write a row of the log, evaluate and change phases where that is due."""
+        index, before = self._schedule.index, self._schedule.progress
         self.decisions += self._per_iteration
         over = self._schedule.advance(self._per_iteration, returns)
         if over or self._at_barrier(0) or self.decisions - self._logged >= self._settings.log_every:
@@ -172,6 +174,9 @@ class Loop:
         if over:
             with self._log.metrics.stopwatch.on("end of phase"):
                 self._end_phase(index, phase)
+        elif phase.evaluation_due(before, self._schedule.progress):
+            with self._log.metrics.stopwatch.on("evaluation within the phase"):
+                self._on_evaluation(index, phase)
         left = 0 if self._schedule.finished else self._schedule.remaining
         self._on_progress(Progress(self.decisions, left, phase.name, self._row))
 

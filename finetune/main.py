@@ -3,6 +3,7 @@
 import copy
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +12,17 @@ import torch
 from ..common.checks import show
 from ..common.command import Command, write_configuration
 from ..common.errors import BadInput, naming
+from ..common.files import write_whole
 from ..common.occupancy import sole_writer
 from ..common.progress import plain_console, progress_bar
 from ..common.settings import to_plain
 from ..envs.spec import EnvironmentSpec
-from ..policies.files import save_policy
+from ..policies.files import load_policy, save_policy
 from ..policies.policy import Policy
 from .checkpoint import checkpoints
 from .command_settings import FinetuneSettings
 from .loop import Loop, Progress
+from .reports.kept_policy import BEST, best_candidate
 from .reports.phase_results import PhaseResults
 from .reports.report import write_report
 from .reports.run_log import METRICS, RunLog
@@ -80,21 +83,30 @@ def _train(settings: FinetuneSettings) -> None:
         def now(environment: EnvironmentSpec) -> Policy:
             return replace(trained, environment=environment, values=loop.agent.values)
 
-        def evaluate_phase(index: int, phase: Phase) -> None:
-            bar.update(task, description=f"evaluating after {phase.name}")
-            summary = results.add(index, phase, now(environments[index]), loop.decisions)
+        def evaluate(index: int, phase: Phase, within: bool) -> None:
+            bar.update(task, description=f"evaluating {'in' if within else 'after'} {phase.name}")
+            summary = results.add(index, phase, now(environments[index]), loop.decisions, within=within)
             bar.console.print(summary, highlight=False, soft_wrap=True)
 
         def save() -> None:
             save_policy(out / "policy.safetensors", now(environments[loop.phase_index]))
 
-        context = RunContext(device, out / "checkpoints", log, evaluate_phase, on_checkpoint=save, on_progress=show)
+        context = RunContext(
+            device,
+            out / "checkpoints",
+            log,
+            on_evaluation=partial(evaluate, within=True),
+            on_phase_end=partial(evaluate, within=False),
+            on_checkpoint=save,
+            on_progress=show,
+        )
         loop = build_run(algorithm, trained, start.demonstrations, run_settings, context)
         if state is None:
             save_policy(out / START, start.policy)
         else:
             _continue(loop, state, out)
             save()  # the run may have been killed between a checkpoint and this
+        results.forget_after(loop.decisions)
         write_configuration(settings, out)
         already_over = loop.finished
         log.open(resume_at=loop.decisions if settings.resume else None)
@@ -114,6 +126,11 @@ def _train(settings: FinetuneSettings) -> None:
                 highlight=False, soft_wrap=True,
             )  # fmt: skip
             raise
+    if settings.schedule.keep == BEST:
+        kept = best_candidate(out, out / START)
+        write_whole(out / "policy.safetensors", kept.policy.read_bytes())
+        results.keep(kept.evaluation, load_policy(kept.policy))
+        console.print(f"kept the best policy evaluated: {kept.policy}", highlight=False, soft_wrap=True)
     if already_over:
         why_not: str | None = "the schedule was over already; add a phase to continue"
     else:

@@ -30,13 +30,15 @@ from .settings import RunSettings
 class RunContext:
     """Device, checkpoint folder, log and callbacks of a run.
 
-    on_phase_end: gets the number and the phase that has just ended. on_checkpoint: called after a checkpoint was
+    on_evaluation: gets the number and the phase that asks for an evaluation. on_phase_end: those of the phase that has
+    just ended. on_checkpoint: called after a checkpoint was
     written. on_progress: called after each iteration.
     """
 
     device: torch.device
     folder: Path
     log: RunLog
+    on_evaluation: Callable[[int, Phase], None] = lambda index, phase: None
     on_phase_end: Callable[[int, Phase], None] = lambda index, phase: None
     on_checkpoint: Callable[[], None] = lambda: None
     on_progress: Callable[[Progress], None] = lambda progress: None
@@ -78,6 +80,7 @@ def build_run(
         loop,
         context.log,
         context.folder,
+        on_evaluation=context.on_evaluation,
         on_phase_end=context.on_phase_end,
         on_checkpoint=context.on_checkpoint,
         on_progress=context.on_progress,

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +20,21 @@ START = "0-start.json"
 """Evaluation of the initial policy, in the folder of the phases."""
 
 
-class PhaseResults:
-    """Saves and evaluates the current policy at the end of each phase, and evaluates the initial one.
+@dataclass(frozen=True)
+class _Judged:
+    """An evaluation and its figures, those of drawn games among them."""
 
-    Writes `phases/<number>-<name>.safetensors` and, unless the evaluation has no games, `.json` of the same name; the
-    initial policy's evaluation is `phases/0-start.json`. Each evaluation also goes to TensorBoard. Beside the greedy
-    games, `drawn` games with drawn actions are played: a greedy runner may wait at the start for ever.
+    games: Evaluation
+    figures: Mapping[str, Any]
+
+
+class PhaseResults:
+    """Saves and evaluates the current policy within and at the end of each phase, and evaluates the initial one.
+
+    Writes `phases/<number>-<name>.safetensors` and, unless the evaluation has no games, `.json` of the same name;
+    within a phase the name ends in the decisions so far. The initial policy's evaluation is `phases/0-start.json`.
+    Each evaluation also goes to TensorBoard. Beside the greedy games, `drawn` games with drawn actions are played (not
+    within phases): a greedy runner may wait at the start for ever.
     """
 
     def __init__(self, folder: Path, settings: EvaluationSettings, drawn: int, log: RunLog) -> None:
@@ -33,56 +42,75 @@ class PhaseResults:
         self._settings = settings
         self._drawn = drawn
         self._log = log
-        self._last: Evaluation | None = None
-        self._last_figures: Mapping[str, Any] | None = None
+        self._last: _Judged | None = None
 
     def add_start(self, policy: Policy) -> str | None:
         """Evaluate the initial policy; returns a summary in one line, None without games."""
         if self._settings.episodes == 0:
             return None
         self._folder.mkdir(parents=True, exist_ok=True)
-        return f"start: {self._evaluate('start', policy, self._folder / START, 0)}"
+        return f"start: {_line(self._evaluate('start', policy, self._folder / START, 0, self._drawn).figures)}"
 
-    def add(self, index: int, phase: Phase, policy: Policy, decisions: int) -> str:
-        """Save and evaluate the policy after so many decisions; returns a summary in one line."""
-        path = self._folder / f"{index + 1}-{phase.name}.safetensors"
+    def add(self, index: int, phase: Phase, policy: Policy, decisions: int, *, within: bool = False) -> str:
+        """Save and evaluate the policy after so many decisions; returns a summary in one line.
+
+        within: the phase goes on.
+        """
+        path = self._folder / f"{index + 1}-{phase.name}{f'-{decisions}' if within else ''}.safetensors"
         save_policy(path, policy)
+        name = f"{phase.name}, {decisions:,} decisions" if within else phase.name
         if self._settings.episodes == 0:
-            return f"{phase.name}: {path}"
-        return f"{phase.name}: {self._evaluate(phase.name, policy, path.with_suffix('.json'), decisions)}"
+            return f"{name}: {path}"
+        drawn = 0 if within else self._drawn
+        self._last = self._evaluate(phase.name, policy, path.with_suffix(".json"), decisions, drawn)
+        return f"{name}: {_line(self._last.figures)}"
+
+    def forget_after(self, decisions: int) -> None:
+        """Remove what was evaluated within phases after so many decisions, for a run that goes on from there."""
+        for path in self._folder.glob("*.json"):
+            if read_evaluation(path).get("decisions", 0) > decisions:
+                path.unlink()
+                path.with_suffix(".safetensors").unlink(missing_ok=True)
+
+    def keep(self, path: Path, policy: Policy) -> None:
+        """Take an evaluated policy for the one that the run leaves, instead of the last one.
+
+        path: its evaluation, which gets the drawn games if it was made within a phase.
+        """
+        figures = read_evaluation(path)
+        if self._last is None or self._last.figures["decisions"] != figures["decisions"]:
+            self._last = self._evaluate(figures["phase"], policy, path, figures["decisions"], self._drawn)
 
     @property
     def last(self) -> str | None:
-        """Summary of the last evaluation in one line; None before the first of a phase."""
-        return None if self._last_figures is None else _line(self._last_figures)
+        """Summary of the evaluation of the policy that the run leaves; None before the first of a phase."""
+        return None if self._last is None else _line(self._last.figures)
 
     @property
     def gain(self) -> str | None:
-        """Comparison of the last evaluation with that of the start, in one line; None without one of them."""
+        """Comparison of that evaluation with that of the start, in one line; None without one of them."""
         start = self._folder / START
-        if self._last_figures is None or not start.exists():
+        if self._last is None or not start.exists():
             return None
-        return gain(read_evaluation(start), self._last_figures)
+        return gain(read_evaluation(start), self._last.figures)
 
     def film_best(self) -> str | None:
-        """Write the best game of the last evaluation to `best.mp4`; returns the reason if that is impossible."""
+        """Write the best game of that evaluation to `best.mp4`; returns the reason if that is impossible."""
         if self._last is None:
             return "no game was evaluated"
         path = self._folder.parent / "best.mp4"
-        return film(path, self._last.best, self._last.environment, lambda done, of: None)
+        return film(path, self._last.games.best, self._last.games.environment, lambda done, of: None)
 
-    def _evaluate(self, name: str, policy: Policy, path: Path, decisions: int) -> str:
+    def _evaluate(self, name: str, policy: Policy, path: Path, decisions: int, drawn: int) -> _Judged:
         evaluation = evaluate(policy, self._settings)
-        figures = {"phase": name, **evaluation.to_json()}
-        if self._settings.greedy and self._drawn:
-            games = replace(self._settings, greedy=False, episodes=self._drawn)
+        figures = {"phase": name, "decisions": decisions, **evaluation.to_json()}
+        if self._settings.greedy and drawn:
+            games = replace(self._settings, greedy=False, episodes=drawn)
             figures["drawn"] = evaluate(policy, games).summary()
             self._log.evaluated(decisions, figures["drawn"], "drawn")
         self._log.evaluated(decisions, figures, "greedy" if self._settings.greedy else "drawn")
         write_whole(path, json.dumps(figures, indent=1, allow_nan=False) + "\n")
-        if name != "start":
-            self._last, self._last_figures = evaluation, figures
-        return _line(figures)
+        return _Judged(evaluation, figures)
 
 
 def read_evaluation(path: Path) -> dict[str, Any]:

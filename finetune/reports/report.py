@@ -40,12 +40,13 @@ def write_report(folder: Path, title: str) -> Path:
     if rows:
         last = rows[-1]["decisions"]
         parts.append(f"<p>{last:,} decisions in {len(rows)} rows of the log. Shaded: phases with demonstrations.</p>")
-    evaluations = sorted((folder / "phases").glob("*.json"), key=lambda path: int(path.name.partition("-")[0]))
+    evaluations = [(path.stem, read_evaluation(path)) for path in (folder / "phases").glob("*.json")]
     if evaluations:
-        parts += ["<h2>Evaluation of the start and after each phase</h2>", _evaluation_table(evaluations)]
+        evaluations.sort(key=lambda one: (int(one[0].partition("-")[0]), one[1].get("decisions", 0)))
+        parts += ["<h2>Evaluation of the start and of the phases</h2>", _evaluation_table(evaluations)]
     film = folder / "best.mp4"
     if film.exists():
-        parts += ["<h2>The best game of the last evaluation</h2>", video(film)]
+        parts += ["<h2>The best game of the policy that the run leaves</h2>", video(film)]
     if reached := milestone_rows(rows):
         parts += ["<h2>Milestones</h2>", figures(MILESTONE_COLUMNS, reached)]
         parts.append("<p>Each is the first row of the log where live play, with its exploration, reached it.</p>")
@@ -147,8 +148,7 @@ def _charts(rows: list[dict[str, Any]], bands: list[Band], charts: tuple[Chart, 
     return f'<div class="charts">{"".join(drawn)}</div>'
 
 
-def _evaluation_table(files: list[Path]) -> str:
-    documents = [(path.stem, read_evaluation(path)) for path in files]
+def _evaluation_table(documents: list[tuple[str, dict[str, Any]]]) -> str:
     columns = {
         key: name for key, name in EVALUATION_COLUMNS.items() if any(one.get(key) is not None for _, one in documents)
     }

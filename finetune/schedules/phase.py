@@ -88,6 +88,12 @@ class Phase(Settings):
         True, "Play the environment. Without it only demonstrations are learned from, and their decisions count."
     )
     critic_only: bool = setting(False, "Learn values and leave the policy as it is.")
+    evaluations: int = setting(
+        0,
+        "Evaluations within the phase, evenly spaced, of greedy games alone, besides the one at its end.",
+        at_least=0,
+        at_most=1000,
+    )
     until_unstable: bool = setting(False, "End early once live return destabilises; see stability.")
     environment: Mapping[str, Any] = setting(
         {}, "Environment settings that change from this phase on, such as {frames_per_step: 2}."
@@ -118,6 +124,11 @@ class Phase(Settings):
         """True if demonstrations enter the memory, are imitated, or give states to start from."""
         restarts = self.restarts is not None and self.restarts.source == "demonstrations"
         return self.uses_demonstrations or self.imitates or restarts
+
+    def evaluation_due(self, before: float, after: float) -> bool:
+        """True if one of its evaluations comes after the first of these shares of the phase, up to the second."""
+        parts = self.evaluations + 1
+        return int(after * parts) > int(before * parts)
 
     def at(self, progress: float) -> PhaseValues:
         """The values in force when this share of the phase is over."""

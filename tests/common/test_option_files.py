@@ -43,6 +43,16 @@ def test_settings_of_the_algorithm_that_a_schedule_brings_can_be_changed() -> No
     assert settings.algorithm.clip == 0.3
 
 
+def test_a_setting_that_a_schedule_leaves_out_needs_no_plus() -> None:
+    assert finetune.read(["schedule=kurodo"]).schedule.keep == "last"
+    assert finetune.read(["schedule=kurodo", "schedule.keep=best"]).schedule.keep == "best"
+    assert finetune.read(["schedule=from-clone", "schedule.keep=last"]).schedule.keep == "last"
+    with pytest.raises(BadInput, match=r"schedule\.keep=first"):
+        finetune.read(["schedule=kurodo", "schedule.keep=first"])
+    with pytest.raises(BadInput, match="no schedule is chosen"):
+        finetune.read(["schedule.keep=best"])
+
+
 @pytest.mark.parametrize("name", ["careful.yaml", "with space, and comma.yml"])
 def test_a_path_is_a_schedule_of_ones_own(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text(OWN)

@@ -106,6 +106,7 @@ class Run:
             settings,
             self.log,
             folder / "checkpoints",
+            on_evaluation=lambda index, phase: self.events.append(("evaluation", phase.name, self.loop.decisions)),
             on_phase_end=lambda index, phase: self.events.append(("phase ended", index, phase.name)),
             on_checkpoint=lambda: self.events.append(("checkpoint", self.loop.decisions)),
             on_progress=self._progressed,
@@ -155,6 +156,18 @@ def test_an_iteration_is_observe_update_advance_and_phases_begin_in_between(tmp_
     assert [(now.decisions, now.remaining, now.phase) for now in run.progress] == [
         (10, 20, "one"), (20, 10, "one"), (30, 0, "two"),
     ]  # fmt: skip
+
+
+def test_evaluations_within_a_phase_are_evenly_spaced_and_not_at_its_end(tmp_path: Path) -> None:
+    run = Run(tmp_path, (phase("one", 2), phase("two", 8, evaluations=3), phase("three", 5, evaluations=1)))
+    run.loop.run()
+    within = [
+        ("evaluation", "two", 40),
+        ("evaluation", "two", 60),
+        ("evaluation", "two", 80),
+        ("evaluation", "three", 130),
+    ]
+    assert run.kinds("evaluation") == within
 
 
 def test_without_overlap_every_decision_is_of_the_newest_policy_and_with_it_of_the_one_before(tmp_path: Path) -> None:

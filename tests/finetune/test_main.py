@@ -111,6 +111,47 @@ def test_a_run_leaves_policy_log_evaluations_checkpoints_and_a_report(finetune: 
         assert torch.equal(weights, same[name])
 
 
+def test_a_run_can_leave_the_best_policy_that_it_evaluated(finetune: Finetune, workplace: Path) -> None:
+    arguments = (
+        "policy=policy.safetensors", "demonstrations=demos", *SMALL, "out=run", "schedule.keep=best",
+        "+schedule.phases.alone_again.evaluations=2", "loop.checkpoint_every=320",
+    )  # fmt: skip
+    done = finetune(*arguments, folder=workplace)
+    assert done.returncode == 0, done.stderr
+    run = workplace / "run"
+    found = {path.stem: json.loads(path.read_text()) for path in (run / "phases").iterdir() if path.suffix == ".json"}
+    within = [name for name in found if name.startswith("3-alone_again-")]
+    assert len(within) == 2
+    best = max(found, key=lambda name: found[name]["mean_return"])
+    kept = run / "start.safetensors" if best == "0-start" else run / "phases" / f"{best}.safetensors"
+    assert (run / "policy.safetensors").read_bytes() == kept.read_bytes()
+    assert f"kept the best policy evaluated: {kept.relative_to(workplace)}" in done.stdout
+    assert [name for name in within if "drawn" in found[name]] == [name for name in within if name == best]
+    start, end = found["0-start"], found[best]
+    said = done.stdout.splitlines()[-1]
+    assert said.startswith(f"from start to end: mean return {start['mean_return']:.1f} → {end['mean_return']:.1f}")
+    assert all(name in (run / "report.html").read_text() for name in within)
+
+    # A run that goes on from an earlier checkpoint evaluates the same again and leaves the same.
+    last = checkpoints(run / "checkpoints")[-1]
+    shutil.rmtree(last) if last.is_dir() else last.unlink()
+    shutil.copy(run / "start.safetensors", run / "phases" / "3-alone_again-999999.safetensors")
+    later = {**found["0-start"], "mean_return": 1e6, "decisions": 999_999}
+    (run / "phases" / "3-alone_again-999999.json").write_text(json.dumps(later))
+    before = kept.read_bytes()
+    assert finetune(*arguments, "resume=true", folder=workplace).returncode == 0
+    assert (run / "policy.safetensors").read_bytes() == before
+
+
+def test_the_best_policy_needs_evaluations(finetune: Finetune, workplace: Path) -> None:
+    refused = finetune(
+        "policy=policy.safetensors", "demonstrations=demos", *SMALL, "schedule.keep=best", "evaluation.episodes=0",
+        folder=workplace,
+    )  # fmt: skip
+    assert refused.returncode == 2
+    assert "evaluation.episodes=0 evaluates none" in refused.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

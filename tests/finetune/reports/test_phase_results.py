@@ -12,6 +12,7 @@ from qwop.finetune.command_settings import PhaseEvaluationSettings
 from qwop.finetune.reports.phase_results import PhaseResults, gain
 from qwop.finetune.reports.run_log import RunLog
 from qwop.finetune.schedules.phase import Phase
+from qwop.policies.files import load_policy
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
@@ -85,3 +86,36 @@ def test_without_games_only_policies_are_kept(tmp_path: Path, policy: Policy) ->
     results.add(0, Phase("only", 1.0), policy, decisions=500)
     assert [path.name for path in (tmp_path / "phases").iterdir()] == ["1-only.safetensors"]
     assert results.last is None
+
+
+def test_evaluations_within_a_phase_have_names_of_their_own_and_are_forgotten_when_a_run_goes_back(
+    tmp_path: Path, policy: Policy
+) -> None:
+    results = PhaseResults(tmp_path, EvaluationSettings(episodes=1), 0, opened(tmp_path))
+    results.add_start(policy)
+    for decisions, within in ((200, True), (400, True), (500, False)):
+        results.add(0, Phase("only", 1.0), policy, decisions, within=within)
+    results.forget_after(200)
+    assert sorted(path.name for path in (tmp_path / "phases").iterdir()) == [
+        "0-start.json", "1-only-200.json", "1-only-200.safetensors",
+    ]  # fmt: skip
+
+
+def test_a_kept_policy_takes_the_place_of_the_last_one_and_plays_drawn_games(tmp_path: Path, policy: Policy) -> None:
+    results = PhaseResults(tmp_path, EvaluationSettings(episodes=1), 2, opened(tmp_path))
+    results.add_start(policy)
+    results.add(0, Phase("only", 1.0), policy, 200, within=True)
+    path = tmp_path / "phases" / "1-only-200.json"
+    assert "drawn" not in json.loads(path.read_text())
+    with torch.no_grad():
+        policy.network.policy_head.bias += torch.tensor([100.0, 0.0])  # another policy: it always goes to the left
+    results.add(0, Phase("only", 1.0), policy, 500)
+    last = results.last
+    results.keep(path, load_policy(path.with_suffix(".safetensors")))
+    kept = json.loads(path.read_text())
+    assert kept["drawn"]["episodes"] == 2
+    assert results.last is not None
+    assert results.last != last
+    assert results.last.startswith(f"mean return {kept['mean_return']:.1f} ")
+    assert results.gain is not None
+    assert f"→ {kept['mean_return']:.1f}; drawn" in results.gain

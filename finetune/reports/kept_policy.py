@@ -1,0 +1,46 @@
+"""Choice of the policy that a run leaves, among those that it evaluated."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .phase_results import START, read_evaluation
+
+LAST, BEST = "last", "best"
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An evaluated policy of a run: its file, that of its evaluation, and its figures."""
+
+    policy: Path
+    evaluation: Path
+    figures: Mapping[str, Any]
+
+    @property
+    def rank(self) -> tuple[float, ...]:
+        """Order of policies: more greedy games finished, then the lower median time, then metres.
+
+        Without a track it is the mean return.
+        """
+        figures = self.figures
+        if "finishes" not in figures:
+            return (figures["mean_return"],)
+        median = figures["median_seconds"]
+        share = figures["finishes"] / figures["episodes"]
+        return (share, -math.inf if median is None else -median, figures["mean_metres"])
+
+
+def best_candidate(run: Path, start: Path) -> Candidate:
+    """Return the best of the evaluated policies of the run in `run`, the earliest of equals.
+
+    start: file of the initial policy, which is one of them. Raises BadInput for a file that is no evaluation.
+    """
+    found = [
+        Candidate(start if path.name == START else path.with_suffix(".safetensors"), path, read_evaluation(path))
+        for path in (run / "phases").glob("*.json")
+    ]
+    found.sort(key=lambda one: one.figures.get("decisions", 0))
+    return max(found, key=lambda one: one.rank)
