@@ -21,8 +21,9 @@ def results(
     runner, [m], numbered from 0.
 
     A team counts as its best runner: the first who finished, or else the one who came farthest. It wins if it beats
-    every other team, loses if another beats it, and draws otherwise. One beats the other by finishing alone, by
-    finishing more than `TIE_FRAMES` earlier, or, if neither finished, by more than `TIE_METRES`.
+    every other team, loses if another beats it, and draws otherwise, and so does a team without opponents. One beats
+    the other by finishing alone, by finishing more than `TIE_FRAMES` earlier, or, if neither finished, by more than
+    `TIE_METRES`.
     """
     never = np.iinfo(np.int64).max // 2
     number = int(teams.max()) + 1
@@ -35,7 +36,7 @@ def results(
     neither = ~done[:, :, None] & ~done[:, None, :]
     beats = np.where(neither, farther, earlier)  # [n, team, other team]
     others = ~np.eye(number, dtype=np.bool_)
-    won = (beats | ~others).all(axis=2)
+    won = (beats | ~others).all(axis=2) & others.any(axis=1)
     lost = (beats & others).any(axis=1)
     of_teams = np.where(won, WON, np.where(lost, LOST, DRAWN))
     return of_teams[:, teams]

@@ -25,7 +25,9 @@ def _result_alone() -> tuple[float, ...]:
 class RaceTask(Settings):
     """The settings of `QWOPRace-v1`; see `QWOPRaceVectorEnv`."""
 
-    teams: int = setting(2, "Teams in a race.", at_least=2, at_most=MOST_RUNNERS)
+    teams: int = setting(
+        2, "Teams in a race. 1: runners without opponents, whose events are counted.", at_least=1, at_most=MOST_RUNNERS
+    )
     team_size: int = setting(1, "Runners in a team.", at_least=1, at_most=MOST_RUNNERS)
     frames_per_step: int = setting(3, "Game frames (30 a second) per decision.", at_least=1, at_most=3600)
     observation: str = setting(
@@ -71,7 +73,7 @@ class RaceTask(Settings):
         for runner in range(self.runners):
             around = [(runner + step) % self.runners for step in range(1, self.runners)]
             seen.append(sorted(around, key=lambda other: teams[other] != teams[runner]))
-        return np.array(seen)
+        return np.array(seen, dtype=np.int64)
 
     @property
     def world(self) -> QWOPTask:

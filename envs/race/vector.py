@@ -48,7 +48,8 @@ class QWOPRaceVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[
     A race ends for all of its runners in the same step: `terminated` when every game has ended, `truncated` at the time
     limit. Until then the actions of those whose game has ended do nothing. `qwop.envs.race.rules.results` says who won.
     The reward is w·ρ, of the decision's events ρ (`qwop.envs.race.events.EVENTS`) and the setting `weights`: by default
-    1 for a race won and −1 for one lost, at its end.
+    1 for a race won and −1 for one lost, at its end. With `teams=1` nobody leads, wins or loses: runners alone, who are
+    rewarded for the other events.
 
     Settings of the task: `teams` (2), `team_size` (1), `frames_per_step` (3), `observation` ("features" or "full"),
     `max_idle_frames` (0; all runners of a race begin alike), `time_limit` (120 s), `weights`.

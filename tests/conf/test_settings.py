@@ -241,7 +241,7 @@ BY_HAND = [
     (
         "finetune",
         "schedule=kurodo algorithm.name=sarsa",
-        "algorithm.name=sarsa: expected acer, ppo, dqn, ddqn, rlpd or vtrace",
+        "algorithm.name=sarsa: expected acer, ppo, dqn, ddqn, rlpd, vtrace or ftw",
     ),
     ("finetune", "schedule=kurodo +sead=1", "sead: no such setting; did you mean seed?"),
     ("finetune", "schedule=kurodo gamma=0.9", "gamma: no such setting; did you mean algorithm.gamma?"),

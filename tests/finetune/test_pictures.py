@@ -31,6 +31,7 @@ LOOPS: dict[str, dict[str, Any]] = {
     "ddqn": {"capacity": 60, "start": 10, "batch_size": 8, "target_every": 15},
     "ppo": {},
     "vtrace": {},
+    "ftw": {},
 }
 ALGORITHM: dict[str, dict[str, Any]] = {
     "acer": {},
@@ -38,8 +39,9 @@ ALGORITHM: dict[str, dict[str, Any]] = {
     "ddqn": {"hidden": (16,), "quantiles": 3},
     "ppo": {"hidden": (16,), "minibatch": 8},
     "vtrace": {"hidden": (16,), "memory": 8},
+    "ftw": {"hidden": (16,), "memory": 8, "latent": 16, "period": 3},
 }
-LIVE_ONLY = ("ppo", "vtrace")
+LIVE_ONLY = ("ppo", "vtrace", "ftw")
 
 
 @pytest.fixture(scope="module")

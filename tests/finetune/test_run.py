@@ -31,6 +31,7 @@ LOOPS: dict[str, dict[str, Any]] = {
     "ddqn": {"capacity": 120, "start": 20, "batch_size": 8, "target_every": 25},
     "ppo": {"overlap": True},
     "vtrace": {},
+    "ftw": {},
 }
 ALGORITHM: dict[str, dict[str, Any]] = {
     "acer": {},
@@ -38,9 +39,10 @@ ALGORITHM: dict[str, dict[str, Any]] = {
     "ddqn": {"hidden": (8,)},
     "ppo": {"hidden": (8,), "minibatch": 8},
     "vtrace": {"hidden": (8,), "memory": 8},
+    "ftw": {"hidden": (8,), "memory": 8, "latent": 4, "period": 3},
 }
 
-LIVE_ONLY = ("ppo", "vtrace")
+LIVE_ONLY = ("ppo", "vtrace", "ftw")
 
 
 @pytest.fixture(scope="module")

@@ -47,3 +47,8 @@ def test_races_are_judged_apart() -> None:
     metres = np.array([[1.0, 2.0], [4.0, 3.0]])
     finished, frames = np.zeros((2, 2), dtype=np.bool_), np.full((2, 2), 9)
     assert results(finished, frames, metres, ALONE).tolist() == [[0.0, 1.0], [1.0, 0.0]]
+
+
+def test_nobody_wins_or_loses_without_opponents() -> None:
+    assert race((True, 1500, 101.0), teams=np.array([0])) == [0.5]
+    assert race((True, 1500, 101.0), (False, 9, 1.0), teams=np.array([0, 0])) == [0.5, 0.5]

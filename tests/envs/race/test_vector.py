@@ -13,7 +13,7 @@ from qwop.envs.engine import layout as at
 from qwop.envs.names import OUTCOMES
 from qwop.envs.qwop.env import QWOPEnv
 from qwop.envs.qwop.keys_file import read_keys
-from qwop.envs.race.events import EVENTS, EventCounter, weighted
+from qwop.envs.race.events import EVENTS, SPARSE, EventCounter, weighted
 from qwop.envs.race.vector import QWOPRaceVectorEnv
 from qwop.envs.vector import make_vector
 from qwop.policies.champion import keys_path
@@ -234,7 +234,7 @@ def test_teams_see_their_own_first() -> None:
     ("num_envs", "task", "said"),
     [
         (3, {}, "num_envs=3: expected a multiple of 2, the runners of a race"),
-        (2, {"teams": 1}, "QWOPRace-v1: teams=1: expected"),
+        (2, {"teams": 0}, "QWOPRace-v1: teams=0: expected"),
         (2, {"weights": [1.0]}, "QWOPRace-v1: weights: 1 numbers, expected one for each of 18 events"),
         (2, {"reward": "speed"}, "unexpected keyword argument 'reward'"),
     ],
@@ -273,3 +273,29 @@ def test_a_picture_shows_the_runners_side_by_side() -> None:
     for side in (slice(half), slice(half, None)):
         assert not np.array_equal(pictures[0][:300, side], start[0][:300, side])
     assert QWOPRaceVectorEnv(2).render() is None
+
+
+def test_a_runner_without_opponents_plays_qwop_and_counts_the_events_of_a_race() -> None:
+    """All but those of a rival: who leads, who wins."""
+    weights = tuple(range(len(EVENTS)))
+    alone = QWOPRaceVectorEnv(2, teams=1, weights=weights, autoreset_mode="Disabled")
+    raced = QWOPRaceVectorEnv(4, autoreset_mode="Disabled")
+    assert EnvironmentSpec("QWOPRace-v1", {"teams": 1}).interface() == EnvironmentSpec("QWOP-v1").interface()
+    first, _ = alone.reset(seed=0)
+    others, _ = raced.reset(seed=0)
+    assert np.array_equal(first, others[::2, :-3])
+    rivals = [EVENTS.index(name) for name in ("took_lead", "lost_lead", "won", "lost")]
+    counted = np.zeros(len(EVENTS))
+    for actions in random_actions(2, 80):
+        seen, rewards, terminated, _, infos = alone.step(actions)
+        theirs, _, _, _, raced_infos = raced.step(np.repeat(actions, 2))
+        assert np.array_equal(seen, theirs[::2, :-3])
+        assert np.array_equal(np.delete(infos["events"], rivals, 1), np.delete(raced_infos["events"][::2], rivals, 1))
+        assert np.array_equal(rewards, infos["events"] @ np.array(weights))
+        counted += infos["events"].sum(axis=0)
+        if terminated.any():
+            break
+    assert not counted[rivals].any()
+    assert counted[~SPARSE].all()
+    assert counted[SPARSE].any()
+    assert infos["result"].tolist() == [0.5, 0.5]

@@ -64,12 +64,16 @@ class Memoryless:
         preferred = observations.reshape(len(observations), -1)[:, 1].astype(int) % 3
         return (0.1 + 0.7 * np.eye(3)[preferred]).astype(np.float32), state
 
+    def feed(self, state: ArrayState, actions: NDArray[np.int64], rewards: NDArray[np.float32]) -> ArrayState:
+        return state
+
 
 class Remembering:
     """Counts the decisions of each game in a state of its own, and prefers the action that is their number modulo 3."""
 
     def __init__(self) -> None:
         self.states: list[NDArray[np.int64]] = []
+        self.fed: list[tuple[NDArray[Any], ...]] = []
 
     def initial_state(self, n: int) -> ArrayState:
         return (np.zeros((n, 1), dtype=np.int64),)
@@ -78,6 +82,10 @@ class Remembering:
         (counts,) = state
         self.states.append(counts[:, 0].copy())
         return (0.1 + 0.7 * np.eye(3)[counts[:, 0] % 3]).astype(np.float32), (counts + 1,)
+
+    def feed(self, state: ArrayState, actions: NDArray[np.int64], rewards: NDArray[np.float32]) -> ArrayState:
+        self.fed.append((state[0][:, 0].copy(), actions.copy(), rewards.copy()))
+        return state
 
 
 def vector(*games: Counting, kind: type[SyncVectorEnv] = SyncVectorEnv) -> SyncVectorEnv:
@@ -146,6 +154,15 @@ def test_a_policys_state_follows_each_game_and_begins_anew_with_the_next() -> No
     steps = np.concatenate([first.observations[:, :-1, 1], second.observations[:, :-1, 1]], axis=1)
     assert np.array_equal(seen, steps)
     assert np.array_equal(first.behaviour_probabilities.argmax(-1), seen[:, :5] % 3)
+
+
+def test_a_policy_is_fed_each_action_and_its_reward_before_the_next_game_begins() -> None:
+    collector, policy = make(), Remembering()
+    played, _ = collector.collect(policy)
+    after, actions, rewards = (np.stack(parts, axis=1) for parts in zip(*policy.fed, strict=True))
+    assert np.array_equal(after, played.observations[:, :-1, 1] + 1)
+    assert np.array_equal(actions, played.actions)
+    assert np.array_equal(rewards, played.rewards)
 
 
 @pytest.mark.parametrize("policy", [Memoryless(), Remembering()])

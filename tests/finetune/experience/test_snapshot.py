@@ -5,6 +5,7 @@ import torch
 from qwop.finetune.experience.snapshot import PolicySnapshot
 from qwop.policies.networks import Actor, DuelingQ, Network
 from qwop.policies.state import State
+from qwop.policies.two_timescale import TwoTimescaleActorCritic
 from torch import Tensor, nn
 
 
@@ -49,6 +50,29 @@ def test_it_takes_buffers_such_as_the_share_of_random_actions() -> None:
     snapshot.take(network)
     probabilities, _ = snapshot.step(SEEN, ())
     np.testing.assert_allclose(np.sort(probabilities, axis=1), [[0.1, 0.1, 0.8]] * 2, rtol=1e-5)
+
+
+def test_it_takes_the_period_of_a_slow_core_and_is_fed_as_the_network_is() -> None:
+    def probabilities(policy: PolicySnapshot) -> list[list[list[float]]]:
+        state, found = policy.initial_state(2), []
+        for t in range(5):
+            chances, state = policy.step(SEEN + t, state)
+            state = policy.feed(state, np.array([0, 2]), np.array([1.0, -t], dtype=np.float32))
+            found.append(chances.tolist())
+        return found
+
+    network, made = (
+        TwoTimescaleActorCritic(2, 3, (4,), 4, 4, period, torch.Generator().manual_seed(0)) for period in (3, 2)
+    )
+    snapshot = PolicySnapshot(network)
+    before = probabilities(snapshot)
+    network.set_period(2)
+    assert probabilities(snapshot) == before
+    snapshot.take(network)
+    after = probabilities(snapshot)
+    assert after == probabilities(PolicySnapshot(made))
+    assert (after[0], after[1]) == (before[0], before[1])
+    assert after[2] != before[2]
 
 
 def test_the_state_of_a_policy_goes_in_and_comes_out_as_arrays() -> None:

@@ -75,6 +75,9 @@ class Uniform:
     def step(self, observations: NDArray[Any], state: ArrayState) -> tuple[NDArray[np.float32], ArrayState]:
         return np.full((len(observations), 11), 1 / 11, dtype=np.float32), state
 
+    def feed(self, state: ArrayState, actions: NDArray[np.int64], rewards: NDArray[np.float32]) -> ArrayState:
+        return state
+
 
 def test_games_that_did_not_begin_at_the_start_are_not_reported() -> None:
     collector = Collector(vector(RestartSettings(0.9, (-1.0, 0.4))), 300, np.random.default_rng(0))

@@ -1,14 +1,12 @@
 """`qwop-finetune algorithm=ppo` as a person uses it."""
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.finetune.main import main
 from qwop.policies.files import load_policy, save_policy
 from qwop.policies.networks import Actor, ActorCritic, DuelingQ
 from qwop.policies.policy import Policy
@@ -26,23 +24,6 @@ SMALL = (
     "evaluation.episodes=2",
     "video=false",
 )
-
-
-@pytest.fixture
-def finetune(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Finetune:
-    """Runs the command in this process, in an empty folder; its exit code, and what it said."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: str) -> tuple[int, str]:
-        monkeypatch.setattr(sys, "argv", ["qwop-finetune", *arguments])
-        try:
-            main()
-            code = 0
-        except SystemExit as exit_:
-            code = exit_.code
-        return code, capsys.readouterr().err
-
-    return call
 
 
 def test_the_champions_schedule_from_nothing(finetune: Finetune, tmp_path: Path) -> None:

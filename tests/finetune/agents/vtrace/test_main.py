@@ -1,6 +1,5 @@
 """`qwop-finetune algorithm=vtrace` as a person uses it."""
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 from qwop.finetune.checkpoint import checkpoints, load_checkpoint
-from qwop.finetune.main import main
 from qwop.policies.files import load_policy
 from qwop.policies.recurrent import RecurrentActorCritic
 from qwop.policies.rollout import play
@@ -19,23 +17,6 @@ SMALL = (
     "algorithm=vtrace", "algorithm.hidden=[16]", "algorithm.memory=16", "schedule=alone", "loop.num_envs=8",
     "loop.steps=20", "loop.checkpoint_every=480", "evaluation.episodes=2", "evaluation.drawn=0", "video=false",
 )  # fmt: skip
-
-
-@pytest.fixture
-def finetune(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Finetune:
-    """Runs the command in this process, in an empty folder; its exit code, and what it said."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: str) -> tuple[int, str]:
-        monkeypatch.setattr(sys, "argv", ["qwop-finetune", *arguments])
-        try:
-            main()
-            code = 0
-        except SystemExit as exit_:
-            code = exit_.code
-        return code, capsys.readouterr().err
-
-    return call
 
 
 def weights(path: Path) -> dict[str, torch.Tensor]:

@@ -1,0 +1,88 @@
+"""Unrolls of a two-timescale policy: the same numbers as in play, however the sequences are cut."""
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import torch
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from qwop.finetune.agents.ftw.unroll import Unroll, unroll
+from qwop.finetune.experience.collector import Collector
+from qwop.finetune.experience.sequences import Sequences
+from qwop.finetune.experience.snapshot import PolicySnapshot
+from qwop.policies.state import to_tensors
+from qwop.policies.two_timescale import TwoTimescaleActorCritic
+
+CPU = torch.device("cpu")
+
+
+def make_network(period: int = 4) -> TwoTimescaleActorCritic:
+    return TwoTimescaleActorCritic(4, 2, (16,), 16, 16, period, torch.Generator().manual_seed(0))
+
+
+def played(steps: int, parts: int = 1) -> list[Sequences]:
+    """CartPole in episodes of at most 11 decisions."""
+    envs = [lambda: gymnasium.make("CartPole-v1", max_episode_steps=11)] * 3
+    env: Any = SyncVectorEnv(envs, autoreset_mode=AutoresetMode.SAME_STEP)
+    play = Collector(env, steps, np.random.default_rng(0))
+    return [play.collect(PolicySnapshot(make_network()))[0] for _ in range(parts)]
+
+
+def test_an_unroll_draws_the_latents_of_play() -> None:
+    for sequences in played(15, parts=3):
+        sequences.check_valid()
+        assert sequences.truncated.any()
+        found = torch.softmax(unroll(make_network(), sequences, CPU, slow_gradient=0.3).logits, dim=-1)
+        np.testing.assert_allclose(found.detach(), sequences.behaviour_probabilities, rtol=1e-5)
+
+
+def test_sequences_cut_in_two_are_one_unroll() -> None:
+    """The cut, at decision 15, falls between two ticks of the slow core; episodes end within, at and after it."""
+    (whole,), halves = played(30), played(15, parts=2)
+    network = make_network()
+    one, (first, second) = unroll(network, whole, CPU), (unroll(network, half, CPU) for half in halves)
+
+    def joined(pick: Any) -> torch.Tensor:
+        return torch.cat([pick(first), pick(second)], dim=1)
+
+    for pick in (
+        lambda found: found.logits,
+        lambda found: found.final_values,
+        lambda found: found.posterior.mean,
+        lambda found: found.prior.std,
+        lambda found: found.ticked,
+    ):
+        assert torch.equal(pick(one), joined(pick))
+    assert torch.equal(one.values, torch.cat([first.values[:, :-1], second.values], dim=1))
+    assert torch.equal(one.latents, torch.cat([first.latents[:, :-1], second.latents], dim=1))
+    assert all(map(torch.equal, first.state, to_tensors(halves[1].state)))
+    assert all(map(torch.equal, one.state, second.state))
+    assert one.ticked.any()
+    assert not one.ticked.all()
+
+
+def test_the_slow_core_ticks_from_each_episodes_start() -> None:
+    (whole,) = played(30)
+    ticked = unroll(make_network(period=4), whole, CPU).ticked.numpy()
+    over = whole.terminated | whole.truncated
+    for row in range(len(whole)):
+        age = 0
+        for t in range(30):
+            assert ticked[row, t] == (age % 4 == 0)
+            age = 0 if over[row, t] else age + 1
+
+
+def gradients(critic_only: bool) -> tuple[TwoTimescaleActorCritic, Unroll]:
+    network, (whole,) = make_network(), played(10)
+    found = unroll(network, whole, CPU, critic_only=critic_only)
+    found.values.sum().backward()
+    return network, found
+
+
+def test_only_the_value_head_learns_from_a_critic_only_phase() -> None:
+    network, _ = gradients(critic_only=True)
+    learning = {name.split(".")[0] for name, weight in network.named_parameters() if weight.grad is not None}
+    assert learning == {"value_head"}
+    network, _ = gradients(critic_only=False)
+    learning = {name.split(".")[0] for name, weight in network.named_parameters() if weight.grad is not None}
+    assert learning == {"trunk", "slow_core", "prior", "fast_core", "posterior", "value_head"}
