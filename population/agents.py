@@ -50,7 +50,8 @@ def gene(low: float, high: float, help: str, *, at_most: float | None = None) ->
 @dataclass(frozen=True)
 class PopulationAgents(Discounted):
     """Settings that the agents of every population have. Each agent draws its genes from their ranges, uniformly in
-    their logarithm; the ranges are those of Jaderberg et al. 2019. Both ends equal: the gene stays what it is."""
+    their logarithm; if both ends are equal, the gene stays what it is. The ranges are those of Jaderberg et al. 2019,
+    but for the learning rate, which begins at 1e-5 there."""
 
     gamma: float = 0.985
     gamma_rate: float = 10.0

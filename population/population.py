@@ -175,7 +175,7 @@ class Population:
 
     def _record(self, done: dict[int, Done]) -> None:
         """Add the round's matches, or comparisons of scores where agents do not meet."""
-        self.record.fade(self._settings.evolution.memory)
+        self.record.fade(self._settings.evolution.fade)
         if not self._settings.is_race:
             compare_scores([np.array(one.scores) for one in done.values()], self.record)
         elif self._settings.opponents == "itself":

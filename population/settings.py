@@ -74,8 +74,8 @@ class EvolutionSettings(Settings):
         0.01, "Probability that an inherited internal reward is drawn anew, so that its sign can turn.",
         at_least=0, at_most=1,
     )  # fmt: skip
-    memory: float = setting(
-        0.9, "Share to which a match counts less for the ratings with every round.", above=0, at_most=1
+    fade: float = setting(
+        0.9, "Factor of a match's weight in the ratings with every round that passes.", above=0, at_most=1
     )
 
 

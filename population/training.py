@@ -187,9 +187,9 @@ def _take_weights(network: Network, policy: Policy) -> None:
     found = {name: tuple(tensor.shape) for name, tensor in given.items()}
     if policy.network.architecture != network.architecture or found != shapes:
         raise BadInput(
-            f"a {policy.network.architecture} for observations {policy.observation}, which an agent of this population "
-            f"({network.architecture} for observations {network.observation}) cannot begin with; make it a rival "
-            "instead (rivals=[…]), or choose agent= and its widths to fit"
+            f"a policy ({policy.network.architecture}, observations {policy.observation}), which an agent of this "
+            f"population ({network.architecture}, {network.observation}) cannot begin with; make it a rival instead "
+            "(rivals=[…]), or choose agent= and its widths to fit"
         )
     network.load_state_dict(given)
 
