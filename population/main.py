@@ -18,6 +18,7 @@ from ..common.progress import plain_console, progress_bar
 from ..common.settings import to_plain
 from ..finetune.checkpoint import checkpoints, load_checkpoint, save_checkpoint
 from ..finetune.distributed.ray_actors import RayEngine
+from ..finetune.distributed.settings import Local, RaySettings
 from ..finetune.resume import require_same, settings_of_run
 from ..policies.files import load_policy, save_policy
 from ..policies.policy import Policy
@@ -27,7 +28,7 @@ from .history import HISTORY, History
 from .population import Population
 from .report import write_report
 from .rival_races import View
-from .settings import Local, PopulationSettings, RaySettings
+from .settings import PopulationSettings
 from .training import Workshop
 from .versus import film_race, races_between
 from .workers import Distributed, Serial, Workers
@@ -225,7 +226,7 @@ def require_resumable(settings: PopulationSettings, out: Path) -> dict[str, Any]
 
 def _workers(distributed: Local | RaySettings, workshop: Workshop, arguments: tuple[Any, ...]) -> Workers:
     if isinstance(distributed, RaySettings):
-        return Distributed(RayEngine(distributed.workers, distributed.address), distributed.workers, *arguments)
+        return Distributed(RayEngine(distributed.actors, distributed.address), distributed.actors, *arguments)
     return Serial(workshop)
 
 
@@ -253,6 +254,6 @@ main = Command(
         ("qwop-population resume=true rounds=2000", "continue the run in runs/population, further"),
         ("qwop-population agent=vtrace evolution.enabled=false", "one time scale, and each for itself"),
         ("qwop-population environment=CartPole-v1 work.num_games=8", "any environment: matches compare returns"),
-        ("qwop-population +distributed=ray distributed.workers=8", "the same, with a worker a core"),
+        ("qwop-population +distributed=ray distributed.actors=8", "the same, with a worker a core"),
     ],
 )

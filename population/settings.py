@@ -6,27 +6,11 @@ from typing import Any
 from ..common.settings import Settings, choice_of, nested, setting
 from ..common.shared_settings import LONGEST_IDLE, max_idle_frames, num_envs, seed
 from ..envs.spec import EnvironmentSpec
+from ..finetune.distributed.settings import Local, RaySettings
 from .agents import AGENTS, FtwAgents, VtraceAgents
 from .evolution import BETTER, CHANCE, CHANGE
 
 RACE = "QWOPRace-v1"
-
-
-@dataclass(frozen=True)
-class Local(Settings):
-    """Rounds in this process, one agent after the other."""
-
-
-@dataclass(frozen=True)
-class RaySettings(Settings):
-    """Rounds on Ray (Moritz et al. 2018). The results are the same, to the bit, whoever carries a round out."""
-
-    workers: int = setting(
-        2, "Processes, each of which plays and learns for one agent at a time.", at_least=1, at_most=4096
-    )
-    address: str | None = setting(
-        None, "Address of a running cluster, such as auto or ray://head:10001. null: one of its own on this machine."
-    )
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ def test_rounds_in_other_processes_end_as_the_serial_ones_though_a_worker_dies(
         return launched[-1]
 
     monkeypatch.setattr(RayEngine, "launch", remember)
-    code, _, wrong = population(*settings, "+distributed=ray", "distributed.workers=2", "out=ray")
+    code, _, wrong = population(*settings, "+distributed=ray", "distributed.actors=2", "out=ray")
     assert code == 0, wrong
     assert len(launched) == 3
     serial, other = (load_policy(tmp_path / out / "best.safetensors").network.state_dict() for out in ("serial", "ray"))
