@@ -62,7 +62,8 @@ class _Run:
     def run(self) -> None:
         settings = self._settings
         state = require_resumable(settings, self._out)
-        rivals, start = self._rivals(), {path: load_policy(path) for path in settings.start or ()}
+        rivals = self._rivals()
+        start = {path: load_policy(path) for path in settings.start or ()} if state is None else {}
         against = self._against(rivals)
         arguments = self._workshop_arguments(rivals)
         with closing(Workshop(*arguments)) as workshop:
@@ -77,6 +78,9 @@ class _Run:
             try:
                 self._rounds()
             except KeyboardInterrupt:
+                if self._history.rows:
+                    self._save_policies()
+                    self._report()
                 self._console.print(
                     f"stopped after round {self._population.round}; the same command with resume=true continues",
                     highlight=False, soft_wrap=True,

@@ -36,7 +36,7 @@ class View:
         own, theirs = policy.environment.capabilities, race.capabilities
         seen, given = own.observation_names, list(theirs.observation_names or ())
         if seen is None or own.action_names != theirs.action_names or policy.observation.size != len(seen):
-            raise BadInput(f"{name}: a policy of {policy.environment}, which cannot run in a race")
+            raise BadInput(f"{name}: a policy of {policy.environment.id}, which cannot run in a race")
         if own.decisions_per_second != theirs.decisions_per_second:
             raise BadInput(
                 f"{name}: decides {own.decisions_per_second:g} times a second, but in the race it is "
@@ -125,11 +125,11 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
         both[1::2] = self._rivals_decide()
         observations, _, terminated, truncated, infos = self._race.step(both)
         self._rivals_hear(both[1::2], infos["events"][1::2])
-        events, result = infos["events"][0::2].copy(), infos["result"][0::2]
+        events, result = infos["events"][0::2], infos["result"][0::2]
         over = (terminated | truncated)[0::2]
         won, lost = self._certain(infos, ~over)
         events[won, _WON], events[lost, _LOST] = 1.0, 1.0
-        result = np.where(won, WON, np.where(lost, LOST, result))
+        result[won], result[lost] = WON, LOST
         ended = over | won | lost
         rewards = weighted(self._weights, events)
         self._signals.append(weighted(self._weights * SPARSE, events))

@@ -4,7 +4,7 @@ import copy
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -21,6 +21,7 @@ from ..policies.policy import Policy
 from .agents import Genes, PopulationAgents
 from .rewards import event_rewards
 from .rival_races import RaceEnd, Rival, RivalRaces, View
+from .settings import WorkSettings
 
 
 @dataclass(frozen=True)
@@ -63,14 +64,6 @@ class Done:
     seconds: dict[str, float]
 
 
-class Work(Protocol):
-    """The games that a population plays, and their size in a round."""
-
-    num_games: int
-    steps: int
-    unrolls: int
-
-
 class Workshop:
     """Where agents spend their rounds, one after the other. A round depends on its order alone.
 
@@ -81,7 +74,7 @@ class Workshop:
         self,
         environment: EnvironmentSpec,
         agents: PopulationAgents,
-        work: Work,
+        work: WorkSettings,
         max_idle_frames: int = 0,
         fixed: Mapping[int, Policy] | None = None,
     ) -> None:

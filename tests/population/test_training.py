@@ -1,6 +1,7 @@
 """A round of one agent."""
 
 import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -63,10 +64,11 @@ def test_rounds_go_on_where_the_last_one_ended(agents: PopulationAgents) -> None
     order = order_for(workshop, agents)
     first = workshop.train(order)
     following = Order(order.genes, order.rewards, first.learner, first.play, 6, order.rivals, (1,))
-    assert not equal(first.play["env"]["race"], order.play)
-    second = workshop.train(following)
-    assert second.figures["entropy"] > 0
-    assert not equal(second.learner["network"], first.learner["network"])
+    second, anew = workshop.train(following), workshop.train(replace(following, play=None))
+    assert first.play["lengths"].max() > 0
+    assert second.play["lengths"].max() > anew.play["lengths"].max()  # races under way went on
+    steps = [max(int(one["step"]) for one in done.learner["optimiser"]["state"].values()) for done in (first, second)]
+    assert steps == [WORK.unrolls, 2 * WORK.unrolls]
 
 
 @kinds
