@@ -37,6 +37,8 @@ LINES: list[tuple[Command[Any], list[str]]] = [
     (finetune, ["schedule=alone", "algorithm=acer-small"]),
     (finetune, ["schedule=alone", "algorithm=dqn-small"]),
     (finetune, ["schedule=dqfd-like", "algorithm=ppo-small"]),
+    (finetune, ["schedule=alone", "algorithm=vtrace-small"]),
+    (finetune, ["schedule=alone", "algorithm=ftw", "algorithm.period=5"]),
     (finetune, ["schedule=alone", "algorithm=vtrace", "algorithm.memory=64"]),
     (population, []),
     (population, ["agent=vtrace", "distributed=ray"]),
