@@ -26,7 +26,7 @@ from ..policies.rollout import play
 from ..policies.threads import use_one_thread
 from .history import HISTORY, History
 from .population import Population
-from .report import write_report
+from .report import EVALUATION, FILM, write_report
 from .rival_races import View
 from .settings import PopulationSettings
 from .training import Workshop
@@ -40,8 +40,6 @@ MAY_DIFFER = (
 
 FIRST = "first"
 """Folder of the agents as they began; in `evaluation.against`, all of them."""
-
-FILM = "best_race.mp4"
 
 
 def run(settings: PopulationSettings) -> None:
@@ -57,9 +55,9 @@ class _Run:
         self._settings, self._out = settings, Path(settings.out)
         self._console = plain_console()
         self._task = settings.task
-        use_one_thread()
 
     def run(self) -> None:
+        use_one_thread()
         settings = self._settings
         state = require_resumable(settings, self._out)
         rivals = self._rivals()
@@ -142,7 +140,7 @@ class _Run:
             console.print(one["said"], highlight=False, soft_wrap=True)
         if "returns" in found:
             console.print(found["returns"]["said"], highlight=False, soft_wrap=True)
-        write_whole(self._out / "evaluation.json", json.dumps(found, indent=1) + "\n")
+        write_whole(self._out / EVALUATION, json.dumps(found, indent=1) + "\n")
         console.print(f"report: {self._report()}", highlight=False, soft_wrap=True)
 
     def _evaluate(self, policy: Policy, against: Mapping[str, list[Policy]]) -> dict[str, Any]:
@@ -158,7 +156,14 @@ class _Run:
         for name, others in against.items():
             others = others or self._first()
             races = races_between(
-                policy, others, name, self._task, games=how.games, greedy=how.greedy, num_games=how.num_games
+                policy,
+                others,
+                name,
+                self._task,
+                games=how.games,
+                greedy=how.greedy,
+                seed=self._settings.seed,
+                num_games=how.num_games,
             )
             found["races"].append({**races.to_json(), "said": str(races)})
         return found
