@@ -30,12 +30,17 @@ class RaceSettings(Settings):
 class WorkSettings(Settings):
     """The play of one agent in a round."""
 
-    num_games: int = num_envs(16, "Games of an agent side by side.")
+    num_games: int = num_envs(32, "Games of an agent side by side.")
     steps: int = setting(
         50, "Decisions of each game that an agent learns from at once: an unroll.", at_least=1, at_most=10_000
     )
     unrolls: int = setting(10, "Unrolls of an agent in a round.", at_least=1, at_most=10_000)
-    opponents: int = setting(4, "Opponents that an agent meets in a round, drawn with replacement.", at_least=1)
+    opponents: int = setting(
+        1,
+        "Opponents that an agent meets in a round, drawn with replacement. Each costs about as much time as the agent.",
+        at_least=1,
+        at_most=1000,
+    )
 
 
 @dataclass(frozen=True)
