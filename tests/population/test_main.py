@@ -81,22 +81,22 @@ def test_the_seed_decides_everything_and_a_resumed_run_equals_a_whole_one(
 def test_a_run_that_is_killed_in_a_round_loses_no_earlier_one(
     population: Command, small: tuple[str, ...], tmp_path: Path
 ) -> None:
-    settings = (*small, "evaluation.games=0", "rounds=12")
+    settings = (*small, "evaluation.games=0", "rounds=6")
     code, _, wrong = population(*settings, "out=whole")
     assert code == 0, wrong
     script = "from qwop.population.main import main; main()"
     with subprocess.Popen(
         [sys.executable, "-c", script, *settings, "out=killed"], cwd=tmp_path, stdout=subprocess.DEVNULL
     ) as process:
-        while _rounds(tmp_path / "killed") < 3:
+        while _rounds(tmp_path / "killed") < 2:
             assert process.poll() is None
             time.sleep(0.01)
         process.send_signal(signal.SIGKILL)
     before = _rounds(tmp_path / "killed")
-    assert 3 <= before < 12
+    assert 2 <= before < 6
     code, _, wrong = population(*settings, "out=killed", "resume=true")
     assert code == 0, wrong
-    assert _rounds(tmp_path / "killed") == 12
+    assert _rounds(tmp_path / "killed") == 6
     assert same(tmp_path / "whole/best.safetensors", tmp_path / "killed/best.safetensors")
 
 
