@@ -73,7 +73,19 @@ class PopulationAgents(Discounted):
     @property
     def genes(self) -> dict[str, Range]:
         """The initial range of each gene."""
-        return {name: Range(*getattr(self, name), logarithmic=True) for name in self._names()}
+        found = {}
+        for name in self._names():
+            low, high = getattr(self, name)
+            found[name] = Range(low, high, logarithmic=True)
+        return found
+
+    def network(self, observation: ObservationSpec, actions: int, genes: Genes, seed: int) -> Network:
+        """Make an untrained network."""
+        raise NotImplementedError
+
+    def learner(self, network: Any, genes: Genes, decisions_per_second: float | None, seed: int) -> Learner:
+        """Make what learns the network in place."""
+        raise NotImplementedError
 
     def _names(self) -> tuple[str, ...]:
         return ("learning_rate", "entropy")
@@ -94,12 +106,10 @@ class VtraceAgents(PopulationAgents):
         )
 
     def network(self, observation: ObservationSpec, actions: int, genes: Genes, seed: int) -> Network:
-        """Make an untrained network."""
         generator = torch.Generator().manual_seed(seed)
         return new_recurrent(self._settings(genes))(observation, actions, generator)
 
     def learner(self, network: Any, genes: Genes, decisions_per_second: float | None, seed: int) -> Learner:
-        """Make what learns the network in place."""
         learner = VtraceLearner(network, self._settings(genes), torch.device("cpu"))
         learner.at_rate(decisions_per_second)
         return _WithoutSignals(learner)
@@ -121,7 +131,8 @@ class FtwAgents(PopulationAgents):
 
     @property
     def genes(self) -> dict[str, Range]:
-        return {**super().genes, "period": Range(*self.period, whole=True)}
+        low, high = self.period
+        return {**super().genes, "period": Range(low, high, whole=True)}
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -133,25 +144,27 @@ class FtwAgents(PopulationAgents):
         return (*super()._names(), "reward_prediction", "feature_control", *cores)
 
     def _settings(self, genes: Genes) -> FtwSettings:
-        own = {name: value for name, value in genes.items() if name not in ("entropy", "period")}
         return FtwSettings(
             gamma=self.gamma,
             gamma_rate=self.gamma_rate,
-            entropy_coefficient=genes["entropy"],
-            period=round(genes["period"]),
             hidden=self.hidden,
             memory=self.memory,
             latent=self.latent,
-            **own,
+            learning_rate=genes["learning_rate"],
+            entropy_coefficient=genes["entropy"],
+            reward_prediction=genes["reward_prediction"],
+            feature_control=genes["feature_control"],
+            posterior_kl=genes["posterior_kl"],
+            prior_kl=genes["prior_kl"],
+            slow_gradient=genes["slow_gradient"],
+            period=round(genes["period"]),
         )
 
     def network(self, observation: ObservationSpec, actions: int, genes: Genes, seed: int) -> Network:
-        """Make an untrained network."""
         generator = torch.Generator().manual_seed(seed)
         return new_two_timescale(self._settings(genes))(observation, actions, generator)
 
     def learner(self, network: Any, genes: Genes, decisions_per_second: float | None, seed: int) -> Learner:
-        """Make what learns the network in place."""
         learner = FtwLearner(network, self._settings(genes), torch.device("cpu"), np.random.default_rng(seed))
         learner.at_rate(decisions_per_second)
         return _WithSignals(learner)

@@ -104,7 +104,7 @@ def explore(
             return value
         if range.whole or range.low == range.high:
             return range.draw(generator)
-        return value * (1 + change * generator.choice([-1.0, 1.0]))
+        return value * (1 + change * float(generator.choice([-1.0, 1.0])))
 
     def rewarded(value: float) -> float:
         value = changed(value, REWARD)

@@ -23,7 +23,7 @@ def family_tree(rows: Sequence[Mapping[str, Any]]) -> str:
     """
     if not rows:
         return ""
-    count, last = len(rows[0]["agents"]), max(rows[-1]["round"], 1)
+    count, last = len(rows[0]["agents"]), max(int(rows[-1]["round"]), 1)
     height = TOP + count * ROW + BOTTOM
 
     def across(round: float) -> float:

@@ -92,6 +92,9 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
         self.action_space = batch_space(self.single_action_space, num_races)
         self._rivals: Mapping[int, Rival] = {}
         self._generator = np.random.default_rng(0)
+        self._ends: list[RaceEnd] = []
+        self._signals: list[NDArray[np.float64]] = []
+        self._states: dict[int, ArrayState] = {}
         self._clear()
 
     def enter(self, weights: NDArray[np.float64], rivals: Mapping[int, Rival], schedule: Sequence[int]) -> None:
@@ -170,10 +173,8 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
         self._race.close()
 
     def _clear(self) -> None:
-        self._ends: list[RaceEnd] = []
-        self._signals: list[NDArray[np.float64]] = []
+        self._ends, self._signals, self._states = [], [], {}
         self._rival = np.full(self.num_envs, -1)
-        self._states: dict[int, ArrayState] = {}
 
     def _rivals_decide(self) -> NDArray[np.int64]:
         """The rivals' actions, int64 [n]; each rival decides for all of its races at once."""
