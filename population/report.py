@@ -33,6 +33,26 @@ table.heat td:first-child {{ text-align: left; white-space: nowrap; }}
 .charts.small {{ grid-template-columns: repeat(auto-fit, minmax(min(300px, 100%), 1fr)); }}
 """
 
+GENES = {
+    "learning_rate": "learning rate",
+    "entropy": "weight of the entropy",
+    "reward_prediction": "weight of reward prediction",
+    "feature_control": "weight of feature control",
+    "posterior_kl": "weight of the fast core's divergence from the slow one",
+    "prior_kl": "weight of the slow core's divergence from its prior",
+    "slow_gradient": "factor of gradients into the slow core",
+    "period": "decisions between two of the slow core",
+}
+FIGURES = {
+    "entropy": "entropy of the policy, nats",
+    "value_error": "error of the value, root mean square",
+    "rho_above_limit": "share of importance weights above their limit",
+    "gradient_norm": "norm of the gradient",
+}
+"""Titles of charts."""
+
+LOGARITHMIC = {*GENES} - {"period", "entropy"}
+
 Value = Callable[[Mapping[str, Any]], float | None]
 """A number of an agent's entry in a row, or none."""
 
@@ -61,25 +81,35 @@ def _sections(folder: Path, settings: PopulationSettings, rows: Sequence[Mapping
         f'<div class="scroll">{family_tree(rows)}</div>',
     ]
     if races:
-        parts += ["<h2>What they reward themselves for</h2>", _note(_REWARDS), _heat(rows[-1])]
+        parts += [
+            "<h2>What they reward themselves for</h2>",
+            _note(_REWARDS + _ORIGINS[settings.rewards]),
+            _heat(rows[-1]),
+        ]
         names = list(rows[-1]["agents"][0]["rewards"])
         parts.append(_charts(rows, {name: _entry("rewards", name) for name in names}, small=True))
-    parts += ["<h2>How they learn</h2>", _note("Hyper-parameters, inherited with small changes.")]
     genes = list(rows[-1]["agents"][0]["genes"])
-    parts.append(
-        _charts(rows, {name: _entry("genes", name) for name in genes}, log={name for name in genes if name != "period"})
-    )
-    learning = [
-        name for name in ("entropy", "value_error", "rho_above_limit") if name in rows[-1]["agents"][0]["figures"]
+    parts += [
+        "<h2>How they learn</h2>",
+        _note(_GENES),
+        _charts(rows, {name: _entry("genes", name) for name in genes}, GENES),
     ]
-    parts.append(_charts(rows, {name.replace("_", " "): _entry("figures", name) for name in learning}))
+    known = rows[-1]["agents"][0]["figures"]
+    figures_of = {name: _entry("figures", name) for name in FIGURES if name in known}
+    parts += ["<h2>While they learn</h2>", _charts(rows, figures_of, FIGURES)]
     return [*parts, "<h2>Where the time goes</h2>", _time(rows)]
 
 
 _REWARDS = (
     "An agent learns to collect its own reward: a weight times the number of each event in a decision. Blue is wanted, "
-    "red is avoided. Nobody chose these weights: they were drawn at random, and those of agents that win were copied."
+    "red is avoided. "
 )
+_ORIGINS = {
+    "drawn": "Nobody chose these weights: they were drawn at random, and those of agents that win were copied.",
+    "both": "The first weights were chosen by hand; those of agents that win were copied, with small changes.",
+    "fixed": "These weights were chosen by hand, and stay what they are.",
+}
+_GENES = "Settings of the learning algorithm, drawn at random for each agent, and inherited with small changes."
 
 
 def _summary(settings: PopulationSettings, rows: Sequence[Mapping[str, Any]]) -> str:
@@ -158,9 +188,14 @@ def _progress(rows: Sequence[Mapping[str, Any]], races: bool) -> str:
 
 
 def _charts(
-    rows: Sequence[Mapping[str, Any]], values: Mapping[str, Value], *, log: set[str] | None = None, small: bool = False
+    rows: Sequence[Mapping[str, Any]],
+    values: Mapping[str, Value],
+    titles: Mapping[str, str] | None = None,
+    *,
+    small: bool = False,
 ) -> str:
-    drawn = [_chart(rows, name.replace("_", " "), value, log=name in (log or ())) for name, value in values.items()]
+    named = {name: (titles or {}).get(name, name.replace("_", " ")) for name in values}
+    drawn = [_chart(rows, named[name], value, log=name in LOGARITHMIC) for name, value in values.items()]
     return f'<div class="charts{" small" if small else ""}">{"".join(drawn)}</div>'
 
 
