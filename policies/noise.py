@@ -29,7 +29,8 @@ def standard_normal(keys: Tensor, size: int) -> Tensor:
     """Independent standard normal numbers, float32 [n, size]: those of the keys, int64 [n]."""
     counters = torch.arange(1, size + 1, device=keys.device) * _GOLDEN
     bits = _shifted(_mixed(keys.unsqueeze(-1) + counters), 11)
-    return torch.special.ndtri((bits.double() + 0.5) * 2.0**-53).float()
+    numbers: Tensor = torch.special.ndtri((bits.double() + 0.5) * 2.0**-53)
+    return numbers.float()
 
 
 def _words(observations: Tensor) -> Tensor:
@@ -47,4 +48,5 @@ def _mixed(numbers: Tensor) -> Tensor:
 
 def _shifted(numbers: Tensor, places: int) -> Tensor:
     """A logical shift to the right; that of signed numbers is arithmetic."""
-    return (numbers >> places) & (2 ** (64 - places) - 1)
+    shifted: Tensor = (numbers >> places) & (2 ** (64 - places) - 1)
+    return shifted

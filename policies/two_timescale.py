@@ -110,9 +110,16 @@ class TwoTimescaleActorCritic(LayeredNetwork):
         def zeros(*sizes: int, dtype: torch.dtype = torch.float32) -> Tensor:
             return torch.zeros(n, *sizes, dtype=dtype, device=device)
 
-        cores = [zeros(self.memory) for _ in range(4)]
-        counts = [zeros(dtype=torch.int64) for _ in range(2)]
-        return TwoTimescaleState(*cores, zeros(self.latent), zeros(self.actions + 1), *counts)
+        return TwoTimescaleState(
+            fast=zeros(self.memory),
+            fast_cell=zeros(self.memory),
+            slow=zeros(self.memory),
+            slow_cell=zeros(self.memory),
+            latent=zeros(self.latent),
+            fed=zeros(self.actions + 1),
+            decisions=zeros(dtype=torch.int64),
+            key=zeros(dtype=torch.int64),
+        )
 
     def logits(self, observations: Tensor) -> Tensor:
         raise NotImplementedError(f"{self.architecture} has a state: call step")

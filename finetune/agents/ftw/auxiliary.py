@@ -73,8 +73,9 @@ class PixelControl(nn.Module):
 
     def rewards(self, observations: Tensor, scale: Scale) -> Tensor:
         height, width, *colours = self._observation.frame_shape
-        newest = observations.unflatten(-1, (self._observation.stack, -1))[..., -1, :]
-        pictures = scale(newest).unflatten(-1, (height, width, *(colours or (1,))))
+        leading = observations.shape[:-1]
+        newest = observations.reshape(*leading, self._observation.stack, -1)[..., -1, :]
+        pictures = scale(newest).reshape(*leading, height, width, *(colours or (1,)))
         return ftw.changes_of_cells(pictures, CELL, self.cells)
 
     def forward(self, latents: Tensor) -> Tensor:
