@@ -138,7 +138,7 @@ class Workshop:
             played, ends = collector.collect(actor)
             signals = None if self._races is None else self._races.take_signals()
             middle = time.perf_counter()
-            diagnoses.append(learner.update(played, signals).scalars)
+            diagnoses += [learner.update(played, signals).scalars for _ in range(self._work.passes)]
             seconds["playing"] += middle - began
             seconds["learning"] += time.perf_counter() - middle
             scores += [end.total_reward for end in ends]
