@@ -8,7 +8,6 @@ qwop-record source=policy source.policy=champion source.episodes=10000 dataset=d
 """
 
 import argparse
-import json
 import os
 import resource
 import subprocess
@@ -61,11 +60,12 @@ run(command.read(["dataset=" + FOLDER, "replay=REPLAY"]))
 """
 
 EPOCH = """
+import os
 import torch
 from qwop.datasets import open_dataset
 from qwop.pretrain.clone import clone
 from qwop.pretrain.settings import CloningSettings
-torch.set_num_threads(2)
+torch.set_num_threads(len(os.sched_getaffinity(0)))
 dataset = open_dataset(FOLDER)
 print(clone(dataset, dataset.info, CloningSettings(epochs=1, patience=1)).best.validation_nats)
 """
@@ -82,9 +82,11 @@ PROGRAMS = {
 }
 
 MEASURED = """
-import json, resource, sys
-sys.stderr.write(json.dumps(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss) + "\\n")
+import re, sys
+from pathlib import Path
+sys.stderr.write(re.search("VmHWM:[^0-9]*([0-9]+)", Path("/proc/self/status").read_text())[1] + "\\n")
 """
+"""Peak memory in kB. Linux's `ru_maxrss` would count what this process held when it started the measured one."""
 
 
 def measured(program: str, folder: Path) -> dict[str, float | str]:
@@ -96,7 +98,7 @@ def measured(program: str, folder: Path) -> dict[str, float | str]:
     if done.returncode:
         return {"error": done.stderr.strip().splitlines()[-1]}
     processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    memory = json.loads(done.stderr.strip().splitlines()[-1]) / 1024
+    memory = int(done.stderr.strip().splitlines()[-1]) / 1024
     return {
         "seconds": took,
         "processor": processor,

@@ -45,11 +45,11 @@ TASKS = (
         1000,
         0.70,
         (
-            "loop.batch_size=256",
-            "loop.train_every=8",
             "loop.target_every=500",
+            "loop.overlap=true",
             "algorithm.hidden=[64]",
             "algorithm.learning_rate=2e-3",
+            "algorithm.reward_scale=1",
             "algorithm.epsilon_end=0.2",
             "algorithm.epsilon_share=0.6",
         ),

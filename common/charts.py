@@ -1,4 +1,4 @@
-"""Line charts as SVG text, for pages that need only a browser."""
+"""Line charts and scatter charts as SVG text, for pages that need only a browser."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -8,21 +8,35 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
-WIDTH, HEIGHT = 560, 250
-LEFT, RIGHT, TOP, BOTTOM = 56, 12, 30, 34
+WIDTH, HEIGHT = 440, 250
+"""Small enough for text of 11 pixels in a chart that fills a telephone, or a third of a wide page."""
+
+LEFT, RIGHT, TOP, BOTTOM = 54, 14, 30, 40
+
+LEGEND = 20
+"""Height of the line with the names, where there are several."""
+
+LETTER = 7
+"""Width of a letter, about."""
+
 COLOURS = ("#1f5fa8", "#c7522a", "#3c8d40", "#7b4fa3", "#a07d00", "#00808a", "#b03060", "#666666")
 
 STYLE = """
-.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(420px, 100%), 1fr)); gap: 14px; }
-svg { width: 100%; height: auto; background: #fff; } svg text { font: 11px system-ui, sans-serif; fill: #555; }
-svg .title { font-weight: 600; font-size: 13px; fill: #222; } svg .grid { stroke: #ddd; stroke-width: 0.7; }
+.charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(330px, 100%), 1fr)); gap: 18px 14px; }
+.charts > svg:only-child { max-width: 640px; }
+svg { width: 100%; height: auto; background: #fff; } svg text { font: 13.5px system-ui, sans-serif; fill: #555; }
+svg .title { font-weight: 600; font-size: 15px; fill: #222; } svg .grid { stroke: #ddd; stroke-width: 0.7; }
 svg polyline { fill: none; stroke-width: 1.6; stroke-linejoin: round; }
-svg .band { fill: #999; font-size: 10px; } svg .shaded { fill: #f6dfc8; } svg .plain { fill: #f4f6f9; stroke: #fff; }
+svg polygon { fill-opacity: 0.16; stroke: none; } svg .diagonal { stroke: #999; stroke-dasharray: 4 3; }
+svg .band { fill: #888; font-size: 12.5px; } svg .shaded { fill: #f6dfc8; } svg .plain { fill: #f4f6f9; stroke: #fff; }
 """
 """Style of the charts in a page, and of a grid of them (class `charts`)."""
 
 Point = tuple[float, float]
 Points = list[Point]
+
+Interval = tuple[float, float, float]
+"""A place on the horizontal axis, and the low and high end of what is there."""
 
 MOST_POINTS = 200
 """Points of a cumulative distribution, at most."""
@@ -38,6 +52,41 @@ class Band:
     shaded: bool
 
 
+@dataclass(frozen=True)
+class _Frame:
+    """The axes of a chart: the ranges that they show, and their upper end in the picture. log: the vertical one shows
+    powers of ten."""
+
+    first: float
+    last: float
+    low: float
+    high: float
+    ticks: tuple[float, ...]
+    top: int
+    log: bool = False
+
+    def across(self, x: float) -> float:
+        return LEFT + (x - self.first) / (self.last - self.first) * (WIDTH - LEFT - RIGHT)
+
+    def up(self, y: float) -> float:
+        height = math.log10(y) if self.log else y
+        return HEIGHT - BOTTOM - (height - self.low) / ((self.high - self.low) or 1) * (HEIGHT - self.top - BOTTOM)
+
+    def drawn(self, title: str, x_name: str) -> list[str]:
+        """Grid, labels and names."""
+        parts = [f'<text x="2" y="16" class="title">{escape(title)}</text>']
+        for tick in self.ticks:
+            value = 10**tick if self.log else tick
+            y = self.up(value)
+            parts.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}" class="grid"/>')
+            parts.append(f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{value:g}</text>')
+        for tick in _ticks(self.first, self.last):
+            x = self.across(tick)
+            parts.append(f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 17}" text-anchor="middle">{tick:g}</text>')
+        parts.append(f'<text x="{WIDTH - RIGHT}" y="{HEIGHT - 4}" text-anchor="end">{escape(x_name)}</text>')
+        return parts
+
+
 def line_chart(
     title: str,
     lines: Mapping[str, Sequence[Point]],
@@ -45,14 +94,16 @@ def line_chart(
     x_name: str,
     *,
     log: bool = False,
+    dots: bool = False,
+    around: Mapping[str, Sequence[Interval]] | None = None,
     colours: Mapping[str, str] | None = None,
-    intervals: Mapping[str, Sequence[tuple[float, float, float]]] | None = None,
 ) -> str:
     """Draw the lines, by name, over the bands; an empty text if no line has a point.
 
-    log: use a logarithmic vertical axis and leave out points that are not positive. colours: of the lines by name,
-    where a page explains them elsewhere: there is no legend then. intervals: x, low and high around a line, by its
-    name.
+    log: use a logarithmic vertical axis and leave out points that are not positive. dots: draw the points alone, of
+    which neighbours have nothing to do with each other. around: an area for each line that has one, such as its mean ±
+    standard error, by the line's name; not with log. colours: of the lines by name, where the page explains them
+    elsewhere: there is no legend then.
     """
     drawn = {
         name: [(x, y) for x, y in points if math.isfinite(y) and (y > 0 or not log)] for name, points in lines.items()
@@ -60,54 +111,61 @@ def line_chart(
     drawn = {name: points for name, points in drawn.items() if points}
     if not drawn:
         return ""
+    areas = {name: area for name, area in (around or {}).items() if name in drawn}
     xs = [x for points in drawn.values() for x, _ in points] + [
         edge for band in bands for edge in (band.start, band.end)
     ]
-    shaded = {} if log or intervals is None else {name: intervals[name] for name in drawn if name in intervals}
-    ys = [math.log10(y) if log else y for points in drawn.values() for _, y in points]
-    ys += [edge for spans in shaded.values() for _, low, high in spans for edge in (low, high)]
-    from_zero = not log and 0 < min(ys) < max(ys) / 2
-    ticks = _log_ticks(min(ys), max(ys)) if log else _ticks(0.0 if from_zero else min(ys), max(ys))
-    low, high = min(ticks[0], min(ys)), max(ticks[-1], max(ys))
-    first, last = min(xs), max(xs) if max(xs) > min(xs) else min(xs) + 1
-
-    def across(x: float) -> float:
-        return LEFT + (x - first) / (last - first) * (WIDTH - LEFT - RIGHT)
-
-    def up(y: float) -> float:
-        return HEIGHT - BOTTOM - (y - low) / ((high - low) or 1) * (HEIGHT - TOP - BOTTOM)
-
+    shown = [y for points in drawn.values() for _, y in points]
+    shown += [y for area in areas.values() for _, *ends in area for y in ends]
+    frame = _frame(xs, shown, log, _top(drawn) if colours is None else TOP)
     parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">']
     for band in bands:
-        x, width = across(band.start), across(band.end) - across(band.start)
+        x, width = frame.across(band.start), frame.across(band.end) - frame.across(band.start)
         parts.append(
-            f'<rect x="{x:.1f}" y="{TOP}" width="{width:.1f}" height="{HEIGHT - TOP - BOTTOM}" '
+            f'<rect x="{x:.1f}" y="{frame.top}" width="{width:.1f}" height="{HEIGHT - frame.top - BOTTOM}" '
             f'class="{"shaded" if band.shaded else "plain"}"><title>{escape(band.name)}</title></rect>'
         )
-        if width > 7 * len(band.name):
-            parts.append(f'<text x="{x + 4:.1f}" y="{TOP + 13}" class="band">{escape(band.name)}</text>')
-    parts.append(f'<text x="{LEFT}" y="16" class="title">{escape(title)}</text>')
-    for tick in ticks:
-        label = f"{10**tick:g}" if log else f"{tick:g}"
-        parts.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{up(tick):.1f}" y2="{up(tick):.1f}" class="grid"/>')
-        parts.append(f'<text x="{LEFT - 6}" y="{up(tick) + 4:.1f}" text-anchor="end">{label}</text>')
-    for tick in _ticks(first, last):
-        parts.append(f'<text x="{across(tick):.1f}" y="{HEIGHT - BOTTOM + 15}" text-anchor="middle">{tick:g}</text>')
-    parts.append(f'<text x="{WIDTH - RIGHT}" y="{HEIGHT - 4}" text-anchor="end">{escape(x_name)}</text>')
-    chosen = dict(zip(drawn, _colours(len(drawn)), strict=True)) | dict(colours or {})
-    for name, spans in shaded.items():
-        above = [f"{across(x):.1f},{up(high):.1f}" for x, _, high in spans]
-        below = [f"{across(x):.1f},{up(low):.1f}" for x, low, _ in reversed(spans)]
-        parts.append(f'<polygon points="{" ".join(above + below)}" fill="{chosen[name]}" opacity="0.15"/>')
+        if width > LETTER * len(band.name):
+            parts.append(f'<text x="{x + 4:.1f}" y="{frame.top + 15}" class="band">{escape(band.name)}</text>')
+    parts += frame.drawn(title, x_name)
+    coloured = dict(zip(drawn, _colours(len(drawn)), strict=True)) | dict(colours or {})
+    for name, area in areas.items():
+        edge = [(x, low) for x, low, _ in area] + [(x, high) for x, _, high in reversed(area)]
+        parts.append(f'<polygon points="{_path(frame, edge)}" fill="{coloured[name]}"/>')
     for name, points in drawn.items():
-        path = " ".join(f"{across(x):.1f},{up(math.log10(y) if log else y):.1f}" for x, y in points)
-        parts.append(f'<polyline points="{path}" stroke="{chosen[name]}"><title>{escape(name)}</title></polyline>')
-    if len(drawn) > 1 and colours is None:
-        x = float(WIDTH - RIGHT)
-        for colour, name in reversed(list(zip(_colours(len(drawn)), drawn, strict=True))):
-            parts.append(f'<text x="{x:.0f}" y="16" text-anchor="end" style="fill:{colour}">{escape(name)}</text>')
-            x -= 7 * len(name) + 10
-    return "".join([*parts, "</svg>"])
+        title_ = f"<title>{escape(name)}</title>"
+        if dots:
+            circles = "".join(f'<circle cx="{frame.across(x):.1f}" cy="{frame.up(y):.1f}" r="2.5"/>' for x, y in points)
+            parts.append(f'<g fill="{coloured[name]}">{title_}{circles}</g>')
+        else:
+            parts.append(f'<polyline points="{_path(frame, points)}" stroke="{coloured[name]}">{title_}</polyline>')
+    return "".join([*parts, *(_legend(coloured) if colours is None else ()), "</svg>"])
+
+
+def scatter_chart(title: str, groups: Mapping[str, Mapping[str, Point]], x_name: str, *, diagonal: bool = False) -> str:
+    """Draw points, each named, in groups of one colour; an empty text if there is none.
+
+    diagonal: show where both numbers are the same.
+    """
+    drawn = {name: points for name, points in groups.items() if points}
+    if not drawn:
+        return ""
+    places = [place for points in drawn.values() for place in points.values()]
+    xs, ys = [x for x, _ in places], [y for _, y in places]
+    frame = _frame(xs + ys if diagonal else xs, xs + ys if diagonal else ys, False, _top(drawn))
+    parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">']
+    parts += frame.drawn(title, x_name)
+    if diagonal:
+        ends = [max(frame.first, frame.low), min(frame.last, frame.high)]
+        (x1, y1), (x2, y2) = [(frame.across(end), frame.up(end)) for end in ends]
+        parts.append(f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="diagonal"/>')
+    coloured = dict(zip(drawn, _colours(len(drawn)), strict=True))
+    for group, points in drawn.items():
+        for name, (x, y) in points.items():
+            place = f'cx="{frame.across(x):.1f}" cy="{frame.up(y):.1f}"'
+            parts.append(f'<circle {place} r="4" fill="{coloured[group]}" fill-opacity="0.65"><title>{escape(name)}')
+            parts.append("</title></circle>")
+    return "".join([*parts, *_legend(coloured), "</svg>"])
 
 
 def shares_below(values: NDArray[np.floating]) -> Points:
@@ -117,6 +175,35 @@ def shares_below(values: NDArray[np.floating]) -> Points:
         return []
     at = np.unique(np.linspace(0, len(ordered) - 1, min(MOST_POINTS, len(ordered))).round().astype(int))
     return [(float(ordered[index]), float((index + 1) / len(ordered))) for index in at]
+
+
+def _top(drawn: Mapping[str, object]) -> int:
+    """The upper end of the axes, under the title and the names of several lines or groups."""
+    return TOP + (LEGEND if len(drawn) > 1 else 0)
+
+
+def _frame(xs: Sequence[float], ys: Sequence[float], log: bool, top: int) -> _Frame:
+    """Axes for these numbers; the vertical one begins at 0 where that costs little of its length."""
+    heights = [math.log10(y) for y in ys if y > 0] if log else list(ys)
+    low, high = min(heights), max(heights)
+    from_zero = not log and 0 < low < high / 2
+    ticks = _log_ticks(low, high) if log else _ticks(0.0 if from_zero else low, high)
+    first, last = min(xs), max(xs) if max(xs) > min(xs) else min(xs) + 1
+    return _Frame(first, last, min(ticks[0], low), max(ticks[-1], high), tuple(ticks), top, log)
+
+
+def _path(frame: _Frame, points: Sequence[Point]) -> str:
+    return " ".join(f"{frame.across(x):.1f},{frame.up(y):.1f}" for x, y in points)
+
+
+def _legend(coloured: Mapping[str, str]) -> list[str]:
+    """The names in their colours, in a line; nothing for a single one."""
+    parts: list[str] = []
+    x = 2.0
+    for name, colour in coloured.items() if len(coloured) > 1 else ():
+        parts.append(f'<text x="{x:.0f}" y="{TOP + 6}" style="fill:{colour}">{escape(name)}</text>')
+        x += LETTER * len(name) + 14
+    return parts
 
 
 def _colours(count: int) -> list[str]:

@@ -15,6 +15,7 @@ import hydra
 from hydra import compose, initialize_config_module
 from hydra._internal.utils import get_args_parser
 from hydra.core.config_store import ConfigStore
+from hydra.core.global_hydra import GlobalHydra
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
@@ -102,7 +103,7 @@ class Command(Generic[S]):
     def compose(self, overrides: Sequence[str]) -> DictConfig:
         """The configuration that Hydra composes of a command line, unchecked."""
         asked = self._asked(overrides)
-        with initialize_config_module(CONFIGURATIONS, version_base="1.3"):
+        with _hydra():
             try:
                 return compose(self.name, overrides=asked)
             except Exception as error:
@@ -130,7 +131,7 @@ class Command(Generic[S]):
             if started:
                 raise
             overrides = [argument for argument in arguments if not argument.startswith("-")]
-            with initialize_config_module(CONFIGURATIONS, version_base="1.3"):
+            with _hydra():
                 raise explain(
                     error, overrides, self.settings, lambda kept: compose(self.name, overrides=kept)
                 ) from None
@@ -267,6 +268,18 @@ def _quiet_threads() -> Iterator[None]:
         yield
     finally:
         threading.excepthook = before
+
+
+@contextmanager
+def _hydra() -> Iterator[None]:
+    """Hydra composes from the package's configurations within, also inside a command that Hydra runs."""
+    outer = GlobalHydra.instance().hydra
+    GlobalHydra.instance().clear()
+    try:
+        with initialize_config_module(CONFIGURATIONS, version_base="1.3"):
+            yield
+    finally:
+        GlobalHydra.instance().hydra = outer
 
 
 @contextmanager

@@ -78,6 +78,38 @@ def sole_writer(folder: Path, setting: str, within: Sequence[str] = ()) -> Itera
         remove_if_empty(made)
 
 
+@contextmanager
+def claimed(folder: Path) -> Iterator[bool]:
+    """Context with the folder for this process alone; gives False, at once, where another process has it.
+
+    Makes the folder, and leaves it. Where folders cannot be locked, every claim succeeds.
+    """
+    make_missing(folder)
+    descriptor = _open(folder)
+    try:
+        yield _lock(descriptor, exclusive=True) is not False
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+@contextmanager
+def lock_waiting(path: Path) -> Iterator[None]:
+    """Context in which no other process is inside it for the same file or folder; waits for its turn.
+
+    The lock ends with the process however it ends. Where there are no locks, it does not wait.
+    """
+    descriptor = _open(path)
+    try:
+        if descriptor is not None:
+            with suppress(OSError):
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
+
+
 def remove_leftovers(folders: Sequence[Path]) -> None:
     """Remove the files that killed processes were writing in these folders, and no others."""
     for folder in folders:

@@ -11,20 +11,26 @@ h1 { font-size: 1.35em; margin: 0 0 .5em; overflow-wrap: anywhere; }
 h2 { font-size: 1.1em; margin: 2em 0 .4em; } h3 { font-size: .95em; font-weight: 600; margin: 1em 0 .3em; }
 p.note { color: #5a6478; margin: .2em 0 .6em; font-size: 14px; }
 .scroll { overflow-x: auto; } .scroll img { display: block; max-width: none; }
+.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(140px, 1fr)); gap: 10px; margin: .6em 0 1em; }
+.tiles div { background: #f4f6f9; border-radius: 10px; padding: .5em .9em .6em; color: #5a6478; font-size: 14px; }
+.tiles b { display: block; font-size: 1.6em; line-height: 1.3; font-weight: 650; color: #242c3c; white-space: nowrap; }
 video { display: block; max-width: 100%; max-height: 80vh; margin: .4em 0; }
 table { border-collapse: collapse; }
 td, th { padding: 5px 14px 5px 0; text-align: left; vertical-align: top; border-bottom: 1px solid #e3e8f0; }
 th { font-weight: 600; }
 table.facts { width: 100%; } table.facts td, table.facts th { overflow-wrap: anywhere; }
 table.facts td:first-child { white-space: nowrap; overflow-wrap: normal; color: #5a6478; }
-table.figures td, table.figures th { white-space: nowrap; text-align: right; font-variant-numeric: tabular-nums; }
+table.figures td, table.figures th { white-space: nowrap; text-align: right; font-variant-numeric: tabular-nums;
+  font-size: 13.5px; }
 table.figures td:first-child, table.figures th:first-child { text-align: left; color: #5a6478; }
 pre { background: #f4f6f9; padding: .8em 1em; border-radius: 8px; font-size: 13px; white-space: pre-wrap;
   overflow-wrap: anywhere; }
+.legend span { white-space: nowrap; }
 .legend b { display: inline-block; width: 11px; height: 11px; border-radius: 2px; margin: 0 4px 0 12px; }
 @media (max-width: 560px) {
   td, th { padding-right: 8px; font-size: 14px; } table.facts td:first-child { white-space: normal; }
   table.figures th, table.figures td:first-child { white-space: normal; }
+  table.figures td:first-child { min-width: 7em; }
 }
 """
 
@@ -46,6 +52,12 @@ def facts(rows: Sequence[Sequence[str]], names: Sequence[str] = ()) -> str:
 def figures(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table of numbers; one that is wider than the page can be scrolled."""
     return f'<div class="scroll">{_table("figures", names, rows)}</div>'
+
+
+def tiles(facts: Sequence[tuple[str, str]]) -> str:
+    """The most important facts, a large figure over its name each: (name, figure)."""
+    inside = "".join(f"<div><b>{escape(figure)}</b>{escape(name)}</div>" for name, figure in facts)
+    return f'<div class="tiles">{inside}</div>'
 
 
 def video(path: Path) -> str:

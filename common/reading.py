@@ -42,7 +42,11 @@ def read_bytes(path: Path, most: int, expected: str) -> bytes:
 def content_of(file: BufferedReader, path: Path, most: int, expected: str) -> bytes:
     """Read all of an opened file, of at most `most` bytes."""
     try:
-        data = file.read(most + 1) or b""  # None where a file of the system has nothing yet
+        # Python sets aside as much memory as it is asked to read. A file of the system says that it has no bytes.
+        size = min(os.fstat(file.fileno()).st_size, most)
+        data = file.read(size + 1) or b""  # None where a file of the system has nothing yet
+        if len(data) > size:
+            data += file.read(most + 1 - len(data)) or b""
     except OSError as error:
         raise CannotBeRead(f"{path}: {_reason(error)}; {expected}") from None
     if len(data) > most:
@@ -87,7 +91,7 @@ def parse_json(text: str | bytes) -> Any:
     try:
         text = text if isinstance(text, str) else text.decode("utf-8")
         _require_shallow(text)
-        value = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_object, parse_float=_float)
+        value = _STRICT.decode(text)
         if "\\u" in text and _LONE_SURROGATE.search(json.dumps(value, ensure_ascii=False)):
             raise ValueError("it has half a character (a lone surrogate)")
         return value
@@ -134,6 +138,8 @@ def parse_yaml(text: str) -> dict[str, Any]:
 
 
 def _require_shallow(text: str) -> None:
+    if text.count("[") + text.count("{") <= DEEPEST:
+        return
     depth = 0
     for found in _BRACKETS.finditer(text):
         if (sign := found[0]) in "[{":
@@ -162,6 +168,9 @@ def _float(text: str) -> float:
 
 def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is no number of JSON")
+
+
+_STRICT = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_object, parse_float=_float)
 
 
 def _too_large(path: Path, size: int, most: int, expected: str) -> CannotBeRead:

@@ -14,7 +14,8 @@ from ..common.checks import show
 from ..common.errors import BadInput
 from ..common.reading import MEGABYTE
 from .schema import DatasetInfo, arrow_schema
-from .thrift import read_struct
+from .tables import require_types
+from .thrift import NoEnd, Struct, read_struct
 
 LARGEST = 256 * MEGABYTE
 """Bytes of an episode in memory that any file may ask for."""
@@ -29,10 +30,15 @@ LARGEST_FOOTER = 16 * MEGABYTE
 """Bytes of the columns' places and the metadata at a file's end."""
 
 LONGEST_HEADER = 64 * 1024
-"""Bytes of a page's header; ours have about 50."""
+"""Bytes of a page's header."""
+
+USUAL_HEADER = 256
+"""Bytes that a page's header is looked for in first; ours have about 50."""
 
 MOST_PAGES = 20_000
 """Pages of a column; ours have about a megabyte each."""
+
+PAGE_HEADER = "a page's header"
 
 _FIXED_LEN_BYTE_ARRAY = 7
 
@@ -67,13 +73,10 @@ def require_bounded(parquet: pq.ParquetFile, file: BinaryIO, size: int, info: Da
 
     file: the opened file that `parquet` reads, of so many bytes.
     """
-    found = parquet.schema_arrow
-    for field in arrow_schema(info):
-        kind = found.field(field.name).type if found.names.count(field.name) == 1 else "missing"
-        if kind != field.type:
-            raise BadInput(f"column {field.name} is {show(kind)}, expected {field.type}")
-    if info.version > 1 and (more := [name for name in found.names if name not in arrow_schema(info).names]):
-        raise BadInput(f"column {show(more[0])} is not one of an episode's: {', '.join(arrow_schema(info).names)}")
+    found, names = parquet.schema_arrow, arrow_schema(info).names
+    require_types(found, info)
+    if info.version > 1 and (more := [name for name in found.names if name not in names]):
+        raise BadInput(f"column {show(more[0])} is not one of an episode's: {', '.join(names)}")
     if parquet.metadata.num_rows < 2:
         raise BadInput("it has no decision")
     most = max(LARGEST, RATIO * size)
@@ -121,6 +124,15 @@ def _chunks(file: Any, size: int) -> Iterator[_Chunk]:
         raise BadInput("its footer does not tell where its columns are") from None
 
 
+def _header(file: Any) -> tuple[Struct, int]:
+    """The header of the page that begins at the file's place, and its length."""
+    start = file.read(USUAL_HEADER)
+    try:
+        return read_struct(start, PAGE_HEADER)
+    except NoEnd:
+        return read_struct(start + file.read(LONGEST_HEADER - USUAL_HEADER), PAGE_HEADER)
+
+
 def _pages(file: Any, chunk: _Chunk, size: int) -> Iterator[tuple[int, int]]:
     """Bytes and number of values of every page of a column, as its header declares them."""
     place = chunk.place
@@ -129,7 +141,7 @@ def _pages(file: Any, chunk: _Chunk, size: int) -> Iterator[tuple[int, int]]:
         if (count := count + 1) > MOST_PAGES:
             raise BadInput(f"column {show(chunk.name)} has more than {MOST_PAGES:,} pages")
         file.seek(place)
-        header, length = read_struct(file.read(LONGEST_HEADER), "a page's header")
+        header, length = _header(file)
         try:
             uncompressed, compressed = header[_UNCOMPRESSED_PAGE], header[_COMPRESSED_PAGE]
             values = sum(header[kind][_VALUES] for kind in _KINDS_OF_PAGE if kind in header)

@@ -1,9 +1,10 @@
 """An episode's file, opened: checked before it is decoded, whole or column by column."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from .bounds import LARGEST, LARGEST_FILE, require_bounded, require_footer
 from .checksums import CHECKSUMS, sha256
 from .folder import DESCRIPTION, episode_number
 from .schema import DatasetInfo, Episode, arrow_schema
-from .tables import decode_metadata, from_table
+from .tables import decode_metadata, encode_metadata, from_table
 
 
 @dataclass(frozen=True)
@@ -31,30 +32,36 @@ class EpisodeFile:
     source: Any
     size: int
 
-    def metadata(self) -> dict[str, Any]:
-        """The metadata, see `tables.decode_metadata`."""
-        return decode_metadata(self.parquet.schema_arrow.metadata)
+    @cached_property
+    def raw_metadata(self) -> Mapping[bytes, bytes]:
+        """The metadata as they stand in the file."""
+        return self.parquet.schema_arrow.metadata or {}
 
-    def raw_metadata(self, name: str) -> bytes | None:
-        """One of the metadata as it stands in the file; None if it is not there."""
-        found: bytes | None = (self.parquet.schema_arrow.metadata or {}).get(name.encode())
-        return found
+    @cached_property
+    def metadata(self) -> Mapping[str, Any]:
+        """The metadata, see `tables.decode_metadata`."""
+        return decode_metadata(self.raw_metadata)
 
     def episode(self, info: DatasetInfo) -> Episode:
         """The episode, checked completely; it has to belong to a dataset of `info`."""
-        return from_table(self.table(info), info, episode_number(self.path))
+        return from_table(self.table(info), info, episode_number(self.path), self.metadata)
 
     def table(self, info: DatasetInfo, columns: Sequence[str] | None = None) -> pa.Table:
         """Some columns, or all of an episode's, T + 1 rows, with the file's metadata."""
-        own = DatasetInfo.from_json(self.metadata())
+        self._require_same(info)
+        require_bounded(self.parquet, self.source, self.size, info)
+        # An episode is too small for threads to help.
+        return self.parquet.read(list(columns or arrow_schema(info).names), use_threads=False)
+
+    def _require_same(self, info: DatasetInfo) -> None:
+        if encode_metadata(info.to_json()).items() <= self.raw_metadata.items():
+            return
+        own = DatasetInfo.from_json(self.metadata)
         differences = info.differences(own)
         if own.version != info.version:
             differences.append(f"schema_version is {info.version}, not {own.version}")
         if differences:
             raise BadInput(f"does not belong to this dataset, whose {DESCRIPTION} says {'; '.join(differences)}")
-        require_bounded(self.parquet, self.source, self.size, info)
-        # An episode is too small for threads to help.
-        return self.parquet.read(list(columns or arrow_schema(info).names), use_threads=False)
 
 
 @contextmanager

@@ -163,7 +163,7 @@ def states_along(
     where its keys are unknown.
     """
     keys = _keys(episode)
-    wanted = np.cumsum([0, *map(len, episode.keys or ())]) if frames is None else np.asarray(frames, dtype=np.int64)
+    wanted = np.cumsum([0, *episode.frames]) if frames is None else np.asarray(frames, dtype=np.int64)
     if len(wanted) and (wanted[0] < 0 or wanted[-1] > len(keys) or (np.diff(wanted) < 1).any()):
         raise ValueError(f"frames {list(wanted)}, expected increasing ones from 0 to {len(keys)}")
     session = (episode.start or GameStart()).session()
@@ -180,15 +180,13 @@ def first_frame(episode: Episode, game: Replay) -> int:
 
     Those frames' keys are part of the first decision's.
     """
-    assert episode.keys is not None
-    clock = game.events[: len(episode.keys[0]) + 1, _CLOCK]
+    clock = game.events[: episode.frames[0] + 1, _CLOCK]
     return int(np.abs(clock - episode.times[0]).argmin())
 
 
 def own_bounds(episode: Episode, game: Replay) -> NDArray[np.int64]:
     """The frames at which an episode's decisions begin and the last one ends, int64 [T + 1]."""
-    assert episode.keys is not None
-    return np.concatenate([[first_frame(episode, game)], np.cumsum([len(keys) for keys in episode.keys])])
+    return np.concatenate([[first_frame(episode, game)], np.cumsum(episode.frames)])
 
 
 def relabelled(
@@ -245,7 +243,7 @@ def _batches(places: Sequence[int], frames: Sequence[int]) -> Iterator[list[int]
 def _keys(episode: Episode) -> NDArray[np.uint8]:
     if episode.keys is None:
         raise BadInput(f"{episode.label}: an episode without keys cannot be played again")
-    return np.concatenate(episode.keys)
+    return episode.keys_of_frames
 
 
 def _observations(game: Replay, bounds: NDArray[np.int64], settings: QWOPTask) -> NDArray[Any]:

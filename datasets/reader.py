@@ -17,7 +17,7 @@ from .episode_file import EpisodeFile, changed, open_episode_file
 from .folder import DESCRIPTION, EPISODE_NAME, episode_numbers, parse_info, read_description
 from .schema import DatasetInfo, Episode, arrow_schema
 from .step_table import step_table
-from .summary import FACT_COLUMNS, Facts, Summary, facts_of, summarise
+from .summary import FACT_COLUMNS, Facts, Summary, facts_in, summarise
 
 
 class Dataset(Sequence[Episode]):
@@ -69,7 +69,7 @@ class Dataset(Sequence[Episode]):
     def metadata(self, index: int) -> dict[str, Any]:
         """Metadata of one episode's file: player, source, `software_version`, `created`, …"""
         with self._opened(self.files[index]) as file:
-            return file.metadata()
+            return dict(file.metadata)
 
     def arrow(self) -> pads.Dataset:
         """All rows of all episodes as a `pyarrow.dataset.Dataset`, which streams them.
@@ -106,7 +106,7 @@ class Dataset(Sequence[Episode]):
 
     def _facts(self, path: Path) -> Facts:
         with self._opened(path) as file:
-            return facts_of(file.table(self.info, FACT_COLUMNS), self.info)
+            return facts_in(file.table(self.info, FACT_COLUMNS), self.info, file.metadata)
 
     @contextmanager
     def _opened(self, path: Path) -> Iterator[EpisodeFile]:

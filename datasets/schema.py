@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -168,17 +169,20 @@ class Episode:
             raise ValueError(f"times decrease in row {backwards[0] + 1}")
         check_probabilities(self.behaviour_probabilities, self.actions)
         if self.keys is not None:
-            if len(self.keys) != steps:
-                raise ValueError(f"keys for {len(self.keys)} decisions, expected {steps}")
-            if sum(map(len, self.keys)) > LONGEST_KEYS:
-                raise ValueError(f"keys of more than {LONGEST_KEYS:,} frames")
-            for frames in self.keys:
-                if frames.dtype != np.uint8 or frames.ndim != 1:
-                    _require("keys", frames, np.uint8, (len(frames),))
-            frames_of_decisions = np.repeat(np.arange(steps), [len(frames) for frames in self.keys])
-            wrong = frames_of_decisions[np.concatenate(self.keys) > 15]
-            if len(wrong):
-                raise ValueError(f"keys hold a number above 15 (Q = 1, W = 2, O = 4, P = 8) in row {wrong[0]}")
+            self._check_keys(self.keys)
+
+    def _check_keys(self, keys: tuple[NDArray[np.uint8], ...]) -> None:
+        if len(keys) != len(self):
+            raise ValueError(f"keys for {len(keys)} decisions, expected {len(self)}")
+        for frames in keys:
+            if (frames.dtype is not _UINT8 and frames.dtype != np.uint8) or frames.ndim != 1:
+                _require("keys", frames, np.uint8, (len(frames),))
+        if self.frames.sum() > LONGEST_KEYS:
+            raise ValueError(f"keys of more than {LONGEST_KEYS:,} frames")
+        wrong = np.flatnonzero(self.keys_of_frames > 15)
+        if len(wrong):
+            row = np.searchsorted(np.cumsum(self.frames), wrong[0], side="right")
+            raise ValueError(f"keys hold a number above 15 (Q = 1, W = 2, O = 4, P = 8) in row {row}")
 
     def _check_fields(self) -> None:
         for name, kinds, expected in _FIELD_TYPES:
@@ -200,6 +204,16 @@ class Episode:
         """T, the number of decisions."""
         return len(self.actions)
 
+    @cached_property
+    def frames(self) -> NDArray[np.int64]:
+        """Number of game frames of each decision, int64 [T]; empty where keys are unknown."""
+        return np.fromiter(map(len, self.keys or ()), dtype=np.int64)
+
+    @cached_property
+    def keys_of_frames(self) -> NDArray[np.uint8]:
+        """Keys held in each game frame, uint8 [frames]; empty where they are unknown."""
+        return np.concatenate(self.keys) if self.keys else np.empty(0, np.uint8)
+
     @property
     def label(self) -> str:
         """The episode's source and its place there, as in 'kuro_try1.npz sha256:0123456789ab game 3'."""
@@ -216,6 +230,8 @@ class Episode:
                 f"observations {own} and {actions} actions, expected {info.observation} and {info.actions}"
             )
 
+
+_UINT8 = np.dtype(np.uint8)
 
 _FIELD_TYPES: tuple[tuple[str, tuple[type, ...], str], ...] = (
     *((name, (bool,), "true or false") for name in ("terminated", "truncated")),
@@ -236,9 +252,8 @@ def check_probabilities(probabilities: NDArray[np.float32], actions: NDArray[np.
     outside = np.flatnonzero((actions < 0) | (actions >= probabilities.shape[1]))
     if len(outside):
         raise ValueError(f"actions hold a number outside 0 … {probabilities.shape[1] - 1} in row {outside[0]}")
-    negative = np.flatnonzero((probabilities < 0).any(axis=1))
-    if len(negative):
-        raise ValueError(f"a behaviour probability is negative in row {negative[0]}")
+    if (negative := probabilities < 0).any():
+        raise ValueError(f"a behaviour probability is negative in row {negative.any(axis=1).argmax()}")
     sums = probabilities.sum(axis=1, dtype=np.float64)
     if (abs(sums - 1) > SUM_TOLERANCE).any():
         worst = int(abs(sums - 1).argmax())
@@ -256,8 +271,12 @@ def arrow_schema(info: DatasetInfo) -> pa.Schema:
     An observation is a list of float32, or, for uint8, its bytes: a list would take 20 % more space on disk and over
     ten times as long to read.
     """
-    size = info.observation.size
-    observation = pa.binary(size) if info.observation.dtype == "uint8" else pa.list_(pa.float32(), size)
+    return _schema(info.version, info.observation.size, info.observation.dtype, info.actions)
+
+
+@lru_cache(maxsize=32)
+def _schema(version: int, size: int, dtype: str, actions: int) -> pa.Schema:
+    observation = pa.binary(size) if dtype == "uint8" else pa.list_(pa.float32(), size)
     later = [
         pa.field("episode", pa.int32(), nullable=False),
         pa.field("terminated", pa.bool_()),
@@ -265,13 +284,13 @@ def arrow_schema(info: DatasetInfo) -> pa.Schema:
     ]
     return pa.schema(
         [
-            *(later[:1] if info.version > 1 else ()),
+            *(later[:1] if version > 1 else ()),
             pa.field("step", pa.int32(), nullable=False),
             pa.field("observation", observation, nullable=False),
             pa.field("action", pa.int16()),
-            pa.field("behaviour_probabilities", pa.list_(pa.float32(), info.actions)),
+            pa.field("behaviour_probabilities", pa.list_(pa.float32(), actions)),
             pa.field("reward", pa.float32()),
-            *(later[1:] if info.version > 1 else ()),
+            *(later[1:] if version > 1 else ()),
             pa.field("keys", pa.list_(pa.uint8())),
             pa.field("time", pa.float64(), nullable=False),
         ]

@@ -1,8 +1,9 @@
 """Statistics of a dataset, computed from its episodes."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,8 +12,7 @@ from rich.table import Table
 
 from ..common.checks import show
 from ..common.errors import BadInput
-from .schema import OUTCOMES, DatasetInfo
-from .tables import decode_metadata
+from .schema import OUTCOMES, DatasetInfo, Episode
 
 FACT_COLUMNS = ("action", "reward", "keys", "time")
 """Columns that a summary reads."""
@@ -97,9 +97,8 @@ class Summary:
         return ", ".join(f"{names[action]} {share[action]:.1%}" for action in common if share[action] > 0)
 
 
-def facts_of(table: pa.Table, info: DatasetInfo) -> Facts:
-    """Facts of one episode from `FACT_COLUMNS` of its file, with the file's metadata; BadInput for impossible ones."""
-    metadata = decode_metadata(table.schema.metadata)
+def facts_in(table: pa.Table, info: DatasetInfo, metadata: Mapping[str, Any]) -> Facts:
+    """Facts of one episode from `FACT_COLUMNS` of its file and the file's metadata; BadInput for impossible ones."""
     actions = table.column("action").drop_null().to_numpy()
     if len(actions) and (actions.min() < 0 or actions.max() >= info.actions):
         raise BadInput(f"column action holds a number outside 0 … {info.actions - 1}")
@@ -119,6 +118,21 @@ def facts_of(table: pa.Table, info: DatasetInfo) -> Facts:
         player=str(metadata["player"]),
         probabilities_from=str(metadata["probabilities_from"]),
         replayable=table.column("keys").null_count < len(table),
+    )
+
+
+def facts_of(episode: Episode) -> Facts:
+    """The same facts of an episode that was read."""
+    return Facts(
+        steps=len(episode),
+        total=float(episode.rewards.sum(dtype=np.float64)),
+        seconds=float(episode.times[-1] - episode.times[0]),
+        metres=None if episode.metres is None else float(episode.metres),
+        action_counts=np.bincount(episode.actions, minlength=episode.behaviour_probabilities.shape[1]),
+        outcome=episode.outcome,
+        player=episode.player,
+        probabilities_from=episode.probabilities_from,
+        replayable=episode.keys is not None,
     )
 
 

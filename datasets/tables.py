@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ..common.checks import show
 from ..common.errors import BadInput
 from ..common.reading import parse_json
 from ..envs.qwop.session import GameStart
@@ -73,7 +74,7 @@ def to_table(episode: Episode, info: DatasetInfo, number: int) -> pa.Table:
         "software_version": episode.software_version or version("qwop"),
         "created": episode.created or datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    encoded = {name.encode(): json.dumps(value, ensure_ascii=False).encode() for name, value in metadata.items()}
+    encoded = encode_metadata(metadata)
     encoded[HASH.encode()] = json.dumps(content_sha256(encoded, episode)).encode()
     return pa.table(columns, schema=schema.with_metadata(encoded))
 
@@ -103,11 +104,9 @@ def content_sha256(metadata: Mapping[bytes, bytes], episode: Episode) -> str:
         if name != HASH.encode():
             add(name)
             add(metadata[name])
-    frames = [] if episode.keys is None else [len(keys) for keys in episode.keys]
-    keys = np.concatenate(episode.keys) if episode.keys else np.empty(0, np.uint8)
     arrays = (
         episode.observations, episode.actions, episode.behaviour_probabilities, episode.rewards, episode.times,
-        np.array(frames, dtype=np.int64), keys,
+        episode.frames, episode.keys_of_frames,
     )  # fmt: skip
     for array in arrays:
         add(np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<"), copy=False)).reshape(-1))
@@ -145,6 +144,11 @@ def episode_fields(metadata: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def encode_metadata(metadata: Mapping[str, Any]) -> dict[bytes, bytes]:
+    """Metadata as files hold them, a JSON value per name."""
+    return {name.encode(): json.dumps(value, ensure_ascii=False).encode() for name, value in metadata.items()}
+
+
 def decode_metadata(raw: Mapping[bytes, bytes] | None) -> dict[str, Any]:
     """Decode the metadata of an episode's file; BadInput if it is incomplete, as in any other Parquet file.
 
@@ -170,9 +174,14 @@ def decode_metadata(raw: Mapping[bytes, bytes] | None) -> dict[str, Any]:
     return metadata
 
 
-def from_table(table: pa.Table, info: DatasetInfo, number: int | None = None) -> Episode:
-    """Inverse of `to_table`; BadInput names the column that is wrong. number: the episode's, if it is known."""
-    metadata = decode_metadata(table.schema.metadata)
+def from_table(
+    table: pa.Table, info: DatasetInfo, number: int | None = None, metadata: Mapping[str, Any] | None = None
+) -> Episode:
+    """Inverse of `to_table`; BadInput names the column that is wrong.
+
+    number: the episode's, if it is known. metadata: the table's, where they are decoded already.
+    """
+    metadata = decode_metadata(table.schema.metadata) if metadata is None else metadata
     _require_columns(table, info, number)
     steps = table.num_rows - 1
     decisions = table.slice(0, steps)
@@ -196,27 +205,34 @@ def from_table(table: pa.Table, info: DatasetInfo, number: int | None = None) ->
 
 
 def _require_columns(table: pa.Table, info: DatasetInfo, number: int | None) -> None:
-    expected = arrow_schema(info)
-    for field in expected:
-        found = table.schema.field(field.name).type if table.schema.names.count(field.name) == 1 else "missing"
-        if found != field.type:
-            raise BadInput(f"column {field.name} is {found}, expected {field.type}")
+    require_types(table.schema, info)
     steps = table.num_rows - 1
     if steps < 1:
         raise BadInput("it has no decision")
     if not np.array_equal(_numbers(table, "step"), np.arange(steps + 1)):
         raise BadInput("column step does not count from 0")
     if info.version > 1:
-        numbers = np.unique(_numbers(table, "episode"))
-        if len(numbers) != 1 or number not in (None, numbers[0]):
+        numbers = _numbers(table, "episode")
+        if (numbers != (numbers[0] if number is None else number)).any():
             raise BadInput(
-                f"column episode says {', '.join(map(str, numbers[:3]))}, expected the number of the file's name; "
-                "the file was renamed, copied or changed"
+                f"column episode says {', '.join(map(str, np.unique(numbers)[:3]))}, expected the number of the file's "
+                "name; the file was renamed, copied or changed"
             )
     for name in (*DECISION_COLUMNS, *(ENDINGS if info.version > 1 else ())):
-        nulls = table.column(name).is_null().to_numpy()
-        if not nulls[-1:].all() or nulls[:-1].any():
+        column = table.column(name)
+        if column.null_count != 1 or column[-1].is_valid:
             raise BadInput(f"column {name} must be null in the last row and only there")
+
+
+def require_types(schema: pa.Schema, info: DatasetInfo) -> None:
+    """Raise BadInput unless a table has every column of an episode once, in its type."""
+    expected = arrow_schema(info)
+    if schema.equals(expected):
+        return
+    for field in expected:
+        found = schema.field(field.name).type if schema.names.count(field.name) == 1 else "missing"
+        if found != field.type:
+            raise BadInput(f"column {field.name} is {show(found)}, expected {field.type}")
 
 
 def _require_ending(decisions: pa.Table, episode: Episode) -> None:
@@ -260,15 +276,21 @@ def _observation_column(observations: NDArray[Any], column_type: pa.DataType) ->
 
 
 def _numbers(table: pa.Table, name: str) -> NDArray[Any]:
-    column = table.column(name)
+    column = _whole(table, name)
     if column.null_count:
         raise BadInput(f"column {name} has a null")
     # Copied, because Arrow's array is read-only and keeps the memory of the whole file alive.
-    return np.array(column.to_numpy())
+    return np.array(column.to_numpy(zero_copy_only=False))
+
+
+def _whole(table: pa.Table, name: str) -> pa.Array:
+    """A column in one piece, which is copied only where there are several."""
+    column = table.column(name)
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def _observations(table: pa.Table) -> NDArray[Any]:
-    column = table.column("observation").combine_chunks()
+    column = _whole(table, "observation")
     if not pa.types.is_fixed_size_binary(column.type):
         return _rows(table, "observation")
     if column.null_count:
@@ -279,7 +301,7 @@ def _observations(table: pa.Table) -> NDArray[Any]:
 
 
 def _rows(table: pa.Table, name: str) -> NDArray[np.float32]:
-    column = table.column(name).combine_chunks()
+    column = _whole(table, name)
     values = column.flatten()
     if column.null_count or values.null_count:
         raise BadInput(f"column {name} has a null")
@@ -287,11 +309,12 @@ def _rows(table: pa.Table, name: str) -> NDArray[np.float32]:
 
 
 def _keys(decisions: pa.Table) -> tuple[NDArray[np.uint8], ...] | None:
-    column = decisions.column("keys").combine_chunks()
+    column = _whole(decisions, "keys")
     if column.null_count == len(column):
         return None
-    if column.null_count or column.flatten().null_count:
+    values = column.flatten()
+    if column.null_count or values.null_count:
         raise BadInput("column keys is null in some decisions and not in others")
-    frames = np.array(column.flatten().to_numpy())
-    ends = np.cumsum(column.value_lengths().to_numpy()).tolist()
-    return tuple(frames[begin:end] for begin, end in pairwise([0, *ends]))
+    frames = np.array(values.to_numpy())
+    bounds = column.offsets.to_numpy()
+    return tuple(frames[begin:end] for begin, end in pairwise((bounds - bounds[0]).tolist()))

@@ -17,93 +17,108 @@ Struct = dict[int, Any]
 
 _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(1, 13)
 
+_LONGEST_SHIFT = 63
+"""Bits of a whole number, at most."""
+
 
 def read_struct(data: bytes, name: str) -> tuple[Struct, int]:
     """The structure that the data begin with, and the number of its bytes.
 
-    A later field replaces one of its number, as it does for Arrow. BadInput about `name` ("its footer") if there is
-    none.
+    A later field replaces one of its number, as it does for Arrow. NoEnd, a BadInput about `name` ("its footer"), for
+    data that end within it; BadInput for anything else that is none.
     """
-    reader = _Reader(data)
     try:
-        return reader.struct(0), reader.place
+        return _struct(data, 0, 0)
     except IndexError:
-        raise BadInput(f"{name} has no end") from None
+        raise NoEnd(f"{name} has no end") from None
     except _Unreadable as error:
         raise BadInput(f"{name} {error}") from None
+
+
+class NoEnd(BadInput):
+    """Data that end before the structure does."""
 
 
 class _Unreadable(ValueError):
     """Reason why data are no structure."""
 
 
-class _Reader:
-    def __init__(self, data: bytes) -> None:
-        self._data, self.place = data, 0
+# Each function takes the place in the data at which a value begins, and returns the value and the place behind it. Ten
+# thousand episodes have two million structures, so numbers of one byte, which most are, are read in place.
 
-    def struct(self, depth: int) -> Struct:
-        found: Struct = {}
-        number = 0
-        while kind := self._byte():
-            number = number + (kind >> 4) if kind >> 4 else self._integer()
-            found[number] = self._value(kind & 15, depth)
-        return found
 
-    def _value(self, kind: int, depth: int) -> Any:
-        if depth > DEEPEST:
-            raise _Unreadable("is nested too deeply")
-        if _I16 <= kind <= _I64:
-            return self._integer()
-        if kind in (_TRUE, _FALSE):
-            return kind == _TRUE
-        if kind == _BYTE:
-            return self._byte()
-        if kind == _DOUBLE:
-            return self._bytes(8)
-        if kind == _BINARY:
-            return self._bytes(self._varint())
-        if kind in (_LIST, _SET):
-            return self._list(depth)
-        if kind == _STRUCT:
-            return self.struct(depth + 1)
-        raise _Unreadable("cannot be read")  # a map, which Parquet has none of, or no type at all
+def _struct(data: bytes, place: int, depth: int) -> tuple[Struct, int]:
+    found: Struct = {}
+    number = 0
+    while kind := data[place]:
+        place += 1
+        if kind > 15:
+            number += kind >> 4
+            kind &= 15
+        else:
+            number, place = _integer(data, place)
+        if _I16 <= kind <= _I64 and (value := data[place]) < 128:
+            found[number] = value >> 1 ^ -(value & 1)
+            place += 1
+        else:
+            found[number], place = _value(data, place, kind, depth)
+    return found, place + 1
 
-    def _list(self, depth: int) -> list[Any]:
-        first = self._byte()
-        count = self._varint() if first >> 4 == 15 else first >> 4
-        if count > len(self._data) - self.place:
-            raise IndexError
-        kind = first & 15
+
+def _value(data: bytes, place: int, kind: int, depth: int) -> tuple[Any, int]:
+    if depth > DEEPEST:
+        raise _Unreadable("is nested too deeply")
+    if _I16 <= kind <= _I64:
+        return _integer(data, place)
+    if kind in (_TRUE, _FALSE):
+        return kind == _TRUE, place
+    if kind == _BYTE:
+        return data[place], place + 1
+    if kind == _DOUBLE:
+        return _bytes(data, place, 8)
+    if kind == _BINARY:
+        count, place = _varint(data, place)
+        return _bytes(data, place, count)
+    if kind in (_LIST, _SET):
+        return _list(data, place, depth)
+    if kind == _STRUCT:
+        return _struct(data, place, depth + 1)
+    raise _Unreadable("cannot be read")  # a map, which Parquet has none of, or no type at all
+
+
+def _list(data: bytes, place: int, depth: int) -> tuple[list[Any], int]:
+    first = data[place]
+    kind, count = first & 15, first >> 4
+    place += 1
+    if count == 15:
+        count, place = _varint(data, place)
+    if count > len(data) - place:
+        raise IndexError
+    values = []
+    for _ in range(count):
         # In lists, truths take a byte.
-        return [self._byte() if kind in (_TRUE, _FALSE) else self._value(kind, depth + 1) for _ in range(count)]
+        value, place = _value(data, place, _BYTE if kind in (_TRUE, _FALSE) else kind, depth + 1)
+        values.append(value)
+    return values, place
 
-    def _bytes(self, count: int) -> bytes:
-        if count > len(self._data) - self.place:
-            raise IndexError
-        self.place += count
-        return self._data[self.place - count : self.place]
 
-    def _byte(self) -> int:
-        value = self._data[self.place]
-        self.place += 1
-        return value
+def _bytes(data: bytes, place: int, count: int) -> tuple[bytes, int]:
+    if count > len(data) - place:
+        raise IndexError
+    return data[place : place + count], place + count
 
-    def _varint(self) -> int:
-        value = self._data[self.place]  # most have one byte
-        self.place += 1
-        if value < 128:
-            return value
-        value &= 127
-        shift = 7
-        while True:
-            byte = self._byte()
-            value |= (byte & 127) << shift
-            if byte < 128:
-                return value
-            shift += 7
-            if shift > 63:
-                raise _Unreadable("has a number that is too long")
 
-    def _integer(self) -> int:
-        value = self._varint()
-        return value >> 1 ^ -(value & 1)
+def _integer(data: bytes, place: int) -> tuple[int, int]:
+    value, place = _varint(data, place)
+    return value >> 1 ^ -(value & 1), place
+
+
+def _varint(data: bytes, place: int) -> tuple[int, int]:
+    value = shift = 0
+    while (byte := data[place]) > 127:
+        value |= (byte & 127) << shift
+        place += 1
+        shift += 7
+        if shift > _LONGEST_SHIFT:
+            raise _Unreadable("has a number that is too long")
+    return value | byte << shift, place + 1

@@ -18,6 +18,9 @@ class Capabilities:
     original: the id of the same task in the page of the original game.
     action_names, observation_names: of every action and every number observed.
     group: neighbouring environments of its vector form that play one game together; their number is a multiple of it.
+    training: its vector form takes `training=True`, with which a lost life ends an episode, though the game goes on
+        (`infos["game_goes_on"]`).
+    idle_limit: its vector form takes `idle_limit`, the decisions without an event after which a game is truncated.
     """
 
     decisions_per_second: float | None = None
@@ -30,6 +33,8 @@ class Capabilities:
     action_names: tuple[str, ...] | None = None
     observation_names: tuple[str, ...] | None = None
     group: int = 1
+    training: bool = False
+    idle_limit: bool = False
 
 
 NONE = Capabilities()

@@ -6,6 +6,7 @@ packages used to register themselves, so this runs when `qwop` is imported; `gym
 """
 
 import importlib
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -55,6 +56,9 @@ REGISTERED = {
 PACKAGES = {"ALE": "ale_py"}
 """Packages, by the namespaces of their environments, that Gymnasium does not find until they are imported."""
 
+AS_RELEASED = "obs_type"
+"""Setting with which an Atari game is ale-py's own environment. Without it, it has the usual preprocessing."""
+
 
 def register_environments() -> None:
     """Register every environment that is not registered yet."""
@@ -69,16 +73,32 @@ def register_environments() -> None:
                 )
 
 
-def registered_id(id: str) -> str:
-    """Return the id under which Gymnasium is sure to find this environment.
+def registered_id(id: str, settings: Collection[str] = ()) -> str:
+    """Return the id under which Gymnasium is sure to find the environment with settings of these names.
 
     `QWOP-v1` is ours wherever the project stores it, even if another package has registered that name too. A package
-    of `PACKAGES` is imported if it is installed.
+    of `PACKAGES` is imported if it is installed. Atari's games are registered a second time, with the preprocessing of
+    `qwop.envs.atari`.
     """
     if id not in registry and (package := PACKAGES.get(id.partition("/")[0])) is not None:
         with suppress(ImportError):
             importlib.import_module(package)
+    if id.startswith("ALE/") and id in registry and AS_RELEASED not in settings:
+        return _registered_preprocessed(id)
     return f"{NAMESPACE}/{id}" if id in REGISTERED else id
+
+
+def _registered_preprocessed(id: str) -> str:
+    """Register an Atari game with its preprocessing, unless it is; return its id."""
+    name = f"{NAMESPACE}-{id}"
+    if name not in registry:
+        register(
+            name,
+            entry_point="qwop.envs.atari.env:AtariEnv",
+            vector_entry_point="qwop.envs.atari.vector:AtariVectorEnv",
+            kwargs={"game": registry[id].kwargs["game"]},
+        )
+    return name
 
 
 def short_id(id: str) -> str:

@@ -141,7 +141,7 @@ class EnvironmentSpec:
         Discrete observations (FrozenLake's) become one-hot rows of numbers.
         """
         with self.refusing():
-            env = gymnasium.make(registered_id(self.id), **{**self.settings, **more})
+            env = gymnasium.make(self.registered_id, **{**self.settings, **more})
         return FlattenObservation(env) if isinstance(env.observation_space, _ONE_HOT) else env
 
     def interface(self) -> tuple[ObservationSpec, int]:
@@ -157,15 +157,20 @@ class EnvironmentSpec:
     def _interface_of_vector(self) -> tuple[ObservationSpec, int]:
         """The interface of an environment that has only a vector form."""
         with self.refusing():
-            several = gymnasium.make_vec(registered_id(self.id), self.capabilities.group, **self.settings)
+            several = gymnasium.make_vec(self.registered_id, self.capabilities.group, **self.settings)
         try:
             return interface_of(several.single_observation_space, several.single_action_space, str(self))
         finally:
             several.close()
 
     @property
+    def registered_id(self) -> str:
+        """Id under which Gymnasium finds the environment."""
+        return registered_id(self.id, self.settings)
+
+    @property
     def _registered(self) -> EnvSpec | None:
-        return gymnasium.envs.registration.registry.get(registered_id(self.id))
+        return gymnasium.envs.registration.registry.get(self.registered_id)
 
     @property
     def capabilities(self) -> Capabilities:

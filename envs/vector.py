@@ -10,7 +10,6 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from numpy.typing import NDArray
 
 from ..common.errors import BadInput
-from .registration import registered_id
 from .spec import EnvironmentSpec
 
 Infos = dict[str, Any]
@@ -23,7 +22,8 @@ def make_vector(spec: EnvironmentSpec, num_envs: int, **more: Any) -> VectorEnv:
 
     `infos["final_obs"]` and `infos["final_info"]` then hold the end of the games where `infos["_final_obs"]` is true;
     see `played_values` for the other entries. `more` are settings that do not change the task, as in
-    `EnvironmentSpec.make`. QWOP runs as its compiled batch, any other environment in Gymnasium's plain loop.
+    `EnvironmentSpec.make`. QWOP runs as its compiled batch, Atari's games in ale-py's threads, any other
+    environment in Gymnasium's plain loop.
     """
     if num_envs < 1:
         raise BadInput(f"num_envs={num_envs}: expected at least 1")
@@ -31,7 +31,7 @@ def make_vector(spec: EnvironmentSpec, num_envs: int, **more: Any) -> VectorEnv:
     if _has_compiled_form(spec):
         with spec.refusing():
             return gymnasium.make_vec(
-                registered_id(spec.id), num_envs=num_envs, **{**spec.settings, **more, "autoreset_mode": mode}
+                spec.registered_id, num_envs=num_envs, **{**spec.settings, **more, "autoreset_mode": mode}
             )
     return SyncVectorEnv([lambda: spec.make(**more)] * num_envs, autoreset_mode=mode)
 
@@ -95,7 +95,7 @@ def reset_mask_of(options: dict[str, Any] | None, num_envs: int) -> NDArray[np.b
 
 def _has_compiled_form(spec: EnvironmentSpec) -> bool:
     """Tell whether the environment registers a vector form that plays the same games as the single one."""
-    registered = gymnasium.envs.registration.registry.get(registered_id(spec.id))
+    registered = gymnasium.envs.registration.registry.get(spec.registered_id)
     if registered is None or registered.vector_entry_point is None:
         return False
     entry_point = registered.vector_entry_point

@@ -32,6 +32,12 @@ class EvaluationSettings(Settings):
     )
     seed: int = seed("Decides the games.")
     max_idle_frames: int = max_idle_frames(30)
+    idle_limit: int | None = setting(
+        1800,
+        "Atari: a game ends after this many decisions (15 a second) without a reward or a lost life, as an agent may "
+        "never press FIRE again. null: never.",
+        at_least=1,
+    )
     greedy: bool = setting(True, "Always take the most probable action; else draw it.")
     num_envs: int = num_envs(64, "Games played side by side; the results do not depend on it.")
 
@@ -105,7 +111,8 @@ def evaluate(
 
     Without a number of episodes, greedy games of a deterministic environment with idle starts are played once for each
     number of idle frames. Otherwise so many games (100 by default) are drawn for each kind of start, `rolling` and
-    `any`. `progress` is called with the number of games finished, `on_game` with each game, in order. Raises BadInput
+    `any`. `progress` is called with the number of games finished, `on_game` with each game, in order; of its
+    observations it has the last. Raises BadInput
     for an environment of other shapes.
     """
     spec = environment or policy.environment
@@ -121,6 +128,8 @@ def evaluate(
             num_envs=settings.num_envs,
             max_idle_frames=part.max_idle_frames,
             idle_frames=part.idle_frames,
+            idle_limit=settings.idle_limit,
+            keep_observations=False,
             environment=spec,
             first=len(results),
         )

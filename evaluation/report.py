@@ -8,14 +8,14 @@ import numpy as np
 
 from ..common.charts import STYLE as CHART_STYLE
 from ..common.charts import Points, line_chart, shares_below
-from ..common.page import facts, figures, origin, page, video
+from ..common.page import facts, figures, origin, page, tiles, video
 from ..envs.pictures.frame_rows import rows_of_game, rows_of_replay
 from ..envs.pictures.player import Clip, player
 from .evaluate import Evaluation
 from .keys_game import KeysGame
 from .results import GameResult
 from .splits import MARKS
-from .tables import figure_rows, how
+from .tables import INTERVAL, figure_rows, headline, how
 
 EVALUATION = "report.html"
 """Name of the report in its folder."""
@@ -38,12 +38,14 @@ def evaluation_page(
         columns = [*columns, "late decisions"]
         rows = [[*row, value] for row, value in zip(rows, _late_values(late), strict=True)]
     parts = [
-        f"<h1>{escape(name)}</h1>",
+        f"<h1>Evaluation of {escape(name)}</h1>",
         f'<p class="note">{escape(f"{evaluation.environment}, {how(evaluation)}")}</p>',
-        figures(["", *columns], rows),
+        tiles(headline(evaluation)),
+        best_game(evaluation, film),
+        "<h2>Figures</h2>",
+        figures(["", *columns], [[cell.replace(INTERVAL, "(") for cell in row] for row in rows]),
         f'<p class="note">{EXACT if evaluation.exact else BETWEEN}{SHARES}</p>',
         f'<div class="charts">{"".join(charts({"": evaluation.judged}, late))}</div>',
-        best_game(evaluation, film),
         _games(evaluation.results),
         origin(made_by, settings),
     ]
@@ -72,9 +74,11 @@ def charts(games: Mapping[str, Sequence[GameResult]], late: Evaluation | None = 
             line_chart("share of games finished, by time", _finishes(named), [], "seconds"),
             line_chart("share of games, by distance", shares("metres"), [], "metres"),
             line_chart(
-                "time by the place, median", {name: _splits(ones) for name, ones in named.items()}, [], "metres"
+                "time by the place, median, s", {name: _splits(ones) for name, ones in named.items()}, [], "metres"
             ),
-            line_chart("time of finished games, by start", _by_start(games), [], "idle frames before the first key"),
+            line_chart(
+                "time of finished games, s", _by_start(games), [], "idle frames before the first key", dots=True
+            ),
         ]
     return [*drawn, line_chart("share of games, by return", shares("reward"), [], "return")]
 

@@ -9,6 +9,9 @@ from rich.table import Table
 from .evaluate import Evaluation
 from .splits import MARKS
 
+INTERVAL = "(95 %: "
+"""Beginning of an interval."""
+
 
 def table(evaluation: Evaluation, title: str) -> Table:
     """The figures of each kind of start side by side, as a table to print."""
@@ -51,12 +54,26 @@ def figure_rows(evaluation: Evaluation) -> tuple[list[str], list[list[str]]]:
     return [*columns], [[name, *map(value, columns.values())] for name, value in rows]
 
 
+def headline(evaluation: Evaluation) -> list[tuple[str, str]]:
+    """The most important figures of all games: (name, figure)."""
+    found = evaluation.summary()
+    if not evaluation.has_metres:
+        names = {"mean return": "mean_return", "best return": "best_return"}
+        return [("games", f"{found['episodes']:,}"), *((name, f"{found[key]:.2f}") for name, key in names.items())]
+    seconds = [("median time", found["median_seconds"]), ("best time", found["best_seconds"])]
+    return [
+        ("games finished", f"{found['finishes']:,} of {found['episodes']:,}"),
+        *((name, f"{second:.2f} s") for name, second in seconds if second is not None),
+        ("best distance", f"{found['best_metres']:.2f} m"),
+    ]
+
+
 def figure(figures: dict[str, Any], name: str, unit: str) -> str:
     """A figure with its unit and, where it has one, its interval."""
     if figures[name] is None:
         return "none"
     interval = figures.get(f"{name}_interval")
-    between = f" (95 %: {interval[0]:.2f} to {interval[1]:.2f})" if interval else ""
+    between = f" {INTERVAL}{interval[0]:.2f} to {interval[1]:.2f})" if interval else ""
     return f"{figures[name]:.2f} {unit}".rstrip() + between
 
 

@@ -135,7 +135,7 @@ class FinetuneSettings(Settings):
     def notes(self) -> list[str]:
         """Lines about settings that may not be what was meant."""
         made_for, chosen = self.schedule.algorithm, option_of(rules(FinetuneSettings)["algorithm"], self.algorithm)
-        if made_for is None or made_for.removesuffix("-small") == chosen:
+        if made_for is None or made_for.partition("-")[0] == chosen:
             return []
         return [f"note: this schedule is made for algorithm={made_for}; the run learns by {chosen}"]
 

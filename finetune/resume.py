@@ -7,7 +7,7 @@ from typing import Any
 from ..common.checks import show
 from ..common.command import CONFIGURATION
 from ..common.errors import BadInput, naming
-from ..common.reading import MEGABYTE, parse_yaml, read_text
+from ..common.same_settings import read_settings, require_same
 from ..common.settings import to_plain
 from .checkpoint import checkpoints, load_checkpoint
 from .command_settings import FinetuneSettings
@@ -40,19 +40,9 @@ def require_resumable(settings: FinetuneSettings, out: Path) -> dict[str, Any] |
     return state
 
 
-def settings_of_run(path: Path) -> dict[str, Any]:
-    """Read the settings in a run's folder; BadInput for a file that does not hold any."""
-    text = read_text(path, MEGABYTE, "expected the settings of a run; start anew with another out")
-    try:
-        settings = parse_yaml(text)
-    except ValueError as error:
-        raise BadInput(f"{path}: not the settings of a run ({error}); start anew with another out") from None
-    return settings
-
-
 def _settings_before(path: Path) -> dict[str, Any]:
     """The settings that the run was started with."""
-    settings = settings_of_run(path)
+    settings = read_settings(path)
     schedule = settings.get("schedule")
     phases = schedule.get("phases") if isinstance(schedule, dict) else None
     if not isinstance(phases, dict):
@@ -60,15 +50,6 @@ def _settings_before(path: Path) -> dict[str, Any]:
     with naming(path):
         parse_phases(phases)
     return settings
-
-
-def require_same(before: Any, now: Any, name: str, out: Path) -> None:
-    """Raise BadInput, naming the setting, unless the run in `out` was started with what it has now."""
-    if isinstance(before, dict) and isinstance(now, dict):
-        for key in sorted(before.keys() | now.keys()):
-            require_same(before.get(key), now.get(key), f"{name}.{show(key)}", out)
-    elif before != now:
-        raise BadInput(f"{out}: was started with {name}: {show(before)}, not {show(now)}")
 
 
 def _require_same_past(before: dict[str, Any], now: dict[str, Any], begun: int, out: Path) -> None:

@@ -87,7 +87,9 @@ def _new_policy(
             raise BadInput(f"policy={SCRATCH}: name its environment (environment=CartPole-v1), or demonstrations")
         info = dataset.info
         network = new_network(info.observation, info.actions, generator)
-        network.scaler.fit(np.concatenate([episode.observations.reshape(len(episode) + 1, -1) for episode in dataset]))
+        if not network.scaler.fitted:
+            rows = [episode.observations.reshape(len(episode) + 1, -1) for episode in dataset]
+            network.scaler.fit(np.concatenate(rows))
         return Policy(network, info.environment, info.observation)
     spec = EnvironmentSpec(environment, settings)
     observation, actions = spec.interface()

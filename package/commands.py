@@ -1,11 +1,11 @@
 """The console scripts.
 
-Each checks that the extra `train` is installed before it imports anything of it, so that a light installation answers
+Each checks that its extra is installed before it imports anything of it, so that a light installation answers
 with one line instead of a traceback.
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,16 +16,16 @@ TRAINING = ("hydra", "omegaconf", "safetensors", "tensorboard", "torch", "websoc
 EXIT_NOT_INSTALLED = 2
 
 
-def _command(module: str) -> Callable[[], None]:
-    """Return the console script of a module that has a `main`."""
+def _command(module: str, modules: Sequence[str] = TRAINING, extra: str = "train") -> Callable[[], None]:
+    """Return the console script of a module that has a `main` and needs the modules of an extra."""
 
     def script() -> None:
-        missing = [name for name in TRAINING if find_spec(name) is None]
+        missing = [name for name in modules if find_spec(name) is None]
         if missing:
             program = Path(sys.argv[0]).name
             print(
-                f"{program}: {missing[0]} is not installed; recording, training and evaluation need the extra "
-                "'train': pip install 'qwop[train]'",
+                f"{program}: {missing[0]} is not installed; {program} needs the extra '{extra}': "
+                f"pip install 'qwop[{extra}]'",
                 file=sys.stderr,
             )
             sys.exit(EXIT_NOT_INSTALLED)
@@ -43,3 +43,4 @@ evaluate = _command("qwop.evaluation.main")
 search = _command("qwop.search.main")
 watch = _command("qwop.evaluation.watch")
 population = _command("qwop.population.main")
+study = _command("qwop.study.main", (*TRAINING, "optuna"), "study")

@@ -17,8 +17,10 @@ from ..envs.spec import ObservationSpec
 SMALLEST_PICTURE = 36
 """Pixels that a picture must be high and wide for the convolutions: at this size one number of each kind is left."""
 
-CONVOLUTIONS = ((32, 8, 4), (64, 4, 2), (64, 3, 1))
-"""Features, size and stride of each convolution (Mnih et al. 2015)."""
+NATURE, NIPS = "nature", "nips"
+
+CONVOLUTIONS = {NATURE: ((32, 8, 4), (64, 4, 2), (64, 3, 1)), NIPS: ((16, 8, 4), (32, 4, 2))}
+"""Features, size and stride of each convolution, by name: those of Mnih et al. 2015 (in Nature) and 2013 (at NIPS)."""
 
 
 class MLP(nn.Sequential):
@@ -43,14 +45,16 @@ class MLP(nn.Sequential):
 
 
 class Convolutions(nn.Sequential):
-    """The three convolutions of Mnih et al. 2015, each followed by a ReLU: [..., size] → [..., width].
+    """Convolutions of `CONVOLUTIONS`, each followed by a ReLU: [..., size] → [..., width].
 
     Pictures come in rows, as numbers from 0 to 1; the frames of a stack and their colours are the input's channels.
-    84 × 84 pixels give 3,136 features. Weights are orthogonal with gain √2, biases zero. Raises BadInput for pictures
-    smaller than 36 × 36.
+    84 × 84 pixels give 3,136 features (nips: 2,592). Weights are orthogonal with gain √2, biases zero. Raises BadInput
+    for pictures smaller than 36 × 36.
     """
 
-    def __init__(self, observation: ObservationSpec, generator: torch.Generator | None = None) -> None:
+    def __init__(
+        self, observation: ObservationSpec, generator: torch.Generator | None = None, kind: str = NATURE
+    ) -> None:
         layout = _Channels(observation)
         channels, height, width = layout.image
         if min(height, width) < SMALLEST_PICTURE:
@@ -59,7 +63,7 @@ class Convolutions(nn.Sequential):
                 f"needs at least {SMALLEST_PICTURE} × {SMALLEST_PICTURE}"
             )
         layers: list[nn.Module] = [layout]
-        for features, size, stride in CONVOLUTIONS:
+        for features, size, stride in CONVOLUTIONS[kind]:
             layer = nn.Conv2d(channels, features, size, stride)
             nn.init.orthogonal_(layer.weight, math.sqrt(2), generator)
             nn.init.zeros_(layer.bias)  # type: ignore[arg-type]

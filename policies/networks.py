@@ -11,7 +11,7 @@ from ..common.checks import show
 from ..common.errors import BadInput
 from ..common.reading import whole_number
 from ..envs.spec import ObservationSpec
-from .encoders import Convolutions, normed_layers, orthogonal_linear, plain_layers, trunk_for
+from .encoders import CONVOLUTIONS, NATURE, Convolutions, normed_layers, orthogonal_linear, plain_layers, trunk_for
 from .ensemble import Ensemble
 from .scaling import ObservationScaler, PixelScaler
 from .state import ArrayState, State, to_arrays, to_tensors
@@ -203,7 +203,7 @@ class Values(nn.Module):
 
 
 class QNetwork(LayeredNetwork):
-    """Q values. For images the convolutions of Mnih et al. 2015 come first, then layers of the widths `hidden`.
+    """Q values. For images `convolutions` come first ("nature": Mnih et al. 2015), then layers of the widths `hidden`.
 
     `dueling`: two separate stacks of layers, for V(s) and the advantages (Wang et al. 2016). `layer_norm`: each hidden
     layer is linear, layer norm, ReLU. `quantiles` N > 1: each Q value is the mean of N quantiles of the return. Weights
@@ -226,14 +226,16 @@ class QNetwork(LayeredNetwork):
         *,
         dueling: bool = False,
         layer_norm: bool = False,
+        convolutions: str = NATURE,
     ) -> None:
         super().__init__(observation, actions, hidden)
+        self.convolutions_name = convolutions
         if quantiles < 1:
             raise ValueError(f"{quantiles} quantiles, expected at least 1")
         self.quantiles, self.dueling, self.layer_norm = quantiles, dueling, layer_norm
         size = self.observation_size
         if self.observation.is_image:
-            self.convolutions: nn.Module = Convolutions(self.observation, generator)
+            self.convolutions: nn.Module = Convolutions(self.observation, generator, convolutions)
             size = self.convolutions.width
         else:
             self.convolutions = nn.Identity()
@@ -262,6 +264,7 @@ class QNetwork(LayeredNetwork):
             "quantiles": self.quantiles,
             "dueling": self.dueling,
             "layer_norm": self.layer_norm,
+            "convolutions": self.convolutions_name,
         }
 
     @classmethod
@@ -271,7 +274,11 @@ class QNetwork(LayeredNetwork):
         for name, value in options.items():
             if not isinstance(value, bool):
                 raise ValueError(f"{name} is {show(value)}, expected true or false")
-        return cls(observation, actions, hidden_widths(description), quantiles=quantiles, **options)
+        kind = description.get("convolutions", NATURE)  # which older files do not name
+        if kind not in CONVOLUTIONS:
+            raise ValueError(f"convolutions is {show(kind)}, expected one of {', '.join(CONVOLUTIONS)}")
+        widths = hidden_widths(description)
+        return cls(observation, actions, widths, quantiles=quantiles, convolutions=kind, **options)
 
 
 class DuelingQ(QNetwork):

@@ -58,6 +58,8 @@ def play(
     num_envs: int = 64,
     max_idle_frames: int = 0,
     idle_frames: Sequence[int] | None = None,
+    idle_limit: int | None = None,
+    keep_observations: bool = True,
     environment: EnvironmentSpec | None = None,
     progress: Callable[[int], None] | None = None,
     first: int = 0,
@@ -68,7 +70,9 @@ def play(
     They come in order or, unless `ordered`, each as soon as it has ended. Game k depends on (seed, k) alone, whatever
     `num_envs`: it has its own reset seed, its own generator and its own row of the policy's state. Every game is played
     to its end, so that short ones are not favoured. QWOP's games begin with 0 to `max_idle_frames` frames without a
-    key, drawn, or game k with `idle_frames[k - first]`. `environment` is the policy's own unless another of the same
+    key, drawn, or game k with `idle_frames[k - first]`. Atari's end after `idle_limit` decisions in which
+    nothing happens, if it is given. Without `keep_observations` a game has its last one only, which saves much memory
+    where they are pictures. `environment` is the policy's own unless another of the same
     shapes is given. `progress` is called with the number of games finished. Raises BadInput for counts below 1 and for
     an environment of other shapes.
     """
@@ -76,13 +80,15 @@ def play(
         if value < 1:
             raise BadInput(f"{name}={value}: expected at least 1")
     spec = environment or policy.environment
-    more = {"max_idle_frames": max_idle_frames} if max_idle_frames else {}
+    more: dict[str, Any] = {"max_idle_frames": max_idle_frames} if max_idle_frames else {}
+    if idle_limit is not None and spec.capabilities.idle_limit:
+        more["idle_limit"] = idle_limit
     group = spec.capabilities.group
     vector = make_vector(spec, -(-min(num_envs, episodes) // group) * group, **more)
     try:
         _require_fit(policy, vector, spec)
         numbers = range(first, first + episodes)
-        games = _Games(policy, vector, numbers, seed, greedy, spec.capabilities.keys, idle_frames)
+        games = _Games(policy, vector, numbers, seed, greedy, spec.capabilities.keys, idle_frames, keep_observations)
         waiting: dict[int, Game] = {}
         ended, due = 0, first
         while ended < episodes:
@@ -109,9 +115,9 @@ def _require_fit(policy: Policy, vector: gymnasium.vector.VectorEnv[Any, Any, An
 
 @dataclass(frozen=True)
 class _Step:
-    """One step of all slots: the observations before it and its results, each [n, ...]."""
+    """One step of all slots: the observations before it (None: not kept) and its results, each [n, ...]."""
 
-    observations: NDArray[Any]
+    observations: NDArray[Any] | None
     actions: NDArray[np.int64]
     probabilities: NDArray[np.float32]
     rewards: NDArray[np.float64]
@@ -144,9 +150,10 @@ class _Games:
         greedy: bool,
         has_keys: bool,
         idle_frames: Sequence[int] | None,
+        keep_observations: bool,
     ) -> None:
         self.policy, self.vector, self.seed, self.greedy = policy, vector, seed, greedy
-        self.has_keys = has_keys
+        self.has_keys, self.keep_observations = has_keys, keep_observations
         self.idle_frames = None if idle_frames is None else dict(zip(numbers, idle_frames, strict=True))
         self.running: dict[int, _Start] = {}
         self.steps: deque[_Step] = deque()
@@ -166,7 +173,7 @@ class _Games:
         rows, state = self.policy.step(self.observations[slots], select_rows(self.state, slots))
         actions[slots], probabilities[slots] = choose(rows, uniforms)
 
-        before = self.observations
+        before = self.observations if self.keep_observations else None
         after, rewards, terminated, truncated, infos = self.vector.step(actions)
         self.observations = self.policy.observation.array(after)
         self.state = put_rows(self.state, slots, self.policy.feed(state, actions[slots], np.asarray(rewards)[slots]))
@@ -230,7 +237,9 @@ class _Games:
         # Without a game clock, a decision is the unit of time.
         clocks = [i if step.clocks is None else step.clocks[slot] for i, step in enumerate(steps, 1)]
         return Game(
-            observations=self.policy.observation.array([*(step.observations[slot] for step in steps), last]),
+            observations=self.policy.observation.array(
+                [*(step.observations[slot] for step in steps if step.observations is not None), last]
+            ),
             actions=actions,
             probabilities=np.array([step.probabilities[slot] for step in steps], dtype=np.float32),
             rewards=np.array([step.rewards[slot] for step in steps], dtype=np.float32),

@@ -62,7 +62,7 @@ class PixelScaler(nn.Module):
         return self
 
     def forward(self, observations: Tensor) -> Tensor:
-        return observations.to(torch.float32) / 255.0
+        return observations.to(torch.float32, copy=True).div_(255.0)  # in place: a picture's numbers are many
 
 
 def _summed(rows: NDArray[Any], function: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> NDArray[np.float64]:

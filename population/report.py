@@ -222,7 +222,7 @@ def _chart(
                 for x, agent in found
             ]
     colours = {f"agent {number}": agent_colour(number, count) for number in range(count)}
-    return line_chart(title, lines, [], "round", log=log, colours=colours, intervals=intervals or None)
+    return line_chart(title, lines, [], "round", log=log, colours=colours, around=intervals or None)
 
 
 def _thinned(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -8,9 +8,10 @@ from rich.table import Table
 
 from ..common.charts import STYLE as CHART_STYLE
 from ..common.charts import Points, line_chart
-from ..common.page import facts, figures, origin, page
+from ..common.page import facts, figures, origin, page, tiles
 from ..evaluation.evaluate import Evaluation
 from ..evaluation.report import best_game, charts
+from ..evaluation.tables import headline
 from .early_stopping import Epoch
 from .held_out import CLONE, HeldOut
 from .results import games_table, measures_table
@@ -31,6 +32,7 @@ def pretraining_page(
     """
     parts = [
         f"<h1>Clone of {escape(dataset)}</h1>",
+        tiles(_headline(splits, games)),
         facts(
             [
                 ("dataset", dataset),
@@ -49,6 +51,16 @@ def pretraining_page(
         parts.append(f'<div class="charts">{"".join(charts({_name(one): one.judged for one in games}))}</div>')
         parts.append(best_game(max(games, key=_farthest), None))
     return page(f"Clone of {dataset}", "".join([*parts, origin(made_by, settings)]), CHART_STYLE)
+
+
+def _headline(splits: Sequence[HeldOut], games: Sequence[Evaluation]) -> list[tuple[str, str]]:
+    """The most important figures: (name, figure)."""
+    measures = [split.measures[CLONE] for split in splits]
+    found = [
+        ("accuracy, episodes held out", f"{sum(one.accuracy for one in measures) / len(measures):.1%}"),
+        ("nats, episodes held out", f"{sum(one.nats for one in measures) / len(measures):.3f}"),
+    ]
+    return [*found, *headline(max(games, key=_farthest))] if games else found
 
 
 def _passes_in_words(epochs: Sequence[Epoch]) -> str:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ...common.errors import BadInput
 from ...common.reading import parse_json
-from ...envs.registration import registered_id
+from ...envs.registration import NAMESPACE
 from ...envs.spec import EnvironmentSpec, ObservationSpec, interface_of
 from ..origin import Origin
 from ..reader import Dataset
@@ -151,9 +151,10 @@ def _observation_space(observation: ObservationSpec) -> gymnasium.spaces.Box:
 
 
 def _env_spec(environment: EnvironmentSpec) -> Any:
-    """Gymnasium's specification of the environment with its settings; None if it is not installed here."""
-    id = registered_id(environment.id)
-    if id not in gymnasium.registry:
+    """Gymnasium's specification of the environment with its settings; None if Gymnasium alone cannot make it."""
+    id = environment.registered_id
+    # Atari's preprocessed games are known to Gymnasium through this project alone.
+    if id not in gymnasium.registry or id.startswith(f"{NAMESPACE}-"):
         return None
     spec = gymnasium.spec(id)
     spec.kwargs = {**spec.kwargs, **environment.settings}

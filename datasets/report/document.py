@@ -8,8 +8,9 @@ import numpy as np
 
 from ...common.charts import STYLE as CHART_STYLE
 from ...common.charts import Points, line_chart, shares_below
-from ...common.page import facts, origin, page
+from ...common.page import facts, origin, page, tiles
 from ...envs.pictures.player import Clip, player
+from ..summary import Summary
 from .pictures import KEYS, LONGEST, as_html, key_raster, strobe
 from .sample import Sample, distances, speeds, taken
 
@@ -20,11 +21,16 @@ MOST_RASTERS = 16
 def document(samples: Sequence[Sample], made_by: str, settings: str) -> str:
     """The whole page. made_by: the command line; settings: as YAML."""
     title = " against ".join(sample.name for sample in samples)
-    parts = [f"<h1>{escape(title)}</h1>", _summary(samples)]
-    parts += ["<h2>Episodes</h2>", _note(samples), f'<div class="charts">{"".join(charts(samples))}</div>']
+    parts = [f"<h1>{escape(title)}</h1>"]
     drawn = [sample for sample in samples if sample.clips]
+    if len(samples) == 1:
+        parts.append(tiles(_headline(samples[0].summary)))
     if drawn:
-        keys = "".join(f'<b style="background: rgb{colour}"></b>{name}' for _, name, colour in KEYS)
+        parts.append(player(_named_clips(samples)))
+    parts += ["<h2>Statistics</h2>", _summary(samples)]
+    parts += ["<h2>Episodes</h2>", _note(samples), f'<div class="charts">{"".join(charts(samples))}</div>']
+    if drawn:
+        keys = "".join(f'<span><b style="background: rgb{colour}"></b>{name}</span> ' for _, name, colour in KEYS)
         seconds = LONGEST // 30
         parts.append(f'<h2>Keys</h2><p class="note legend">A band for each game, up to {seconds} s: {keys}</p>')
         for sample in drawn:
@@ -36,7 +42,6 @@ def document(samples: Sequence[Sample], made_by: str, settings: str) -> str:
             about = f"{sample.clips[0].title}, from {begin:.2f} to {end:.2f} s"
             parts.append(f'{_named(sample, samples)}<p class="note">{escape(about)}</p>')
             parts.append(as_html(picture, f"Gait of {escape(sample.name)}", "strobe"))
-        parts += ["<h2>Games</h2>", player(_named_clips(samples))]
     return page(title, "".join([*parts, origin(made_by, settings)]), CHART_STYLE)
 
 
@@ -83,7 +88,20 @@ def _summary(samples: Sequence[Sample]) -> str:
     rows = [
         (name, *(one.get(name, "") for one in found)) for name in dict.fromkeys(name for one in found for name in one)
     ]
-    return facts(rows, ("", *(sample.name for sample in samples)) if len(samples) > 1 else ())
+    return facts(rows, ("", *_short_names(samples)) if len(samples) > 1 else ())
+
+
+def _headline(summary: Summary) -> list[tuple[str, str]]:
+    """The most important statistics of one dataset."""
+    rows = [("episodes", f"{summary.episodes:,}"), ("decisions", f"{summary.steps.sum():,}")]
+    known = summary.metres[np.isfinite(summary.metres)]
+    if "finished" in summary.outcomes:
+        rows.append(("finished", f"{summary.outcomes['finished']:,}"))
+    if len(known):
+        rows.append(("best distance", f"{known.max():.1f} m"))
+    else:
+        rows.append(("best return", f"{summary.returns.max():.1f}"))
+    return rows
 
 
 def _note(samples: Sequence[Sample]) -> str:

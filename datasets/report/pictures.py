@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageDraw
+from PIL import Image, ImageDraw, ImageFont
 
 from ...common.errors import BadInput
 from ...envs.names import BODIES, FRAMES_A_SECOND, KEY_O, KEY_P, KEY_Q, KEY_W
@@ -32,6 +32,9 @@ FRAME = 2
 LONGEST = 900
 """Frames of a raster: half a minute."""
 
+AXIS, SECONDS_APART = 20, 5
+"""Height of the axis below a raster, pixels, and the seconds between its marks."""
+
 FIGURES = 11
 STRIDES = 1.5
 UNIT = 8.0
@@ -47,7 +50,7 @@ _KEY_COLUMN = POSE + 2
 
 
 def key_raster(clips: Sequence[Clip]) -> Image.Image:
-    """A band for each game, in it a row for each of Q, W, O and P, coloured while the key is down."""
+    """A band for each game, in it a row for each of Q, W, O and P, coloured while the key is down; seconds below."""
     frames = min(max(len(clip.rows) - 1 for clip in clips), LONGEST)
     band = len(KEYS) * LANE + GAP
     picture = np.full((band * len(clips), frames * FRAME, 3), 255, dtype=np.uint8)
@@ -58,7 +61,20 @@ def key_raster(clips: Sequence[Clip]) -> Image.Image:
             down = np.repeat((keys & bit) != 0, FRAME)
             top = number * band + row * LANE
             picture[top : top + LANE, : len(down)][:, down] = colour
-    return Image.fromarray(picture)
+    return _with_seconds(Image.fromarray(picture), frames)
+
+
+def _with_seconds(raster: Image.Image, frames: int) -> Image.Image:
+    """The raster above an axis in seconds."""
+    picture = Image.new("RGB", (raster.width, raster.height + AXIS), (255, 255, 255))
+    picture.paste(raster)
+    draw, font, grey = ImageDraw.Draw(picture), ImageFont.load_default(size=13), (90, 100, 120)
+    for frame in range(0, frames + 1, SECONDS_APART * FRAMES_A_SECOND):
+        x = min(frame * FRAME, raster.width - 1)
+        anchor = "lt" if frame == 0 else "rt" if frame == frames else "mt"
+        draw.line([(x, raster.height), (x, raster.height + 3)], fill=grey)
+        draw.text((x, raster.height + 6), f"{frame // FRAMES_A_SECOND} s", fill=grey, font=font, anchor=anchor)
+    return picture
 
 
 def strobe(clip: Clip) -> tuple[Image.Image, float, float]:

@@ -1,6 +1,6 @@
 """Comparison of an episode of QWOP with the game that its keys play."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,26 +13,32 @@ from ..from_keys import Seen, decision_action, own_bounds
 from ..schema import DatasetInfo, Episode
 
 
-def can_replay(episode: Episode, info: DatasetInfo) -> bool:
-    """True if the simulator plays the episode's keys as they were played."""
-    return info.environment.capabilities.keys and episode.keys is not None and not episode.origin.differs
+class ReplayComparison:
+    """Comparison of the episodes of one dataset with their replays. replays: True if its environment replays keys."""
+
+    def __init__(self, info: DatasetInfo) -> None:
+        capabilities = info.environment.capabilities
+        self.replays = capabilities.keys
+        self._names = capabilities.observation_names
+        self._task = QWOPTask(**info.environment.settings) if capabilities.keys else QWOPTask()
+
+    def can_replay(self, episode: Episode) -> bool:
+        """True if the simulator plays the episode's keys as they were played."""
+        return self.replays and episode.keys is not None and not episode.origin.differs
+
+    def differences(self, episode: Episode, game: Replay) -> Iterator[str]:
+        """Find what differs in any bit from an episode's replay: row, field, what is recorded and played."""
+        played, recorded = len(game.states) - 1, len(episode.keys_of_frames)
+        if played < recorded:
+            row = int(np.searchsorted(np.cumsum(episode.frames), played, side="right"))
+            yield f"row {row}, keys: the game ends after {played} frames, but keys of {recorded} are recorded"
+            return
+        bounds = np.unique(own_bounds(episode, game))
+        yield from _differences(episode, Seen.along(game, bounds, self._task), self._names)
+        yield from _wrong_actions(episode, self._task)
 
 
-def replay_differences(episode: Episode, info: DatasetInfo, game: Replay) -> Iterator[str]:
-    """Compare an episode with its replay and yield what differs in any bit: row, field, what is recorded and played."""
-    assert episode.keys is not None
-    played, recorded = len(game.states) - 1, sum(map(len, episode.keys))
-    if played < recorded:
-        row = int(np.searchsorted(np.cumsum([len(keys) for keys in episode.keys]), played, side="right"))
-        yield f"row {row}, keys: the game ends after {played} frames, but keys of {recorded} are recorded"
-        return
-    bounds = np.unique(own_bounds(episode, game))
-    yield from _differences(episode, Seen.along(game, bounds, QWOPTask(**info.environment.settings)), info)
-    yield from _wrong_actions(episode, info)
-
-
-def _differences(episode: Episode, replayed: Seen, info: DatasetInfo) -> Iterator[str]:
-    names = info.environment.capabilities.observation_names
+def _differences(episode: Episode, replayed: Seen, names: Sequence[str] | None) -> Iterator[str]:
     pairs: tuple[tuple[str, NDArray[Any], NDArray[Any]], ...] = (
         ("observation", episode.observations, replayed.observations),
         ("reward", episode.rewards, replayed.rewards),
@@ -55,18 +61,17 @@ def _differences(episode: Episode, replayed: Seen, info: DatasetInfo) -> Iterato
             yield f"{field}: {getattr(episode, field)}, by replay {getattr(replayed, field)}"
 
 
-def _wrong_actions(episode: Episode, info: DatasetInfo) -> Iterator[str]:
+def _wrong_actions(episode: Episode, task: QWOPTask) -> Iterator[str]:
     """Find actions that are neither the keys that a decision ended with nor the most frequent ones of its frames."""
     assert episode.keys is not None
-    frames = int(info.environment.settings.get("frames_per_step", QWOPTask.frames_per_step))
-    lengths = np.array([len(keys) for keys in episode.keys])
-    held = np.full(len(lengths), 255)
-    held[lengths > 0] = np.concatenate(episode.keys)[np.cumsum(lengths)[lengths > 0] - 1]
+    played = episode.frames > 0
+    held = np.full(len(episode), 255)
+    held[played] = episode.keys_of_frames[np.cumsum(episode.frames)[played] - 1]
     for row in np.flatnonzero(held != ACTION_KEYS[episode.actions]).tolist():
         keys = episode.keys[row]
         # Of one frame, a late decision leaves none to its own keys.
-        late = info.environment.settings.get("delay") and len(keys) <= 1
-        possible = {decision_action(keys), decision_action(keys[-frames:])} if len(keys) else set()
+        late = task.delay and len(keys) <= 1
+        possible = {decision_action(keys), decision_action(keys[-task.frames_per_step :])} if len(keys) else set()
         if not late and int(episode.actions[row]) not in possible:
             yield f"row {row}, action: {episode.actions[row]}, which is not what the keys of its frames do"
             return

@@ -12,12 +12,12 @@ from ..card import CARD, card_is_true
 from ..checksums import CHECKSUMS, malformed_lines, read_checksums, sha256
 from ..croissant import CROISSANT, croissant
 from ..episode_file import ADVICE, open_episode_file
-from ..folder import DESCRIPTION, EPISODE_NAME, episode_number, episode_numbers, parse_info, read_description
+from ..folder import DESCRIPTION, EPISODE_NAME, episode_numbers, parse_info, read_description
 from ..from_keys import replay_episodes
 from ..schema import DatasetInfo, Episode
 from ..summary import Facts, facts_of, summarise
-from ..tables import HASH, from_table
-from .by_replay import can_replay, replay_differences
+from ..tables import HASH
+from .by_replay import ReplayComparison
 from .problem import Problem
 
 OTHERS = (DESCRIPTION, CHECKSUMS, CARD, CROISSANT, "recordings", "discarded", "set-aside")
@@ -53,6 +53,7 @@ class Verification:
         self.checksums = read_checksums(folder)
         self.names = tuple(episode_numbers(folder).values())
         self.checked: list[Checked] = []
+        self._comparison = ReplayComparison(self.info) if replay else None
 
     def episodes(self) -> Iterator[Checked]:
         """Check every episode's file, several at a time, in the order of their numbers."""
@@ -72,17 +73,18 @@ class Verification:
     def _check(self, names: Sequence[str]) -> list[Checked]:
         """Check some files, whose games are then played side by side."""
         found = [self._read(name) for name in names]
-        playable = [
-            place
-            for place, (_, episode) in enumerate(found)
-            if self.replay and episode is not None and can_replay(episode, self.info)
-        ]
-        games = replay_episodes([episode for place in playable if (episode := found[place][1]) is not None])
         checked = [one for one, _ in found]
-        for place, game in zip(playable, games, strict=True):
-            one, episode = found[place]
-            assert episode is not None
-            differences = (Problem(one.path, text) for text in replay_differences(episode, self.info, game))
+        if self._comparison is None:
+            return checked
+        playable = {
+            place: episode
+            for place, (_, episode) in enumerate(found)
+            if episode is not None and self._comparison.can_replay(episode)
+        }
+        games = replay_episodes([*playable.values()])
+        for (place, episode), game in zip(playable.items(), games, strict=True):
+            one = checked[place]
+            differences = (Problem(one.path, text) for text in self._comparison.differences(episode, game))
             checked[place] = replace(one, problems=(*one.problems, *differences), replayed=True)
         return checked
 
@@ -90,25 +92,22 @@ class Verification:
         path = self.folder / name
         try:
             with open_episode_file(path) as file:
-                table = file.table(self.info)
-                episode = from_table(table, self.info, episode_number(path))
-                facts = facts_of(table, self.info)
-                own_hash = file.raw_metadata(HASH)
+                episode = file.episode(self.info)
+                own_hash = file.metadata.get(HASH)
         except BadInput as error:
             return Checked(path, (_problem(path, error),)), None
         problems = []
         if self.checksums.get(name, file.sha256) != file.sha256:
             whole = f", but its content has the hash that its metadata give ({HASH})" if self.info.version > 1 else ""
             problems.append(Problem(path, f"its SHA-256 is not the one in {CHECKSUMS}{whole}"))
-        return Checked(path, tuple(problems), facts, own_hash.decode() if own_hash else None), episode
+        return Checked(path, tuple(problems), facts_of(episode), own_hash), episode
 
     def _of_list(self) -> Iterator[Problem]:
         path = self.folder / CHECKSUMS
         if self.checksums.get(DESCRIPTION, sha256(self.description)) != sha256(self.description):
             yield Problem(self.folder / DESCRIPTION, f"its SHA-256 is not the one in {CHECKSUMS}")
-        for name in sorted(self.checksums):
-            if name != DESCRIPTION and name not in self.names:
-                yield Problem(self.folder / name, f"missing, though {CHECKSUMS} lists it")
+        for name in sorted({*self.checksums} - {DESCRIPTION, *self.names}):
+            yield Problem(self.folder / name, f"missing, though {CHECKSUMS} lists it")
         if lines := malformed_lines(self.folder):
             more = f", nor are {len(lines) - 1:,} others" if len(lines) > 1 else ""
             yield Problem(path, f"line {lines[0]} is no checksum of a file of this dataset{more}")

@@ -56,7 +56,8 @@ class EpisodeEnd:
 class Collector:
     """Plays `steps` decisions at a time in every environment, with actions drawn from a policy.
 
-    Episodes continue from one sequence to the next. `env` resets in the same step, as `make_vector`'s do. Where the
+    Episodes continue from one sequence to the next. A game of Atari that goes on after a lost life is one episode in
+    the log, though its sequences say `terminated`. `env` resets in the same step, as `make_vector`'s do. Where the
     environment can save its games (`saves_games`), the state holds them. Elsewhere the state can only be taken right
     after `restart`, and restoring it starts the same new games.
     """
@@ -105,7 +106,8 @@ class Collector:
             self._lengths += 1
             done = terminated[:, t] | truncated[:, t]
             restarted = infos.get("restarted", np.zeros(n, dtype=np.bool_))
-            for i in np.flatnonzero(done):
+            goes_on = infos.get("game_goes_on", np.zeros(n, dtype=np.bool_))
+            for i in np.flatnonzero(done & ~goes_on):
                 end = self._end(int(i), infos)
                 if not restarted[i]:
                     ends.append(end)

@@ -113,8 +113,10 @@ class PhaseEnvironments:
 
     def make(self, phase: int) -> VectorEnv[Any, Any, Any]:
         """The vector environment of this phase."""
-        idle = self.specs[phase].capabilities.idle_start
-        more = {"max_idle_frames": self._max_idle_frames} if idle else {}
+        able = self.specs[phase].capabilities
+        more: dict[str, Any] = {"max_idle_frames": self._max_idle_frames} if able.idle_start else {}
+        if able.training:
+            more["training"] = True
         env = make_vector(self.specs[phase], self._num_envs, **more)
         restarts = self._restarts[phase]
         if restarts is None:

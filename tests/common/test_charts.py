@@ -2,7 +2,7 @@ import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
-from qwop.common.charts import Band, line_chart, shares_below
+from qwop.common.charts import Band, line_chart, scatter_chart, shares_below
 
 
 def parsed(svg: str) -> ElementTree.Element:
@@ -55,3 +55,24 @@ def test_a_constant_line_can_be_drawn(points: list[tuple[float, float]]) -> None
 def test_shares_reach_one() -> None:
     assert shares_below(np.array([3.0, np.nan, 1.0, 2.0, 2.0])) == [(1, 0.25), (2, 0.5), (2, 0.75), (3, 1)]
     assert shares_below(np.array([np.nan])) == []
+
+
+def test_an_area_lies_around_its_line_in_its_colour() -> None:
+    svg = line_chart("t", {"one": [(0, 2), (10, 4)]}, [], "x", around={"one": [(0, 1, 3), (10, 3, 5)]})
+    (area,), (line,) = numbers(svg, "polygon"), numbers(svg, "polyline")
+    corners = [tuple(map(float, point.split(","))) for point in area.get("points").split()]
+    (x0, y0), (x1, y1) = [tuple(map(float, point.split(","))) for point in line.get("points").split()]
+    assert [x for x, _ in corners] == [x0, x1, x1, x0]
+    assert (corners[0][1] + corners[3][1]) / 2 == pytest.approx(y0, abs=0.1)
+    assert (corners[1][1] + corners[2][1]) / 2 == pytest.approx(y1, abs=0.1)
+    assert area.get("fill") == line.get("stroke")
+
+
+def test_points_of_a_scatter_chart_lie_on_the_diagonal_where_their_numbers_are_equal() -> None:
+    svg = scatter_chart("t", {"a": {"low <1>": (0, 0), "high": (10, 10)}, "none": {}}, "x", diagonal=True)
+    low, high = [(float(one.get("cx")), float(one.get("cy"))) for one in numbers(svg, "circle")]
+    (line,) = [one for one in numbers(svg, "line") if one.get("class") == "diagonal"]
+    assert (float(line.get("x1")), float(line.get("y1"))) == pytest.approx(low)
+    assert (float(line.get("x2")), float(line.get("y2"))) == pytest.approx(high)
+    assert numbers(svg, "circle")[0][0].text == "low <1>"
+    assert scatter_chart("t", {"a": {}}, "x") == ""

@@ -4,12 +4,13 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
 from qwop.common.errors import BadInput
-from qwop.common.occupancy import Occupancy, sole_writer, whole_folder
+from qwop.common.occupancy import Occupancy, claimed, lock_waiting, sole_writer, whole_folder
 
 pytest.importorskip("fcntl", reason="folders are not locked here")
 
@@ -145,3 +146,23 @@ def test_a_clock_that_jumps_makes_nobody_wait(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(time, "time", lambda: -1e9)
     Occupancy(tmp_path).close()
     assert os.listdir(tmp_path) == []
+
+
+def test_a_claim_fails_at_once_while_another_process_has_the_folder(tmp_path: Path) -> None:
+    first = hold(tmp_path, "alone")
+    with claimed(tmp_path) as mine:
+        assert not mine
+    first.kill()
+    first.communicate()
+    with claimed(tmp_path) as mine, claimed(tmp_path) as again:
+        assert mine
+        assert not again
+
+
+def test_a_lock_waits_until_the_process_that_has_it_is_gone(tmp_path: Path) -> None:
+    first = hold(tmp_path, "alone")
+    threading.Timer(0.2, first.kill).start()
+    began = time.monotonic()
+    with lock_waiting(tmp_path):
+        assert time.monotonic() - began > 0.15
+    first.communicate()

@@ -20,6 +20,7 @@ from qwop.population.main import main as population
 from qwop.pretrain.main import main as pretrain
 from qwop.pretrain.reestimate_main import main as reestimate
 from qwop.recorder.main import main as record
+from qwop.study.main import main as study
 from rich.console import Console
 
 LINES: list[tuple[Command[Any], list[str]]] = [
@@ -42,6 +43,7 @@ LINES: list[tuple[Command[Any], list[str]]] = [
     (finetune, ["schedule=alone", "algorithm=vtrace", "algorithm.memory=64"]),
     (population, []),
     (population, ["agent=vtrace", "distributed=ray"]),
+    (study, ["study=cartpole-dqn"]),
 ]
 """Command lines that are right: every command, with every option of its groups."""
 
@@ -298,6 +300,11 @@ BY_HAND = [
     ),
     ("finetune", "schedule=kurodo behaviour.mode=guessed", "behaviour.mode=guessed: expected recorded, current,"),
     ("finetune", "schedule=kurodo resume=true", "no checkpoint to resume from"),
+    ("study", "", "no study: choose one, such as study=cartpole-dqn"),
+    ("study", "study=cartpole-dqn seed=1001", "seed=1001: expected a whole number from 0 to 1,000"),
+    ("study", "study=cartpole-dqn study.objective.direction=up", "direction=up: expected maximise or minimise"),
+    ("study", "study=cartpole-dqn study.budget.pruner=mean", "study.budget.pruner=mean: expected median or none"),
+    ("study", "study=cartpole-dqn study.command=qwop-evaluate", "study.settings: "),
     ("reestimate", "dataset=a", "out is not set: expected a text, such as out=data/kurodo-cloned"),
     ("reestimate", "dataset=a out=b cloning.epohcs=3", "cloning.epohcs: no such setting; did you mean cloning.epochs?"),
 ]

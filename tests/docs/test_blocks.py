@@ -29,8 +29,11 @@ from typing import Any
 import pytest
 from omegaconf import OmegaConf
 from qwop.common.errors import BadInput
+from qwop.common.settings import read
 from qwop.datasets.main import VERBS
 from qwop.finetune.schedules.phase import parse_phases
+from qwop.study.runs import CommandRun
+from qwop.study.settings import StudySettings
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -45,6 +48,7 @@ MAINS = (
     "evaluation.watch",
     "search.main",
     "population.main",
+    "study.main",
 )
 COMMANDS = {main.program: main for main in (import_module(f"qwop.{module}").main for module in MAINS)}
 EXTRAS = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"])
@@ -284,9 +288,13 @@ def test_skipped_blocks_are_python_that_compiles(block: Block) -> None:
 
 
 @pytest.mark.parametrize("block", of_language("yaml"), ids=str)
-def test_schedules_are_accepted(block: Block) -> None:
-    schedule: Any = OmegaConf.to_container(OmegaConf.create(block.code))
-    assert parse_phases(schedule["phases"])
+def test_schedules_and_studies_are_accepted(block: Block) -> None:
+    node: Any = OmegaConf.to_container(OmegaConf.create(block.code))
+    if "space" in node:
+        study = read(StudySettings, node, "study", partial=True)
+        CommandRun(COMMANDS[study.command], study.settings, study.objective, keep_checkpoints=False).check(study.space)
+    else:
+        assert parse_phases(node["phases"])
 
 
 # --- markers ---

@@ -51,6 +51,19 @@ def test_a_command_without_its_extra_ends_with_one_line(command: str, tmp_path: 
     assert "pip install 'qwop[train]'" in done.stderr
 
 
+def test_a_study_without_its_extra_says_which(tmp_path: Path) -> None:
+    code = """
+import sys
+sys.modules["optuna"], sys.argv = None, ["qwop-study"]
+from qwop.commands import study
+study()
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2
+    said = "qwop-study: optuna is not installed; qwop-study needs the extra 'study': pip install 'qwop[study]'"
+    assert done.stderr == f"{said}\n"
+
+
 def test_a_public_name_that_needs_an_extra_says_which(tmp_path: Path) -> None:
     done = run("import qwop\nqwop.load_policy", tmp_path)
     assert "qwop.load_policy needs the extra 'train'" in done.stderr

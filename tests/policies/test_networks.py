@@ -167,6 +167,18 @@ def test_the_published_network_of_an_atari_game_has_1686180_parameters() -> None
     assert sum(parameter.numel() for parameter in network.parameters()) == 1_686_180
 
 
+def test_the_network_of_2013_is_smaller_and_its_description_says_so() -> None:
+    spec = ObservationSpec((4, 84, 84), "uint8")
+    network = QNetwork(spec, 4, (256,), convolutions="nips")
+    assert sum(parameter.numel() for parameter in network.parameters()) == 677_172
+    again = QNetwork.from_description(spec, 4, network.description())
+    assert [p.shape for p in again.parameters()] == [p.shape for p in network.parameters()]
+    older = {name: value for name, value in network.description().items() if name != "convolutions"}
+    assert QNetwork.from_description(spec, 4, older).description()["convolutions"] == "nature"
+    with pytest.raises(ValueError, match="expected one of nature, nips"):
+        QNetwork.from_description(spec, 4, {**older, "convolutions": "deep"})
+
+
 def test_a_dueling_network_shares_its_convolutions() -> None:
     spec = ObservationSpec((4, 84, 84), "uint8")
     plain, split = QNetwork(spec, 4, (512,)), QNetwork(spec, 4, (512,), dueling=True)

@@ -1,16 +1,15 @@
 """DQN as an agent: n-step transitions into memory, updates on samples from it."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import torch
 
 from ....common.errors import BadInput
 from ....datasets.reader import Dataset
 from ....datasets.schema import Episode
 from ....envs.spec import ObservationSpec
+from ....policies.encoders import NATURE
 from ....policies.networks import DuelingQ, QNetwork
 from ....policies.policy import Policy
 from ...experience.sequences import DEMONSTRATIONS, Sequences
@@ -72,7 +71,7 @@ class DdqnAgent:
 
     def observe(self, live: Sequences | None, now: PhaseValues) -> None:
         with self._metrics.stopwatch.on("memory"):
-            new = None if live is None else self._n_step.push(with_rewards_clipped(live, self._algorithm))
+            new = None if live is None else self._n_step.push(self._algorithm.learned(live))
             parts = [part for part in (new, self._next_demonstrations(now)) if part is not None]
             self.memory.push(mixed(*parts) if len(parts) == 2 else parts[0])
 
@@ -173,7 +172,7 @@ def new_q_network(settings: DqnSettings) -> MakeNetwork:
 
     def make(observation: ObservationSpec | int, actions: int, generator: torch.Generator) -> QNetwork:
         quantiles = max(settings.quantiles, 1)
-        if settings.dueling and settings.layer_norm:
+        if settings.dueling and settings.layer_norm and settings.convolutions == NATURE:
             return DuelingQ(observation, actions, settings.hidden, generator, quantiles)
         return QNetwork(
             observation,
@@ -183,6 +182,7 @@ def new_q_network(settings: DqnSettings) -> MakeNetwork:
             quantiles,
             dueling=settings.dueling,
             layer_norm=settings.layer_norm,
+            convolutions=settings.convolutions,
         )
 
     return make
@@ -227,12 +227,7 @@ def demonstrated_transitions(episodes: Sequence[Episode], settings: DqnSettings)
     """Every decision of the episodes as a transition, in recorded order; γ is that of the settings."""
     decisions = sum(len(episode) for episode in episodes)
     whole = Demonstrations(episodes, streams=1, steps=decisions).next(1)
-    return NStep(1, settings.n_steps, settings.gamma).push(with_rewards_clipped(whole, settings))
-
-
-def with_rewards_clipped(played: Sequences, settings: DqnSettings) -> Sequences:
-    """The sequences with each reward between -1 and 1, if the settings say so."""
-    return replace(played, rewards=np.clip(played.rewards, -1.0, 1.0)) if settings.clip_rewards else played
+    return NStep(1, settings.n_steps, settings.gamma).push(settings.learned(whole))
 
 
 def _require_capacity(settings: RunSettings[DqnSettings, DqnLoopSettings]) -> None:

@@ -3,14 +3,16 @@
 from dataclasses import dataclass
 
 from ....common.settings import setting
+from ....policies.encoders import CONVOLUTIONS, NATURE
 from ...settings import LiveSettings
+from ..clipping import ClipsRewards
 from ..discounting import Discounted
 
 ADAM, RMSPROP = "adam", "rmsprop"
 
 
 @dataclass(frozen=True)
-class DqnSettings(Discounted):
+class DqnSettings(ClipsRewards, Discounted):
     """Deep Q-learning (Mnih et al. 2015), and options on it. Defaults are the published ones unless noted."""
 
     double: bool = setting(
@@ -34,9 +36,6 @@ class DqnSettings(Discounted):
     max_gradient_norm: float = setting(
         10.0, "Gradients of a parameter longer than this are scaled down, each parameter by itself.", above=0
     )
-    clip_rewards: bool = setting(
-        False, "Clip the reward of each decision to between -1 and 1 before learning (published, for Atari: true)."
-    )
     reward_scale: float = setting(
         1.0,
         "Factor of every reward, so that Q (about 35 for a runner) stays in a range that a network learns quickly.",
@@ -49,6 +48,12 @@ class DqnSettings(Discounted):
     )
     hidden: tuple[int, ...] = setting(
         (512,), "Widths of a new network's layers, for images those after the convolutions.", at_least=1, at_most=65_536
+    )
+    convolutions: str = setting(
+        NATURE,
+        "Convolutions of a new network for images: nature, those of Mnih et al. 2015, or nips, the smaller ones of "
+        "Mnih et al. 2013, nearly three times as fast.",
+        choices=[*CONVOLUTIONS],
     )
     epsilon_start: float = setting(1.0, "Fraction of random actions at the start.", at_least=0, at_most=1)
     epsilon_end: float = setting(0.1, "Fraction of random actions in the end.", at_least=0, at_most=1)

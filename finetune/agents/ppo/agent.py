@@ -47,7 +47,7 @@ class PpoAgent:
 
     def observe(self, live: Sequences | None, now: PhaseValues) -> None:
         assert live is not None  # `build_ppo` refuses phases without live play
-        self._live = live
+        self._live = self.learner.settings.learned(live)
 
     def update(self, now: PhaseValues) -> None:
         assert self._live is not None

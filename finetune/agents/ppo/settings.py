@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from ....common.settings import setting
 from ....policies.networks import HIDDEN
 from ...settings import LiveSettings
+from ..clipping import ClipsRewards
 from ..discounting import Discounted
 from ..precision import precision
 
 
 @dataclass(frozen=True)
-class PpoSettings(Discounted):
+class PpoSettings(ClipsRewards, Discounted):
     """Proximal policy optimisation (Schulman et al. 2017) on live play, with an imitation loss on demonstrations where
     a phase asks for it (Rajeswaran et al. 2018). Coefficients, norm, clip and Adam's ε
     are those of "The 37 implementation details of PPO" (Huang et al. 2022)."""

@@ -291,7 +291,7 @@ def test_a_runner_without_opponents_plays_qwop_and_counts_the_events_of_a_race()
         theirs, _, _, _, raced_infos = raced.step(np.repeat(actions, 2))
         assert np.array_equal(seen, theirs[::2, :-3])
         assert np.array_equal(np.delete(infos["events"], rivals, 1), np.delete(raced_infos["events"][::2], rivals, 1))
-        assert np.array_equal(rewards, infos["events"] @ np.array(weights))
+        assert np.array_equal(rewards, weighted(np.array(weights), infos["events"]))
         counted += infos["events"].sum(axis=0)
         if terminated.any():
             break

@@ -1,7 +1,4 @@
-"""Bugs that the author of a DQN found in it (dennischenfeng, "DQN: reproducing"), each as a test that it would fail.
-
-All but the two about Atari's environments.
-"""
+"""Bugs that the author of a DQN found in it (dennischenfeng, "DQN: reproducing"), each as a test that it would fail."""
 
 import time
 from collections.abc import Callable
@@ -11,7 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from qwop.envs.spec import ObservationSpec
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.envs.vector import make_vector
+from qwop.evaluation.evaluate import EvaluationSettings, evaluate
 from qwop.finetune.agents.base import AgentContext
 from qwop.finetune.agents.dqn import losses as dqn
 from qwop.finetune.agents.dqn.agent import DdqnAgent, new_q_network
@@ -22,9 +21,12 @@ from qwop.finetune.experience.transitions import Transitions
 from qwop.finetune.metrics import Metrics
 from qwop.finetune.replay.transition_memory import TransitionMemory
 from qwop.finetune.schedules.phase import PhaseValues
+from qwop.policies.networks import QNetwork
+from qwop.policies.policy import Policy
 
 NOW = PhaseValues()
 CPU = torch.device("cpu")
+BREAKOUT, NOOP = EnvironmentSpec("ALE/Breakout-v5"), 0
 
 
 def learner(device: torch.device = CPU, seed: int = 0, **settings: Any) -> DdqnLearner:
@@ -57,6 +59,48 @@ def weights_of(network: torch.nn.Module) -> torch.Tensor:
 
 def ones(n: int = 8) -> Any:
     return np.ones(n, dtype=np.float32)
+
+
+def only(action: int) -> Policy:
+    """A policy of Breakout that always takes one action."""
+    network = QNetwork(BREAKOUT.interface()[0], 4, (16,), torch.Generator().manual_seed(0), convolutions="nips")
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.zero_()
+        network.advantage[-1].bias[action] = 1.0  # type: ignore[index]
+    return Policy(network, BREAKOUT, network.observation)
+
+
+@pytest.fixture
+def atari() -> None:
+    pytest.importorskip("ale_py", reason="needs ale-py: pip install 'qwop[atari]'")
+    pytest.importorskip("cv2", reason="needs OpenCV: pip install 'qwop[atari]'")
+
+
+@pytest.mark.usefixtures("atari")
+def test_bug_1_an_evaluation_ends_though_the_agent_never_presses_fire_again() -> None:
+    games = EvaluationSettings(episodes=1, num_envs=1, idle_limit=60)
+    (result,) = evaluate(only(NOOP), games).results
+    assert result.outcome == "truncated"
+    assert 60 < result.decisions < 300  # a ball is lost, and no other is served
+
+
+@pytest.mark.usefixtures("atari")
+def test_bug_10_a_lost_life_ends_an_episode_in_training_alone() -> None:
+    training, evaluation = make_vector(BREAKOUT, 1, training=True), make_vector(BREAKOUT, 1)
+    training.reset(seed=1)
+    evaluation.reset(seed=1)
+    lives, ended = [5], []
+    while lives[-1] == 5:
+        seen, _, terminated, truncated, infos = training.step(np.array([NOOP]))
+        also_seen, _, never, _, _ = evaluation.step(np.array([NOOP]))
+        np.testing.assert_array_equal(seen, also_seen)  # the game goes on, without a reset
+        lives.append(int(infos["lives"][0]))
+        ended.append(bool(terminated[0]))
+        assert not never[0]
+        assert not truncated[0]
+    assert ended == [False] * (len(ended) - 1) + [True]
+    assert infos["game_goes_on"][0]
 
 
 def test_bug_2_tensors_are_not_made_from_lists_of_arrays(

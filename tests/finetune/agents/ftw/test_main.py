@@ -13,12 +13,12 @@ Finetune = Callable[..., tuple[int, str]]
 
 SMALL = (
     "algorithm=ftw", "algorithm.hidden=[16]", "algorithm.memory=16", "algorithm.latent=8", "algorithm.period=3",
-    "schedule=alone", "loop.num_envs=8", "loop.steps=20", "loop.checkpoint_every=480", "evaluation.episodes=2",
+    "schedule=alone", "loop.num_envs=8", "loop.steps=20", "loop.checkpoint_every=320", "evaluation.episodes=2",
     "evaluation.drawn=0", "video=false",
 )  # fmt: skip
 
 EVENTS = (
-    "environment=QWOPRace-v1", "schedule.phases.alone.hours=0.04",
+    "environment=QWOPRace-v1", "schedule.phases.alone.hours=0.03",
     "+schedule.phases.alone.environment={teams: 1, weights: [1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]}",
 )  # fmt: skip
 

@@ -1,0 +1,26 @@
+"""Settings of a run that goes on, compared with those that it was started with."""
+
+from pathlib import Path
+from typing import Any
+
+from .checks import show
+from .errors import BadInput
+from .reading import MEGABYTE, parse_yaml, read_text
+
+
+def read_settings(path: Path) -> dict[str, Any]:
+    """Read the settings that a run was started with; BadInput where the file is none."""
+    text = read_text(path, MEGABYTE, "expected the settings of a run; start anew with another out")
+    try:
+        return parse_yaml(text)
+    except ValueError as error:
+        raise BadInput(f"{path}: not the settings of a run ({error}); start anew with another out") from None
+
+
+def require_same(before: Any, now: Any, name: str, out: Path) -> None:
+    """BadInput, naming the setting, unless the setting is the same, and everything in it."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        for key in sorted(before.keys() | now.keys()):
+            require_same(before.get(key), now.get(key), f"{name}.{show(key)}", out)
+    elif before != now:
+        raise BadInput(f"{out}: was started with {name}: {show(before)}, not {show(now)}")

@@ -1,0 +1,122 @@
+"""An Atari game as a Gymnasium environment, by Gymnasium's own wrappers."""
+
+from dataclasses import fields
+from typing import Any, Literal
+
+import gymnasium
+import numpy as np
+from ale_py.env import AtariEnv as Console
+from gymnasium.wrappers import AtariPreprocessing, FrameStackObservation
+from numpy.typing import NDArray
+
+from ..capabilities import Capabilities
+from .task import AtariTask, Noops, console_seed
+
+NOOP, FIRE = 0, "FIRE"
+
+Step = tuple[NDArray[np.uint8], float, bool, bool, dict[str, Any]]
+
+
+class AtariEnv(gymnasium.Env[NDArray[Any], np.int64]):
+    """An Atari game with the preprocessing of Mnih et al. 2015: `ALE/Pong-v5` without `obs_type`.
+
+    Observation: uint8 [stack, size, size], grey, oldest picture first; pictures before the game began are black. A
+    decision repeats its action for `frameskip` frames; its picture is the maximum of the last two, made smaller by
+    averaging areas. Action: Discrete, those that the game needs, or all 18. The reward is the game's score, not
+    clipped.
+
+    A game starts with 0 to `noop_max` − 1 frames without a button and, if it has the button, one frame of FIRE.
+
+    Ends: `terminated` when the game is over, `truncated` at the time limit. `info` has `lives`. See `AtariTask` for the
+    settings, `AtariVectorEnv` for the form that trains.
+
+    It is Gymnasium's `AtariPreprocessing` and `FrameStackObservation` around ale-py's environment. `render` returns the
+    console's picture, uint8 [210, 160, 3].
+    """
+
+    metadata = {"render_modes": ["human", "rgb_array"], "render_fps": 15}  # noqa: RUF012  (Gymnasium's form)
+
+    @classmethod
+    def capabilities(cls, **settings: Any) -> Capabilities:
+        """Return the abilities of the environment that `gymnasium.make` makes with these settings."""
+        known = {field.name for field in fields(AtariTask)}
+        task = AtariTask(**{name: value for name, value in settings.items() if name in known})
+        return Capabilities(decisions_per_second=task.decisions_per_second, training=True, idle_limit=True)
+
+    def __init__(self, game: str, render_mode: Literal["human", "rgb_array"] | None = None, **task: Any) -> None:
+        """Make the game of this name, such as "space_invaders"."""
+        self.task = AtariTask(**task)
+        self.render_mode = render_mode
+        self.metadata = {**self.metadata, "render_fps": self.task.decisions_per_second}
+        self._game = Console(
+            game=game,
+            obs_type="grayscale",
+            frameskip=1,
+            repeat_action_probability=self.task.repeat_action_probability,
+            full_action_space=self.task.full_action_space,
+            render_mode=render_mode,
+        )
+        self._start = _Start(self._game, self.task)
+        self._stacked = FrameStackObservation(
+            AtariPreprocessing(self._start, 0, self.task.frameskip, self.task.size),
+            self.task.stack,
+            padding_type="zero",
+        )
+        self.observation_space = self.task.observation_space
+        self.action_space = gymnasium.spaces.Discrete(len(self._game.get_action_meanings()))
+        self._decisions = 0
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[np.uint8], dict[str, Any]]:
+        super().reset(seed=seed)
+        observation, info = self._stacked.reset(seed=seed)
+        self._decisions = 0
+        return np.array(observation), {"lives": info["lives"]}
+
+    def step(self, action: Any) -> Step:
+        observation, reward, terminated, _, info = self._stacked.step(action)
+        self._decisions += 1
+        truncated = self._decisions >= self.task.longest
+        return np.array(observation), float(reward), bool(terminated), truncated, {"lives": info["lives"]}
+
+    def render(self) -> NDArray[np.uint8] | None:
+        return self._game.render()
+
+    def close(self) -> None:
+        self._stacked.close()
+
+    def get_action_meanings(self) -> list[str]:
+        """Return the names of the actions."""
+        return self._game.get_action_meanings()
+
+    def get_keys_to_action(self) -> dict[Any, Any]:
+        """Return the action of each combination of keys, as ale-py names them."""
+        return self._game.get_keys_to_action()
+
+
+class _Start(gymnasium.Wrapper[NDArray[np.uint8], np.int64, NDArray[np.uint8], np.int64]):
+    """Begins a game as ale-py's vector environment does: seed, frames without a button, FIRE."""
+
+    def __init__(self, env: Console, task: AtariTask) -> None:
+        super().__init__(env)
+        self._console = env
+        self._noops = Noops(task.noop_max)
+        meanings = env.get_action_meanings()
+        self._fire = meanings.index(FIRE) if task.fire and FIRE in meanings else None
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[np.uint8], dict[str, Any]]:
+        if seed is not None:
+            self._console.ale.setInt("random_seed", console_seed(seed))
+            self._console.load_game()
+            self._noops.seed(console_seed(seed))
+        observation, info = self.env.reset()
+        for _ in range(self._noops.draw() - (self._fire is not None)):
+            observation, _, terminated, _, info = self.env.step(np.int64(NOOP))
+            if terminated:
+                observation, info = self.env.reset()
+        if self._fire is not None:
+            observation, _, _, _, info = self.env.step(np.int64(self._fire))
+        return observation, dict(info)

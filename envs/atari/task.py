@@ -1,0 +1,83 @@
+"""Settings of an Atari game, and how it starts."""
+
+from dataclasses import dataclass
+
+import gymnasium
+import numpy as np
+
+from ...common.errors import BadInput
+from ...common.settings import Settings, setting
+
+FRAMES_A_SECOND = 60
+"""Frames a second of the console."""
+
+
+@dataclass(frozen=True)
+class AtariTask(Settings):
+    """The settings of an Atari game; see `AtariEnv`. Defaults are those of Mnih et al. 2015."""
+
+    frameskip: int = setting(
+        4, "Frames (60 a second) that a decision lasts; it shows the maximum of the last two.", at_least=2, at_most=60
+    )
+    stack: int = setting(4, "Newest pictures in an observation.", at_least=1, at_most=16)
+    size: int = setting(84, "Height and width of a picture, in pixels.", at_least=36, at_most=144)
+    noop_max: int = setting(
+        30, "A game starts with fewer than this many frames without a button, drawn. 0: none.", at_least=0, at_most=1000
+    )
+    fire: bool = setting(True, "Press FIRE at the start of a game that has it, such as Breakout.")
+    repeat_action_probability: float = setting(
+        0.0, "Probability that a frame repeats the action before (Machado et al. 2018: 0.25).", at_least=0, at_most=1
+    )
+    full_action_space: bool = setting(False, "Offer all 18 actions, not only those that the game needs.")
+    time_limit: float = setting(
+        1800.0, "Seconds of the console after which a game is truncated.", above=0, at_most=86_400
+    )
+
+    def __post_init__(self) -> None:
+        try:
+            super().__post_init__()
+        except BadInput as error:
+            raise BadInput(f"Atari: {error}") from None
+
+    @property
+    def observation_space(self) -> "gymnasium.spaces.Box":
+        shape = (self.stack, self.size, self.size)
+        return gymnasium.spaces.Box(0, 255, shape, np.uint8)
+
+    @property
+    def decisions_per_second(self) -> float:
+        """Decisions a second on the console."""
+        return FRAMES_A_SECOND / self.frameskip
+
+    @property
+    def longest(self) -> int:
+        """Decisions after which a game is truncated."""
+        return max(round(self.time_limit * self.decisions_per_second), 1)
+
+
+def console_seed(seed: int) -> int:
+    """Return the seed that ale-py takes, from 1 to 2³¹ − 1 (it ignores 0)."""
+    return 1 + seed % (2**31 - 1)
+
+
+class Noops:
+    """Draws the frames without a button at the starts of games as ale-py does, from a seed of its own.
+
+    ale-py draws from 0 to noop_max − 1 by C++'s `std::mt19937` and `std::uniform_int_distribution`.
+    """
+
+    def __init__(self, noop_max: int) -> None:
+        self._range = max(noop_max, 1)
+        self._generator = np.random.RandomState()
+
+    def seed(self, seed: int) -> None:
+        """Begin again from this seed."""
+        self._generator = np.random.RandomState(seed)
+
+    def draw(self) -> int:
+        """Draw the frames of the next game (Lemire 2019, as GNU's C++ library does it)."""
+        rejected = 2**32 % self._range
+        while True:
+            product = int(self._generator.randint(2**32, dtype=np.uint32)) * self._range
+            if product % 2**32 >= rejected:
+                return product >> 32

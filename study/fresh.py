@@ -1,0 +1,62 @@
+"""The finalists' runs with fresh seeds, which decide between them."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from optuna.study import Study
+
+from ..common.occupancy import claimed
+from .results import StudyResults, TrialResult, fresh_key, results_of
+from .runs import RunFailed
+from .search import WAIT, Play, run_folder
+from .seeds import fresh_seed
+from .settings import StudySettings
+
+
+class FreshRuns:
+    """Runs the finalists again with seeds that the search did not have; other processes may do some of them."""
+
+    def __init__(
+        self,
+        study: Study,
+        settings: StudySettings,
+        seed: int,
+        out: Path,
+        play: Play,
+        on_run: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._study = study
+        self._settings = settings
+        self._seed = seed
+        self._out = out
+        self._play = play
+        self._on_run = on_run
+
+    def run(self) -> StudyResults:
+        """Make the runs that are missing, wait for those of other processes, and give all results."""
+        while True:
+            results = results_of(self._study, self._settings, self._seed)
+            waiting = [one for one in results.finalists if len(one.fresh) < results.fresh_wanted]
+            if not waiting:
+                return results
+            if not any(self._complete(one) for one in waiting):
+                time.sleep(WAIT)
+
+    def _complete(self, trial: TrialResult) -> bool:
+        """Make a finalist's missing runs; False where another process is at it."""
+        with claimed(self._out / "fresh" / f"{trial.number:04d}") as mine:
+            if not mine:
+                return False
+            for run in range(self._settings.budget.fresh_seeds):
+                key = fresh_key(trial.number, run)
+                if key in self._study.user_attrs:
+                    continue
+                seed = fresh_seed(self._seed, trial.number, run)
+                try:
+                    figure: float | None = self._play(trial.values, seed, run_folder(self._out, trial.number, seed))
+                except RunFailed:
+                    figure = None
+                self._study.set_user_attr(key, figure)
+                self._on_run()
+        return True

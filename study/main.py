@@ -1,0 +1,152 @@
+"""`qwop-study`: search the settings of a command, with repeats, and test the best with fresh seeds."""
+
+import shlex
+import sys
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import Progress, TaskID
+
+from ..common.command import CONFIGURATION, Command, write_configuration
+from ..common.errors import BadInput
+from ..common.occupancy import lock_waiting
+from ..common.progress import plain_console, progress_bar
+from ..common.same_settings import read_settings, require_same
+from ..common.settings import to_plain
+from .commands import COMMANDS
+from .fresh import FreshRuns
+from .journal import open_journal
+from .report import importances_of, write_report
+from .results import COMPLETE, FAILED, PRUNED, StudyResults, mean, results_of, standard_error
+from .runs import CommandRun
+from .search import Search
+from .settings import BudgetSettings, StudyCommandSettings
+
+MAY_DIFFER = {"budget": ("trials", "finalists", "fresh_seeds"), "objective": ("goal", "curve")}
+"""Settings that may change when a study goes on."""
+
+
+def run(settings: StudyCommandSettings) -> None:
+    """Search, run the finalists with fresh seeds, and leave journal, runs, results and report in `out`.
+
+    Goes on with the study in `out` where there is one; several processes may do so at once.
+    """
+    asked, out = settings.study, Path(settings.out)
+    play = CommandRun(COMMANDS[asked.command], asked.settings, asked.objective, settings.keep_checkpoints)
+    play.check(asked.space)
+    out.mkdir(parents=True, exist_ok=True)
+    with lock_waiting(out):
+        if (out / CONFIGURATION).exists():
+            _require_same_study(settings, out)
+        write_configuration(settings, out)
+        study = open_journal(out, asked, settings.seed)
+    console = plain_console()
+    console.file = sys.stdout  # the runs print elsewhere
+    with progress_bar("runs", console) as bar:
+        done, total = runs_of(results_of(study, asked, settings.seed), asked.budget)
+        shown = _Shown(bar, bar.add_task("searching", completed=done, total=total))
+
+        def on_run() -> None:
+            shown.update(results_of(study, asked, settings.seed), asked.budget)
+
+        try:
+            Search(study, asked, settings.seed, out, play, on_run).run()
+            _require_finalists(results_of(study, asked, settings.seed), out)
+            shown.stage = "fresh seeds"
+            on_run()
+            results = FreshRuns(study, asked, settings.seed, out, play, on_run).run()
+        except KeyboardInterrupt:
+            bar.console.print(
+                "stopped; the same command goes on, and starts anew only the run that it was at",
+                highlight=False,
+                soft_wrap=True,
+            )
+            raise
+    with lock_waiting(out):
+        page = write_report(out, results, importances_of(study, results), settings, play)
+    _print(console, results, play, page)
+
+
+def runs_of(results: StudyResults, budget: BudgetSettings) -> tuple[int, int]:
+    """The number of runs that are over, and of all as far as can be said: trials that are given up have fewer."""
+    done = sum(len(one.search) + len(one.fresh) for one in results.trials)
+    missing = budget.repeats * max(0, budget.trials - len(results.trials))
+    for one in results.trials:
+        if one.state not in (COMPLETE, PRUNED, FAILED):
+            missing += budget.repeats - len(one.search)
+    finalists = min(budget.finalists, budget.trials)
+    fresh = sum(budget.fresh_seeds - len(one.fresh) for one in results.finalists)
+    fresh += budget.fresh_seeds * (finalists - len(results.finalists)) if missing else 0
+    return done, done + missing + fresh
+
+
+class _Shown:
+    """The progress bar of a study."""
+
+    def __init__(self, bar: Progress, task: TaskID) -> None:
+        self._bar, self._task = bar, task
+        self.stage = ""
+
+    def update(self, results: StudyResults, budget: BudgetSettings) -> None:
+        done, total = runs_of(results, budget)
+        best = results.ranked[:1]
+        words = self.stage or f"trial {len(results.trials)} of {budget.trials}"
+        if best:
+            words += f", best mean {mean(best[0].search):.4g}"
+        self._bar.update(self._task, completed=done, total=total, description=words)
+
+
+def _require_same_study(settings: StudyCommandSettings, out: Path) -> None:
+    """BadInput where `out` holds a study of other settings, but for those that may differ."""
+    before = read_settings(out / CONFIGURATION)
+    now = to_plain(settings)
+    for given in (before, now):
+        for part, names in MAY_DIFFER.items():
+            study = given.get("study")
+            inner = study.get(part) if isinstance(study, dict) else None
+            if not isinstance(inner, dict):
+                raise BadInput(f"{out / CONFIGURATION}: not the settings of a study; give another out")
+            for name in names:
+                inner.pop(name, None)
+    for name in ("seed", "study"):
+        require_same(before.get(name), now[name], name, out)
+
+
+def _require_finalists(results: StudyResults, out: Path) -> None:
+    if not results.finalists:
+        failed = next((one.error for one in reversed(results.trials) if one.error), "all were given up")
+        raise BadInput(f"{out}: no trial has all its runs ({failed}); give another out, or more trials")
+
+
+def _print(console: Console, results: StudyResults, play: CommandRun, page: Path) -> None:
+    lines = []
+    winner = results.winner
+    if winner is None:
+        lines.append("no finalist could be run with all fresh seeds; see the report")
+    else:
+        lines.append(
+            f"best: trial {winner.number}, {mean(winner.fresh_values):.4g} ± {standard_error(winner.fresh_values):.2g} "
+            f"over {len(winner.fresh)} fresh seeds (in the search {mean(winner.search):.4g})"
+        )
+        lines.append(f"its command: {shlex.join(play.words(winner.values, 0))}")
+    single = results.single_runs
+    if single is not None:
+        lines.append(
+            f"first runs of {single.threshold:.4g} or better: {len(single.winners)}; trials of these whose other runs "
+            f"reach it on average: {len(single.lasting)}"
+        )
+    lines.append(f"report: {page}")
+    console.print("\n".join(lines), highlight=False, soft_wrap=True)
+
+
+main = Command(
+    "study",
+    StudyCommandSettings,
+    run,
+    about="Search the settings of a command: every trial with several seeds, the best again with fresh ones.",
+    examples=[
+        ("qwop-study study=cartpole-dqn", "a study that comes with the package, in runs/study"),
+        ("qwop-study study=my/space.yaml out=runs/mine", "one of your own; the same command again goes on with it"),
+        ("qwop-study study=cartpole-dqn study.budget.trials=200", "goes on with more trials"),
+    ],
+)

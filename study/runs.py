@@ -1,0 +1,117 @@
+"""One run of a study's command: in this process, in a folder of its own, its figure read from a file that it leaves."""
+
+import math
+import shutil
+import traceback
+from collections.abc import Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ..common.checks import show
+from ..common.command import Command
+from ..common.errors import BadInput, naming
+from ..common.files import write_whole
+from ..common.reading import MEGABYTE, parse_json, read_text
+from .settings import ObjectiveSettings
+from .space import Parameter, Values
+
+ERROR = "error.txt"
+"""Traceback of a run that failed, in its folder."""
+
+OUTPUT = "output.txt"
+"""What a run printed, in its folder."""
+
+LARGE = ("checkpoints", "tensorboard")
+"""Folders of a run that nothing here reads."""
+
+LARGEST_RESULT = 64 * MEGABYTE
+
+
+class RunFailed(Exception):
+    """A run that gave no figure; the message says why in one line."""
+
+
+class CommandRun:
+    """Runs the command with given values and seed; a run whose folder exists is not repeated.
+
+    Until it is over, a run's folder has another name, so that a killed one starts anew.
+    """
+
+    def __init__(
+        self, command: Command[Any], settings: Sequence[str], objective: ObjectiveSettings, keep_checkpoints: bool
+    ) -> None:
+        self._command = command
+        self._settings = tuple(settings)
+        self._objective = objective
+        self._keep = keep_checkpoints
+
+    def __call__(self, values: Values, seed: int, folder: Path) -> float:
+        """The figure of the run in `folder`; RunFailed where it has none, and there is a reason in its error.txt."""
+        if not folder.exists():
+            self._run(values, seed, folder)
+        if (folder / ERROR).exists():
+            said = (folder / ERROR).read_text(encoding="utf-8").strip().splitlines()
+            raise RunFailed(said[-1] if said else "failed")
+        return figure_of(folder, self._objective)
+
+    def words(self, values: Values, seed: int) -> list[str]:
+        """The command line of a run, in any folder."""
+        given = [f"{name}={value}" for name, value in values.items()]
+        return [self._command.program, *self._settings, *given, f"seed={seed}"]
+
+    def check(self, space: Sequence[Parameter], place: str = "study") -> None:
+        """BadInput, naming the key of the study, for settings that the command does not have or does not accept."""
+        with naming(f"{place}.settings"):
+            self._read({}, 0, Path("out"))
+        for one in space:
+            for value in one.extremes:
+                with naming(f"{place}.space.{one.name}"):
+                    self._read({one.name: value}, 0, Path("out"))
+
+    def _read(self, values: Values, seed: int, out: Path) -> Any:
+        """The settings of a run; BadInput where the command does not accept them."""
+        return replace(self._command.read(self.words(values, seed)[1:]), out=str(out))
+
+    def _run(self, values: Values, seed: int, folder: Path) -> None:
+        unfinished = folder.with_name(f"{folder.name}.unfinished")
+        if unfinished.exists():
+            shutil.rmtree(unfinished)
+        unfinished.mkdir(parents=True)
+        with (
+            (unfinished / OUTPUT).open("w", encoding="utf-8") as output,
+            redirect_stdout(output),
+            redirect_stderr(output),
+        ):
+            try:
+                self._command.run(self._read(values, seed, unfinished))
+            except Exception as error:
+                _record(unfinished, error)
+        if not self._keep:
+            for name in LARGE:
+                shutil.rmtree(unfinished / name, ignore_errors=True)
+        unfinished.rename(folder)
+
+
+def figure_of(folder: Path, objective: ObjectiveSettings) -> float:
+    """The figure of a finished run; RunFailed where the file or figure is missing or is no number."""
+    path = folder / objective.file
+    try:
+        found: Any = parse_json(read_text(path, LARGEST_RESULT, "the command writes no such file"))
+    except ValueError as error:
+        raise RunFailed(str(error) if str(path) in str(error) else f"{path}: {error}") from None
+    for name in objective.figure.split("."):
+        if not isinstance(found, Mapping) or name not in found:
+            has = ", ".join(found) if isinstance(found, Mapping) else show(found)
+            raise RunFailed(f"{path}: no {objective.figure}; {name} is not among {has}")
+        found = found[name]
+    if isinstance(found, bool) or not isinstance(found, int | float) or not math.isfinite(found):
+        raise RunFailed(f"{path}: {objective.figure} is {show(found)}, expected a number")
+    return float(found)
+
+
+def _record(folder: Path, error: Exception) -> None:
+    """Leave the reason of a failure: a traceback, or the one line of bad input."""
+    said = str(error) if isinstance(error, BadInput) else traceback.format_exc()
+    write_whole(folder / ERROR, said.rstrip() + "\n")

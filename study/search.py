@@ -1,0 +1,163 @@
+"""The search: trials by Optuna's sampler, each of several runs, with other processes at work on the same study."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Protocol
+
+from optuna.study import Study
+from optuna.trial import Trial, TrialState
+
+from ..common.errors import BadInput
+from ..common.occupancy import claimed, lock_waiting
+from .results import VALUES, WHY, mean
+from .runs import RunFailed
+from .seeds import search_seed
+from .settings import StudySettings
+from .space import Values
+
+WAIT = 1.0
+"""Seconds between two looks at what other processes do."""
+
+STARTS = "starts"
+"""Attribute of a trial: times that a process began or continued it."""
+
+MOST_STARTS = 5
+"""Times that a trial is continued whose process died; then it has failed."""
+
+FIRST_FAILURES = 5
+"""Failed trials that end a study in which nothing else has been finished."""
+
+
+class Play(Protocol):
+    """Makes one run and gives its figure; raises RunFailed where it has none."""
+
+    def __call__(self, values: Values, seed: int, folder: Path) -> float: ...
+
+
+def trial_folder(out: Path, number: int) -> Path:
+    """Folder of a trial's runs."""
+    return out / "trials" / f"{number:04d}"
+
+
+def run_folder(out: Path, number: int, seed: int) -> Path:
+    """Folder of one run."""
+    return trial_folder(out, number) / f"seed-{seed}"
+
+
+class Search:
+    """Runs trials until there are as many as the budget says.
+
+    A process holds a lock on the folder of the trial that it works at. A trial that is running by the journal but whose
+    folder is free belonged to a process that died; whoever comes next continues it, with the runs that it has. So a
+    study that was killed and continued is the same as one that was not.
+    """
+
+    def __init__(
+        self,
+        study: Study,
+        settings: StudySettings,
+        seed: int,
+        out: Path,
+        play: Play,
+        on_run: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._study = study
+        self._space = settings.space
+        self._budget = settings.budget
+        self._seed = seed
+        self._out = out
+        self._play = play
+        self._on_run = on_run
+
+    def run(self) -> None:
+        """Search, and wait for the trials of other processes. BadInput where nothing but failures comes out."""
+        while True:
+            with self._next_trial() as trial:
+                if trial is not None:
+                    self._run_trial(trial)
+            self._on_run()
+            if trial is None:
+                if not self._running():
+                    return
+                time.sleep(WAIT)
+            else:
+                self._require_some_success()
+
+    @contextmanager
+    def _next_trial(self) -> Iterator[Trial | None]:
+        """A trial to work at, held until the context ends; None where there is none for this process."""
+        with ExitStack() as held:
+            with lock_waiting(self._out):  # so that the trials are not more than the budget
+                trial = self._take_over(held) or self._begin(held)
+            yield trial
+
+    def _take_over(self, held: ExitStack) -> Trial | None:
+        """Continue a trial whose process died."""
+        for number, trial_id in self._running():
+            with ExitStack() as claim:
+                if claim.enter_context(claimed(trial_folder(self._out, number))):
+                    trial = Trial(self._study, trial_id)
+                    if number in dict(self._running()):  # it may just have been finished
+                        held.enter_context(claim.pop_all())
+                        return trial
+        return None
+
+    def _begin(self, held: ExitStack) -> Trial | None:
+        """Draw a new point of the space, where the budget allows."""
+        if len(self._study.get_trials(deepcopy=False)) >= self._budget.trials:
+            return None
+        trial = self._study.ask()
+        held.enter_context(claimed(trial_folder(self._out, trial.number)))
+        return trial
+
+    def _run_trial(self, trial: Trial) -> None:
+        starts = int(trial.user_attrs.get(STARTS, 0)) + 1
+        if starts > MOST_STARTS:
+            self._fail(trial, f"its process died {MOST_STARTS} times")
+            return
+        trial.set_user_attr(STARTS, starts)
+        try:
+            self._runs(trial)
+        except RunFailed as error:
+            self._fail(trial, str(error))
+        except BaseException:
+            trial.set_user_attr(STARTS, starts - 1)  # interrupted, not died
+            raise
+
+    def _runs(self, trial: Trial) -> None:
+        """Make the runs that a trial lacks, and finish it with their mean or give it up."""
+        values = {one.name: one.suggest(trial) for one in self._space}
+        figures: list[float] = list(trial.user_attrs.get(VALUES, ()))
+        reported = self._study.get_trials(deepcopy=False)[trial.number].intermediate_values
+        for run in range(self._budget.repeats):
+            if run == len(figures):
+                seed = search_seed(self._seed, trial.number, run)
+                figures.append(self._play(values, seed, run_folder(self._out, trial.number, seed)))
+                trial.set_user_attr(VALUES, figures)
+                self._on_run()
+            if run + 1 not in reported:
+                trial.report(mean(figures), run + 1)
+            if run + 1 == len(figures) < self._budget.repeats and trial.should_prune():
+                self._study.tell(trial, state=TrialState.PRUNED)
+                return
+        self._study.tell(trial, mean(figures))
+
+    def _fail(self, trial: Trial, why: str) -> None:
+        trial.set_user_attr(WHY, why)
+        self._study.tell(trial, state=TrialState.FAIL)
+
+    def _running(self) -> list[tuple[int, int]]:
+        """Numbers and Optuna's ids of the trials that are not over."""
+        found = self._study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
+        return [(one.number, one._trial_id) for one in found]
+
+    def _require_some_success(self) -> None:
+        over = [one for one in self._study.get_trials(deepcopy=False) if one.state.is_finished()]
+        if len(over) >= FIRST_FAILURES and all(one.state == TrialState.FAIL for one in over):
+            last = over[-1]
+            raise BadInput(
+                f"{trial_folder(self._out, last.number)}: the first {len(over)} trials all failed, the last one by: "
+                f"{last.user_attrs.get(WHY)}; mend the study and give another out"
+            )

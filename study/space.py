@@ -1,0 +1,112 @@
+"""The space of a study: settings of its command, each with a range of numbers or a list of choices."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from optuna.trial import Trial
+
+from ..common.checks import show
+from ..common.errors import BadInput
+from ..common.settings import Settings, changes, read, setting
+
+FLOAT, INT, CATEGORICAL = KINDS = ("float", "int", "categorical")
+
+Values = Mapping[str, str]
+"""A point of the space: each setting's value as on the command line."""
+
+
+@dataclass(frozen=True)
+class Parameter(Settings):
+    """A setting that a study searches."""
+
+    name: str = setting(help="The setting, as on the command line.")
+    type: str = setting(help="Kind of its values.", choices=KINDS, example=FLOAT)
+    low: float | None = setting(None, "Lowest value of a number.")
+    high: float | None = setting(None, "Highest value of a number.")
+    log: bool = setting(False, "Draw a number uniformly in its logarithm.")
+    choices: tuple[str, ...] | None = setting(
+        None, "Values of a categorical setting, as on the command line; a list in quotes, '[64, 64]'."
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.type == CATEGORICAL:
+            self._check_choices()
+        else:
+            self._check_range()
+
+    def suggest(self, trial: Trial) -> str:
+        """The value that a trial has, or draws now, as on the command line."""
+        if self.choices is not None:
+            return self.in_words(trial.suggest_categorical(self.name, self.choices))
+        assert self.low is not None
+        assert self.high is not None
+        if self.type == INT:
+            return self.in_words(trial.suggest_int(self.name, int(self.low), int(self.high), log=self.log))
+        return self.in_words(trial.suggest_float(self.name, self.low, self.high, log=self.log))
+
+    @property
+    def extremes(self) -> tuple[str, ...]:
+        """The ends of the range, or all choices, as on the command line."""
+        if self.choices is not None:
+            return self.choices
+        assert self.low is not None
+        assert self.high is not None
+        return self.in_words(self.low), self.in_words(self.high)
+
+    def in_words(self, value: Any) -> str:
+        """A value that Optuna suggests, as on the command line."""
+        if self.type == INT:
+            return str(int(value))
+        return repr(float(value)) if self.type == FLOAT else str(value)
+
+    def _check_choices(self) -> None:
+        for name in ("low", "high"):
+            if getattr(self, name) is not None:
+                raise BadInput(f"{name}={show(getattr(self, name))}: a categorical setting has choices only")
+        if self.log:
+            raise BadInput("log=true: a categorical setting has choices only")
+        if self.choices is None:
+            raise BadInput("choices is missing: expected a list of values")
+        if len(set(self.choices)) < max(2, len(self.choices)):
+            raise BadInput(f"choices={show(self.choices)}: expected two different values or more")
+
+    def _check_range(self) -> None:
+        if self.choices is not None:
+            raise BadInput(f"choices={show(self.choices)}: only a categorical setting has choices; type={self.type}")
+        for name in ("low", "high"):
+            value = getattr(self, name)
+            if value is None:
+                raise BadInput(f"{name} is missing: expected a number")
+            if self.type == INT and value != int(value):
+                raise BadInput(f"{name}={show(value)}: expected a whole number, for type=int")
+        if not self.low < self.high:  # type: ignore[operator]
+            raise BadInput(f"low={show(self.low)}: expected a number below high, {show(self.high)}")
+        lowest = 1 if self.type == INT else 0
+        if self.log and (self.low < lowest or self.low == 0):  # type: ignore[operator]
+            raise BadInput(f"low={show(self.low)}: expected {'at least 1' if lowest else 'more than 0'}, for log=true")
+
+
+def parse_space(node: Any, place: str = "study.space") -> tuple[Parameter, ...]:
+    """Read a space from a configuration: setting → its values."""
+    if not isinstance(node, Mapping) or not node:
+        raise BadInput(f"{place}={show(node)}: expected one setting or more, {{name: {{type: float, low: …}}}}")
+    return tuple(read(Parameter, one, f"{place}.{name}", partial=True, name=str(name)) for name, one in node.items())
+
+
+def plain_space(space: Sequence[Parameter]) -> dict[str, Any]:
+    """A space as plain data, as a study's file has it: of each setting only what is not the default."""
+    found = {}
+    for one in space:
+        given = {name: value for name, value in changes(one).items() if name != "name"}
+        for end in ("low", "high"):
+            if end in given and one.type == INT:
+                given[end] = int(given[end])
+        found[one.name] = given
+    return found
+
+
+def in_words(space: Sequence[Parameter], values: Mapping[str, Any]) -> Values:
+    """Optuna's values as on the command line."""
+    return {one.name: one.in_words(values[one.name]) for one in space}

@@ -1,0 +1,183 @@
+"""Atari's games: ale-py's vector form against Gymnasium's wrappers, and what is ours on top of both."""
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from qwop.common.errors import BadInput
+from qwop.envs.atari.task import Noops
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.envs.vector import make_vector
+from qwop.finetune.experience.collector import Collector
+
+ale_py = pytest.importorskip("ale_py", reason="needs ale-py: pip install 'qwop[atari]'")
+pytest.importorskip("cv2", reason="needs OpenCV: pip install 'qwop[atari]'")
+
+NOOP, RIGHT = 0, 2
+BREAKOUT = EnvironmentSpec("ALE/Breakout-v5")
+
+
+def actions(steps: int, games: int, count: int) -> Any:
+    return np.random.default_rng(0).integers(count, size=(steps, games))
+
+
+@pytest.mark.parametrize(
+    ("id", "settings"),
+    [("ALE/Pong-v5", {}), ("ALE/Breakout-v5", {}), ("ALE/Freeway-v5", {"frameskip": 2, "size": 42, "stack": 2}),
+     ("ALE/SpaceInvaders-v5", {"repeat_action_probability": 0.25, "full_action_space": True})],
+)  # fmt: skip
+def test_both_forms_play_the_same_games_observation_by_observation(id: str, settings: dict[str, Any]) -> None:
+    spec = EnvironmentSpec(id, settings)
+    vector, single = make_vector(spec, 1), spec.make()
+    seen, infos = vector.reset(seed=3)
+    first, info = single.reset(seed=3)
+    np.testing.assert_array_equal(seen[0], first)
+    assert info["lives"] == infos["lives"][0]
+    for (action,) in actions(60, 1, int(vector.single_action_space.n)):  # type: ignore[attr-defined]
+        later, rewards, terminated, truncated, infos = vector.step(np.array([action]))
+        observation, *played, info = single.step(action)
+        assert played == [rewards[0], terminated[0], truncated[0]]
+        assert info["lives"] == infos["lives"][0]
+        np.testing.assert_array_equal(later[0], observation)
+    np.testing.assert_array_equal(seen[0], first)  # nothing writes into what was given before
+
+
+def test_the_vector_form_gives_the_observations_of_gymnasiums_wrappers() -> None:
+    gymnasium.register_envs(ale_py)
+    raw = gymnasium.make("ALE/Pong-v5", frameskip=1, repeat_action_probability=0.0)
+    plain = gymnasium.wrappers.FrameStackObservation(
+        gymnasium.wrappers.AtariPreprocessing(raw, noop_max=0), 4, padding_type="zero"
+    )
+    vector = make_vector(EnvironmentSpec("ALE/Pong-v5", {"noop_max": 0, "fire": False}), 1)
+    np.testing.assert_array_equal(vector.reset(seed=0)[0][0], plain.reset(seed=0)[0])
+    for (action,) in actions(120, 1, 6):
+        seen, rewards, *_ = vector.step(np.array([action]))
+        observation, reward, *_ = plain.step(action)
+        np.testing.assert_array_equal(seen[0], observation)
+        assert rewards[0] == reward
+
+
+def test_a_game_that_ends_is_followed_by_the_game_that_a_reset_begins() -> None:
+    vector, single = make_vector(BREAKOUT, 1), BREAKOUT.make()
+    vector.reset(seed=2)
+    single.reset(seed=2)
+    over = False
+    for (action,) in actions(600, 1, 4):
+        seen, _, terminated, _, infos = vector.step(np.array([action]))
+        *_, over, _, info = single.step(action)
+        assert over == terminated[0]
+        if over:
+            break
+    assert over
+    assert infos["_final_obs"][0]
+    assert infos["final_info"]["lives"][0] == info["lives"] == 0
+    np.testing.assert_array_equal(seen[0], single.reset()[0])
+    assert not seen[0, :-1].any()  # no picture of the game before
+    assert infos["final_obs"][0, 0].any()
+
+
+def test_games_start_with_fewer_frames_without_a_button_than_noop_max() -> None:
+    drawn = Noops(5)
+    drawn.seed(1)
+    counts = np.bincount([drawn.draw() for _ in range(5000)])
+    assert len(counts) == 5
+    assert ((counts - 1000) ** 2 / 1000).sum() < 18.5  # χ², 4 degrees of freedom, p = 0.001
+    assert Noops(0).draw() == 0
+
+
+def test_some_games_are_reset_and_others_go_on() -> None:
+    vector = make_vector(BREAKOUT, 2)
+    first, _ = vector.reset(seed=5)
+    for chosen in actions(20, 2, 4):
+        before = vector.step(chosen)[0]
+    seen, _ = vector.reset(seed=[5, None], options={"reset_mask": np.array([True, False])})
+    np.testing.assert_array_equal(seen[0], first[0])
+    np.testing.assert_array_equal(seen[1], before[1])
+    np.testing.assert_array_equal(vector.step(np.array([RIGHT, RIGHT]))[0][1, :-1], before[1, 1:])
+
+
+def test_a_game_continues_exactly_where_its_state_was_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("qwop.envs.atari.vector.LONGEST_HISTORY", 30)
+    spec = EnvironmentSpec("ALE/Breakout-v5", {"time_limit": 0.8, "size": 36})  # 12 decisions; another seed after 36
+    vector: Any = make_vector(spec, 1)
+    vector.reset(seed=5)
+    chosen = actions(40, 1, 4)
+    for one in chosen[:5]:
+        vector.step(one)
+    vector.reset()
+    for one in chosen[5:20]:
+        vector.step(one)
+    state = vector.get_state()
+    expected = [vector.step(one) for one in chosen[20:]]
+    vector.set_state(state)
+    for one, (observations, rewards, terminated, truncated, infos) in zip(chosen[20:], expected, strict=True):
+        again = vector.step(one)
+        np.testing.assert_array_equal(again[0], observations)
+        np.testing.assert_array_equal(np.stack(again[1:4]), np.stack([rewards, terminated, truncated]))
+        np.testing.assert_array_equal(again[4]["lives"], infos["lives"])
+
+
+def test_time_is_over_after_the_seconds_asked_for_in_both_forms() -> None:
+    spec = EnvironmentSpec("ALE/Pong-v5", {"time_limit": 1.0})  # 15 decisions
+    vector, single = make_vector(spec, 1), spec.make()
+    vector.reset(seed=0)
+    single.reset(seed=0)
+    ends = []
+    for _ in range(15):
+        _, _, terminated, truncated, infos = vector.step(np.array([NOOP]))
+        assert not terminated[0]
+        ends.append((bool(truncated[0]), single.step(NOOP)[3]))
+    assert ends == [(False, False)] * 14 + [(True, True)]
+    assert infos["final_obs"].shape == (1, 4, 84, 84)
+
+
+def test_a_game_whose_lives_end_one_by_one_is_one_episode_of_the_log() -> None:
+    class Nothing:
+        def initial_state(self, n: int) -> tuple[()]:
+            return ()
+
+        def step(self, observations: Any, state: Any) -> Any:
+            return np.tile(np.float32([0.5, 0.5, 0, 0]), (len(observations), 1)), state  # FIRE every other time
+
+    collector = Collector(make_vector(BREAKOUT, 1, training=True), 150, np.random.default_rng(0))
+    played, ends = collector.collect(Nothing())
+    while not ends:
+        more, ends = collector.collect(Nothing())
+        played = more if played is None else played
+        terminated = int(played.terminated.sum()) + int(more.terminated.sum())
+        assert terminated <= 10
+    assert played.terminated.sum() >= 2  # lives
+    assert ends[0].decisions > np.flatnonzero(played.terminated[0])[1]
+
+
+def test_obs_type_asks_for_the_environment_as_ale_py_releases_it() -> None:
+    spec = EnvironmentSpec("ALE/Pong-v5", {"obs_type": "ram"})
+    assert spec.interface()[0] == ObservationSpec((128,), "uint8")
+    assert not spec.capabilities.training
+
+
+def test_a_file_may_name_a_game_and_its_settings() -> None:
+    spec = EnvironmentSpec("ALE/Pong-v5", {"repeat_action_probability": 0.25, "noop_max": 0})
+    assert EnvironmentSpec.from_json(spec.to_json()) == spec
+    assert spec.interface() == (ObservationSpec((4, 84, 84), "uint8"), 6)
+    assert spec.capabilities.decisions_per_second == 15.0
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [({"frameskip": 1}, "frameskip=1: expected a whole number from 2 to 60"), ({"size": 160}, "size=160: expected"),
+     ({"colour": True}, "colour"), ({"noop_max": -1}, "noop_max=-1")],
+)  # fmt: skip
+def test_wrong_settings_are_refused_by_both_forms(settings: dict[str, Any], said: str) -> None:
+    spec = EnvironmentSpec("ALE/Pong-v5", settings)
+    with pytest.raises(BadInput, match=said):
+        spec.make()
+    with pytest.raises(BadInput, match=said):
+        make_vector(spec, 1)
+
+
+@pytest.mark.parametrize("more", [{"idle_limit": 0}, {"render_mode": "rgb_array"}, {"autoreset_mode": "NextStep"}])
+def test_the_vector_form_refuses_what_it_does_not_do(more: dict[str, Any]) -> None:
+    with pytest.raises(BadInput, match=next(iter(more))):
+        gymnasium.make_vec(EnvironmentSpec("ALE/Pong-v5").registered_id, num_envs=1, **more)

@@ -1,0 +1,84 @@
+"""Atari from a recorded game to training: what the page records is what a clone and DQN's memory see."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from qwop.datasets.reader import Dataset, open_dataset
+from qwop.datasets.schema import DatasetInfo
+from qwop.datasets.writer import DatasetWriter
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.finetune.agents.dqn.agent import DdqnAgent
+from qwop.finetune.agents.registry import ALGORITHMS
+from qwop.finetune.reports.run_log import RunLog
+from qwop.finetune.run import RunContext, build_run
+from qwop.finetune.schedules.phase import Phase, Ramp
+from qwop.finetune.settings import RunSettings
+from qwop.policies.policy import Policy
+from qwop.policies.rollout import play
+from qwop.pretrain.clone import clone
+from qwop.pretrain.settings import CloningSettings
+from qwop.recorder.page.environment_game import EnvironmentGame
+from qwop.recorder.page.environment_keys import key_map
+
+pytest.importorskip("ale_py", reason="needs ale-py: pip install 'qwop[atari]'")
+pytest.importorskip("cv2", reason="needs OpenCV: pip install 'qwop[atari]'")
+
+SPEC = EnvironmentSpec("ALE/Breakout-v5", {"size": 36, "stack": 2, "time_limit": 1.0})  # 15 decisions
+FIRE, LEFT = 2, 8  # keys, as bits
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    """Two games that a person played on the recorder's page."""
+    env = SPEC.make(render_mode="rgb_array")
+    info = DatasetInfo(SPEC, ObservationSpec((2, 36, 36), "uint8"), 4)
+    writer = DatasetWriter(tmp_path_factory.mktemp("atari") / "games", info)
+    for _ in range(2):
+        game = EnvironmentGame(env, key_map(env, info.actions, {}, None), info, "me", 0.05)
+        game.first(0)
+        game.advance(0, [FIRE] * 3 + [LEFT] * 20)
+        assert game.over
+        writer.write(game.episode())
+    env.close()
+    return open_dataset(writer.folder)
+
+
+def test_a_recorded_game_holds_the_preprocessed_observations_of_its_seed_and_actions(dataset: Dataset) -> None:
+    episode = dataset[0]
+    env = SPEC.make()
+    seen = [env.reset(seed=episode.seed)[0], *(env.step(int(action))[0] for action in episode.actions)]
+    np.testing.assert_array_equal(episode.observations, seen)
+    assert len(episode) == 15
+    assert episode.truncated
+
+
+def test_recorded_games_are_cloned_and_the_clone_plays(dataset: Dataset) -> None:
+    made = clone(list(dataset), dataset.info, CloningSettings(epochs=1, batch_size=8, hidden=(16,)), seed=0)
+    assert made.policy.environment == SPEC
+    (game,) = play(made.policy, episodes=1, seed=0, greedy=True, idle_limit=5, keep_observations=False)
+    assert 5 <= len(game) <= 15
+    assert game.observations.shape == (1, 2, 36, 36)
+
+
+def test_dqn_learns_from_games_and_demonstrations_with_clipped_rewards(tmp_path: Path, dataset: Dataset) -> None:
+    algorithm = ALGORITHMS["dqn"]
+    settings = algorithm.settings(hidden=(16,), convolutions="nips", clip_rewards=True)
+    network = algorithm.new_network(settings)(dataset.info.observation, 4, torch.Generator().manual_seed(0))
+    before = torch.cat([p.detach().flatten().clone() for p in network.parameters()])
+    loop: Any = algorithm.loop(
+        num_envs=2, steps=5, overlap=False, capacity=60, start=10, batch_size=8, checkpoint_every=20
+    )
+    phase = Phase("learn", 40 / 15 / 3600, demonstrations=Ramp(0.5, 0.5))
+    log = RunLog(tmp_path)
+    log.open()
+    context = RunContext(torch.device("cpu"), tmp_path / "checkpoints", log)
+    policy = Policy(network, SPEC, dataset.info.observation)
+    run = build_run(algorithm, policy, dataset, RunSettings((phase,), settings, loop), context)
+    run.run()
+    log.close()
+    assert not torch.equal(before, torch.cat([p.detach().flatten() for p in network.parameters()]))
+    assert isinstance(run.agent, DdqnAgent)
+    assert run.agent.memory.shares()["demonstrations"] == pytest.approx(1 / 3, abs=0.05)

@@ -1,0 +1,97 @@
+"""The command as a person uses it."""
+
+import json
+import sys
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from qwop.study.main import main
+from qwop.study.report import mean_curve
+
+TINY = Path(__file__).with_name("tiny.yaml")
+
+Run = Callable[..., SimpleNamespace]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+    """Runs the command in this process, in an empty folder; its exit code, and what it said."""
+
+    def call(*arguments: str) -> SimpleNamespace:
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(sys, "argv", ["qwop-study", *arguments])
+        try:
+            main()
+            code = 0
+        except SystemExit as exit_:
+            code = exit_.code
+        said = capsys.readouterr()
+        return SimpleNamespace(returncode=code, stdout=said.out, stderr=said.err)
+
+    return call
+
+
+def test_a_study_leaves_its_journal_its_runs_and_a_report_and_goes_on_with_more_trials(
+    run: Run, tmp_path: Path
+) -> None:
+    done = run(f"study={TINY}", "out=study")
+    assert done.returncode == 0, done.stderr
+    assert "fresh seeds (in the search" in done.stdout
+    found = json.loads((tmp_path / "study" / "study.json").read_text())
+    assert [one["state"] for one in found["trials"]] == ["complete", "complete"]
+    (winner,) = (one for one in found["trials"] if one["number"] == found["winner"])
+    for kind in ("search", "fresh"):
+        for seed, figure in winner[kind].items():
+            folder = tmp_path / "study" / "trials" / f"{winner['number']:04d}" / f"seed-{seed}"
+            assert json.loads((folder / "phases" / "1-alone.json").read_text())["mean_return"] == figure
+            assert f"seed: {seed}\n" in (folder / "config.yaml").read_text()
+            assert not (folder / "checkpoints").exists()
+    page = (tmp_path / "study" / "report.html").read_text()
+    for wanted in ("The finalists, with fresh seeds", "What single runs say", "Learning of the finalists", "<polygon"):
+        assert wanted in page
+    for svg in page.split("<svg")[1:]:
+        ElementTree.fromstring("<svg" + svg.partition("</svg>")[0] + "</svg>")
+
+    more = run(f"study={TINY}", "out=study", "study.budget.trials=3")
+    assert more.returncode == 0, more.stderr
+    after = json.loads((tmp_path / "study" / "study.json").read_text())["trials"]
+    assert len(after) == 3
+    assert [one["search"] for one in after[:2]] == [one["search"] for one in found["trials"]]
+    refused = run(f"study={TINY}", "out=study", "study.budget.repeats=3")
+    assert refused.returncode == 2
+    assert "study: was started with study.budget.repeats: 2, not 3" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("learning_rate: {", "learnin_rate: {", "study.space.algorithm.learnin_rate: algorithm.learnin_rate: no such"),
+        ("high: 1.0e-2", "high: 1.0e-5", "study.space.algorithm.learning_rate.low=0.0001: expected a number below"),
+        ("low: 1.0e-4", "lwo: 1.0e-4", "study.space.algorithm.learning_rate.lwo: no such setting"),
+        ("loop.start=64", "loop.stert=64", "study.settings: loop.stert: no such setting; did you mean loop.start?"),
+        ("video=false", "seed=3", "study.settings=seed=3: the study gives each run its own out and seed"),
+        ("qwop-finetune", "qwop-fly", "study.command=qwop-fly: expected qwop-finetune, qwop-pretrain or qwop-evaluate"),
+        ("trials: 2", "trials: 0", "study.budget.trials=0: expected a whole number from 1 to 10,000"),
+        ("phases/1-alone", "/tmp/1-alone", "study.objective.file=/tmp/1-alone.json: expected a path within"),
+        ("figure:", "figur:", "study.objective.figur: no such setting; did you mean"),
+    ],
+)
+def test_a_wrong_study_is_one_line_and_nothing_runs(run: Run, tmp_path: Path, old: str, new: str, said: str) -> None:
+    (tmp_path / "wrong.yaml").write_text(TINY.read_text().replace(old, new))
+    done = run("study=wrong.yaml", "out=study")
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"qwop-study: {said}"), done.stderr
+    assert done.stderr.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["wrong.yaml"]
+
+
+def test_a_mean_curve_is_that_of_the_places_that_all_runs_have() -> None:
+    logs = [
+        [{"decisions": 10, "a": 1.0}, {"decisions": 20, "a": 2.0}, {"decisions": 30}],
+        [{"decisions": 10, "a": 3.0}, {"decisions": 20, "b": 2.0}, {"decisions": 30, "a": 1.0}],
+    ]
+    assert mean_curve(logs, "a") == ([(10.0, 2.0)], [(10.0, 1.0, 3.0)])
+    assert mean_curve([], "a") == ([], [])

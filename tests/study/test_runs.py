@@ -1,0 +1,131 @@
+"""One run of a command: its folder, its figure, and everything that can go wrong with it."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from qwop.common.command import Command
+from qwop.common.errors import BadInput
+from qwop.common.settings import Settings, setting
+from qwop.study.runs import CommandRun, RunFailed, figure_of
+from qwop.study.settings import ObjectiveSettings
+from qwop.study.space import parse_space
+
+OBJECTIVE = ObjectiveSettings(file="result.json", figure="games.mean")
+
+
+@dataclass(frozen=True)
+class ToySettings(Settings):
+    """The settings of a command that does next to nothing."""
+
+    x: float = setting(0.0, "A number.", at_least=-1, at_most=1)
+    how: str = setting("well", "Manner of working.", choices=("well", "badly", "input", "silently", "stopped"))
+    out: str = setting("runs/toy", "Folder of the result.", written=True)
+    seed: int = setting(0, "Decides everything random.", at_least=0)
+
+
+def toy(settings: ToySettings) -> None:
+    print("working")
+    out = Path(settings.out)
+    (out / "checkpoints").mkdir()
+    (out / "checkpoints" / "large").touch()
+    if settings.how == "badly":
+        raise ZeroDivisionError("x is nothing")
+    if settings.how == "input":
+        raise BadInput("x: of no use here")
+    if settings.how == "stopped":
+        raise KeyboardInterrupt
+    if settings.how != "silently":
+        (out / "result.json").write_text(json.dumps({"games": {"mean": settings.x + settings.seed}}))
+
+
+TOY = Command("toy", ToySettings, toy, about="Does next to nothing.", examples=[])
+
+Make = Callable[..., CommandRun]
+
+
+@pytest.fixture
+def make() -> Make:
+    return lambda *settings, keep=False: CommandRun(TOY, settings, OBJECTIVE, keep)
+
+
+def test_a_run_gives_its_figure_and_leaves_its_folder_without_what_is_large(make: Make, tmp_path: Path) -> None:
+    assert make("how=well")({"x": "0.5"}, 3, tmp_path / "run") == 3.5
+    assert {path.name for path in (tmp_path / "run").iterdir()} == {"result.json", "output.txt"}
+    assert (tmp_path / "run" / "output.txt").read_text() == "working\n"
+    make(keep=True)({}, 0, tmp_path / "kept")
+    assert (tmp_path / "kept" / "checkpoints" / "large").exists()
+
+
+def test_what_a_run_prints_does_not_reach_the_terminal(
+    make: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make()({}, 0, tmp_path / "run")
+    assert capsys.readouterr().out == ""
+
+
+def test_a_finished_run_is_not_repeated_and_an_unfinished_one_starts_anew(make: Make, tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        make("how=stopped")({}, 5, tmp_path / "run")
+    assert make()({}, 5, tmp_path / "run") == 5
+    assert make("how=badly")({}, 6, tmp_path / "run") == 5
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ("badly", "ZeroDivisionError: x is nothing"),
+        ("input", "x: of no use here"),
+        ("silently", "result.json: no such file; the command writes no such file"),
+    ],
+)
+def test_a_run_without_a_figure_says_why_every_time(make: Make, tmp_path: Path, how: str, said: str) -> None:
+    for _ in range(2):
+        with pytest.raises(RunFailed) as failed:
+            make(f"how={how}")({}, 0, tmp_path / "run")
+        assert said in str(failed.value)
+        assert "\n" not in str(failed.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('{"games": {"mean": null}}', "games.mean is null, expected a number"),
+        ('{"games": {"mean": true}}', "games.mean is true, expected a number"),
+        ('{"games": {"mean": NaN}}', "NaN"),
+        ('{"games": {"maen": 1}}', "no games.mean; mean is not among maen"),
+        ('{"games": 3}', "no games.mean; mean is not among 3"),
+        ("{", "result.json: "),
+    ],
+)
+def test_a_file_without_the_figure_is_a_failure(tmp_path: Path, content: str, said: str) -> None:
+    (tmp_path / "result.json").write_text(content)
+    with pytest.raises(RunFailed) as failed:
+        figure_of(tmp_path, OBJECTIVE)
+    assert said in str(failed.value)
+
+
+@pytest.mark.parametrize(
+    ("settings", "space", "said"),
+    [
+        (["xx=3"], {}, "study.settings: xx: no such setting"),
+        (["how=oddly"], {}, "study.settings: how=oddly: expected well,"),
+        ([], {"xy": {"type": "float", "low": 0, "high": 1}}, "study.space.xy: xy: no such setting"),
+        ([], {"x": {"type": "float", "low": 0, "high": 2}}, "study.space.x: x=2.0: expected a number from -1 to 1"),
+        ([], {"how": {"type": "categorical", "choices": ["well", "so-so"]}}, "study.space.how: how=so-so: expected"),
+    ],
+)
+def test_settings_that_the_command_does_not_accept_are_named_before_any_run(
+    make: Make, settings: list[str], space: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(BadInput) as refused:
+        make(*settings).check(parse_space(space) if space else ())
+    assert str(refused.value).startswith(said)
+
+
+def test_the_command_line_of_a_run_can_be_given_to_a_shell(make: Make) -> None:
+    assert make("how=well").words({"x": "0.5"}, 7) == ["qwop-toy", "how=well", "x=0.5", "seed=7"]

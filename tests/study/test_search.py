@@ -1,0 +1,161 @@
+"""The search: repeats, pruning, failures, death and company."""
+
+import multiprocessing
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from qwop.common.errors import BadInput
+from qwop.study.journal import JOURNAL
+from qwop.study.results import mean
+from qwop.study.runs import RunFailed
+from qwop.study.search import MOST_STARTS
+
+Make = Callable[..., Any]
+
+
+def table(rows: dict[int, list[float]]) -> Callable[..., float]:
+    """Figures by trial, in the order of its runs."""
+    left = {trial: list(row) for trial, row in rows.items()}
+    return lambda trial, seed, values: left[trial].pop(0)
+
+
+def test_every_trial_has_its_repeats_and_counts_by_their_mean(bench: Make) -> None:
+    made = bench()
+    results = made.search()
+    assert [len(one.search) for one in results.trials] == [3] * 6
+    for one, recorded in zip(results.trials, made.study.trials, strict=True):
+        assert recorded.value == pytest.approx(mean(one.search))
+        assert recorded.intermediate_values[2] == pytest.approx(mean(one.search[:2]))
+    assert len(set(made.calls)) == 18
+
+
+def test_the_seed_decides_the_study_and_another_gives_another(bench: Make) -> None:
+    one, same, other = (bench(name=name, seed=seed).search() for name, seed in (("a", 3), ("b", 3), ("c", 4)))
+    assert one.trials == same.trials
+    assert all(here.values != there.values for here, there in zip(one.trials, other.trials, strict=True))
+
+
+def test_the_sampler_learns_where_good_values_are(bench: Make) -> None:
+    results = bench(lambda trial, seed, values: float(values["x"]), trials=40, repeats=1).search()
+    drawn = [float(one.values["x"]) for one in results.trials]
+    assert np.mean(drawn[20:]) > np.mean(drawn[:3]) + 0.15
+    assert len(set(drawn)) == len(drawn)
+
+
+@pytest.mark.parametrize("runs", [0, 1, 7, 11])
+def test_a_killed_search_goes_on_and_equals_one_that_was_not(bench: Make, killed_at: Make, runs: int) -> None:
+    killed_at(bench, runs, name="killed", pruner="median", prune_after=2)
+    again = bench(name="killed", pruner="median", prune_after=2)
+    results = again.search()
+    assert results.trials == bench(name="whole", pruner="median", prune_after=2).search().trials
+    twice = [call for call, times in Counter(again.calls).items() if times > 1]
+    assert len(twice) <= 1  # the run that was in progress
+
+
+def test_an_interrupted_search_goes_on(bench: Make) -> None:
+    def interrupted(trial: int, seed: int, values: Any) -> float:
+        if trial == 2:
+            raise KeyboardInterrupt
+        return 1.0
+
+    for _ in range(MOST_STARTS + 1):  # which is no death
+        with pytest.raises(KeyboardInterrupt):
+            bench(interrupted).search()
+    results = bench(lambda trial, seed, values: 1.0).search()
+    assert [one.state for one in results.trials] == ["complete"] * 6
+
+
+def test_a_line_that_a_killed_process_did_not_finish_is_dropped(bench: Make) -> None:
+    before = bench(trials=2).search().trials
+    journal = bench(trials=2).folder / JOURNAL
+    with journal.open("a") as file:
+        file.write('{"op_code": 6, "work')
+    results = bench(trials=3).search()
+    assert results.trials[:2] == before
+    assert len(results.trials) == 3
+
+
+def test_two_processes_share_a_search(bench: Make) -> None:
+    def slow(trial: int, seed: int, values: Any) -> float:
+        time.sleep(0.01)
+        return float(seed)
+
+    context = multiprocessing.get_context("fork")
+    processes = [context.Process(target=lambda: bench(slow, trials=8).search()) for _ in range(2)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+        assert process.exitcode == 0
+    made = bench(slow, trials=8)
+    assert [one.state for one in made.results.trials] == ["complete"] * 8
+    assert len(made.calls) == len(set(made.calls)) == 24
+
+
+def test_a_process_takes_over_the_trial_of_one_that_dies_beside_it(bench: Make, killed_at: Make) -> None:
+    killed_at(bench, 1)
+    context = multiprocessing.get_context("fork")
+    process = context.Process(target=lambda: bench().search())
+    process.start()
+    bench().search()
+    process.join()
+    assert [len(one.search) for one in bench().results.trials] == [3] * 6
+
+
+def test_a_trial_whose_process_always_dies_fails(bench: Make, killed_at: Make) -> None:
+    for _ in range(MOST_STARTS):
+        killed_at(bench, 0)
+    results = bench().search()
+    assert [one.state for one in results.trials] == ["failed"] + ["complete"] * 5
+    assert "died" in results.trials[0].error
+
+
+def test_a_mean_below_the_median_is_given_up_even_after_a_lucky_first_run(bench: Make) -> None:
+    rows = {0: [10, 10, 10], 1: [11, 11, 11], 2: [9, 12, 9], 3: [500, -500], 4: [1], 5: [10, 11, 12]}
+    results = bench(table(rows), pruner="median", prune_after=3).search()
+    states = [one.state for one in results.trials]
+    assert states == ["complete", "complete", "complete", "pruned", "pruned", "complete"]
+    assert [one.search for one in results.trials] == [tuple(row) for row in rows.values()]
+
+
+def test_where_less_is_better_a_mean_above_the_median_is_given_up(bench: Make) -> None:
+    rows = {0: [10, 10, 10], 1: [11, 11, 11], 2: [500], 3: [1, 1, 1], 4: [9.9, 10, 10], 5: [10.6]}
+    results = bench(table(rows), pruner="median", prune_after=2, direction="minimise").search()
+    assert [one.state == "pruned" for one in results.trials] == [False, False, True, False, False, True]
+    assert results.ranked[0].number == 3
+
+
+def test_no_pruner_gives_nothing_up(bench: Make) -> None:
+    rows = {trial: [-float(trial)] * 3 for trial in range(6)}
+    assert all(one.complete for one in bench(table(rows), pruner="none").search().trials)
+
+
+def test_a_trial_that_fails_says_why_and_the_search_goes_on(bench: Make) -> None:
+    def fails(trial: int, seed: int, values: Any) -> float:
+        if trial == 1:
+            raise RunFailed("the network exploded")
+        return 1.0
+
+    results = bench(fails).search()
+    assert [one.state for one in results.trials] == ["complete", "failed", *["complete"] * 4]
+    assert results.trials[1].error == "the network exploded"
+
+
+def test_a_search_in_which_everything_fails_ends_early(bench: Make) -> None:
+    def fails(trial: int, seed: int, values: Any) -> float:
+        raise RunFailed("no such file")
+
+    made = bench(fails, trials=50)
+    with pytest.raises(BadInput, match="first 5 trials all failed, the last one by: no such file"):
+        made.search()
+    assert len(made.results.trials) == 5
+
+
+def test_more_trials_continue_a_search(bench: Make) -> None:
+    few = bench(trials=3).search().trials
+    assert bench(trials=5).search().trials[:3] == few
+    assert bench(trials=5).search().trials == bench(trials=5, name="at once").search().trials

@@ -1,0 +1,83 @@
+"""Spaces of settings: what they take, what they refuse, and values as on the command line."""
+
+from typing import Any
+
+import optuna
+import pytest
+from qwop.common.errors import BadInput
+from qwop.study.parallel import parallel_coordinates, place_of
+from qwop.study.space import Parameter, parse_space, plain_space
+
+SPACE = {
+    "algorithm.learning_rate": {"type": "float", "low": 1e-5, "high": 1e-2, "log": True},
+    "loop.batch_size": {"type": "int", "low": 16, "high": 256},
+    "algorithm.hidden": {"type": "categorical", "choices": ["[64]", "[64, 64]"]},
+}
+
+
+def test_a_space_comes_back_unchanged() -> None:
+    assert plain_space(parse_space(SPACE)) == SPACE
+
+
+def test_values_are_drawn_within_the_space_and_written_as_on_the_command_line() -> None:
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+    drawn = []
+    for _ in range(50):
+        trial = study.ask()
+        drawn.append([one.suggest(trial) for one in parse_space(SPACE)])
+    rates, sizes, widths = zip(*drawn, strict=True)
+    assert all(1e-5 <= float(rate) <= 1e-2 for rate in rates)
+    assert sum(float(rate) < 1e-3 for rate in rates) > 20  # two of three decades
+    assert all(16 <= int(size) <= 256 for size in sizes)
+    assert set(widths) == {"[64]", "[64, 64]"}
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"type": "real"}, "type=real: expected float, int or categorical"),
+        ({"low": 1, "high": 2}, "type is not set: expected float, int or categorical"),
+        ({"type": "float", "low": 1}, "high is missing: expected a number"),
+        ({"type": "float", "low": 2, "high": 1}, "low=2.0: expected a number below high, 1.0"),
+        ({"type": "int", "low": 1.5, "high": 3}, "low=1.5: expected a whole number"),
+        ({"type": "int", "low": 0, "high": 3, "log": True}, "low=0.0: expected at least 1"),
+        ({"type": "float", "low": 0, "high": 3, "log": True}, "low=0.0: expected more than 0"),
+        ({"type": "float", "low": 0, "high": 3, "choices": ["a", "b"]}, "only a categorical setting has choices"),
+        ({"type": "categorical"}, "choices is missing"),
+        ({"type": "categorical", "choices": ["a"]}, "expected two different values or more"),
+        ({"type": "categorical", "choices": ["a", "a"]}, "expected two different values or more"),
+        ({"type": "categorical", "choices": ["a", "b"], "log": True}, "a categorical setting has choices only"),
+        ({"type": "categorical", "choices": ["a", "b"], "low": 1}, "a categorical setting has choices only"),
+        ({"type": "float", "lwo": 1}, "lwo: no such setting; the settings of study.space.loop.steps are type, low"),
+        (3, "expected settings"),
+    ],
+)
+def test_a_wrong_entry_is_refused_by_its_key(given: Any, said: str) -> None:
+    with pytest.raises(BadInput) as refused:
+        parse_space({"loop.steps": given})
+    assert str(refused.value).startswith("study.space.loop.steps")
+    assert said in str(refused.value)
+
+
+def test_an_empty_space_is_refused() -> None:
+    with pytest.raises(BadInput, match="expected one setting or more"):
+        parse_space({})
+
+
+def test_places_on_axes_follow_the_values() -> None:
+    rate, size, hidden = parse_space(SPACE)
+    assert [place_of(rate, value) for value in ("1e-05", "0.01")] == pytest.approx([0, 1])
+    assert place_of(rate, str(10**-3.5)) == pytest.approx(0.5)
+    assert place_of(size, "136") == pytest.approx(0.5)
+    assert place_of(hidden, "[64, 64]") == 1
+
+
+def test_a_line_for_each_trial_and_the_best_stand_out() -> None:
+    values = {"algorithm.learning_rate": "0.001", "loop.batch_size": "32", "algorithm.hidden": "[64]"}
+    points = [(values, figure) for figure in (3.0, 1.0, 2.0)]
+    drawn = parallel_coordinates(parse_space(SPACE), points, "return", best=1, sign=1)
+    assert drawn.count("<polyline") == 3
+    assert drawn.count('stroke-opacity="0.95"><title>algorithm.learning_rate=0.001') == 1
+    assert "return 3</title></polyline><line" in drawn  # the best is drawn last, over the others
+    assert parallel_coordinates(parse_space(SPACE), [], "return", best=1, sign=1) == ""
+    assert isinstance(parse_space(SPACE)[0], Parameter)
