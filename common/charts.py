@@ -96,12 +96,14 @@ def line_chart(
     log: bool = False,
     dots: bool = False,
     around: Mapping[str, Sequence[Interval]] | None = None,
+    colours: Mapping[str, str] | None = None,
 ) -> str:
     """Draw the lines, by name, over the bands; an empty text if no line has a point.
 
     log: use a logarithmic vertical axis and leave out points that are not positive. dots: draw the points alone, of
     which neighbours have nothing to do with each other. around: an area for each line that has one, such as its mean ±
-    standard error, by the line's name; not with log.
+    standard error, by the line's name; not with log. colours: of the lines by name, where the page explains them
+    elsewhere: there is no legend then.
     """
     drawn = {
         name: [(x, y) for x, y in points if math.isfinite(y) and (y > 0 or not log)] for name, points in lines.items()
@@ -115,7 +117,7 @@ def line_chart(
     ]
     shown = [y for points in drawn.values() for _, y in points]
     shown += [y for area in areas.values() for _, *ends in area for y in ends]
-    frame = _frame(xs, shown, log, _top(drawn))
+    frame = _frame(xs, shown, log, _top(drawn) if colours is None else TOP)
     parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">']
     for band in bands:
         x, width = frame.across(band.start), frame.across(band.end) - frame.across(band.start)
@@ -126,7 +128,7 @@ def line_chart(
         if width > LETTER * len(band.name):
             parts.append(f'<text x="{x + 4:.1f}" y="{frame.top + 15}" class="band">{escape(band.name)}</text>')
     parts += frame.drawn(title, x_name)
-    coloured = dict(zip(drawn, _colours(len(drawn)), strict=True))
+    coloured = dict(zip(drawn, _colours(len(drawn)), strict=True)) | dict(colours or {})
     for name, area in areas.items():
         edge = [(x, low) for x, low, _ in area] + [(x, high) for x, _, high in reversed(area)]
         parts.append(f'<polygon points="{_path(frame, edge)}" fill="{coloured[name]}"/>')
@@ -137,7 +139,7 @@ def line_chart(
             parts.append(f'<g fill="{coloured[name]}">{title_}{circles}</g>')
         else:
             parts.append(f'<polyline points="{_path(frame, points)}" stroke="{coloured[name]}">{title_}</polyline>')
-    return "".join([*parts, *_legend(coloured), "</svg>"])
+    return "".join([*parts, *(_legend(coloured) if colours is None else ()), "</svg>"])
 
 
 def scatter_chart(title: str, groups: Mapping[str, Mapping[str, Point]], x_name: str, *, diagonal: bool = False) -> str:

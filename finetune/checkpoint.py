@@ -118,7 +118,8 @@ def _packed(value: Any, tensors: dict[str, Tensor]) -> Any:
         value = value.item()
     if isinstance(value, Tensor | np.ndarray):
         array = isinstance(value, np.ndarray)
-        tensor = torch.from_numpy(np.ascontiguousarray(value)) if isinstance(value, np.ndarray) else value
+        writable = np.require(value, requirements=["C", "W"]) if isinstance(value, np.ndarray) else value
+        tensor = torch.from_numpy(writable) if isinstance(writable, np.ndarray) else writable
         name = str(len(tensors))
         # A copy: safetensors refuses tensors that share their memory.
         tensors[name] = tensor.detach().cpu().contiguous().clone()

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -10,9 +10,6 @@ from .ratings import win_probability
 
 BETTER = 0.7
 """Probability of losing against another agent above which it is copied."""
-
-BURN_IN = 1000
-"""Games that an agent plays after a copy before it copies again."""
 
 CHANCE, CHANGE = 0.05, 0.2
 """Probability that an inherited value changes, and the share by which it does."""
@@ -28,24 +25,14 @@ class Range:
     whole: bool = False
 
     def draw(self, generator: np.random.Generator) -> float:
+        if self.low == self.high:
+            return float(self.low)
         if self.whole:
             return float(generator.integers(int(self.low), int(self.high), endpoint=True))
         if self.logarithmic:
             return math.exp(generator.uniform(math.log(self.low), math.log(self.high)))
         return float(generator.uniform(self.low, self.high))
 
-
-GENES: Mapping[str, Range] = {
-    "learning_rate": Range(1e-5, 5e-3, logarithmic=True),
-    "entropy": Range(5e-4, 1e-2, logarithmic=True),
-    "reward_prediction": Range(0.1, 1.0, logarithmic=True),
-    "feature_control": Range(0.01, 0.1, logarithmic=True),
-    "posterior_kl": Range(1e-3, 1.0, logarithmic=True),
-    "prior_kl": Range(1e-4, 0.1, logarithmic=True),
-    "slow_gradient": Range(0.1, 1.0, logarithmic=True),
-    "period": Range(5, 20, whole=True),
-}
-"""Hyper-parameters of a two-timescale agent and their initial ranges."""
 
 REWARD = Range(-1.0, 1.0)
 """Initial weights w of the events in an agent's own reward."""
@@ -55,29 +42,31 @@ REWARD = Range(-1.0, 1.0)
 class Member:
     """An agent of a population.
 
-    id: stays with its place. genes: hyper-parameters by name. rewards: weights w by event. games: played since the last
-    copy. parent: the id that it copied last; generation: copies between it and the beginning.
+    id: stays with its place. genes: hyper-parameters by name. rewards: weights w by event. decisions: learned from
+    since the last copy. parent: the id that it copied last; generation: copies between it and the beginning. founder:
+    the id of the first agent whose weights these are descended from.
     """
 
     id: int
     rating: float
     genes: Mapping[str, float]
-    rewards: Mapping[str, float]
-    games: int = 0
+    rewards: Mapping[str, float] = field(default_factory=dict)
+    decisions: int = 0
     parent: int | None = None
     generation: int = 0
+    founder: int = 0
 
 
-def should_copy(member: Member, other: Member, *, literal: bool = False) -> bool:
-    """True if the member copies the other: it has played `BURN_IN` games, and the other is better.
+def should_copy(member: Member, other: Member, burn_in: int, *, better: float = BETTER, literal: bool = False) -> bool:
+    """True if the member copies the other: it has learned from `burn_in` decisions, and the other is better.
 
-    Better means that it beats the member with a probability above `BETTER`. literal: the rule as some articles tell it,
-    that the member wins with a probability below `BETTER`, which holds between equals, too.
+    Better means that it beats the member with a probability above `better`. literal: the rule as some articles tell it,
+    that the member wins with a probability below `better`, which holds between equals, too.
     """
-    if member.games < BURN_IN or member.id == other.id:
+    if member.decisions < burn_in or member.id == other.id:
         return False
     wins = float(win_probability(member.rating - other.rating))
-    return wins < BETTER if literal else 1.0 - wins > BETTER
+    return wins < better if literal else 1.0 - wins > better
 
 
 def exploit(member: Member, parent: Member) -> Member:
@@ -87,25 +76,42 @@ def exploit(member: Member, parent: Member) -> Member:
         rating=parent.rating,
         genes=dict(parent.genes),
         rewards=dict(parent.rewards),
-        games=0,
+        decisions=0,
         parent=parent.id,
         generation=parent.generation + 1,
+        founder=parent.founder,
     )
 
 
-def explore(member: Member, generator: np.random.Generator, genes: Mapping[str, Range] = GENES) -> Member:
-    """The member with each gene and reward changed with probability `CHANCE`: times 1 ± `CHANGE`.
+def explore(
+    member: Member,
+    generator: np.random.Generator,
+    genes: Mapping[str, Range],
+    *,
+    chance: float = CHANCE,
+    change: float = CHANGE,
+    redraw: float = 0.0,
+    rewards: bool = True,
+) -> Member:
+    """The member with each gene and, if `rewards`, each reward changed with probability `chance`: times 1 ± `change`.
 
-    Whole numbers are drawn anew from their range. No change turns the sign of a reward: only the first draw decides it.
+    Whole numbers are drawn anew from their range. Such a change never turns the sign of a reward, so each reward is
+    drawn anew with probability `redraw`.
     """
 
     def changed(value: float, range: Range) -> float:
-        if generator.random() >= CHANCE:
+        if generator.random() >= chance:
             return value
-        return range.draw(generator) if range.whole else value * (1 + CHANGE * generator.choice([-1.0, 1.0]))
+        if range.whole or range.low == range.high:
+            return range.draw(generator)
+        return value * (1 + change * float(generator.choice([-1.0, 1.0])))
+
+    def rewarded(value: float) -> float:
+        value = changed(value, REWARD)
+        return REWARD.draw(generator) if redraw and generator.random() < redraw else value
 
     return replace(
         member,
         genes={name: changed(value, genes[name]) for name, value in member.genes.items()},
-        rewards={name: changed(value, REWARD) for name, value in member.rewards.items()},
+        rewards={name: rewarded(value) for name, value in member.rewards.items()} if rewards else member.rewards,
     )

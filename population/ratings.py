@@ -37,19 +37,26 @@ class Ratings:
 
 
 def fit_ratings(
-    sides: NDArray[np.float64], results: NDArray[np.float64], *, pinned: int | None = None, prior: float = PRIOR
+    sides: NDArray[np.float64],
+    results: NDArray[np.float64],
+    *,
+    counts: NDArray[np.float64] | None = None,
+    pinned: int | None = None,
+    prior: float = PRIOR,
 ) -> Ratings:
     """Fit ratings ψ to matches: the side of +1 wins match k with probability 1/(1 + 10^(−ψᵀm_k/400)).
 
     sides: m, float64 [M, P]: how many players each agent has in each match, those of the other side negative. results:
-    y, float64 [M], of the side of +1: 1 won, ½ drawn, 0 lost. pinned: an agent whose rating is `ANCHOR`. prior:
-    standard deviation of a Gaussian prior around `ANCHOR` for every other; infinite: none.
+    y, float64 [M], of the side of +1: 1 won, ½ drawn, 0 lost. counts: c, float64 [M], where a row stands for so many
+    matches, y being their mean result; one each by default. pinned: an agent whose rating is `ANCHOR`. prior: standard
+    deviation of a Gaussian prior around `ANCHOR` for every other; infinite: none.
 
-    ψ maximises Σ_k y_k·log P_k + (1 − y_k)·log(1 − P_k) − Σ_i (ψ_i − ANCHOR)²/(2·prior²), which is concave; the errors
-    are those of the Gaussian with the same curvature. ValueError where the matches do not determine ψ.
+    ψ maximises Σ_k c_k·(y_k·log P_k + (1 − y_k)·log(1 − P_k)) − Σ_i (ψ_i − ANCHOR)²/(2·prior²), which is concave; the
+    errors are those of the Gaussian with the same curvature. ValueError where the matches do not determine ψ.
     """
     m, y = np.asarray(sides, dtype=np.float64), np.asarray(results, dtype=np.float64)
-    if m.ndim != 2 or y.shape != m.shape[:1] or ((y < 0) | (y > 1)).any():
+    c = np.ones(len(y)) if counts is None else np.asarray(counts, dtype=np.float64)
+    if m.ndim != 2 or y.shape != m.shape[:1] or c.shape != y.shape or ((y < 0) | (y > 1)).any() or (c < 0).any():
         raise ValueError(f"sides {list(m.shape)} and results {list(y.shape)}: expected [M, P], and [M] from 0 to 1")
     free = np.array([agent for agent in range(m.shape[1]) if agent != pinned], dtype=np.int64)
     m_free, precision = m[:, free], 1.0 / prior**2
@@ -58,12 +65,12 @@ def fit_ratings(
 
     def log_posterior(psi: NDArray[np.float64]) -> float:
         strength = SCALE * (lead + m_free @ psi)
-        return float((y * strength - np.logaddexp(0.0, strength)).sum() - 0.5 * precision * psi @ psi)
+        return float((c * (y * strength - np.logaddexp(0.0, strength))).sum() - 0.5 * precision * psi @ psi)
 
     for _ in range(_MOST_STEPS):
         won = win_probability(lead + m_free @ psi)
-        gradient = SCALE * (y - won) @ m_free - precision * psi
-        curvature = (m_free.T * (SCALE**2 * won * (1.0 - won))) @ m_free + precision * np.eye(len(free))
+        gradient = SCALE * (c * (y - won)) @ m_free - precision * psi
+        curvature = (m_free.T * (SCALE**2 * c * won * (1.0 - won))) @ m_free + precision * np.eye(len(free))
         try:
             step = np.linalg.solve(curvature, gradient)
         except np.linalg.LinAlgError:

@@ -5,7 +5,7 @@ import re
 import signal
 import socket
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -24,10 +24,10 @@ SECONDS_TO_ANSWER = 10.0
 """Seconds that a cluster's address may take to answer; Ray would try for many minutes."""
 
 
-class RayActors:
-    """Starts actors on a Ray cluster, one processor core each: the one at an address, or its own on this machine."""
+class RayEngine:
+    """Runs objects on a Ray cluster, one processor core each: the one at an address, or its own on this machine."""
 
-    def __init__(self, count: int, address: str | None, environments: PhaseEnvironments, steps: int) -> None:
+    def __init__(self, count: int, address: str | None) -> None:
         # Ray would write a token into the home folder.
         os.environ.setdefault("RAY_AUTH_MODE", "disabled")
         try:
@@ -38,8 +38,10 @@ class RayActors:
         if not ray.is_initialized():
             with _own_handlers():
                 self._connect(count, address)
-        self._make = ray.remote(num_cpus=1, max_restarts=0)(PlayingActor)
-        self._environments, self._steps = ray.put(environments), steps
+
+    def launch(self, made: Callable[..., Any], *arguments: Any) -> Any:
+        """Make an object of a class in a process of its own; return a reference to it."""
+        return self._ray.remote(num_cpus=1, max_restarts=0)(made).remote(*arguments)
 
     def _connect(self, count: int, address: str | None) -> None:
         quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
@@ -68,9 +70,6 @@ class RayActors:
                         f"({show(reason, 200)}); try again when the machine is less busy, or give distributed.address"
                     ) from error
 
-    def start(self, phase: int, generator: np.random.Generator) -> Any:
-        return self._make.remote(self._environments, phase, self._steps, generator)
-
     def share(self, value: Any) -> Any:
         return self._ray.put(value)
 
@@ -86,6 +85,17 @@ class RayActors:
             return self._ray.get(handle)
         except self._ray.exceptions.RayActorError as error:
             raise ActorDied(str(error).strip().partition("\n")[0]) from None
+
+
+class RayActors(RayEngine):
+    """Starts actors for live play."""
+
+    def __init__(self, count: int, address: str | None, environments: PhaseEnvironments, steps: int) -> None:
+        super().__init__(count, address)
+        self._environments, self._steps = self.share(environments), steps
+
+    def start(self, phase: int, generator: np.random.Generator) -> Any:
+        return self.launch(PlayingActor, self._environments, phase, self._steps, generator)
 
 
 def _require_answer(address: str) -> None:

@@ -7,7 +7,7 @@ from ...common.settings import Settings, setting
 
 @dataclass(frozen=True)
 class Local(Settings):
-    """Live play in the learner's own process."""
+    """Live play, or all of a population, in one process."""
 
 
 @dataclass(frozen=True)
@@ -15,10 +15,11 @@ class RaySettings(Settings):
     """Live play by actors on Ray (Moritz et al. 2018).
 
     An algorithm that knows importance weights for older live play (V-trace, ACER) takes from whichever actor is ready;
-    each of them then plays all of `loop.num_envs`. For the others the actors share the games and play in step.
+    each of them then plays all of `loop.num_envs`. For the others the actors share the games and play in step. In a
+    population each actor plays and learns for one agent at a time; the results are those of one process, to the bit.
     """
 
-    actors: int = setting(2, "Processes that play.", at_least=1, at_most=4096)
+    actors: int = setting(2, "Processes that play; those of a population learn, too.", at_least=1, at_most=4096)
     address: str | None = setting(
         None, "Address of a running cluster, such as auto or ray://head:10001. null: one of its own on this machine."
     )

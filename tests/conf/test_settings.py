@@ -16,6 +16,7 @@ from qwop.common.help import print_help
 from qwop.common.settings import Settings, hint_of, is_settings, join, read, rules, to_plain
 from qwop.evaluation.main import main as evaluate
 from qwop.finetune.main import main as finetune
+from qwop.population.main import main as population
 from qwop.pretrain.main import main as pretrain
 from qwop.pretrain.reestimate_main import main as reestimate
 from qwop.recorder.main import main as record
@@ -40,6 +41,8 @@ LINES: list[tuple[Command[Any], list[str]]] = [
     (finetune, ["schedule=alone", "algorithm=vtrace-small"]),
     (finetune, ["schedule=alone", "algorithm=ftw", "algorithm.period=5"]),
     (finetune, ["schedule=alone", "algorithm=vtrace", "algorithm.memory=64"]),
+    (population, []),
+    (population, ["agent=vtrace", "distributed=ray"]),
     (study, ["study=cartpole-dqn"]),
 ]
 """Command lines that are right: every command, with every option of its groups."""

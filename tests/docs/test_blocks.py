@@ -47,6 +47,7 @@ MAINS = (
     "evaluation.main",
     "evaluation.watch",
     "search.main",
+    "population.main",
     "study.main",
 )
 COMMANDS = {main.program: main for main in (import_module(f"qwop.{module}").main for module in MAINS)}

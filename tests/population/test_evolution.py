@@ -5,45 +5,51 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from qwop.envs.race.events import EVENTS
-from qwop.population.evolution import BURN_IN, GENES, REWARD, Member, Range, exploit, explore, should_copy
+from qwop.population.agents import FtwAgents
+from qwop.population.evolution import REWARD, Member, Range, exploit, explore, should_copy
+
+GENES = FtwAgents().genes
+BURN_IN = 1000
 
 
-def make(id: int, rating: float = 1000.0, seed: int = 0, games: int = BURN_IN) -> Member:
+def make(id: int, rating: float = 1000.0, seed: int = 0, decisions: int = BURN_IN) -> Member:
     random = np.random.default_rng(seed)
     return Member(
         id,
         rating,
         {name: gene.draw(random) for name, gene in GENES.items()},
         {event: REWARD.draw(random) for event in EVENTS},
-        games=games,
+        decisions=decisions,
+        founder=id,
     )
 
 
 @pytest.mark.parametrize(("gap", "copies"), [(147.0, False), (147.3, True), (-400.0, False), (0.0, False)])
 def test_an_agent_copies_one_that_beats_it_in_more_than_seven_of_ten(gap: float, copies: bool) -> None:
-    assert should_copy(make(0), make(1, 1000.0 + gap)) is copies
+    assert should_copy(make(0), make(1, 1000.0 + gap), BURN_IN) is copies
 
 
 def test_by_the_literal_rule_equals_copy_each_other() -> None:
-    assert should_copy(make(0), make(1), literal=True)
-    assert not should_copy(make(0, 1147.3), make(1), literal=True)
+    assert should_copy(make(0), make(1), BURN_IN, literal=True)
+    assert not should_copy(make(0, 1147.3), make(1), BURN_IN, literal=True)
 
 
 def test_nobody_copies_itself_or_soon_after_a_copy() -> None:
-    assert not should_copy(make(0, games=BURN_IN - 1), make(1, 1500.0))
-    assert not should_copy(make(0), make(0, 1500.0))
+    assert not should_copy(make(0, decisions=BURN_IN - 1), make(1, 1500.0), BURN_IN)
+    assert not should_copy(make(0), make(0, 1500.0), BURN_IN)
     copied = exploit(make(0), make(1, 1500.0))
-    assert not should_copy(copied, make(2, 2500.0))
-    assert should_copy(replace(copied, games=BURN_IN), make(2, 2500.0))
+    assert not should_copy(copied, make(2, 2500.0), BURN_IN)
+    assert should_copy(replace(copied, decisions=BURN_IN), make(2, 2500.0), BURN_IN)
 
 
 def test_a_copy_has_all_that_its_parent_has_and_keeps_its_place() -> None:
-    child, parent = make(3, seed=1), replace(make(7, 1300.0, seed=2), generation=4)
+    child, parent = make(3, seed=1), replace(make(7, 1300.0, seed=2), generation=4, founder=5)
     copied = exploit(child, parent)
     assert (copied.genes, copied.rewards, copied.rating) == (parent.genes, parent.rewards, 1300.0)
-    assert (copied.id, copied.parent, copied.generation, copied.games) == (3, 7, 5, 0)
-    explore(copied, np.random.default_rng(0))
-    assert parent == replace(make(7, 1300.0, seed=2), generation=4)
+    assert (copied.id, copied.parent, copied.generation, copied.decisions) == (3, 7, 5, 0)
+    assert copied.founder == 5
+    explore(copied, np.random.default_rng(0), GENES)
+    assert parent == replace(make(7, 1300.0, seed=2), generation=4, founder=5)
 
 
 def test_one_value_in_twenty_changes_by_a_fifth() -> None:
@@ -59,19 +65,37 @@ def test_one_value_in_twenty_changes_by_a_fifth() -> None:
     assert all(value < 0 for value in after.rewards.values())
 
 
-def test_the_period_is_drawn_anew() -> None:
+def test_a_reward_can_turn_its_sign_only_by_being_drawn_anew() -> None:
     random = np.random.default_rng(0)
-    before = Member(0, 1000.0, {"period": 11.0}, {})
-    found = [explore(before, random).genes["period"] for _ in range(6000)]
-    assert {*found} == {float(period) for period in range(5, 21)}
-    assert 0.03 < np.mean(np.array(found) != 11.0) < 0.065
+    before = Member(0, 1000.0, {}, dict.fromkeys(map(str, range(20_000)), 0.5))
+    after = np.array([*explore(before, random, {}, redraw=0.1).rewards.values()])
+    assert 0.04 < (after < 0).mean() < 0.06
+    assert explore(before, random, {}, redraw=0.1, rewards=False).rewards == before.rewards
 
 
-def test_first_values_are_within_their_ranges() -> None:
+def test_whole_numbers_are_drawn_anew_within_their_range() -> None:
+    random, period = np.random.default_rng(0), Range(5, 20, whole=True)
+    names = list(map(str, range(20_000)))
+    after = explore(Member(0, 1000.0, dict.fromkeys(names, 7.0)), random, dict.fromkeys(names, period))
+    values = {*after.genes.values()}
+    assert values == {float(value) for value in range(5, 21)}
+
+
+def test_a_range_of_one_value_never_changes() -> None:
+    random, fixed = np.random.default_rng(0), Range(0.0, 0.0, logarithmic=True)
+    assert fixed.draw(random) == 0.0
+    after = explore(Member(0, 1000.0, {"one": 0.0}), random, {"one": fixed}, chance=1.0)
+    assert after.genes == {"one": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("gene", "low", "high"),
+    [("learning_rate", 1e-4, 5e-3), ("entropy", 5e-4, 1e-2), ("posterior_kl", 1e-3, 1.0), ("period", 5, 20)],
+)
+def test_first_values_fill_their_ranges(gene: str, low: float, high: float) -> None:
     random = np.random.default_rng(0)
-    drawn = {name: np.array([gene.draw(random) for _ in range(2000)]) for name, gene in GENES.items()}
-    for name, gene in GENES.items():
-        assert gene.low <= drawn[name].min() <= drawn[name].max() <= gene.high
-    # Half of a logarithmic range lies below its geometric mean.
-    assert abs((drawn["learning_rate"] < (1e-5 * 5e-3) ** 0.5).mean() - 0.5) < 0.04
-    assert {*drawn["period"]} == {*range(5, 21)}
+    drawn = np.array([GENES[gene].draw(random) for _ in range(4000)])
+    assert low <= drawn.min() < low * 1.3
+    assert high * 0.9 < drawn.max() <= high
+    if gene != "period":  # uniform in the logarithm
+        assert abs(np.log(drawn).mean() - (np.log(low) + np.log(high)) / 2) < 0.1

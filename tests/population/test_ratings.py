@@ -82,3 +82,11 @@ def test_agents_that_never_met_anybody_have_the_prior() -> None:
 def test_results_that_are_none_are_refused() -> None:
     with pytest.raises(ValueError, match="from 0 to 1"):
         fit_ratings(np.ones((2, 2)), np.array([0.0, 2.0]))
+
+
+def test_counts_stand_for_matches() -> None:
+    sides, results = np.array([[1.0, -1.0], [1.0, -1.0]]), np.array([1.0, 0.0])
+    one_by_one = fit_ratings(np.repeat(sides, [3, 2], axis=0), np.repeat(results, [3, 2]))
+    counted = fit_ratings(sides, results, counts=np.array([3.0, 2.0]))
+    assert counted.ratings == pytest.approx(one_by_one.ratings)
+    assert counted.errors == pytest.approx(one_by_one.errors)

@@ -1,0 +1,196 @@
+"""The agents that a population can be of: their settings, genes, networks and learners."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ..common.errors import BadInput
+from ..common.settings import setting
+from ..envs.spec import ObservationSpec
+from ..finetune.agents.discounting import Discounted
+from ..finetune.agents.ftw.agent import new_two_timescale
+from ..finetune.agents.ftw.learner import FtwLearner
+from ..finetune.agents.ftw.settings import FtwSettings
+from ..finetune.agents.vtrace.agent import new_recurrent
+from ..finetune.agents.vtrace.learner import VtraceLearner
+from ..finetune.agents.vtrace.settings import VtraceSettings
+from ..finetune.experience.sequences import Sequences
+from ..finetune.metrics import Diagnosis
+from ..policies.networks import Network
+from .evolution import Range
+
+Genes = Mapping[str, float]
+"""Hyper-parameters by name."""
+
+
+class Learner(Protocol):
+    """One agent's network and what learns it."""
+
+    def update(self, played: Sequences, signals: NDArray[np.float32] | None) -> Diagnosis:
+        """Take a step on the sequences. signals: w·ρ of the sparse events, float32 [n, k], in races."""
+        ...
+
+    def get_state(self) -> dict[str, Any]: ...
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Become what another learner was, whatever its genes."""
+        ...
+
+
+def gene(low: float, high: float, help: str, *, at_most: float | None = None) -> Any:
+    """Declare a range as a setting: the lowest and the highest initial value of a gene."""
+    expected = "the lowest and the highest value, such as [0.001, 0.01]"
+    return setting((low, high), f"Initial range of {help}.", at_least=0, at_most=at_most, expected=expected)
+
+
+@dataclass(frozen=True)
+class PopulationAgents(Discounted):
+    """Settings that the agents of every population have. Each agent draws its genes from their ranges, uniformly in
+    their logarithm; if both ends are equal, the gene stays what it is. The ranges are those of Jaderberg et al. 2019,
+    but for the learning rate, which begins at 1e-5 there."""
+
+    gamma: float = 0.985
+    gamma_rate: float = 10.0
+    learning_rate: tuple[float, ...] = gene(1e-4, 5e-3, "the learning rate")
+    entropy: tuple[float, ...] = gene(5e-4, 1e-2, "the weight of the entropy")
+    hidden: tuple[int, ...] = setting((128,), "Widths of the layers before the memory.", at_least=1, at_most=65_536)
+    memory: int = setting(128, "Units of an LSTM.", at_least=1, at_most=65_536)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in self._names():
+            ends = getattr(self, name)
+            if len(ends) != 2 or ends[0] > ends[1] or 0 == ends[0] < ends[1]:
+                raise BadInput(
+                    f"{name}={list(ends)}: expected the lowest and the highest value, such as [0.001, 0.01], or twice "
+                    "the same"
+                )
+
+    @property
+    def genes(self) -> dict[str, Range]:
+        """The initial range of each gene."""
+        found = {}
+        for name in self._names():
+            low, high = getattr(self, name)
+            found[name] = Range(low, high, logarithmic=True)
+        return found
+
+    def network(self, observation: ObservationSpec, actions: int, genes: Genes, seed: int) -> Network:
+        """Make an untrained network."""
+        raise NotImplementedError
+
+    def learner(self, network: Any, genes: Genes, decisions_per_second: float | None, seed: int) -> Learner:
+        """Make what learns the network in place."""
+        raise NotImplementedError
+
+    def _names(self) -> tuple[str, ...]:
+        return ("learning_rate", "entropy")
+
+
+@dataclass(frozen=True)
+class VtraceAgents(PopulationAgents):
+    """Recurrent agents that learn by V-trace: one time scale and no auxiliary tasks."""
+
+    def _settings(self, genes: Genes) -> VtraceSettings:
+        return VtraceSettings(
+            gamma=self.gamma,
+            gamma_rate=self.gamma_rate,
+            learning_rate=genes["learning_rate"],
+            entropy_coefficient=genes["entropy"],
+            hidden=self.hidden,
+            memory=self.memory,
+        )
+
+    def network(self, observation: ObservationSpec, actions: int, genes: Genes, seed: int) -> Network:
+        generator = torch.Generator().manual_seed(seed)
+        return new_recurrent(self._settings(genes))(observation, actions, generator)
+
+    def learner(self, network: Any, genes: Genes, decisions_per_second: float | None, seed: int) -> Learner:
+        learner = VtraceLearner(network, self._settings(genes), torch.device("cpu"))
+        learner.at_rate(decisions_per_second)
+        return _WithoutSignals(learner)
+
+
+@dataclass(frozen=True)
+class FtwAgents(PopulationAgents):
+    """Agents that think at two time scales, with auxiliary tasks (Jaderberg et al. 2019)."""
+
+    reward_prediction: tuple[float, ...] = gene(0.1, 1.0, "the weight of reward prediction")
+    feature_control: tuple[float, ...] = gene(0.01, 0.1, "the weight of feature control")
+    posterior_kl: tuple[float, ...] = gene(1e-3, 1.0, "the weight of the divergence between fast and slow core")
+    prior_kl: tuple[float, ...] = gene(1e-4, 0.1, "the weight of the slow core's divergence from its own prior")
+    slow_gradient: tuple[float, ...] = gene(0.1, 1.0, "the factor of the gradient from fast to slow core")
+    period: tuple[int, ...] = gene(
+        5, 20, "the decisions between two of the slow core, drawn uniformly; [1, 1] is one time scale", at_most=10_000
+    )
+    latent: int = setting(64, "Numbers in the latent variable z.", at_least=1, at_most=65_536)
+
+    @property
+    def genes(self) -> dict[str, Range]:
+        low, high = self.period
+        return {**super().genes, "period": Range(low, high, whole=True)}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.period[0] < 1:
+            raise BadInput(f"period={list(self.period)}: expected at least 1")
+
+    def _names(self) -> tuple[str, ...]:
+        cores = ("posterior_kl", "prior_kl", "slow_gradient", "period")
+        return (*super()._names(), "reward_prediction", "feature_control", *cores)
+
+    def _settings(self, genes: Genes) -> FtwSettings:
+        return FtwSettings(
+            gamma=self.gamma,
+            gamma_rate=self.gamma_rate,
+            hidden=self.hidden,
+            memory=self.memory,
+            latent=self.latent,
+            learning_rate=genes["learning_rate"],
+            entropy_coefficient=genes["entropy"],
+            reward_prediction=genes["reward_prediction"],
+            feature_control=genes["feature_control"],
+            posterior_kl=genes["posterior_kl"],
+            prior_kl=genes["prior_kl"],
+            slow_gradient=genes["slow_gradient"],
+            period=round(genes["period"]),
+        )
+
+    def network(self, observation: ObservationSpec, actions: int, genes: Genes, seed: int) -> Network:
+        generator = torch.Generator().manual_seed(seed)
+        return new_two_timescale(self._settings(genes))(observation, actions, generator)
+
+    def learner(self, network: Any, genes: Genes, decisions_per_second: float | None, seed: int) -> Learner:
+        learner = FtwLearner(network, self._settings(genes), torch.device("cpu"), np.random.default_rng(seed))
+        learner.at_rate(decisions_per_second)
+        return _WithSignals(learner)
+
+
+class _WithoutSignals:
+    """A learner without a use for signals."""
+
+    def __init__(self, learner: VtraceLearner) -> None:
+        self._learner = learner
+        self.get_state, self.set_state = learner.get_state, learner.set_state
+
+    def update(self, played: Sequences, signals: NDArray[np.float32] | None) -> Diagnosis:
+        return self._learner.update(played)
+
+
+class _WithSignals:
+    """A learner whose reward prediction learns signals."""
+
+    def __init__(self, learner: FtwLearner) -> None:
+        self._learner = learner
+        self.get_state, self.set_state = learner.get_state, learner.set_state
+
+    def update(self, played: Sequences, signals: NDArray[np.float32] | None) -> Diagnosis:
+        return self._learner.update(played, signals=signals)
+
+
+AGENTS = {"ftw": FtwAgents, "vtrace": VtraceAgents}
+"""By `agent.name`."""

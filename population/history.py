@@ -1,0 +1,83 @@
+"""`history.jsonl`: what happened in each round, a line a round."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from ..common.files import write_whole
+from ..common.reading import MEGABYTE, read_text
+from .population import Round
+
+HISTORY = "history.jsonl"
+
+LARGEST_HISTORY = 1024 * MEGABYTE
+
+
+class History:
+    """Writes a row for each round into a folder; `rows` are all of them."""
+
+    def __init__(self, folder: Path, resume_at: int | None = None) -> None:
+        """Begin, or continue after so many rounds: later rows are dropped."""
+        self._path = folder / HISTORY
+        self.rows: list[dict[str, Any]] = []
+        if resume_at is not None and os.path.lexists(self._path):
+            self.rows = [row for row in read_history(folder) if row["round"] <= resume_at]
+        write_whole(self._path, "".join(json.dumps(row) + "\n" for row in self.rows))
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of computing so far."""
+        return float(self.rows[-1]["seconds"]) if self.rows else 0.0
+
+    def write(self, done: Round, seconds: float) -> dict[str, Any]:
+        """Add a round that took so many seconds; return its row."""
+        agents = []
+        for member, figures in zip(done.members, done.figures, strict=True):
+            agents.append(
+                {
+                    "id": member.id,
+                    "rating": round(float(done.ratings.ratings[member.id]), 2),
+                    "error": round(float(done.ratings.errors[member.id]), 2),
+                    "generation": member.generation,
+                    "founder": member.founder,
+                    "genes": _rounded(member.genes),
+                    "rewards": _rounded(member.rewards),
+                    "figures": _rounded(figures),
+                }
+            )
+        others = range(len(done.members), len(done.ratings.ratings))
+        row = {
+            "round": done.number,
+            "decisions": done.decisions,
+            "seconds": self.seconds + seconds,
+            "time": {**_rounded(done.seconds), "other": round(max(seconds - sum(done.seconds.values()), 0.0), 3)},
+            "agents": agents,
+            "rivals": [
+                {"rating": float(done.ratings.ratings[number]), "error": float(done.ratings.errors[number])}
+                for number in others
+            ],
+            "copies": [[copy.child, copy.parent] for copy in done.copies],
+        }
+        self.rows.append(row)
+        with self._path.open("a") as file:
+            file.write(json.dumps(row) + "\n")
+        return row
+
+
+def read_history(folder: Path) -> list[dict[str, Any]]:
+    """The rows of a run, oldest first, up to the first line that is none (the last may have been cut off)."""
+    rows = []
+    for line in read_text(folder / HISTORY, LARGEST_HISTORY, "expected the history of a population").splitlines():
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            break
+        if not isinstance(row, dict) or type(row.get("round")) is not int or not isinstance(row.get("agents"), list):
+            break
+        rows.append(row)
+    return rows
+
+
+def _rounded(values: Any) -> dict[str, float]:
+    return {name: float(f"{value:.6g}") for name, value in values.items()}

@@ -1,0 +1,268 @@
+"""`qwop-population`: a population of agents that race against each other, learn, and evolve."""
+
+import json
+import time
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..common.checks import show
+from ..common.command import CONFIGURATION, Command, write_configuration
+from ..common.errors import BadInput
+from ..common.files import write_whole
+from ..common.occupancy import sole_writer
+from ..common.progress import plain_console, progress_bar
+from ..common.same_settings import read_settings, require_same
+from ..common.settings import to_plain
+from ..finetune.checkpoint import checkpoints, load_checkpoint, save_checkpoint
+from ..finetune.distributed.ray_actors import RayEngine
+from ..finetune.distributed.settings import Local, RaySettings
+from ..policies.files import load_policy, save_policy
+from ..policies.policy import Policy
+from ..policies.rollout import play
+from ..policies.threads import use_one_thread
+from .history import HISTORY, History
+from .population import Population
+from .report import EVALUATION, FILM, write_report
+from .rival_races import View
+from .settings import PopulationSettings
+from .training import Workshop
+from .versus import film_race, races_between
+from .workers import Distributed, Serial, Workers
+
+MAY_DIFFER = (
+    "resume", "out", "rounds", "evaluation", "video", "distributed", "checkpoint_every", "report_every", "film_every",
+)  # fmt: skip
+"""Settings in which a resumed run may differ from its earlier part."""
+
+FIRST = "first"
+"""Folder of the agents as they began; in `evaluation.against`, all of them."""
+
+
+def run(settings: PopulationSettings) -> None:
+    """Let the population evolve; leave policies, checkpoints, history, report and evaluation in `out`."""
+    with sole_writer(Path(settings.out), "out", within=("checkpoints", "agents", FIRST)):
+        _Run(settings).run()
+
+
+class _Run:
+    """A run of the command: the population and its folder."""
+
+    def __init__(self, settings: PopulationSettings) -> None:
+        self._settings, self._out = settings, Path(settings.out)
+        self._console = plain_console()
+        self._task = settings.task
+
+    def run(self) -> None:
+        use_one_thread()
+        settings = self._settings
+        state = require_resumable(settings, self._out)
+        rivals = self._rivals()
+        start = {path: load_policy(path) for path in settings.start or ()} if state is None else {}
+        against = self._against(rivals)
+        arguments = self._workshop_arguments(rivals)
+        with closing(Workshop(*arguments)) as workshop:
+            workers = _workers(settings.distributed, workshop, arguments)
+            self._population = Population(settings, workshop, workers, len(rivals))
+            if state is not None:
+                self._continue(state)
+            write_configuration(settings, self._out)
+            if state is None:
+                self._begin(start)
+            self._history = History(self._out, None if state is None else self._population.round)
+            try:
+                self._rounds()
+            except KeyboardInterrupt:
+                if self._history.rows:
+                    self._save_policies()
+                    self._report()
+                self._console.print(
+                    f"stopped after round {self._population.round}; the same command with resume=true continues",
+                    highlight=False, soft_wrap=True,
+                )  # fmt: skip
+                raise
+            self._save_policies()
+            self._end(against)
+
+    def _begin(self, start: Mapping[str, Policy]) -> None:
+        self._population.begin(start)
+        for member in self._population.members:
+            save_policy(self._out / FIRST / _name(member.id), self._population.policy(member))
+        self._checkpoint()
+
+    def _continue(self, state: Mapping[str, Any]) -> None:
+        newest = checkpoints(self._out / "checkpoints")[-1]
+        try:
+            self._population.set_state(dict(state))
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+            raise BadInput(
+                f"{newest}: does not fit this run ({type(error).__name__}: {show(error)}); remove it to resume from an "
+                "older one"
+            ) from error
+
+    def _rounds(self) -> None:
+        settings, population = self._settings, self._population
+        per_round = settings.agents
+        with progress_bar("agents", self._console) as bar:
+            task = bar.add_task("starting", total=settings.rounds * per_round, completed=population.round * per_round)
+            while population.round < settings.rounds:
+                began = time.perf_counter()
+                done = population.play_round(lambda number: bar.advance(task))
+                row = self._history.write(done, time.perf_counter() - began)
+                bar.update(task, description=_describe(row), completed=population.round * per_round)
+                for copy in done.copies:
+                    bar.console.print(
+                        f"round {done.number}: agent {copy.child} copies agent {copy.parent}", highlight=False
+                    )
+                if done.number % settings.checkpoint_every == 0 or done.number == settings.rounds:
+                    self._checkpoint()
+                if done.number % settings.film_every == 0:
+                    bar.update(task, description="filming the best agents' race")
+                    self._film()
+                if done.number % settings.report_every == 0:
+                    self._save_policies()
+                    self._report()
+
+    def _end(self, against: Mapping[str, list[Policy]]) -> None:
+        population, console = self._population, self._console
+        best = population.best[0]
+        policy = population.policy(best)
+        console.print(f"best: agent {best.id}, {self._out / 'best.safetensors'}", highlight=False, soft_wrap=True)
+        with progress_bar("races", console) as bar:
+            task = bar.add_task("evaluating", total=None)
+            found = self._evaluate(policy, against)
+            bar.update(task, description="filming the best agents' race")
+            self._film()
+        for one in found["races"]:
+            console.print(one["said"], highlight=False, soft_wrap=True)
+        if "returns" in found:
+            console.print(found["returns"]["said"], highlight=False, soft_wrap=True)
+        write_whole(self._out / EVALUATION, json.dumps(found, indent=1) + "\n")
+        console.print(f"report: {self._report()}", highlight=False, soft_wrap=True)
+
+    def _evaluate(self, policy: Policy, against: Mapping[str, list[Policy]]) -> dict[str, Any]:
+        how = self._settings.evaluation
+        found: dict[str, Any] = {"round": self._population.round, "agent": self._population.best[0].id, "races": []}
+        if not how.games:
+            return found
+        if not self._settings.is_race:
+            played = play(policy, episodes=how.games, seed=self._settings.seed, greedy=how.greedy)
+            returns = np.array([game.rewards.sum() for game in played])
+            said = f"mean return {returns.mean():.2f} over {len(returns)} episodes"
+            return {**found, "returns": {"mean": float(returns.mean()), "said": said}}
+        for name, others in against.items():
+            others = others or self._first()
+            races = races_between(
+                policy,
+                others,
+                name,
+                self._task,
+                games=how.games,
+                greedy=how.greedy,
+                seed=self._settings.seed,
+                num_games=how.num_games,
+            )
+            found["races"].append({**races.to_json(), "said": str(races)})
+        return found
+
+    def _against(self, rivals: Mapping[str, Policy]) -> dict[str, list[Policy]]:
+        """The policies to race against in the end, by name; none for the first agents, which may not exist yet."""
+        if not self._settings.is_race:
+            return {}
+        found = {name: [] if name == FIRST else [rivals.get(name) or self._runner(name)]
+                 for name in self._settings.evaluation.against}  # fmt: skip
+        return {**found, **{name: [policy] for name, policy in rivals.items()}}
+
+    def _first(self) -> list[Policy]:
+        return [load_policy(self._out / FIRST / _name(member.id)) for member in self._population.members]
+
+    def _rivals(self) -> dict[str, Policy]:
+        if self._settings.rivals and not self._settings.is_race:
+            raise BadInput(f"rivals: {self._settings.environment} is played alone; leave them out")
+        return {name: self._runner(name) for name in self._settings.rivals or ()}
+
+    def _runner(self, name: str) -> Policy:
+        """Load a policy that can run in the race."""
+        policy = load_policy(name)
+        View.of(policy, self._task, name)
+        return policy
+
+    def _workshop_arguments(self, rivals: Mapping[str, Policy]) -> tuple[Any, ...]:
+        settings = self._settings
+        fixed = {settings.agents + number: policy for number, policy in enumerate(rivals.values())}
+        return self._task, settings.agent, settings.work, settings.race.max_idle_frames, fixed
+
+    def _checkpoint(self) -> None:
+        save_checkpoint(self._out / "checkpoints", self._population.decisions, self._population.get_state())
+
+    def _save_policies(self) -> None:
+        for member in self._population.members:
+            save_policy(self._out / "agents" / _name(member.id), self._population.policy(member))
+        save_policy(self._out / "best.safetensors", self._population.policy(self._population.best[0]))
+
+    def _film(self) -> None:
+        if not (self._settings.video and self._settings.is_race):
+            return
+        one, other = (self._population.policy(member) for member in self._population.best[:2])
+        film_race(self._out / FILM, (one, other), self._task, greedy=True)
+
+    def _report(self) -> Path:
+        return write_report(self._out, self._settings, self._history.rows)
+
+
+def require_resumable(settings: PopulationSettings, out: Path) -> dict[str, Any] | None:
+    """Load the newest checkpoint of the run in `out`; None for a new run, and for one killed before its first.
+
+    Raises BadInput where a run is there and is not to be resumed, or none is there or one with other settings.
+    """
+    found = checkpoints(out / "checkpoints")
+    if not settings.resume:
+        if found or (out / HISTORY).exists():
+            raise BadInput(f"{out}: holds a run already; resume=true continues it, out=... starts another")
+        return None
+    if not found:
+        if (out / FIRST).exists():
+            return None
+        raise BadInput(f"{out}: no checkpoint to resume from; leave out resume to start")
+    before, now = read_settings(out / CONFIGURATION), to_plain(settings)
+    for name in sorted((before.keys() | now.keys()) - {*MAY_DIFFER}):
+        require_same(before.get(name), now.get(name), name, out)
+    return load_checkpoint(found[-1])
+
+
+def _workers(distributed: Local | RaySettings, workshop: Workshop, arguments: tuple[Any, ...]) -> Workers:
+    if isinstance(distributed, RaySettings):
+        return Distributed(RayEngine(distributed.actors, distributed.address), distributed.actors, *arguments)
+    return Serial(workshop)
+
+
+def _name(number: int) -> str:
+    return f"agent-{number:02d}.safetensors"
+
+
+def _describe(row: Mapping[str, Any]) -> str:
+    best = max(row["agents"], key=lambda agent: agent["rating"])
+    figures = best["figures"]
+    if "metres" in figures:
+        return f"best: agent {best['id']}, {figures['metres']:.1f} m, {figures['finish_share']:.0%} finish"
+    return f"best: agent {best['id']}, return {figures.get('return', 0.0):.1f}"
+
+
+main = Command(
+    "population",
+    PopulationSettings,
+    run,
+    about="Let a population of agents race against each other, learn from it, and evolve: better ones are copied, with "
+    "small changes of their hyper-parameters and of what they reward themselves for.",
+    examples=[
+        ("qwop-population", "12 agents, from nothing; the report is rewritten as it goes"),
+        ("qwop-population rivals=[champion] evaluation.against=[first,champion]", "the champion races along"),
+        ("qwop-population resume=true rounds=2000", "continue the run in runs/population, further"),
+        ("qwop-population agent=vtrace evolution.enabled=false", "one time scale, and each for itself"),
+        ("qwop-population environment=CartPole-v1 work.num_games=8", "any environment: matches compare returns"),
+        ("qwop-population +distributed=ray distributed.actors=8", "the same, with a worker a core"),
+    ],
+)

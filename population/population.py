@@ -1,0 +1,219 @@
+"""A population: agents that play, learn, are rated, and copy better ones, round by round."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..common.errors import BadInput, naming
+from ..policies.policy import Policy
+from .evolution import Member, exploit, explore, should_copy
+from .matchmaking import opponent_probabilities
+from .ratings import Ratings
+from .record import Record, compare_scores
+from .rewards import HAND_MADE, drawn_rewards
+from .settings import PopulationSettings
+from .training import Done, Order, RivalState, Workshop
+from .workers import Report, Workers
+
+FINISHED = 1000.0
+"""A finish in s seconds scores this less s, a game without one its metres, where runs are compared."""
+
+
+@dataclass(frozen=True)
+class Copy:
+    """An agent that took over all that another had."""
+
+    child: int
+    parent: int
+
+
+@dataclass(frozen=True)
+class Round:
+    """What happened in a round: the agents after it, and figures and seconds of each."""
+
+    number: int
+    decisions: int
+    members: tuple[Member, ...]
+    ratings: Ratings
+    copies: tuple[Copy, ...]
+    figures: tuple[dict[str, float], ...]
+    seconds: dict[str, float]
+
+
+class Population:
+    """The agents, what they have learned, and the record of their matches.
+
+    Rivals that never learn have the numbers after those of the agents. The seed of the settings decides everything,
+    whoever carries the rounds out.
+    """
+
+    def __init__(
+        self,
+        settings: PopulationSettings,
+        workshop: Workshop,
+        workers: Workers,
+        rivals: int = 0,
+    ) -> None:
+        self._settings, self._workshop, self._workers = settings, workshop, workers
+        self._generator = np.random.default_rng(settings.seed)
+        self._genes = settings.agent.genes
+        self.rivals = rivals
+        self.record = Record(settings.agents + rivals)
+        self.round, self.decisions = 0, 0
+        self.members: list[Member] = []
+        self._learners: list[dict[str, Any]] = []
+        self._play: list[dict[str, Any] | None] = []
+
+    def begin(self, start: Mapping[str, Policy] | None = None) -> None:
+        """Make the agents; the first ones with the weights of the policies given, by name.
+
+        Raises BadInput where there are too many, or one does not fit.
+        """
+        random, given = self._generator, list((start or {}).items())
+        if len(given) > self._settings.agents:
+            raise BadInput(
+                f"start: {len(given)} policies for {self._settings.agents} agents; give fewer, or more agents"
+            )
+        for number in range(self._settings.agents):
+            genes = {name: gene.draw(random) for name, gene in self._genes.items()}
+            drawn = drawn_rewards(random)
+            rewards = drawn if self._settings.rewards == "drawn" else dict(HAND_MADE)
+            name, policy = given[number] if number < len(given) else ("", None)
+            member = Member(number, 1000.0, genes, rewards if self._settings.is_race else {}, founder=number)
+            self.members.append(member)
+            with naming(name):
+                self._learners.append(self._workshop.begin(genes, int(random.integers(2**31)), policy))
+            self._play.append(None)
+
+    def play_round(self, report: Report = lambda number: None) -> Round:
+        """Let every agent play and learn, rate them, and let them copy better ones."""
+        before = self.ratings().ratings
+        orders = {member.id: self._order(member, before) for member in self.members}
+        done = self._workers.carry_out(orders, report)
+        work = self._settings.work
+        for number, one in done.items():
+            self._learners[number], self._play[number] = one.learner, one.play
+            member = self.members[number]
+            played = work.num_games * work.steps * work.unrolls
+            self.members[number] = replace(member, decisions=member.decisions + played)
+            self.decisions += played
+        self._record(done)
+        ratings = self.ratings()
+        self.members = [replace(member, rating=float(ratings.ratings[member.id])) for member in self.members]
+        copies = self._evolve() if self._settings.evolution.enabled else []
+        self.round += 1
+        kinds = {kind: sum(one.seconds[kind] for one in done.values()) for kind in ("playing", "learning")}
+        figures = tuple(done[member.id].figures for member in self.members)
+        return Round(self.round, self.decisions, tuple(self.members), ratings, tuple(copies), figures, kinds)
+
+    def ratings(self) -> Ratings:
+        """Fit the ratings of all agents, then those of the rivals; the first rival's is pinned."""
+        return self.record.ratings(pinned=len(self.members) if self.rivals else None)
+
+    @property
+    def best(self) -> list[Member]:
+        """The agents, the best one first."""
+        return sorted(self.members, key=lambda member: (-member.rating, member.id))
+
+    def policy(self, member: Member) -> Policy:
+        """Return an agent's policy as it stands."""
+        training = {"command": "qwop-population", "agent": member.id, "round": self.round, "genes": dict(member.genes)}
+        return self._workshop.policy(member.genes, member.rewards, self._learners[member.id], training)
+
+    def get_state(self) -> dict[str, Any]:
+        """Everything that the rest of the run depends on."""
+        return {
+            "round": self.round,
+            "decisions": self.decisions,
+            "generator": self._generator.bit_generator.state,
+            "record": self.record.get_state(),
+            "members": [asdict(member) for member in self.members],
+            "learners": list(self._learners),
+            "play": list(self._play),
+        }
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Continue where `get_state` was called, with the same settings."""
+        self.round, self.decisions = int(state["round"]), int(state["decisions"])
+        self._generator.bit_generator.state = state["generator"]
+        self.record.set_state(state["record"])
+        self.members = [Member(**member) for member in state["members"]]
+        self._learners, self._play = list(state["learners"]), list(state["play"])
+
+    def _order(self, member: Member, ratings: NDArray[np.float64]) -> Order:
+        schedule = self._schedule(member, ratings) if self._settings.is_race else ()
+        met = {*schedule, *_under_way(self._play[member.id])}
+        rivals = {number: self._rival(number) for number in sorted(met) if number < len(self.members)}
+        return Order(
+            member.genes,
+            member.rewards,
+            self._learners[member.id],
+            self._play[member.id],
+            int(self._generator.integers(2**31)),
+            rivals,
+            schedule,
+        )
+
+    def _schedule(self, member: Member, ratings: NDArray[np.float64]) -> tuple[int, ...]:
+        """Draw the opponents of a round."""
+        if self._settings.opponents == "itself":
+            return (member.id,)
+        count = len(ratings)
+        if self._settings.opponents == "rated":
+            probabilities = opponent_probabilities(ratings, member.id)
+        else:
+            probabilities = (np.arange(count) != member.id) / (count - 1)
+        drawn = self._generator.choice(count, self._settings.work.opponents, p=probabilities)
+        return tuple(int(number) for number in drawn)
+
+    def _rival(self, number: int) -> RivalState:
+        member = self.members[number]
+        return RivalState(member.genes, member.rewards, self._learners[number]["network"])
+
+    def _record(self, done: dict[int, Done]) -> None:
+        """Add the round's matches, or comparisons of scores where agents do not meet."""
+        self.record.fade(self._settings.evolution.fade)
+        if not self._settings.is_race:
+            compare_scores([np.array(one.scores) for one in done.values()], self.record)
+        elif self._settings.opponents == "itself":
+            compare_scores([_run_scores(one) for one in done.values()], self.record)
+        else:
+            for number, one in done.items():
+                for race in one.races:
+                    self.record.add(number, race.rival, race.result)
+
+    def _evolve(self) -> list[Copy]:
+        how, random, copies = self._settings.evolution, self._generator, []
+        for number in range(len(self.members)):
+            other = int(random.integers(len(self.members) - 1))
+            other += other >= number
+            member, parent = self.members[number], self.members[other]
+            if not should_copy(member, parent, how.burn_in, better=how.better, literal=how.literal):
+                continue
+            self.members[number] = explore(
+                exploit(member, parent),
+                random,
+                self._genes,
+                chance=how.chance,
+                change=how.change,
+                redraw=how.redraw,
+                rewards=self._settings.rewards != "fixed",
+            )
+            self._learners[number], self._play[number] = self._learners[other], None
+            self.record.inherit(number, other)
+            copies.append(Copy(number, other))
+        return copies
+
+
+def _under_way(play: dict[str, Any] | None) -> list[int]:
+    """The rivals in the races under way."""
+    if play is None or "rival" not in play.get("env", {}):
+        return []
+    return [int(number) for number in np.unique(play["env"]["rival"])]
+
+
+def _run_scores(done: Done) -> NDArray[np.float64]:
+    return np.array([race.metres if race.seconds is None else FINISHED - race.seconds for race in done.races])

@@ -1,0 +1,72 @@
+"""The results of matches between agents, and the ratings that follow from them."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .ratings import PRIOR, Ratings, fit_ratings
+
+
+class Record:
+    """Matches between n agents; old ones fade, because agents change.
+
+    matches: float64 [n, n], how many of each pair still count, the same both ways. points: float64 [n, n], those that
+    the row won of them, draws being halves.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.matches = np.zeros((count, count))
+        self.points = np.zeros((count, count))
+
+    def add(self, one: int, other: int, result: float, count: float = 1.0) -> None:
+        """Add matches with this mean result for `one`. Matches of an agent with itself say nothing and are left out."""
+        if one == other:
+            return
+        for row, column, points in ((one, other, result), (other, one, 1.0 - result)):
+            self.matches[row, column] += count
+            self.points[row, column] += points * count
+
+    def fade(self, keep: float) -> None:
+        """Let all matches count less: this share of what they did."""
+        self.matches *= keep
+        self.points *= keep
+
+    def inherit(self, child: int, parent: int) -> None:
+        """Give the child the record of its parent, whose weights it now has, in place of its own."""
+        for values in (self.matches, self.points):
+            values[child, :] = values[parent, :]
+            values[:, child] = values[:, parent]
+            values[child, parent] = values[parent, child] = values[child, child] = 0.0
+
+    def ratings(self, pinned: int | None = None, prior: float = PRIOR) -> Ratings:
+        """Fit the ratings of all agents; see `fit_ratings`."""
+        pairs = [(row, column) for row, column in zip(*np.nonzero(np.triu(self.matches)), strict=True)]
+        sides = np.zeros((len(pairs), len(self.matches)))
+        for match, (row, column) in enumerate(pairs):
+            sides[match, row], sides[match, column] = 1.0, -1.0
+        counts = np.array([self.matches[pair] for pair in pairs])
+        results = np.array([self.points[pair] / self.matches[pair] for pair in pairs])
+        return fit_ratings(sides, np.clip(results, 0.0, 1.0), counts=counts, pinned=pinned, prior=prior)
+
+    def get_state(self) -> dict[str, Any]:
+        return {"matches": self.matches.copy(), "points": self.points.copy()}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        self.matches, self.points = np.array(state["matches"]), np.array(state["points"])
+
+
+def compare_scores(scores: Iterable[NDArray[np.float64]], record: Record) -> None:
+    """Add matches in which every two agents compare the scores that each made alone, float64 [games].
+
+    Each game of the one is compared with each of the other, and together they count as many matches as the one with
+    fewer games has.
+    """
+    made = list(scores)
+    for one, mine in enumerate(made):
+        for other in range(one + 1, len(made)):
+            theirs = made[other]
+            if len(mine) and len(theirs):
+                lead = mine[:, None] - theirs[None, :]
+                record.add(one, other, float((np.sign(lead).mean() + 1) / 2), float(min(len(mine), len(theirs))))

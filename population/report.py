@@ -1,0 +1,271 @@
+"""`report.html`: what has evolved in a population, in one file that opens without a server."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from ..common.charts import STYLE as CHART_STYLE
+from ..common.charts import line_chart
+from ..common.command import to_yaml
+from ..common.files import write_whole
+from ..common.page import figures, origin, page, video
+from .lineage import STYLE as TREE_STYLE
+from .lineage import agent_colour, family_tree
+from .ratings import ANCHOR
+from .settings import PopulationSettings
+
+EVALUATION, FILM = "evaluation.json", "best_race.mp4"
+
+MOST_POINTS = 150
+"""Points of a line, at most."""
+
+CONFIDENCE = 1.96
+"""Standard errors to each side of a 95 % interval."""
+
+STYLE = f"""{CHART_STYLE} {TREE_STYLE}
+td b.agent {{ display: inline-block; width: 11px; height: 11px; border-radius: 2px; margin-right: 6px; }}
+table.heat td {{ min-width: 34px; padding: 4px 5px; text-align: center; font-size: 12px; border: 1px solid #fff; }}
+table.heat th {{ font-size: 12px; font-weight: 500; padding: 4px 5px; border: 0; writing-mode: vertical-rl;
+  transform: rotate(180deg); }}
+table.heat td:first-child {{ text-align: left; white-space: nowrap; }}
+.charts.small {{ grid-template-columns: repeat(auto-fit, minmax(min(300px, 100%), 1fr)); }}
+"""
+
+GENES = {
+    "learning_rate": "learning rate",
+    "entropy": "weight of the entropy",
+    "reward_prediction": "weight of reward prediction",
+    "feature_control": "weight of feature control",
+    "posterior_kl": "weight of the fast core's divergence from the slow one",
+    "prior_kl": "weight of the slow core's divergence from its prior",
+    "slow_gradient": "factor of gradients into the slow core",
+    "period": "decisions between two of the slow core",
+}
+FIGURES = {
+    "entropy": "entropy of the policy, nats",
+    "value_error": "error of the value, root mean square",
+    "rho_above_limit": "share of importance weights above their limit",
+    "gradient_norm": "norm of the gradient",
+}
+"""Titles of charts."""
+
+LOGARITHMIC = {*GENES} - {"period", "entropy"}
+
+Value = Callable[[Mapping[str, Any]], float | None]
+"""A number of an agent's entry in a row, or none."""
+
+
+def write_report(folder: Path, settings: PopulationSettings, rows: Sequence[Mapping[str, Any]]) -> Path:
+    """Draw `folder/report.html` from the rows of the history and, where they exist, the evaluation and the film."""
+    parts = ["<h1>A population of agents</h1>"]
+    if rows:
+        parts += _sections(folder, settings, rows)
+    parts.append(origin("", to_yaml(settings)))
+    return write_whole(folder / "report.html", page(f"qwop-population: {folder}", "".join(parts), STYLE))
+
+
+def _sections(folder: Path, settings: PopulationSettings, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    races = settings.is_race
+    parts = [_summary(settings, rows), _explanation(settings)]
+    if (folder / FILM).exists() and races:
+        parts += ["<h2>The two best agents, racing</h2>", video(folder / FILM)]
+    if (folder / EVALUATION).exists():
+        parts.append(_evaluation(json.loads((folder / EVALUATION).read_text(encoding="utf-8"))))
+    parts += ["<h2>The agents now</h2>", _agents(rows[-1], races)]
+    parts += ["<h2>Getting better</h2>", _progress(rows, races)]
+    parts += [
+        "<h2>Family tree</h2>",
+        _note("Each line is an agent, in the colour of the first agent that it is descended from. An arrow is a copy."),
+        f'<div class="scroll">{family_tree(rows)}</div>',
+    ]
+    if races:
+        parts += [
+            "<h2>What they reward themselves for</h2>",
+            _note(_REWARDS + _ORIGINS[settings.rewards]),
+            _heat(rows[-1]),
+        ]
+        names = list(rows[-1]["agents"][0]["rewards"])
+        parts.append(_charts(rows, {name: _entry("rewards", name) for name in names}, small=True))
+    genes = list(rows[-1]["agents"][0]["genes"])
+    parts += [
+        "<h2>How they learn</h2>",
+        _note(_GENES),
+        _charts(rows, {name: _entry("genes", name) for name in genes}, GENES),
+    ]
+    known = rows[-1]["agents"][0]["figures"]
+    figures_of = {name: _entry("figures", name) for name in FIGURES if name in known}
+    parts += ["<h2>While they learn</h2>", _charts(rows, figures_of, FIGURES)]
+    return [*parts, "<h2>Where the time goes</h2>", _time(rows)]
+
+
+_REWARDS = (
+    "An agent learns to collect its own reward: a weight times the number of each event in a decision. Blue is wanted, "
+    "red is avoided. "
+)
+_ORIGINS = {
+    "drawn": "Nobody chose these weights: they were drawn at random, and those of agents that win were copied.",
+    "both": "The first weights were chosen by hand; those of agents that win were copied, with small changes.",
+    "fixed": "These weights were chosen by hand, and stay what they are.",
+}
+_GENES = "Settings of the learning algorithm, drawn at random for each agent, and inherited with small changes."
+
+
+def _summary(settings: PopulationSettings, rows: Sequence[Mapping[str, Any]]) -> str:
+    last = rows[-1]
+    copies = sum(len(row["copies"]) for row in rows)
+    founders = len({agent["founder"] for agent in last["agents"]})
+    hours = last["seconds"] / 3600
+    return (
+        f"<p>Round {last['round']:,} of {settings.rounds:,}; {last['decisions'] / 1e6:.2f} million decisions learned "
+        f"from in {hours:.2f} hours; {copies} copies; the {len(last['agents'])} agents descend from {founders} of the "
+        "first ones.</p>"
+    )
+
+
+def _explanation(settings: PopulationSettings) -> str:
+    meets = {
+        "rated": "against those whom it beats about half of the time",
+        "uniform": "against any of the others",
+        "itself": "against itself",
+    }[settings.opponents]
+    play = f"races {meets}" if settings.is_race else f"plays {escape(settings.environment)}"
+    after = (
+        f"An agent that would lose more than {settings.evolution.better:.0%} of its matches against another copies it, "
+        "and changes a little of what it inherits."
+        if settings.evolution.enabled
+        else "Nobody copies anybody in this run."
+    )
+    return _note(
+        f"In every round each agent {play} and learns from it. Matches give ratings: 400 points more are ten times the "
+        f"odds of winning. {after}"
+    )
+
+
+def _note(text: str) -> str:
+    return f'<p class="note">{text}</p>'
+
+
+def _agents(row: Mapping[str, Any], races: bool) -> str:
+    count = len(row["agents"])
+    columns = ["", "rating", "copies since the start", "descended from"]
+    columns += ["metres", "finished", "best s"] if races else ["return"]
+    body = []
+    for agent in sorted(row["agents"], key=lambda one: -one["rating"]):
+        shown = [
+            f"agent {agent['id']}",
+            f"{agent['rating']:.0f} ± {CONFIDENCE * agent['error']:.0f}",
+            str(agent["generation"]),
+            f"agent {agent['founder']}",
+        ]
+        found = agent["figures"]
+        names = (("metres", ".1f"), ("finish_share", ".0%"), ("best_seconds", ".2f")) if races else (("return", ".1f"),)
+        shown += [format(found[name], form) if name in found else "–" for name, form in names]
+        body.append(shown)
+    for number, rival in enumerate(row["rivals"]):
+        rating = f"{rival['rating']:.0f}" + (f" ± {CONFIDENCE * rival['error']:.0f}" if rival["error"] else " (pinned)")
+        body.append([f"rival {number + 1}", rating, *["–"] * (len(columns) - 2)])
+    table = figures(columns, body)
+    for agent in row["agents"]:
+        mark = f'<b class="agent" style="background:{agent_colour(agent["id"], count)}"></b>'
+        table = table.replace(f"<td>agent {agent['id']}</td>", f"<td>{mark}agent {agent['id']}</td>")
+    return table
+
+
+def _progress(rows: Sequence[Mapping[str, Any]], races: bool) -> str:
+    charts = [_chart(rows, "rating", lambda agent: agent["rating"], spread=lambda agent: CONFIDENCE * agent["error"])]
+    named = (
+        {"metres": "metres", "share of races finished": "finish_share", "best time of a round, s": "best_seconds"}
+        if races
+        else {"return": "return"}
+    )
+    charts += [_chart(rows, title, _entry("figures", name)) for title, name in named.items()]
+    anchor = (
+        f"Ratings are relative: {ANCHOR:.0f} is the mean of the prior, or the first rival. In shade: 95 % intervals."
+    )
+    return f'<div class="charts">{"".join(charts)}</div>{_note(anchor)}'
+
+
+def _charts(
+    rows: Sequence[Mapping[str, Any]],
+    values: Mapping[str, Value],
+    titles: Mapping[str, str] | None = None,
+    *,
+    small: bool = False,
+) -> str:
+    named = {name: (titles or {}).get(name, name.replace("_", " ")) for name in values}
+    drawn = [_chart(rows, named[name], value, log=name in LOGARITHMIC) for name, value in values.items()]
+    return f'<div class="charts{" small" if small else ""}">{"".join(drawn)}</div>'
+
+
+def _chart(
+    rows: Sequence[Mapping[str, Any]],
+    title: str,
+    value: Value,
+    *,
+    log: bool = False,
+    spread: Value | None = None,
+) -> str:
+    """A line for each agent, by round."""
+    count = len(rows[0]["agents"])
+    kept = _thinned(rows)
+    lines: dict[str, list[tuple[float, float]]] = {}
+    intervals: dict[str, list[tuple[float, float, float]]] = {}
+    for number in range(count):
+        name = f"agent {number}"
+        found = [(float(row["round"]), row["agents"][number]) for row in kept]
+        lines[name] = [(x, y) for x, agent in found if (y := value(agent)) is not None]
+        if spread is not None:
+            intervals[name] = [
+                (x, agent["rating"] - (spread(agent) or 0.0), agent["rating"] + (spread(agent) or 0.0))
+                for x, agent in found
+            ]
+    colours = {f"agent {number}": agent_colour(number, count) for number in range(count)}
+    return line_chart(title, lines, [], "round", log=log, colours=colours, around=intervals or None)
+
+
+def _thinned(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """At most about `MOST_POINTS` rows, the last among them."""
+    every = -(-len(rows) // MOST_POINTS)
+    return list(reversed(list(reversed(rows))[::every]))
+
+
+def _entry(group: str, name: str) -> Value:
+    return lambda agent: agent[group].get(name)
+
+
+def _heat(row: Mapping[str, Any]) -> str:
+    """A table of the agents' internal rewards, the best agent first."""
+    names = list(row["agents"][0]["rewards"])
+    head = "".join(f"<th>{escape(name.replace('_', ' '))}</th>" for name in names)
+    body = []
+    for agent in sorted(row["agents"], key=lambda one: -one["rating"]):
+        mark = f'<b class="agent" style="background:{agent_colour(agent["id"], len(row["agents"]))}"></b>'
+        cells = "".join(_cell(agent["rewards"][name]) for name in names)
+        body.append(f"<tr><td>{mark}agent {agent['id']}, {agent['rating']:.0f}</td>{cells}</tr>")
+    return f'<div class="scroll"><table class="heat"><tr><td></td>{head}</tr>{"".join(body)}</table></div>'
+
+
+def _cell(weight: float) -> str:
+    hue, strength = (212, weight) if weight >= 0 else (8, -weight)
+    light = 100 - 48 * min(strength, 1.0)
+    return f'<td style="background:hsl({hue}, 70%, {light:.0f}%)">{weight:+.1f}</td>'
+
+
+def _evaluation(found: Mapping[str, Any]) -> str:
+    lines = [one["said"] for one in found.get("races", [])]
+    lines += [found["returns"]["said"]] if "returns" in found else []
+    if not lines:
+        return ""
+    body = "".join(f"<li>{escape(line)}</li>" for line in lines)
+    return f"<h2>The best after round {found['round']}: agent {found['agent']}</h2><ul>{body}</ul>"
+
+
+def _time(rows: Sequence[Mapping[str, Any]]) -> str:
+    kinds = list(rows[-1]["time"])
+    total = {kind: sum(row["time"][kind] for row in rows) for kind in kinds}
+    everything = sum(total.values()) or 1.0
+    body = [[kind, f"{seconds:,.0f}", f"{seconds / everything:.0%}"] for kind, seconds in total.items()]
+    rate = rows[-1]["decisions"] / max(rows[-1]["seconds"], 1e-9)
+    return figures(["", "seconds", "share"], body) + _note(f"{rate:,.0f} decisions a second, played and learned from.")

@@ -1,0 +1,225 @@
+"""Races of one agent as an environment of its own: rivals play the other runners."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import AutoresetMode
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+
+from ..common.errors import BadInput
+from ..envs.engine import batch
+from ..envs.names import FRAMES_A_SECOND
+from ..envs.race.events import EVENTS, SPARSE, weighted
+from ..envs.race.rules import LOST, TIE_FRAMES, TIE_METRES, WON
+from ..envs.race.vector import QWOPRaceVectorEnv
+from ..envs.spec import EnvironmentSpec
+from ..envs.vector import Infos, Step
+from ..policies.policy import Policy, choose
+from ..policies.state import ArrayState, put_rows, reset_rows, select_rows
+
+_WON, _LOST = EVENTS.index("won"), EVENTS.index("lost")
+
+
+@dataclass(frozen=True)
+class View:
+    """The part of a race's observation that a policy of `QWOP-v1` or of races sees: columns, int64 [m]."""
+
+    columns: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, policy: Policy, race: EnvironmentSpec, name: str) -> "View":
+        """Raises BadInput, naming the policy, unless it can run in this race."""
+        own, theirs = policy.environment.capabilities, race.capabilities
+        seen, given = own.observation_names, list(theirs.observation_names or ())
+        if seen is None or own.action_names != theirs.action_names or policy.observation.size != len(seen):
+            raise BadInput(f"{name}: a policy of {policy.environment.id}, which cannot run in a race")
+        if own.decisions_per_second != theirs.decisions_per_second:
+            raise BadInput(
+                f"{name}: decides {own.decisions_per_second:g} times a second, but in the race it is "
+                f"{theirs.decisions_per_second:g}; give race.frames_per_step= its number of frames a decision"
+            )
+        if missing := [one for one in seen if one not in given]:
+            raise BadInput(f"{name}: sees {missing[0]}, which the race does not show; give race.observation=full")
+        return cls(np.array([given.index(one) for one in seen]))
+
+
+@dataclass(frozen=True)
+class Rival:
+    """A runner that plays and does not learn here.
+
+    weights: of the events in its own reward, float64 [E]. greedy: it always takes the most probable action.
+    """
+
+    player: Any
+    view: View
+    weights: NDArray[np.float64]
+    greedy: bool
+
+
+@dataclass(frozen=True)
+class RaceEnd:
+    """A race that ended: the rival's number, the agent's result (1 won, ½ drawn, 0 lost), its metres, and its seconds
+    if it finished."""
+
+    rival: int
+    result: float
+    metres: float
+    seconds: float | None
+
+
+class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any]]):
+    """n races of two, in each of which the agent runs against one of its rivals; for the agent, n environments.
+
+    An environment begins its next race in the same step, against the next of the rivals in `schedule`. A race is over,
+    too, once its result is certain: the agent is down and the rival farther, or the agent has finished and the rival
+    has not. The reward is w·ρ with the agent's own `weights`.
+    """
+
+    metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012  (Gymnasium's form)
+
+    def __init__(self, race: EnvironmentSpec, num_races: int, **more: Any) -> None:
+        self._race = QWOPRaceVectorEnv(
+            2 * num_races, autoreset_mode=AutoresetMode.DISABLED, **{**race.settings, **more}
+        )
+        self.num_envs = num_races
+        self.single_observation_space = self._race.single_observation_space
+        self.single_action_space = self._race.single_action_space
+        self.observation_space = batch_space(self.single_observation_space, num_races)
+        self.action_space = batch_space(self.single_action_space, num_races)
+        self._rivals: Mapping[int, Rival] = {}
+        self._generator = np.random.default_rng(0)
+        self._ends: list[RaceEnd] = []
+        self._signals: list[NDArray[np.float64]] = []
+        self._states: dict[int, ArrayState] = {}
+        self._clear()
+
+    def enter(self, weights: NDArray[np.float64], rivals: Mapping[int, Rival], schedule: Sequence[int]) -> None:
+        """Set the agent's weights, float64 [E], the rivals by number, and the order in which new races meet them.
+
+        Races under way go on against the rival that they began with.
+        """
+        self._weights, self._rivals, self._schedule, self._next = weights, rivals, list(schedule), 0
+
+    def take_ends(self) -> list[RaceEnd]:
+        """Return the races that ended since the last call."""
+        ends, self._ends = self._ends, []
+        return ends
+
+    def take_signals(self) -> NDArray[np.float32]:
+        """Return w·ρ of the sparse events in each step since the last call, float32 [n, k]."""
+        signals, self._signals = self._signals, []
+        return np.stack(signals, axis=1).astype(np.float32)
+
+    def reset(self, *, seed: int | Sequence[int | None] | None = None, options: Any = None) -> Any:
+        assert isinstance(seed, int)  # a collector's
+        self._generator = np.random.default_rng(seed)
+        self._clear()
+        self._observations, infos = self._race.reset(seed=seed)
+        self._meet(np.ones(self.num_envs, dtype=np.bool_))
+        return self._observations[0::2], {name: values[0::2] for name, values in infos.items()}
+
+    def step(self, actions: Any) -> Step:
+        both = np.zeros(2 * self.num_envs, dtype=np.int64)
+        both[0::2] = actions
+        both[1::2] = self._rivals_decide()
+        observations, _, terminated, truncated, infos = self._race.step(both)
+        self._rivals_hear(both[1::2], infos["events"][1::2])
+        events, result = infos["events"][0::2], infos["result"][0::2]
+        over = (terminated | truncated)[0::2]
+        won, lost = self._certain(infos, ~over)
+        events[won, _WON], events[lost, _LOST] = 1.0, 1.0
+        result[won], result[lost] = WON, LOST
+        ended = over | won | lost
+        rewards = weighted(self._weights, events)
+        self._signals.append(weighted(self._weights * SPARSE, events))
+        mine: Infos = {name: values[0::2] for name, values in infos.items()}
+        stopped = truncated[0::2] & ~terminated[0::2]
+        if ended.any():
+            mine |= {"final_obs": observations[0::2].copy(), "final_info": dict(mine)}
+            self._note_ends(ended, result, infos)
+            self._observations, _ = self._race.reset(options={"reset_mask": np.repeat(ended, 2)})
+            self._meet(ended)
+        else:
+            self._observations = observations
+        return self._observations[0::2], rewards, ended & ~stopped, stopped, mine
+
+    def get_state(self) -> dict[str, Any]:
+        """Return everything, for `set_state`; the rivals themselves are those of `enter`."""
+        return {
+            "race": self._race.get_state(),
+            "rival": self._rival.copy(),
+            "rivals": {str(number): list(state) for number, state in self._states.items()},
+            "generator": self._generator.bit_generator.state,
+        }
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Continue where `get_state` was called."""
+        self._clear()
+        self._observations = self._race.set_state(state["race"])
+        self._rival = np.array(state["rival"], dtype=np.int64)
+        self._states = {int(number): tuple(parts) for number, parts in state["rivals"].items()}
+        self._generator.bit_generator.state = state["generator"]
+
+    @property
+    def under_way(self) -> set[int]:
+        """The numbers of the rivals in the races under way."""
+        return set(self._rival.tolist())
+
+    def close(self, **kwargs: Any) -> None:
+        self._race.close()
+
+    def _clear(self) -> None:
+        self._ends, self._signals, self._states = [], [], {}
+        self._rival = np.full(self.num_envs, -1)
+
+    def _rivals_decide(self) -> NDArray[np.int64]:
+        """The rivals' actions, int64 [n]; each rival decides for all of its races at once."""
+        actions = np.zeros(self.num_envs, dtype=np.int64)
+        uniforms = self._generator.random(self.num_envs)
+        for number in np.unique(self._rival).tolist():
+            rows, rival = np.flatnonzero(self._rival == number), self._rivals[number]
+            seen = np.ascontiguousarray(self._observations[1::2][rows][:, rival.view.columns])
+            probabilities, state = rival.player.step(seen, select_rows(self._states[number], rows))
+            actions[rows], _ = choose(probabilities, None if rival.greedy else uniforms[rows])
+            self._states[number] = put_rows(self._states[number], rows, state)
+        return actions
+
+    def _rivals_hear(self, actions: NDArray[np.int64], events: NDArray[np.float64]) -> None:
+        """Feed the rivals their own actions and rewards."""
+        for number in np.unique(self._rival).tolist():
+            rows, rival = np.flatnonzero(self._rival == number), self._rivals[number]
+            rewards = weighted(rival.weights, events[rows]).astype(np.float32)
+            state = rival.player.feed(select_rows(self._states[number], rows), actions[rows], rewards)
+            self._states[number] = put_rows(self._states[number], rows, state)
+
+    def _certain(self, infos: Infos, running: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Races under way that the agent is certain to win and to lose, bool [n] each."""
+        outcome, metres, clock = (infos[name] for name in ("outcome", "distance", "clock"))
+        finished = outcome == batch.FINISHED
+        down = (outcome != batch.RUNNING) & ~finished
+        farther = metres[1::2] > metres[0::2] + TIE_METRES
+        late = clock[1::2] > clock[0::2] + (TIE_FRAMES + 0.5) / FRAMES_A_SECOND
+        won = finished[0::2] & (outcome[1::2] == batch.RUNNING) & late
+        return won & running, down[0::2] & farther & running
+
+    def _note_ends(self, ended: NDArray[np.bool_], result: NDArray[np.float64], infos: Infos) -> None:
+        for race in np.flatnonzero(ended).tolist():
+            finished = infos["outcome"][2 * race] == batch.FINISHED
+            seconds = float(infos["time"][2 * race]) if finished else None
+            end = RaceEnd(int(self._rival[race]), float(result[race]), float(infos["distance"][2 * race]), seconds)
+            self._ends.append(end)
+
+    def _meet(self, begins: NDArray[np.bool_]) -> None:
+        """Begin races against the next rivals where `begins`, bool [n], is true."""
+        for race in np.flatnonzero(begins).tolist():
+            self._rival[race] = self._schedule[self._next % len(self._schedule)]
+            self._next += 1
+        for number in np.unique(self._rival).tolist():
+            initial = self._rivals[number].player.initial_state(self.num_envs)
+            before = self._states.get(number, initial)
+            self._states[number] = reset_rows(before, initial, begins & (self._rival == number))
+        self._states = {number: state for number, state in self._states.items() if (self._rival == number).any()}

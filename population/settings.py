@@ -1,0 +1,155 @@
+"""The settings of `qwop-population`."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..common.settings import Settings, choice_of, nested, setting
+from ..common.shared_settings import LONGEST_IDLE, max_idle_frames, num_envs, seed
+from ..envs.spec import EnvironmentSpec
+from ..finetune.distributed.settings import Local, RaySettings
+from .agents import AGENTS, FtwAgents, VtraceAgents
+from .evolution import BETTER, CHANCE, CHANGE
+
+RACE = "QWOPRace-v1"
+
+
+@dataclass(frozen=True)
+class RaceSettings(Settings):
+    """The races. The defaults are those in which the champion can run."""
+
+    frames_per_step: int = setting(2, "Game frames (30 a second) per decision.", at_least=1, at_most=3600)
+    observation: str = setting(
+        "full", "Numbers of the runner itself: the 71 of the published recordings, or all 94.",
+        choices=["features", "full"],
+    )  # fmt: skip
+    time_limit: float = setting(100.0, "Seconds of the game clock after which a race is stopped.", above=0)
+    max_idle_frames: int = max_idle_frames(30)
+
+
+@dataclass(frozen=True)
+class WorkSettings(Settings):
+    """The play of one agent in a round."""
+
+    num_games: int = num_envs(32, "Games of an agent side by side.")
+    steps: int = setting(
+        50, "Decisions of each game that an agent learns from at once: an unroll.", at_least=1, at_most=10_000
+    )
+    unrolls: int = setting(10, "Unrolls of an agent in a round.", at_least=1, at_most=10_000)
+    passes: int = setting(
+        2,
+        "Steps of learning on each unroll. Playing takes most of the time, and importance weights allow more than one.",
+        at_least=1,
+        at_most=100,
+    )
+    opponents: int = setting(
+        1,
+        "Opponents that an agent meets in a round, drawn with replacement. Each costs about as much time as the agent.",
+        at_least=1,
+        at_most=1000,
+    )
+
+
+@dataclass(frozen=True)
+class EvolutionSettings(Settings):
+    """Exploit and explore (Jaderberg et al. 2019)."""
+
+    enabled: bool = setting(True, "Let agents copy better ones. false: each learns for itself.")
+    burn_in: int = setting(
+        200_000, "Decisions that an agent learns from before its first copy, and between two.", at_least=0
+    )
+    better: float = setting(
+        BETTER, "Probability of losing against a random other agent above which it is copied.", at_least=0.5, below=1
+    )
+    literal: bool = setting(
+        False, "Copy, as the article has it, an agent against whom one wins with less than that probability."
+    )
+    chance: float = setting(CHANCE, "Probability that an inherited value changes.", at_least=0, at_most=1)
+    change: float = setting(CHANGE, "Share by which it does, up or down.", at_least=0, below=1)
+    redraw: float = setting(
+        0.01, "Probability that an inherited internal reward is drawn anew, so that its sign can turn.",
+        at_least=0, at_most=1,
+    )  # fmt: skip
+    fade: float = setting(
+        0.9, "Factor of a match's weight in the ratings with every round that passes.", above=0, at_most=1
+    )
+
+
+@dataclass(frozen=True)
+class VersusSettings(Settings):
+    """The races by which the best agent is judged in the end."""
+
+    games: int = setting(
+        301, "Races against each; number k begins with k idle frames. 0: none.", at_least=0, at_most=LONGEST_IDLE + 1
+    )
+    against: tuple[str, ...] = setting(
+        ("first",),
+        "Policies to race against: files, champion, or first: all agents as they began, in turn. The rivals follow.",
+    )
+    greedy: bool = setting(True, "Always take the most probable action; else draw it.")
+    num_games: int = num_envs(64, "Races side by side; the results do not depend on it.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PopulationSettings(Settings):
+    """The settings of `qwop-population`."""
+
+    environment: str = setting(
+        RACE,
+        "QWOPRace-v1, or any Gymnasium id with discrete actions: matches then compare the returns of its episodes.",
+    )
+    agents: int = setting(12, "Agents that learn.", at_least=2, at_most=1000)
+    rounds: int = setting(
+        1000, "Rounds; in each, every agent plays and learns, and may then copy a better one.", at_least=1
+    )
+    start: tuple[str, ...] | None = setting(
+        None, "Policy files that the first agents begin with; the others, or with null all, begin with nothing."
+    )
+    rivals: tuple[str, ...] | None = setting(
+        None, "Policy files, or champion, that race along and never learn. The rating of the first one stays 1000."
+    )
+    opponents: str = setting(
+        "rated",
+        "Whom agents race against: rated, those whom they beat about half of the time; uniform, anybody; itself.",
+        choices=["rated", "uniform", "itself"],
+    )
+    rewards: str = setting(
+        "drawn",
+        "Rewards of the events in races: drawn for each agent, evolving; fixed, made by hand; both, which begins with "
+        "those and evolves them.",
+        choices=["drawn", "fixed", "both"],
+    )
+    out: str = setting("runs/population", "Folder of the run: policies, checkpoints, history and report.", written=True)
+    resume: bool = setting(
+        False, "Continue the run in out, interrupted or over; more rounds and other evaluations may be asked for."
+    )
+    seed: int = seed("Decides everything random.")
+    checkpoint_every: int = setting(1, "Rounds between two checkpoints.", at_least=1)
+    report_every: int = setting(5, "Rounds between two rewritings of the report.", at_least=1)
+    film_every: int = setting(50, "Rounds between two films of the best agents' race in the report.", at_least=1)
+    video: bool = setting(True, "Make films.")
+    agent: FtwAgents | VtraceAgents = choice_of(AGENTS, "ftw", "Agents of the population.")
+    race: RaceSettings = nested(RaceSettings, "Races.")
+    work: WorkSettings = nested(WorkSettings, "Play of one agent in a round.")
+    evolution: EvolutionSettings = nested(EvolutionSettings, "Exploit and explore.")
+    evaluation: VersusSettings = nested(VersusSettings, "Races of the best agent in the end.")
+    distributed: Local | RaySettings = choice_of(
+        {"local": Local, "ray": RaySettings}, "local", "Rounds here, or in other processes."
+    )
+
+    @property
+    def is_race(self) -> bool:
+        """True if the agents race against each other."""
+        return self.environment == RACE
+
+    @property
+    def task(self) -> EnvironmentSpec:
+        """The environment that the agents play."""
+        settings: dict[str, Any] = {}
+        if self.is_race:
+            race = self.race
+            settings = {
+                "frames_per_step": race.frames_per_step,
+                "observation": race.observation,
+                "time_limit": race.time_limit,
+            }
+        return EnvironmentSpec(self.environment, settings)

@@ -1,0 +1,194 @@
+"""A round of one agent: it plays, learns, and comes back with its results."""
+
+import copy
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ..common.errors import BadInput
+from ..envs.race.task import RaceTask
+from ..envs.spec import EnvironmentSpec
+from ..envs.vector import VectorEnv, make_vector
+from ..finetune.experience.collector import Collector
+from ..finetune.experience.snapshot import PolicySnapshot
+from ..policies.networks import Network
+from ..policies.policy import Policy
+from .agents import Genes, PopulationAgents
+from .rewards import event_rewards
+from .rival_races import RaceEnd, Rival, RivalRaces, View
+from .settings import WorkSettings
+
+
+@dataclass(frozen=True)
+class RivalState:
+    """Weights of another agent of the population, with what they belong to."""
+
+    genes: Genes
+    rewards: Mapping[str, float]
+    network: dict[str, torch.Tensor]
+
+
+@dataclass(frozen=True)
+class Order:
+    """What an agent does in a round.
+
+    learner: the state of its learner. play: of its games, None where it begins new ones. rivals: of the population, by
+    number; schedule: the numbers of those that its next races are against, in order. seed: decides everything random
+    that `play` does not hold.
+    """
+
+    genes: Genes
+    rewards: Mapping[str, float]
+    learner: dict[str, Any]
+    play: dict[str, Any] | None
+    seed: int
+    rivals: Mapping[int, RivalState] = field(default_factory=dict)
+    schedule: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Done:
+    """The end of a round: the states for the next one, the races or the scores of the games that ended, means of what
+    was measured, and seconds by kind of work."""
+
+    learner: dict[str, Any]
+    play: dict[str, Any]
+    races: list[RaceEnd]
+    scores: list[float]
+    figures: dict[str, float]
+    seconds: dict[str, float]
+
+
+class Workshop:
+    """Where agents spend their rounds, one after the other. A round depends on its order alone.
+
+    fixed: rivals that never learn, with the numbers after those of the population's `count` agents.
+    """
+
+    def __init__(
+        self,
+        environment: EnvironmentSpec,
+        agents: PopulationAgents,
+        work: WorkSettings,
+        max_idle_frames: int = 0,
+        fixed: Mapping[int, Policy] | None = None,
+    ) -> None:
+        torch.set_num_threads(1)
+        self.environment, self._agents, self._work = environment, agents, work
+        self.observation, self.actions = environment.interface()
+        self.rate = environment.capabilities.decisions_per_second
+        more = {"max_idle_frames": max_idle_frames} if environment.capabilities.idle_start else {}
+        self._races: RivalRaces | None = None
+        if environment.capabilities.group > 1:
+            self._races = RivalRaces(environment, work.num_games, **more)
+            self._env: VectorEnv = self._races
+        else:
+            self._env = make_vector(environment, work.num_games, **more)
+        self._fixed = {
+            number: Rival(
+                PolicySnapshot(policy.network),
+                View.of(policy, environment, f"rival {number}"),
+                event_weights_of(policy.environment),
+                greedy=True,
+            )
+            for number, policy in (fixed or {}).items()
+        }
+
+    def begin(self, genes: Genes, seed: int, policy: Policy | None = None) -> dict[str, Any]:
+        """Return the state of a new agent's learner; with the weights of a policy, if one is given.
+
+        BadInput unless the policy's network is of the shape that the agents have.
+        """
+        network = self._agents.network(self.observation, self.actions, genes, seed)
+        if policy is not None:
+            _take_weights(network, policy)
+        return self._agents.learner(network, genes, self.rate, seed).get_state()
+
+    def policy(
+        self, genes: Genes, rewards: Mapping[str, float], learner: dict[str, Any], training: Mapping[str, Any]
+    ) -> Policy:
+        """Return the policy of an agent in this state; in races with its own rewards."""
+        network = self._network(genes, learner["network"])
+        settings = dict(self.environment.settings)
+        if rewards:
+            settings["weights"] = event_rewards(rewards).tolist()
+        return Policy(network, EnvironmentSpec(self.environment.id, settings), self.observation, training)
+
+    def train(self, order: Order) -> Done:
+        """Play and learn as many unrolls as a round has."""
+        network, learner = self._learner(order.genes, order.seed)
+        learner.set_state(copy.deepcopy(order.learner))  # optimisers may learn in what they are given
+        actor = PolicySnapshot(network)
+        if self._races is not None:
+            rivals = {number: self._rival(one) for number, one in order.rivals.items()}
+            self._races.enter(event_rewards(order.rewards), {**rivals, **self._fixed}, order.schedule)
+        collector = Collector(self._env, self._work.steps, np.random.default_rng(order.seed))
+        if order.play is not None:
+            collector.set_state(order.play)
+        scores, metres, finished, diagnoses = [], [], [], []
+        seconds = {"playing": 0.0, "learning": 0.0}
+        for _ in range(self._work.unrolls):
+            began = time.perf_counter()
+            actor.take(network)
+            played, ends = collector.collect(actor)
+            signals = None if self._races is None else self._races.take_signals()
+            middle = time.perf_counter()
+            diagnoses += [learner.update(played, signals).scalars for _ in range(self._work.passes)]
+            seconds["playing"] += middle - began
+            seconds["learning"] += time.perf_counter() - middle
+            scores += [end.total_reward for end in ends]
+            metres += [end.metres for end in ends if end.metres is not None]
+            finished += [end.finished for end in ends if end.finished is not None]
+        if not collector.saves_games:
+            collector.restart()
+        figures = {name: float(np.mean([one[name] for one in diagnoses])) for name in diagnoses[0]}
+        figures |= {"games": float(len(scores))}
+        for name, values in (("return", scores), ("metres", metres), ("finish_share", finished)):
+            if values:
+                figures[name] = float(np.mean(values))
+        races = [] if self._races is None else self._races.take_ends()
+        if times := [race.seconds for race in races if race.seconds is not None]:
+            figures["best_seconds"] = min(times)
+        return Done(learner.get_state(), collector.get_state(), races, scores, figures, seconds)
+
+    def close(self) -> None:
+        self._env.close()
+
+    def _network(self, genes: Genes, weights: dict[str, torch.Tensor]) -> Any:
+        network = self._agents.network(self.observation, self.actions, genes, 0)
+        network.load_state_dict(weights)
+        return network
+
+    def _learner(self, genes: Genes, seed: int) -> tuple[Any, Any]:
+        network = self._agents.network(self.observation, self.actions, genes, seed)
+        return network, self._agents.learner(network, genes, self.rate, seed)
+
+    def _rival(self, state: RivalState) -> Rival:
+        every = View(np.arange(self.observation.size))
+        network = self._network(state.genes, state.network)
+        return Rival(PolicySnapshot(network), every, event_rewards(state.rewards), greedy=False)
+
+
+def _take_weights(network: Network, policy: Policy) -> None:
+    given, wanted = policy.network.state_dict(), network.state_dict()
+    shapes = {name: tuple(tensor.shape) for name, tensor in wanted.items()}
+    found = {name: tuple(tensor.shape) for name, tensor in given.items()}
+    if policy.network.architecture != network.architecture or found != shapes:
+        raise BadInput(
+            f"a policy ({policy.network.architecture}, observations {policy.observation}), which an agent of this "
+            f"population ({network.architecture}, {network.observation}) cannot begin with; make it a rival instead "
+            "(rivals=[…]), or choose agent= and its widths to fit"
+        )
+    network.load_state_dict(given)
+
+
+def event_weights_of(environment: EnvironmentSpec) -> NDArray[np.float64]:
+    """Return the rewards of the events, float64 [E], in the races that a policy was made for; 0 for other games."""
+    if environment.capabilities.group == 1:
+        return np.zeros_like(RaceTask().weights)
+    return np.array(RaceTask(**environment.settings).weights)

@@ -1,0 +1,87 @@
+"""Where rounds are carried out: here, one after the other, or by workers in other processes."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from ..common.checks import show
+from ..common.errors import BadInput
+from ..finetune.distributed.collector import MOST_DEATHS, ActorDied
+from .training import Done, Order, Workshop
+
+Report = Callable[[int], None]
+
+
+class Workers(Protocol):
+    """Carries out the orders of a round."""
+
+    def carry_out(self, orders: Mapping[int, Order], report: Report) -> dict[int, Done]:
+        """Return what came of each agent's order; report(number) is called as each is done."""
+        ...
+
+
+class Serial:
+    """This process."""
+
+    def __init__(self, workshop: Workshop) -> None:
+        self._workshop = workshop
+
+    def carry_out(self, orders: Mapping[int, Order], report: Report) -> dict[int, Done]:
+        done = {}
+        for number, order in orders.items():
+            done[number] = self._workshop.train(order)
+            report(number)
+        return done
+
+
+class Engine(Protocol):
+    """What runs workers in other processes; `finetune.distributed.ray_actors.RayEngine` is one."""
+
+    def launch(self, made: Callable[..., Any], *arguments: Any) -> Any: ...
+
+    def ask(self, actor: Any, method: str, *arguments: Any) -> Any: ...
+
+    def first_done(self, handles: Sequence[Any]) -> Any: ...
+
+    def result(self, handle: Any) -> Any: ...
+
+
+class Distributed:
+    """Workshops in other processes, each with one order at a time.
+
+    A round depends on its order alone, so it does not matter who carries it out, and one whose worker dies is carried
+    out again by the worker's replacement, with the same result. `replaced` counts those.
+    """
+
+    def __init__(self, engine: Engine, count: int, *arguments: Any) -> None:
+        self.replaced = 0
+        self._engine, self._arguments = engine, arguments
+        self._idle = [self._launch() for _ in range(count)]
+
+    def carry_out(self, orders: Mapping[int, Order], report: Report) -> dict[int, Done]:
+        waiting, done = list(orders), {}
+        deaths = dict.fromkeys(orders, 0)
+        under_way: dict[Any, tuple[int, Any]] = {}
+        while waiting or under_way:
+            while waiting and self._idle:
+                number, worker = waiting.pop(0), self._idle.pop()
+                under_way[self._engine.ask(worker, "train", orders[number])] = number, worker
+            handle = self._engine.first_done(list(under_way))
+            number, worker = under_way.pop(handle)
+            try:
+                done[number] = self._engine.result(handle)
+                report(number)
+            except ActorDied as death:
+                deaths[number] += 1
+                if deaths[number] == MOST_DEATHS:
+                    raise BadInput(
+                        f"distributed: the worker of agent {number} died {MOST_DEATHS} times in a row "
+                        f"({show(str(death), 200)}); resume=true continues from the last checkpoint"
+                    ) from None
+                self.replaced += 1
+                waiting.insert(0, number)
+                worker = self._launch()
+            self._idle.append(worker)
+        return {number: done[number] for number in orders}
+
+    def _launch(self) -> Any:
+        return self._engine.launch(Workshop, *self._arguments)

@@ -1,0 +1,188 @@
+"""`qwop-population` as a person uses it."""
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from qwop.finetune.checkpoint import checkpoints
+from qwop.policies.files import load_policy, save_policy
+from qwop.policies.rollout import play
+
+Command = Callable[..., tuple[int, str, str]]
+
+
+def weights(path: Path) -> dict[str, torch.Tensor]:
+    return dict(load_policy(path).network.state_dict())
+
+
+def same(one: Path, other: Path) -> bool:
+    mine, theirs = weights(one), weights(other)
+    return mine.keys() == theirs.keys() and all(torch.equal(mine[name], theirs[name]) for name in mine)
+
+
+def test_a_run_leaves_policies_history_evaluation_and_a_report(
+    population: Command, small: tuple[str, ...], tmp_path: Path
+) -> None:
+    code, said, wrong = population(*small, "rounds=2", "rivals=[champion]", "out=run")
+    assert code == 0, wrong
+    run = tmp_path / "run"
+    for folder in ("agents", "first"):
+        assert [path.name for path in sorted((run / folder).iterdir())] == [
+            f"agent-{number:02d}.safetensors" for number in range(3)
+        ]
+    best = load_policy(run / "best.safetensors")
+    assert best.environment.id == "QWOPRace-v1"
+    assert best.training["round"] == 2
+    assert len(list(play(best, episodes=2, seed=0, greedy=False, num_envs=2))) == 2
+    assert same(run / "best.safetensors", run / f"agents/agent-{best.training['agent']:02d}.safetensors")
+    assert not same(run / "agents/agent-00.safetensors", run / "first/agent-00.safetensors")
+    rows = [json.loads(line) for line in (run / "history.jsonl").read_text().splitlines()]
+    assert [row["round"] for row in rows] == [1, 2]
+    assert rows[-1]["decisions"] == 2 * 3 * 4 * 10 * 2
+    assert [rival["rating"] for rival in rows[-1]["rivals"]] == [1000.0]
+    races = json.loads((run / "evaluation.json").read_text())["races"]
+    assert [one["against"] for one in races] == ["first", "champion"]
+    assert races[1]["lost"] == 1.0
+    assert races[1]["their_metres"] > 3.0
+    assert all(len(one["results"]) == one["races"] == 3 for one in races)
+    report = (run / "report.html").read_text()
+    assert "Family tree" in report
+    assert "against champion: 0.0% of 3 races won" in report
+    assert "against champion: 0.0% of 3 races won" in said
+
+
+def test_the_seed_decides_everything_and_a_resumed_run_equals_a_whole_one(
+    population: Command, small: tuple[str, ...], tmp_path: Path
+) -> None:
+    settings = (*small, "evaluation.games=0", "agent=ftw", "agent.latent=8", "agents=2", "report_every=1000")
+    for out, more in (("whole", ["rounds=3"]), ("half", ["rounds=1"]), ("half", ["rounds=3", "resume=true"])):
+        code, _, wrong = population(*settings, *more, f"out={out}")
+        assert code == 0, wrong
+    assert same(tmp_path / "whole/best.safetensors", tmp_path / "half/best.safetensors")
+
+    def rounds(out: str) -> list[object]:
+        lines = (tmp_path / out / "history.jsonl").read_text().splitlines()
+        return [{**json.loads(line), "seconds": 0, "time": 0} for line in lines]
+
+    assert rounds("whole") == rounds("half")
+    code, _, wrong = population(*settings, "rounds=1", "seed=1", "out=other")
+    assert code == 0, wrong
+    assert not same(tmp_path / "whole/first/agent-00.safetensors", tmp_path / "other/first/agent-00.safetensors")
+
+
+@pytest.mark.slow
+def test_a_run_that_is_killed_in_a_round_loses_no_earlier_one(
+    population: Command, small: tuple[str, ...], tmp_path: Path
+) -> None:
+    settings = (*small, "evaluation.games=0", "rounds=6")
+    code, _, wrong = population(*settings, "out=whole")
+    assert code == 0, wrong
+    script = "from qwop.population.main import main; main()"
+    with subprocess.Popen(
+        [sys.executable, "-c", script, *settings, "out=killed"], cwd=tmp_path, stdout=subprocess.DEVNULL
+    ) as process:
+        while _rounds(tmp_path / "killed") < 2:
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+    before = _rounds(tmp_path / "killed")
+    assert 2 <= before < 6
+    code, _, wrong = population(*settings, "out=killed", "resume=true")
+    assert code == 0, wrong
+    assert _rounds(tmp_path / "killed") == 6
+    assert same(tmp_path / "whole/best.safetensors", tmp_path / "killed/best.safetensors")
+
+
+def _rounds(run: Path) -> int:
+    """Whole rows in a history."""
+    path = run / "history.jsonl"
+    return path.read_text().count("\n") if path.exists() else 0
+
+
+def test_any_environment_is_played_alone(population: Command, small: tuple[str, ...], tmp_path: Path) -> None:
+    code, said, wrong = population(*small, "environment=CartPole-v1", "work.steps=40", "rounds=3", "out=cart")
+    assert code == 0, wrong
+    rows = [json.loads(line) for line in (tmp_path / "cart/history.jsonl").read_text().splitlines()]
+    agents = sorted(rows[0]["agents"], key=lambda agent: -agent["rating"])
+    assert agents[0]["figures"]["return"] > agents[-1]["figures"]["return"]  # whose matches are comparisons of returns
+    assert any(row["copies"] for row in rows)
+    assert "mean return" in said
+    assert load_policy(tmp_path / "cart/best.safetensors").environment.id == "CartPole-v1"
+    assert "reward themselves" not in (tmp_path / "cart/report.html").read_text()
+
+
+def test_agents_begin_with_policies_of_an_earlier_run(
+    population: Command, small: tuple[str, ...], tmp_path: Path
+) -> None:
+    code, _, wrong = population(*small, "rounds=1", "evaluation.games=0", "out=one")
+    assert code == 0, wrong
+    code, _, wrong = population(
+        *small, "rounds=1", "evaluation.games=0", "seed=5", "start=[one/best.safetensors]", "out=two"
+    )
+    assert code == 0, wrong
+    assert same(tmp_path / "two/first/agent-00.safetensors", tmp_path / "one/best.safetensors")
+    assert not same(tmp_path / "two/first/agent-01.safetensors", tmp_path / "one/best.safetensors")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["start=[champion]"], "champion: a policy (actor, observations float32 [94])"),
+        (["rivals=[champion]", "race.frames_per_step=3"], "decides 15 times a second"),
+        (["rivals=[champion]", "environment=CartPole-v1"], "rivals: CartPole-v1 is played alone"),
+        (["evaluation.against=[missing.safetensors]"], "missing.safetensors"),
+        (["agent.learning_rate=[0.1,0.01]"], "learning_rate=[0.1, 0.01]: expected the lowest and the highest"),
+        (["agent.learning_rate=[0.1]"], "learning_rate=[0.1]: expected the lowest and the highest"),
+        (["agents=1"], "agents=1: expected"),
+        (["environment=NoSuch-v1"], "NoSuch"),
+        (["resume=true"], "no checkpoint to resume from"),
+    ],
+)
+def test_wrong_settings_are_one_line_and_leave_nothing(
+    arguments: list[str], said: str, population: Command, small: tuple[str, ...], tmp_path: Path
+) -> None:
+    code, _, wrong = population(*small, "rounds=1", *arguments, "out=run")
+    assert code == 2
+    assert said in wrong
+    assert "Traceback" not in wrong
+    assert len(wrong.strip().splitlines()) == 1
+    assert not checkpoints(tmp_path / "run/checkpoints")
+
+
+def test_a_run_is_not_overwritten_and_not_resumed_with_other_settings(
+    population: Command, small: tuple[str, ...], tmp_path: Path
+) -> None:
+    settings = (*small, "rounds=1", "evaluation.games=0", "out=run")
+    assert population(*settings)[0] == 0
+    code, _, wrong = population(*settings)
+    assert code == 2
+    assert "holds a run already; resume=true continues it" in wrong
+    code, _, wrong = population(*settings, "resume=true", "evolution.better=0.9")
+    assert code == 2
+    assert "was started with evolution.better: 0.5, not 0.9" in wrong
+    newest = checkpoints(tmp_path / "run/checkpoints")[-1]
+    shutil.copy(newest, tmp_path / "kept")
+    newest.write_bytes(b"nonsense")
+    code, _, wrong = population(*settings, "resume=true")
+    assert code == 2
+    assert f"{newest.name}" in wrong
+    shutil.copy(tmp_path / "kept", newest)
+    assert population(*settings, "rounds=2", "resume=true")[0] == 0
+
+
+def test_a_finished_run_is_evaluated_against_others(
+    population: Command, small: tuple[str, ...], tmp_path: Path
+) -> None:
+    settings = (*small, "rounds=1", "out=run")
+    assert population(*settings)[0] == 0
+    save_policy(tmp_path / "other.safetensors", load_policy("champion"))
+    code, said, wrong = population(*settings, "resume=true", "evaluation.against=[other.safetensors]")
+    assert code == 0, wrong
+    assert "against other.safetensors: 0.0% of 3 races won" in said

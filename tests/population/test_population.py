@@ -1,0 +1,161 @@
+"""A population, whose rounds are made up here."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from qwop.population.population import Population
+from qwop.population.rewards import HAND_MADE
+from qwop.population.rival_races import RaceEnd
+from qwop.population.settings import EvolutionSettings, PopulationSettings, WorkSettings
+from qwop.population.training import Done, Order
+
+AGENTS = 4
+SETTINGS = PopulationSettings(
+    agents=AGENTS,
+    work=WorkSettings(num_games=10, steps=10, unrolls=1, opponents=3),
+    evolution=EvolutionSettings(burn_in=200),
+)
+
+
+class Workshop:
+    """Makes agents whose state is a name."""
+
+    def begin(self, genes: Any, seed: int, policy: Any = None) -> dict[str, Any]:
+        return {"network": f"agent of seed {seed}"}
+
+
+class Workers:
+    """Lets the agents of higher numbers win all their races, if there are any."""
+
+    def __init__(self) -> None:
+        self.races = True
+        self.orders: list[dict[int, Order]] = []
+
+    def carry_out(self, orders: Mapping[int, Order], report: Any) -> dict[int, Done]:
+        self.orders.append(dict(orders))
+        done = {}
+        for number, order in orders.items():
+            met = (order.schedule or (number,)) if self.races else ()
+            races = [RaceEnd(rival, (np.sign(number - rival) + 1) / 2, float(number), None) for rival in met]
+            learner = {"network": order.learner["network"] + "+"}
+            play = {"env": {"rival": np.array(met)}}
+            done[number] = Done(
+                learner, play, races, [float(number)], {"games": 3.0}, {"playing": 1.0, "learning": 2.0}
+            )
+            report(number)
+        return done
+
+
+def made(**changed: Any) -> tuple[Population, Workers]:
+    workers = Workers()
+    population = Population(replace(SETTINGS, **changed), Workshop(), workers)  # type: ignore[arg-type]
+    population.begin()
+    return population, workers
+
+
+def test_winners_are_rated_higher() -> None:
+    population, _ = made()
+    for _ in range(5):
+        population.play_round()
+    assert [member.id for member in population.best] == [3, 2, 1, 0]
+
+
+def test_a_copy_takes_weights_genes_rewards_and_rating_and_its_lineage_is_kept() -> None:
+    population, workers = made(evolution=EvolutionSettings(burn_in=200, chance=0.0, redraw=0.0))
+    rounds = [population.play_round() for _ in range(6)]
+    assert rounds[0].copies == ()  # within the burn-in
+    # The last copy of a round, whose parent did not copy another one after it.
+    number, copy = next((number, done.copies[-1]) for number, done in enumerate(rounds) if done.copies)
+    assert copy.child < copy.parent
+    child, parent = (rounds[number].members[one] for one in (copy.child, copy.parent))
+    assert (child.genes, child.rewards) == (parent.genes, parent.rewards)
+    assert (child.parent, child.generation, child.founder) == (copy.parent, 1, parent.founder)
+    assert child.decisions == 0
+    after = workers.orders[number + 1]
+    assert after[copy.child].learner == after[copy.parent].learner
+    assert after[copy.child].play is None  # its races begin anew
+    assert after[copy.parent].play is not None
+
+
+def test_nobody_copies_before_the_burn_in_nor_without_evolution() -> None:
+    for changed in ({"evolution": EvolutionSettings(burn_in=10_000)}, {"evolution": EvolutionSettings(enabled=False)}):
+        population, _ = made(**changed)
+        assert not any(population.play_round().copies for _ in range(5))
+
+
+def test_opponents_are_never_oneself_and_their_weights_come_along() -> None:
+    for opponents in ("rated", "uniform"):
+        population, workers = made(opponents=opponents)
+        for _ in range(4):
+            population.play_round()
+        for orders in workers.orders:
+            for number, order in orders.items():
+                assert number not in order.schedule
+                assert {*order.schedule} <= {*order.rivals}
+
+
+def test_opponents_of_equal_strength_are_met_most_often() -> None:
+    population, workers = made(evolution=EvolutionSettings(enabled=False), opponents="rated")
+    workers.races = False
+    for _ in range(100):
+        for rival, won in ((2, 0.5), (1, 0.75), (0, 0.95)):
+            population.record.add(3, rival, won, 10.0)
+        population.play_round()
+    met = np.bincount([rival for orders in workers.orders for rival in orders[3].schedule], minlength=AGENTS)
+    assert met[2] > met[1] > met[0]
+
+
+def test_in_self_play_the_only_opponent_is_oneself_and_runs_are_compared() -> None:
+    population, workers = made(opponents="itself", evolution=EvolutionSettings(enabled=False))
+    for _ in range(3):
+        population.play_round()
+    assert all(order.schedule == (number,) for orders in workers.orders for number, order in orders.items())
+    assert [member.id for member in population.best] == [3, 2, 1, 0]
+
+
+def test_rivals_that_never_learn_are_met_without_weights_and_pin_the_ratings() -> None:
+    population = Population(SETTINGS, Workshop(), workers := Workers(), rivals=1)  # type: ignore[arg-type]
+    population.begin()
+    for _ in range(5):
+        done = population.play_round()
+    met = {rival for orders in workers.orders for order in orders.values() for rival in order.schedule}
+    assert AGENTS in met
+    assert all(AGENTS not in order.rivals for orders in workers.orders for order in orders.values())
+    assert done.ratings.ratings[AGENTS] == 1000.0
+    assert len(done.members) == AGENTS
+
+
+@pytest.mark.parametrize(("rewards", "by_hand"), [("drawn", False), ("fixed", True), ("both", True)])
+def test_rewards_begin_by_hand_or_drawn(rewards: str, by_hand: bool) -> None:
+    population, _ = made(rewards=rewards)
+    assert all((member.rewards == HAND_MADE) is by_hand for member in population.members)
+    assert len({tuple(member.genes.values()) for member in population.members}) == AGENTS
+
+
+def test_rewards_made_by_hand_never_change() -> None:
+    population, _ = made(rewards="fixed", evolution=EvolutionSettings(burn_in=0, chance=1.0))
+    assert sum(len(population.play_round().copies) for _ in range(6)) > 3
+    assert all(member.rewards == HAND_MADE for member in population.members)
+
+
+def test_scores_are_compared_in_other_environments() -> None:
+    population, workers = made(environment="CartPole-v1")
+    population.play_round()
+    assert all(order.schedule == () and order.rewards == {} for order in workers.orders[0].values())
+    assert [member.id for member in population.best] == [3, 2, 1, 0]
+
+
+def test_a_population_continues_where_it_was_saved() -> None:
+    one, _ = made()
+    for _ in range(3):
+        one.play_round()
+    state = one.get_state()
+    other = Population(SETTINGS, Workshop(), Workers())  # type: ignore[arg-type]
+    other.set_state(state)
+    for _ in range(5):
+        assert one.play_round().copies == other.play_round().copies
+    assert one.members == other.members
+    assert one.record.points.tolist() == other.record.points.tolist()

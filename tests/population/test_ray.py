@@ -1,0 +1,44 @@
+"""A population on Ray, in real processes."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from qwop.policies.files import load_policy
+
+Command = Callable[..., tuple[int, str, str]]
+
+pytestmark = pytest.mark.slow  # processes that import PyTorch
+
+
+@pytest.fixture(autouse=True)
+def cluster() -> Iterator[None]:
+    ray = pytest.importorskip("ray")
+    yield
+    ray.shutdown()
+
+
+def test_rounds_in_other_processes_end_as_the_serial_ones_though_a_worker_dies(
+    population: Command, small: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import ray
+    from qwop.finetune.distributed.ray_actors import RayEngine
+
+    settings = (*small, "rounds=2", "evaluation.games=0")
+    code, _, wrong = population(*settings, "out=serial")
+    assert code == 0, wrong
+    launch, launched = RayEngine.launch, []
+
+    def remember(self: RayEngine, *arguments: object) -> object:
+        launched.append(launch(self, *arguments))  # type: ignore[arg-type]
+        if len(launched) == 1:
+            ray.kill(launched[0])
+        return launched[-1]
+
+    monkeypatch.setattr(RayEngine, "launch", remember)
+    code, _, wrong = population(*settings, "+distributed=ray", "distributed.actors=2", "out=ray")
+    assert code == 0, wrong
+    assert len(launched) == 3
+    serial, other = (load_policy(tmp_path / out / "best.safetensors").network.state_dict() for out in ("serial", "ray"))
+    assert all(torch.equal(serial[name], other[name]) for name in serial)

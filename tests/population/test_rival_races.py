@@ -1,0 +1,172 @@
+"""Races of one agent against rivals."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from qwop.common.errors import BadInput
+from qwop.envs.race.events import EVENTS, SPARSE
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.finetune.experience.collector import Collector
+from qwop.finetune.experience.snapshot import PolicySnapshot
+from qwop.policies.files import load_policy
+from qwop.policies.networks import Actor
+from qwop.policies.policy import Policy
+from qwop.policies.recurrent import RecurrentActorCritic
+from qwop.population.rival_races import Rival, RivalRaces, View
+
+RACE = EnvironmentSpec("QWOPRace-v1", {"frames_per_step": 2, "observation": "full", "time_limit": 4.0})
+ALL = View(np.arange(97))
+WEIGHTS = np.linspace(-1, 1, len(EVENTS))
+
+
+class Always:
+    """A runner that always decides the same, and notes what it sees and is fed."""
+
+    def __init__(self, action: int) -> None:
+        self.action = action
+        self.seen: list[NDArray[Any]] = []
+        self.fed: list[tuple[NDArray[Any], NDArray[Any]]] = []
+
+    def initial_state(self, n: int) -> tuple[NDArray[Any], ...]:
+        return (np.zeros((n, 1)),)
+
+    def step(self, observations: NDArray[Any], state: Any) -> Any:
+        self.seen.append(observations)
+        return np.eye(11, dtype=np.float32)[[self.action] * len(observations)], (state[0] + 1,)
+
+    def feed(self, state: Any, actions: NDArray[Any], rewards: NDArray[Any]) -> Any:
+        self.fed.append((actions, rewards))
+        return state
+
+
+def rival(player: Any) -> Rival:
+    return Rival(player, ALL, WEIGHTS, greedy=False)
+
+
+def network(seed: int = 0) -> RecurrentActorCritic:
+    return RecurrentActorCritic(97, 11, (16,), 16, torch.Generator().manual_seed(seed))
+
+
+def races(players: dict[int, Any], schedule: list[int], num_races: int = 4, **more: Any) -> RivalRaces:
+    made = RivalRaces(RACE, num_races, **more)
+    made.enter(WEIGHTS, {number: rival(player) for number, player in players.items()}, schedule)
+    return made
+
+
+def test_a_new_race_is_against_the_next_of_the_schedule() -> None:
+    env = races({7: Always(0), 9: Always(3)}, [7, 9, 9])
+    env.reset(seed=0)
+    assert env.under_way == {7, 9}
+    for _ in range(60):  # the time limit
+        _, _, terminated, truncated, infos = env.step(np.zeros(4, dtype=np.int64))
+    assert (terminated | truncated).all()
+    assert infos["final_info"]["distance"].shape == (4,)
+    assert [end.rival for end in env.take_ends()] == [7, 9, 9, 7]
+    assert env.take_ends() == []
+
+
+def test_rivals_see_and_are_fed_what_is_theirs() -> None:
+    theirs = Always(5)
+    env = races({0: theirs}, [0], num_races=3)
+    observations, _ = env.reset(seed=0)
+    after, *_ = env.step(np.ones(3, dtype=np.int64))
+    env.step(np.ones(3, dtype=np.int64))
+    assert np.array_equal(theirs.seen[0], observations)  # both begin alike
+    ahead = (RACE.capabilities.observation_names or ()).index("other1.ahead")
+    assert after[:, ahead].any()
+    assert np.array_equal(theirs.seen[1][:, ahead], -after[:, ahead])
+    actions, rewards = theirs.fed[-1]
+    assert actions.tolist() == [5, 5, 5]
+    assert rewards.dtype == np.float32
+
+
+def test_the_reward_is_w_rho_and_the_signal_that_of_sparse_events() -> None:
+    env = races({0: Always(0)}, [0])
+    env.reset(seed=3)
+    rewards, events = [], []
+    generator = np.random.default_rng(0)
+    for _ in range(12):
+        _, reward, _, _, infos = env.step(generator.integers(0, 11, 4))
+        rewards.append(reward)
+        events.append(infos["events"])
+    assert np.stack(rewards) == pytest.approx(np.stack(events) @ WEIGHTS)
+    signals = env.take_signals()
+    assert signals.shape == (4, 12)
+    np.testing.assert_allclose(signals.T, np.stack(events) @ (WEIGHTS * SPARSE), rtol=1e-5)
+
+
+def test_a_race_is_over_when_the_agent_is_down_and_the_rival_farther() -> None:
+    champion = load_policy("champion")
+    spec = EnvironmentSpec("QWOPRace-v1", {"frames_per_step": 2, "observation": "full"})
+    env = RivalRaces(spec, 4)
+    runner = Rival(PolicySnapshot(champion.network), View.of(champion, spec, "champion"), WEIGHTS, greedy=True)
+    env.enter(WEIGHTS, {3: runner}, [3])
+    env.reset(seed=0)
+    generator, ends = np.random.default_rng(0), list[Any]()
+    lost = EVENTS.index("lost")
+    for _ in range(400):
+        _, _, terminated, truncated, infos = env.step(generator.integers(0, 11, 4))
+        if ends := env.take_ends():
+            break
+    assert ends[0].result == 0.0
+    assert ends[0].seconds is None
+    over = terminated.nonzero()[0]
+    assert not truncated.any()
+    assert infos["events"][over, lost].tolist() == [1.0] * len(over)
+    assert (infos["outcome"][over] == 2).all()
+
+
+def test_playing_changes_no_rival_and_continues_to_the_bit() -> None:
+    """Saved in the middle of races, whose rivals have memories, and restored elsewhere."""
+    other = network(1)
+    before = {name: tensor.clone() for name, tensor in other.state_dict().items()}
+    rivals = {0: PolicySnapshot(other), 1: PolicySnapshot(network(2))}
+    actor = PolicySnapshot(network())
+
+    def started(env: RivalRaces) -> Collector:
+        return Collector(env, 35, np.random.default_rng(0))
+
+    one, two = (races(rivals, [0, 1, 1], max_idle_frames=5) for _ in range(2))
+    collector = started(one)
+    collector.collect(actor)
+    state = collector.get_state()
+    again = WEIGHTS, {number: rival(player) for number, player in rivals.items()}, [1, 0]
+    one.enter(*again)
+    expected, _ = collector.collect(actor)
+    two.enter(*again)
+    continued = started(two)
+    two.enter(*again)
+    continued.set_state(state)
+    found, _ = continued.collect(actor)
+    assert len(one.take_ends()) == len(two.take_ends()) > 0
+    for name in ("observations", "actions", "rewards", "behaviour_probabilities", "terminated", "truncated"):
+        assert np.array_equal(getattr(found, name), getattr(expected, name)), name
+    assert all(torch.equal(before[name], tensor) for name, tensor in other.state_dict().items())
+
+
+def test_the_champion_sees_its_own_numbers_in_a_race() -> None:
+    champion = load_policy("champion")
+    view = View.of(champion, RACE, "champion")
+    names = RACE.capabilities.observation_names or ()
+    assert [names[column] for column in view.columns] == list(champion.environment.capabilities.observation_names or ())
+
+
+@pytest.mark.parametrize(
+    ("race", "said"),
+    [
+        ({"frames_per_step": 3, "observation": "full"}, "decides 15 times a second, but in the race it is 10"),
+        ({"frames_per_step": 2, "observation": "features"}, "which the race does not show; give race.observation=full"),
+    ],
+)
+def test_a_policy_that_cannot_run_in_a_race_is_refused(race: dict[str, Any], said: str) -> None:
+    with pytest.raises(BadInput, match=f"^champion: .*{said}"):
+        View.of(load_policy("champion"), EnvironmentSpec("QWOPRace-v1", race), "champion")
+
+
+def test_a_policy_of_another_game_is_refused() -> None:
+    cart = Policy(Actor(4, 2, (8,)), EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)))
+    with pytest.raises(BadInput, match=r"^cart: a policy of CartPole-v1, which cannot run in a race"):
+        View.of(cart, RACE, "cart")

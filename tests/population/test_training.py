@@ -1,0 +1,106 @@
+"""A round of one agent."""
+
+import copy
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from qwop.common.errors import BadInput
+from qwop.envs.spec import EnvironmentSpec
+from qwop.policies.files import load_policy
+from qwop.population.agents import FtwAgents, PopulationAgents, VtraceAgents
+from qwop.population.rewards import HAND_MADE, drawn_rewards, event_rewards
+from qwop.population.settings import WorkSettings
+from qwop.population.training import Order, RivalState, Workshop
+
+RACE = EnvironmentSpec("QWOPRace-v1", {"frames_per_step": 2, "observation": "full", "time_limit": 4.0})
+WORK = WorkSettings(num_games=4, steps=10, unrolls=2)
+AGENTS = {"vtrace": VtraceAgents(hidden=(16,), memory=16), "ftw": FtwAgents(hidden=(16,), memory=16, latent=8)}
+kinds = pytest.mark.parametrize("agents", AGENTS.values(), ids=AGENTS.keys())
+
+
+def genes_of(agents: PopulationAgents, seed: int = 0) -> dict[str, float]:
+    random = np.random.default_rng(seed)
+    return {name: gene.draw(random) for name, gene in agents.genes.items()}
+
+
+def order_for(workshop: Workshop, agents: PopulationAgents, seed: int = 0) -> Order:
+    genes, rewards = genes_of(agents, seed), drawn_rewards(np.random.default_rng(seed))
+    other = genes_of(agents, seed + 1)
+    rival = RivalState(other, HAND_MADE, workshop.begin(other, seed + 1)["network"])
+    return Order(genes, rewards, workshop.begin(genes, seed), None, 5, {1: rival}, (1,))
+
+
+def equal(one: Any, other: Any) -> bool:
+    """True if two states are the same to the bit."""
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(equal(one[key], other[key]) for key in one)
+    if isinstance(one, list | tuple):
+        return len(one) == len(other) and all(map(equal, one, other))
+    if isinstance(one, torch.Tensor):
+        return torch.equal(one, other)
+    return bool(np.array_equal(one, other)) if isinstance(one, np.ndarray) else one == other
+
+
+@kinds
+def test_a_round_depends_on_its_order_alone_and_leaves_it_unchanged(agents: PopulationAgents) -> None:
+    workshop = Workshop(RACE, agents, WORK)
+    order = order_for(workshop, agents)
+    kept = copy.deepcopy((order.learner, order.rivals[1].network))
+    done = workshop.train(order)
+    workshop.train(order_for(workshop, agents, seed=7))
+    again = Workshop(RACE, agents, WORK).train(order)
+    assert equal(done.learner, again.learner)
+    assert equal(done.play, again.play)
+    assert equal(kept, (order.learner, order.rivals[1].network))
+    assert not equal(done.learner["network"], order.learner["network"])
+
+
+@kinds
+def test_rounds_go_on_where_the_last_one_ended(agents: PopulationAgents) -> None:
+    workshop = Workshop(RACE, agents, WORK)
+    order = order_for(workshop, agents)
+    first = workshop.train(order)
+    following = Order(order.genes, order.rewards, first.learner, first.play, 6, order.rivals, (1,))
+    second, anew = workshop.train(following), workshop.train(replace(following, play=None))
+    assert first.play["lengths"].max() > 0
+    assert second.play["lengths"].max() > anew.play["lengths"].max()  # races under way went on
+    steps = [max(int(one["step"]) for one in done.learner["optimiser"]["state"].values()) for done in (first, second)]
+    assert steps == [WORK.unrolls * WORK.passes, 2 * WORK.unrolls * WORK.passes]
+
+
+@kinds
+def test_the_policy_of_an_agent_plays_with_its_own_rewards(agents: PopulationAgents) -> None:
+    workshop = Workshop(RACE, agents, WORK)
+    order = order_for(workshop, agents)
+    policy = workshop.policy(order.genes, order.rewards, order.learner, {})
+    assert policy.environment.settings["weights"] == event_rewards(order.rewards).tolist()
+    assert equal(dict(policy.network.state_dict()), dict(order.learner["network"]))
+    if "period" in order.genes:
+        assert policy.network.description()["period"] == order.genes["period"]
+
+
+def test_an_agent_begins_with_the_weights_of_a_policy_that_fits() -> None:
+    agents = AGENTS["vtrace"]
+    workshop = Workshop(RACE, agents, WORK)
+    order = order_for(workshop, agents)
+    policy = workshop.policy(order.genes, order.rewards, order.learner, {})
+    state = workshop.begin(genes_of(agents, 3), 9, policy)
+    assert equal(dict(state["network"]), dict(order.learner["network"]))
+    with pytest.raises(BadInput, match=r"an agent of this population .recurrent-actor-critic.* a rival instead"):
+        workshop.begin(order.genes, 0, load_policy("champion"))
+
+
+def test_agents_play_any_environment_alone() -> None:
+    agents = AGENTS["vtrace"]
+    workshop = Workshop(EnvironmentSpec("CartPole-v1"), agents, WorkSettings(num_games=4, steps=30, unrolls=2))
+    genes = genes_of(agents)
+    order = Order(genes, {}, workshop.begin(genes, 0), None, 5)
+    done = workshop.train(order)
+    assert done.races == []
+    assert len(done.scores) > 0
+    assert done.figures["return"] == pytest.approx(np.mean(done.scores))
+    again = workshop.train(Order(genes, {}, done.learner, done.play, 6))
+    assert equal(again.learner, workshop.train(Order(genes, {}, done.learner, done.play, 6)).learner)
