@@ -35,7 +35,8 @@ class EpisodeFile:
     @cached_property
     def raw_metadata(self) -> Mapping[bytes, bytes]:
         """The metadata as they stand in the file."""
-        return self.parquet.schema_arrow.metadata or {}
+        found: Mapping[bytes, bytes] = self.parquet.schema_arrow.metadata or {}
+        return found
 
     @cached_property
     def metadata(self) -> Mapping[str, Any]:

@@ -64,7 +64,7 @@ class Run:
             torch.device("cpu"),
             folder_of_checkpoints,
             log,
-            lambda index, phase: self.phase_ends.append((index, phase.name, self.memory.shares())),
+            on_phase_end=lambda index, phase: self.phase_ends.append((index, phase.name, self.memory.shares())),
             on_progress=lambda now: self.shares.append((now.phase, self.memory.shares()["demonstrations"])),
         )
         policy = Policy(self.network, CARTPOLE, SEEN)

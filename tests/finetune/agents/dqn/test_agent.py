@@ -60,7 +60,7 @@ class Run:
             torch.device("cpu"),
             folder / "checkpoints",
             self.log,
-            lambda index, phase: self.phase_ends.append((phase.name, self.memory.shares())),
+            on_phase_end=lambda index, phase: self.phase_ends.append((phase.name, self.memory.shares())),
             on_progress=self.look,
         )
         settings = RunSettings(
