@@ -43,13 +43,15 @@ def fit_ratings(
     counts: NDArray[np.float64] | None = None,
     pinned: int | None = None,
     prior: float = PRIOR,
+    relative: bool = False,
 ) -> Ratings:
     """Fit ratings ψ to matches: the side of +1 wins match k with probability 1/(1 + 10^(−ψᵀm_k/400)).
 
     sides: m, float64 [M, P]: how many players each agent has in each match, those of the other side negative. results:
     y, float64 [M], of the side of +1: 1 won, ½ drawn, 0 lost. counts: c, float64 [M], where a row stands for so many
     matches, y being their mean result; one each by default. pinned: an agent whose rating is `ANCHOR`. prior: standard
-    deviation of a Gaussian prior around `ANCHOR` for every other; infinite: none.
+    deviation of a Gaussian prior around `ANCHOR` for every other; infinite: none. relative: the errors are those of the
+    distance from the mean rating, whose own level nothing but the prior decides where no agent is pinned.
 
     ψ maximises Σ_k c_k·(y_k·log P_k + (1 − y_k)·log(1 − P_k)) − Σ_i (ψ_i − ANCHOR)²/(2·prior²), which is concave; the
     errors are those of the Gaussian with the same curvature. ValueError where the matches do not determine ψ.
@@ -83,5 +85,9 @@ def fit_ratings(
             break
     ratings, errors = np.full(m.shape[1], ANCHOR), np.zeros(m.shape[1])
     ratings[free] += psi
-    errors[free] = np.sqrt(np.diag(np.linalg.inv(curvature)))
+    covariance = np.linalg.inv(curvature)
+    if relative:
+        centred = np.eye(len(free)) - 1.0 / len(free)
+        covariance = centred @ covariance @ centred
+    errors[free] = np.sqrt(np.diag(covariance))
     return Ratings(ratings, errors)

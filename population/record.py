@@ -41,14 +41,16 @@ class Record:
             values[child, parent] = values[parent, child] = values[child, child] = 0.0
 
     def ratings(self, pinned: int | None = None, prior: float = PRIOR) -> Ratings:
-        """Fit the ratings of all agents; see `fit_ratings`."""
+        """Fit the ratings of all agents; see `fit_ratings`. The errors are relative unless an agent is pinned."""
         pairs = [(row, column) for row, column in zip(*np.nonzero(np.triu(self.matches)), strict=True)]
         sides = np.zeros((len(pairs), len(self.matches)))
         for match, (row, column) in enumerate(pairs):
             sides[match, row], sides[match, column] = 1.0, -1.0
         counts = np.array([self.matches[pair] for pair in pairs])
         results = np.array([self.points[pair] / self.matches[pair] for pair in pairs])
-        return fit_ratings(sides, np.clip(results, 0.0, 1.0), counts=counts, pinned=pinned, prior=prior)
+        return fit_ratings(
+            sides, np.clip(results, 0.0, 1.0), counts=counts, pinned=pinned, prior=prior, relative=pinned is None
+        )
 
     def get_state(self) -> dict[str, Any]:
         return {"matches": self.matches.copy(), "points": self.points.copy()}

@@ -90,3 +90,11 @@ def test_counts_stand_for_matches() -> None:
     counted = fit_ratings(sides, results, counts=np.array([3.0, 2.0]))
     assert counted.ratings == pytest.approx(one_by_one.ratings)
     assert counted.errors == pytest.approx(one_by_one.errors)
+
+
+def test_errors_from_the_mean_leave_out_the_common_level() -> None:
+    sides, results, counts = np.array([[1.0, -1.0]]), np.array([0.5]), np.array([1000.0])
+    level = fit_ratings(sides, results, counts=counts).errors
+    apart = fit_ratings(sides, results, counts=counts, relative=True).errors
+    assert level == pytest.approx([247.5, 247.5], abs=1.0)  # 350 / √2
+    assert (apart < 10.0).all()

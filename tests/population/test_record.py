@@ -21,7 +21,7 @@ def test_matches_that_are_counted_together_rate_as_the_same_matches_one_by_one()
     record = Record(2)
     record.add(0, 1, 0.7, 10.0)
     results = np.array([1.0] * 7 + [0.0] * 3)
-    expected = fit_ratings(np.array([[1.0, -1.0]] * 10), results)
+    expected = fit_ratings(np.array([[1.0, -1.0]] * 10), results, relative=True)
     assert record.ratings().ratings == pytest.approx(expected.ratings)
     assert record.ratings().errors == pytest.approx(expected.errors)
 
