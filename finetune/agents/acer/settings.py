@@ -17,7 +17,9 @@ class AcerSettings(Discounted):
 
     truncation: float = setting(10.0, "Bound c at which importance weights are truncated.", above=0)
     delta: float = setting(
-        1.0, "Size δ of the trust region (published: 1, which hardly ever acts; 0.001 holds a clone that runs).", above=0
+        1.0,
+        "Size δ of the trust region (published: 1, which hardly ever acts; 0.001 holds a clone that runs).",
+        above=0,
     )
     trust_region: str = setting(
         "logits",
