@@ -176,8 +176,8 @@ MUTANTS = (
     Mutant(
         "ppo: statistics move before the ratios",
         PPO,
-        "        if first:\n            self._standardise(played)",
-        "        self._standardise(played)",
+        "        if first:\n            self._scale.add(played)",
+        "        self._scale.add(played)",
     ),
     Mutant("ddqn: priorities are never updated", DDQN_AGENT, "self.memory.update(sample.slots, errors)", "pass"),
     Mutant("ddqn: β stays", DDQN_AGENT, "self._beta = linear(a.beta_start, 1.0, decisions / planned)", "pass"),

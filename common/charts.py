@@ -16,7 +16,7 @@ LEFT, RIGHT, TOP, BOTTOM = 54, 14, 30, 40
 LEGEND = 20
 """Height of the line with the names, where there are several."""
 
-LETTER = 7
+LETTER = 8
 """Width of a letter, about."""
 
 COLOURS = ("#1f5fa8", "#c7522a", "#3c8d40", "#7b4fa3", "#a07d00", "#00808a", "#b03060", "#666666")

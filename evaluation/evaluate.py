@@ -20,7 +20,7 @@ DRAWN = 100
 """Games that are drawn for each kind of start, unless told."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class EvaluationSettings(Settings):
     """The games that a policy is judged by."""
 

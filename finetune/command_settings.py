@@ -48,7 +48,7 @@ class ScheduleSettings(Settings):
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PhaseEvaluationSettings(EvaluationSettings):
     """The games after each phase."""
 

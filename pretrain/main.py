@@ -145,7 +145,9 @@ def _play(policy: Policy, chosen: PretrainSettings, console: Console) -> list[Ev
             def show(done: int, task: TaskID = task) -> None:
                 bar.update(task, completed=done)
 
-            games = EvaluationSettings(chosen.games, chosen.seed, chosen.max_idle_frames, greedy)
+            games = EvaluationSettings(
+                episodes=chosen.games, seed=chosen.seed, max_idle_frames=chosen.max_idle_frames, greedy=greedy
+            )
             evaluations.append(evaluate(policy, games, progress=show))
     console.print(games_table(evaluations))
     return evaluations

@@ -140,6 +140,9 @@ def test_a_game_whose_lives_end_one_by_one_is_one_episode_of_the_log() -> None:
         def step(self, observations: Any, state: Any) -> Any:
             return np.tile(np.float32([0.5, 0.5, 0, 0]), (len(observations), 1)), state  # FIRE every other time
 
+        def feed(self, state: Any, actions: Any, rewards: Any) -> Any:
+            return state
+
     collector = Collector(make_vector(BREAKOUT, 1, training=True), 150, np.random.default_rng(0))
     played, ends = collector.collect(Nothing())
     while not ends:
