@@ -2,6 +2,7 @@ import importlib.util
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
@@ -16,6 +17,13 @@ from qwop.policies.policy import Policy
 from qwop.policies.state import State
 from qwop.policies.threads import use_one_thread
 from torch import Tensor, nn
+
+if importlib.util.find_spec("absl"):  # TensorBoard brings it
+    from absl import logging as absl_logging
+
+    # Its handler keeps the stream that it finds as it is imported, here the one that pytest captures with, and closes
+    # it when Hydra sets up logging; the real one it leaves open.
+    absl_logging.get_absl_handler().python_handler.setStream(sys.__stderr__)
 
 
 class Alternating(Network):
