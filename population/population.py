@@ -32,7 +32,7 @@ class Copy:
 
 @dataclass(frozen=True)
 class Round:
-    """What happened in a round: the agents after it, and figures and seconds of each."""
+    """Result of a round: the agents after it, and figures and seconds of each."""
 
     number: int
     decisions: int

@@ -35,7 +35,7 @@ class RivalState:
 
 @dataclass(frozen=True)
 class Order:
-    """What an agent does in a round.
+    """Work of an agent in a round.
 
     learner: the state of its learner. play: of its games, None where it begins new ones. rivals: of the population, by
     number; schedule: the numbers of those that its next races are against, in order. seed: decides everything random
@@ -65,7 +65,7 @@ class Done:
 
 
 class Workshop:
-    """Where agents spend their rounds, one after the other. A round depends on its order alone.
+    """Carries out the rounds of agents, one after the other. A round depends on its order alone.
 
     fixed: rivals that never learn, with the numbers after those of the population's `count` agents.
     """

@@ -1,4 +1,4 @@
-"""Where rounds are carried out: here, one after the other, or by workers in other processes."""
+"""Rounds carried out here, one after the other, or by workers in other processes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
@@ -34,7 +34,7 @@ class Serial:
 
 
 class Engine(Protocol):
-    """What runs workers in other processes; `finetune.distributed.ray_actors.RayEngine` is one."""
+    """Runs workers in other processes; `finetune.distributed.ray_actors.RayEngine` is one."""
 
     def launch(self, made: Callable[..., Any], *arguments: Any) -> Any: ...
 

@@ -1,4 +1,4 @@
-"""What a study found: each trial's runs, the finalists' fresh runs, the winner, and single runs that did not last."""
+"""Results of a study: each trial's runs, the finalists' fresh runs, the winner, and single runs that did not last."""
 
 import math
 from collections.abc import Sequence

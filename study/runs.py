@@ -21,7 +21,7 @@ ERROR = "error.txt"
 """Traceback of a run that failed, in its folder."""
 
 OUTPUT = "output.txt"
-"""What a run printed, in its folder."""
+"""File in a run's folder with what the run printed."""
 
 LARGE = ("checkpoints", "tensorboard")
 """Folders of a run that nothing here reads."""

@@ -46,7 +46,7 @@ class ObjectiveSettings(Settings):
 
 @dataclass(frozen=True)
 class BudgetSettings(Settings):
-    """How much a study runs."""
+    """Amount of runs that a study makes."""
 
     trials: int = setting(100, "Points of the space to try.", at_least=1, at_most=MOST_TRIALS)
     repeats: int = setting(

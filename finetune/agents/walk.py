@@ -16,7 +16,7 @@ Seen = TypeVar("Seen")
 
 
 class Stopped(NamedTuple, Generic[Seen]):
-    """What a network makes of the observations that a time limit stopped at, of these sequences, int64 [m]."""
+    """Outputs of a network for the observations that a time limit stopped at, of these sequences, int64 [m]."""
 
     step: int
     sequences: NDArray[np.int64]
@@ -24,8 +24,8 @@ class Stopped(NamedTuple, Generic[Seen]):
 
 
 class Walk(NamedTuple, Generic[Seen]):
-    """What a network makes of each step's observations, of those that a time limit stopped at, and of the last ones;
-    the latter two without gradients. state: after the k steps."""
+    """Outputs of a network for each step's observations, for those that a time limit stopped at, and for the last
+    ones; the latter two without gradients. state: after the k steps."""
 
     steps: list[Seen]
     stopped: list[Stopped[Seen]]

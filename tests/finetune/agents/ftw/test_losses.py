@@ -77,7 +77,7 @@ def test_control_targets_are_n_step_returns_to_the_end_of_the_unroll() -> None:
 
 
 def test_a_return_before_an_episodes_last_decision_ends_in_the_value_of_its_state() -> None:
-    """What the last decision changed is not known, and nothing of the next episode is counted."""
+    """The change by the last decision is not known, and nothing of the next episode is counted."""
     assert targets([False, True, False])[0] == 1.0 + 0.5 * 20.0
     assert targets([False, False, True])[:2] == [1.0 + 0.5 * 15.0, 0.5 * 30.0]
 
