@@ -1,7 +1,7 @@
 """The initial policy and the demonstrations of a run."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from ..policies.files import load_policy
 from ..policies.policy import Policy
 from ..pretrain.clone import clone
 from .agents.base import MakeNetwork
+from .schedules.environments import play_of
 
 SCRATCH = "scratch"
 
@@ -103,8 +104,10 @@ def _clone(dataset: Dataset, seed: int) -> Policy:
 
 
 def _require_same(policy: Policy, name: str, dataset: Dataset) -> None:
-    own = DatasetInfo(policy.environment, policy.observation, policy.actions)
-    if differences := dataset.info.differences(own):
+    """Raise BadInput unless the demonstrations are of the policy's task; rewards and time limits may differ."""
+    own = DatasetInfo(play_of(policy.environment), policy.observation, policy.actions)
+    shown = replace(dataset.info, environment=play_of(dataset.info.environment))
+    if differences := shown.differences(own):
         raise BadInput(
             f"{dataset.folder}: demonstrations of another task than the policy's ({name}): {'; '.join(differences)}; "
             "give a policy made from these demonstrations, or demonstrations of its task"

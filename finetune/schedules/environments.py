@@ -42,7 +42,7 @@ def require_same_play(phases: Sequence[Phase], first: EnvironmentSpec, dataset: 
     Rewards and time limits may differ.
     """
     for phase, spec in zip(phases, phase_environments(first, phases), strict=True):
-        if (phase.uses_demonstrations or phase.imitates) and _played(spec) != _played(dataset.info.environment):
+        if (phase.uses_demonstrations or phase.imitates) and play_of(spec) != play_of(dataset.info.environment):
             raise BadInput(
                 f"schedule.phases.{phase.name}: uses demonstrations of {dataset.info.environment} in {spec}; only "
                 f"{', '.join(JUDGEMENT)} may differ. Leave out demonstrations, imitation or environment"
@@ -70,7 +70,8 @@ def remembered(phases: Sequence[Phase], first: EnvironmentSpec, dataset: Dataset
     return [relabelled(episode, info, UNUSED, same_decisions=True) for episode in dataset]
 
 
-def _played(spec: EnvironmentSpec) -> EnvironmentSpec:
+def play_of(spec: EnvironmentSpec) -> EnvironmentSpec:
+    """The environment without the settings of `JUDGEMENT`: equal where the same play has the same observations."""
     return EnvironmentSpec(spec.id, {name: value for name, value in spec.settings.items() if name not in JUDGEMENT})
 
 

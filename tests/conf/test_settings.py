@@ -242,9 +242,21 @@ BY_HAND = [
     ("finetune", "schedule.scale=2", "schedule.scale=2: no schedule is chosen that it could change"),
     ("finetune", "schedule=kurodo ~loop", "loop is missing, and its settings are needed: leave ~loop out"),
     ("finetune", "schedule=kurodo loop=null", "loop=null: expected settings"),
-    ("finetune", "schedule=kurodo ~algorithm", "algorithm is not set: choose one of acer, acer-small, ddqn, dqn"),
-    ("finetune", "schedule=kurodo algorithm=null", "algorithm is not set: choose one of acer, acer-small, ddqn, dqn"),
-    ("finetune", "schedule=kurodo algorithm=sarsa", "algorithm=sarsa: no such option; choose one of acer, acer-small"),
+    (
+        "finetune",
+        "schedule=kurodo ~algorithm",
+        "algorithm is not set: choose one of acer, acer-replay, acer-small, ddqn, dqn",
+    ),
+    (
+        "finetune",
+        "schedule=kurodo algorithm=null",
+        "algorithm is not set: choose one of acer, acer-replay, acer-small, ddqn, dqn",
+    ),
+    (
+        "finetune",
+        "schedule=kurodo algorithm=sarsa",
+        "algorithm=sarsa: no such option; choose one of acer, acer-replay, acer-small",
+    ),
     (
         "finetune",
         "schedule=kurodo algorithm.name=sarsa",

@@ -99,3 +99,21 @@ def test_demonstrations_of_another_task_are_refused_with_what_differs(
     DatasetWriter(tmp_path / "other", other).write(make_episode(9, actions=2, shape=(4,)))
     with pytest.raises(BadInput, match="sutton_barto_reward is True, not set"):
         find(policy=save(tmp_path / "policy.safetensors"), demonstrations=str(tmp_path / "other"))
+
+
+@pytest.mark.parametrize(("setting", "value", "refused"), [("reward", "race", False), ("frames_per_step", 2, True)])
+def test_demonstrations_may_be_rewarded_but_not_played_in_another_way_than_the_policy(
+    tmp_path: Path, make_episode: Callable[..., Episode], setting: str, value: object, refused: bool
+) -> None:
+    task = {"frames_per_step": 3, "reward": "shaped"}
+    shown = DatasetInfo(EnvironmentSpec("QWOP-v1", task), ObservationSpec((4,)), 2)
+    DatasetWriter(tmp_path / "shown", shown).write(make_episode(9, actions=2, shape=(4,)))
+    network = ActorCritic(4, 2, (16,), torch.Generator().manual_seed(7))
+    own = Policy(network, EnvironmentSpec("QWOP-v1", {**task, setting: value}), ObservationSpec((4,)))
+    save_policy(tmp_path / "policy.safetensors", own)
+    named = {"policy": str(tmp_path / "policy.safetensors"), "demonstrations": str(tmp_path / "shown")}
+    if refused:
+        with pytest.raises(BadInput, match="frames_per_step is 3, not 2"):
+            find(**named)
+    else:
+        assert find(**named).policy.environment == own.environment
