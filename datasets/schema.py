@@ -92,18 +92,24 @@ class DatasetInfo:
             raise BadInput(f"not a dataset description ({type(error).__name__}: {error})") from None
 
     def differences(self, other: "DatasetInfo") -> list[str]:
-        """Describe each setting in which `other` differs, as in 'frames_per_step is 3, not 4'."""
-        mine, theirs = self._settings(), other._settings()
+        """Describe each setting in which `other` differs, as in 'frames_per_step is 3, not 4'.
+
+        A setting that is left out does not differ from its default.
+        """
+        if self._settings(self.environment.settings) == other._settings(other.environment.settings):
+            return []
+        mine = self._settings(self.environment.all_settings)
+        theirs = other._settings(other.environment.all_settings)
         return [
             f"{name} is {mine.get(name, 'not set')}, not {theirs.get(name, 'set')}"
             for name in dict.fromkeys((*mine, *theirs))
             if mine.get(name) != theirs.get(name)
         ]
 
-    def _settings(self) -> dict[str, Any]:
+    def _settings(self, environment: Mapping[str, Any]) -> dict[str, Any]:
         return {
             "environment": self.environment.id,
-            **self.environment.to_json()["settings"],
+            **EnvironmentSpec(self.environment.id, environment).to_json()["settings"],
             **self.observation.to_json(),
             "actions": self.actions,
         }

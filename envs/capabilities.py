@@ -1,6 +1,7 @@
 """The abilities of an environment beyond Gymnasium's interface, so that nobody has to ask for its name."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 
@@ -21,6 +22,7 @@ class Capabilities:
     training: its vector form takes `training=True`, with which a lost life ends an episode, though the game goes on
         (`infos["game_goes_on"]`).
     idle_limit: its vector form takes `idle_limit`, the decisions without an event after which a game is truncated.
+    settings: every setting of the task, with the default of those that were left out.
     """
 
     decisions_per_second: float | None = None
@@ -35,6 +37,7 @@ class Capabilities:
     group: int = 1
     training: bool = False
     idle_limit: bool = False
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 NONE = Capabilities()

@@ -188,6 +188,11 @@ class EnvironmentSpec:
         with self.refusing():
             return entry_point.capabilities(**self.settings)
 
+    @property
+    def all_settings(self) -> dict[str, Any]:
+        """The settings, and the defaults of those that were left out, where the environment declares them."""
+        return {**self.capabilities.settings, **self.settings}
+
     @contextmanager
     def refusing(self) -> Iterator[None]:
         """Context manager: turn errors of Gymnasium and the environment about a name or setting into BadInput.

@@ -1,6 +1,6 @@
 """An Atari game as a Gymnasium environment, by Gymnasium's own wrappers."""
 
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any, Literal
 
 import gymnasium
@@ -41,7 +41,9 @@ class AtariEnv(gymnasium.Env[NDArray[Any], np.int64]):
         """Return the abilities of the environment that `gymnasium.make` makes with these settings."""
         known = {field.name for field in fields(AtariTask)}
         task = AtariTask(**{name: value for name, value in settings.items() if name in known})
-        return Capabilities(decisions_per_second=task.decisions_per_second, training=True, idle_limit=True)
+        return Capabilities(
+            decisions_per_second=task.decisions_per_second, training=True, idle_limit=True, settings=asdict(task)
+        )
 
     def __init__(self, game: str, render_mode: Literal["human", "rgb_array"] | None = None, **task: Any) -> None:
         """Make the game of this name, such as "space_invaders"."""

@@ -1,7 +1,7 @@
 """The part that `QWOP-v1` and `QWOPOriginal-v1` share: settings, decisions and the timing of their keys, pictures."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from operator import index
 from typing import Any, ClassVar
 
@@ -88,6 +88,7 @@ class OneGame(gymnasium.Env[NDArray[Any], np.int64]):
             original=cls.original,
             action_names=ACTIONS,
             observation_names=task.observation_names,
+            settings=asdict(task),
         )
 
     def __init__(self, render_mode: str | None, task: dict[str, Any]) -> None:

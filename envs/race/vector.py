@@ -1,6 +1,7 @@
 """Races as a compiled batch: a Gymnasium vector environment whose environments are runners."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import gymnasium
@@ -84,6 +85,7 @@ class QWOPRaceVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[
             action_names=ACTIONS,
             observation_names=task.observation_names,
             group=task.runners,
+            settings=asdict(task),
         )
 
     def __init__(

@@ -72,7 +72,7 @@ def remembered(phases: Sequence[Phase], first: EnvironmentSpec, dataset: Dataset
 
 def play_of(spec: EnvironmentSpec) -> EnvironmentSpec:
     """The environment without the settings of `JUDGEMENT`: equal where the same play has the same observations."""
-    return EnvironmentSpec(spec.id, {name: value for name, value in spec.settings.items() if name not in JUDGEMENT})
+    return EnvironmentSpec(spec.id, {name: value for name, value in spec.all_settings.items() if name not in JUDGEMENT})
 
 
 def _rewards(spec: EnvironmentSpec) -> tuple[Any, Any]:

@@ -112,11 +112,15 @@ def test_differences_name_the_settings(info: DatasetInfo) -> None:
     )
     assert info.differences(other) == [
         "frames_per_step is 3, not 4",
-        "reward is speed, not set",
+        "observation_lag is 0, not 1",
         "actions is 11, not 9",
-        "observation_lag is not set, not 1",
     ]
     assert info.differences(info) == []
+
+
+def test_a_setting_that_is_left_out_does_not_differ_from_its_default(info: DatasetInfo) -> None:
+    said = EnvironmentSpec("QWOP-v1", {**info.environment.settings, "observation_lag": 0, "time_limit": 120.0})
+    assert info.differences(DatasetInfo(said, info.observation, info.actions)) == []
 
 
 def test_differences_in_what_is_observed_say_shape_and_type() -> None:
