@@ -22,12 +22,12 @@ from ...schedules.phase import Phase, PhaseValues
 from ...settings import RunSettings
 from ..base import AgentContext, MakeNetwork
 from ..due import Due
-from .learner import DdqnLearner
+from .learner import DqnLearner
 from .losses import linear
 from .settings import DqnLoopSettings, DqnSettings
 
 
-class DdqnAgent:
+class DqnAgent:
     """Deep Q-learning with whichever of its options the settings ask for, from plain DQN to prioritised double DQN.
 
     It learns from memory only. An iteration's transitions enter the memory with their share of demonstrations; then
@@ -39,7 +39,7 @@ class DdqnAgent:
 
     def __init__(
         self,
-        learner: DdqnLearner,
+        learner: DqnLearner,
         memory: TransitionMemory,
         demonstrations: TransitionStream | None,
         algorithm: DqnSettings,
@@ -193,7 +193,7 @@ def build_dqn(
     dataset: Dataset | None,
     settings: RunSettings[DqnSettings, DqnLoopSettings],
     context: AgentContext,
-) -> DdqnAgent:
+) -> DqnAgent:
     """Make the agent that learns the policy's network, in place."""
     network, loop, algorithm = policy.network, settings.loop, settings.algorithm
     if not isinstance(network, QNetwork):
@@ -219,8 +219,8 @@ def build_dqn(
         memory: TransitionMemory = PrioritisedMemory(loop.capacity, policy.observation, priorities)
     else:
         memory = TransitionMemory(loop.capacity, policy.observation)
-    learner = DdqnLearner(network, algorithm, context.device)
-    return DdqnAgent(learner, memory, stream, algorithm, loop, context)
+    learner = DqnLearner(network, algorithm, context.device)
+    return DqnAgent(learner, memory, stream, algorithm, loop, context)
 
 
 def demonstrated_transitions(episodes: Sequence[Episode], settings: DqnSettings) -> Transitions:

@@ -18,7 +18,7 @@ from . import losses as dqn
 from .settings import ADAM, DqnSettings
 
 
-class DdqnLearner:
+class DqnLearner:
     """Learns the network in place. The target network is a copy that changes only in `copy_target`."""
 
     def __init__(self, network: QNetwork, settings: DqnSettings, device: torch.device) -> None:

@@ -13,8 +13,8 @@ from qwop.envs.vector import make_vector
 from qwop.evaluation.evaluate import EvaluationSettings, evaluate
 from qwop.finetune.agents.base import AgentContext
 from qwop.finetune.agents.dqn import losses as dqn
-from qwop.finetune.agents.dqn.agent import DdqnAgent, new_q_network
-from qwop.finetune.agents.dqn.learner import DdqnLearner
+from qwop.finetune.agents.dqn.agent import DqnAgent, new_q_network
+from qwop.finetune.agents.dqn.learner import DqnLearner
 from qwop.finetune.agents.dqn.settings import ADAM, RMSPROP, DqnLoopSettings, DqnSettings
 from qwop.finetune.experience.sequences import LIVE, Sequences
 from qwop.finetune.experience.transitions import Transitions
@@ -29,15 +29,15 @@ CPU = torch.device("cpu")
 BREAKOUT, NOOP = EnvironmentSpec("ALE/Breakout-v5"), 0
 
 
-def learner(device: torch.device = CPU, seed: int = 0, **settings: Any) -> DdqnLearner:
+def learner(device: torch.device = CPU, seed: int = 0, **settings: Any) -> DqnLearner:
     chosen = DqnSettings(**{"hidden": (16,), "optimiser": ADAM, **settings})
-    return DdqnLearner(new_q_network(chosen)(2, 3, torch.Generator().manual_seed(seed)), chosen, device)
+    return DqnLearner(new_q_network(chosen)(2, 3, torch.Generator().manual_seed(seed)), chosen, device)
 
 
-def agent_of(one: DdqnLearner, settings: DqnSettings, **loop: Any) -> DdqnAgent:
+def agent_of(one: DqnLearner, settings: DqnSettings, **loop: Any) -> DqnAgent:
     chosen = DqnLoopSettings(**{"num_envs": 2, "steps": 4, "capacity": 400, "start": 8, "batch_size": 8, **loop})
     context = AgentContext(CPU, Metrics(), np.random.default_rng(0), 0, None)
-    return DdqnAgent(one, TransitionMemory(chosen.capacity, ObservationSpec((2,))), None, settings, chosen, context)
+    return DqnAgent(one, TransitionMemory(chosen.capacity, ObservationSpec((2,))), None, settings, chosen, context)
 
 
 def batch(n: int = 8, seed: int = 0, **columns: Any) -> Transitions:
