@@ -11,6 +11,7 @@ import torch
 
 from ..common.checks import show
 from ..common.command import Command, write_configuration
+from ..common.command_line import command_line
 from ..common.errors import BadInput, naming
 from ..common.files import write_whole
 from ..common.occupancy import sole_writer
@@ -126,8 +127,8 @@ def _train(settings: FinetuneSettings) -> None:
                 highlight=False, soft_wrap=True,
             )  # fmt: skip
             raise
-    if settings.schedule.keep == BEST:
-        kept = best_candidate(out, out / START)
+    kept = best_candidate(out, out / START) if settings.schedule.keep == BEST else None
+    if kept is not None:
         write_whole(out / "policy.safetensors", kept.policy.read_bytes())
         results.keep(kept.evaluation, load_policy(kept.policy))
         console.print(f"kept the best policy evaluated: {kept.policy}", highlight=False, soft_wrap=True)
@@ -135,7 +136,12 @@ def _train(settings: FinetuneSettings) -> None:
         why_not: str | None = "the schedule was over already; add a phase to continue"
     else:
         why_not = results.film_best() if settings.video else "video=false"
-    report = write_report(out, f"qwop-finetune: {out}")
+    report = write_report(
+        out,
+        f"qwop-finetune: {out}",
+        command_line("qwop-finetune", settings, without=("resume",)),
+        None if kept is None else kept.evaluation.stem,
+    )
     console.print(f"policy: {out / 'policy.safetensors'}\nreport: {report}", highlight=False, soft_wrap=True)
     film = f"no film: {why_not}" if why_not else f"film of its best game: {out / 'best.mp4'}"
     console.print(film, highlight=False, soft_wrap=True)

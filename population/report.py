@@ -9,6 +9,7 @@ from typing import Any
 from ..common.charts import STYLE as CHART_STYLE
 from ..common.charts import line_chart
 from ..common.command import to_yaml
+from ..common.command_line import command_line
 from ..common.files import write_whole
 from ..common.page import figures, origin, page, video
 from .lineage import STYLE as TREE_STYLE
@@ -30,7 +31,6 @@ table.heat td {{ min-width: 34px; padding: 4px 5px; text-align: center; font-siz
 table.heat th {{ font-size: 12px; font-weight: 500; padding: 4px 5px; border: 0; writing-mode: vertical-rl;
   transform: rotate(180deg); }}
 table.heat td:first-child {{ text-align: left; white-space: nowrap; }}
-.charts.small {{ grid-template-columns: repeat(auto-fit, minmax(min(300px, 100%), 1fr)); }}
 """
 
 GENES = {
@@ -62,7 +62,7 @@ def write_report(folder: Path, settings: PopulationSettings, rows: Sequence[Mapp
     parts = ["<h1>A population of agents</h1>"]
     if rows:
         parts += _sections(folder, settings, rows)
-    parts.append(origin("", to_yaml(settings)))
+    parts.append(origin(command_line("qwop-population", settings, without=("resume",)), to_yaml(settings)))
     return write_whole(folder / "report.html", page(f"qwop-population: {folder}", "".join(parts), STYLE))
 
 
@@ -87,7 +87,7 @@ def _sections(folder: Path, settings: PopulationSettings, rows: Sequence[Mapping
             _heat(rows[-1]),
         ]
         names = list(rows[-1]["agents"][0]["rewards"])
-        parts.append(_charts(rows, {name: _entry("rewards", name) for name in names}, small=True))
+        parts.append(_charts(rows, {name: _entry("rewards", name) for name in names}))
     genes = list(rows[-1]["agents"][0]["genes"])
     parts += [
         "<h2>How they learn</h2>",
@@ -191,12 +191,10 @@ def _charts(
     rows: Sequence[Mapping[str, Any]],
     values: Mapping[str, Value],
     titles: Mapping[str, str] | None = None,
-    *,
-    small: bool = False,
 ) -> str:
     named = {name: (titles or {}).get(name, name.replace("_", " ")) for name in values}
     drawn = [_chart(rows, named[name], value, log=name in LOGARITHMIC) for name, value in values.items()]
-    return f'<div class="charts{" small" if small else ""}">{"".join(drawn)}</div>'
+    return f'<div class="charts">{"".join(drawn)}</div>'
 
 
 def _chart(

@@ -130,7 +130,10 @@ def test_a_run_can_leave_the_best_policy_that_it_evaluated(finetune: Finetune, w
     start, end = found["0-start"], found[best]
     said = done.stdout.splitlines()[-1]
     assert said.startswith(f"from start to end: mean return {start['mean_return']:.1f} → {end['mean_return']:.1f}")
-    assert all(name in (run / "report.html").read_text() for name in within)
+    page = (run / "report.html").read_text()
+    assert all(name in page for name in within)
+    assert f"<td>{best} (kept)</td>" in page
+    assert "<pre>qwop-finetune policy=policy.safetensors demonstrations=demos out=run schedule=kurodo" in page
 
     # A run that goes on from an earlier checkpoint evaluates the same again and leaves the same.
     last = checkpoints(run / "checkpoints")[-1]
