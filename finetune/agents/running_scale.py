@@ -1,5 +1,7 @@
 """Running statistics of live play, by which a new network scales its observations."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ...policies.networks import LayeredNetwork
@@ -8,16 +10,25 @@ from ..experience.sequences import Sequences
 
 
 class RunningScale:
-    """Keeps a network's scaler at the statistics of all live play, if it had none before; others stay fixed.
-
-    A learner adds its first live play before the update: an untrained policy is near uniform on whatever scale, but
-    would learn little from observations on none. Later it adds after the update, so that its ratios start from the
-    policy that played.
-    """
+    """Keeps a network's scaler at the statistics of all live play, if it had none before; others stay fixed."""
 
     def __init__(self, network: LayeredNetwork) -> None:
         self._network = network
         self._seen = None if network.scaler.fitted else RunningStatistics(network.observation_size)
+
+    @contextmanager
+    def learning_from(self, played: Sequences) -> Iterator[None]:
+        """Context manager of an update on this live play, which is added before the first update, and after later ones.
+
+        An untrained policy is near uniform on any scale, but would learn little from observations on none. A later
+        update's ratios must start from the policy that played, whose scale is the one before.
+        """
+        first = self.missing
+        if first:
+            self.add(played)
+        yield
+        if not first:
+            self.add(played)
 
     @property
     def missing(self) -> bool:

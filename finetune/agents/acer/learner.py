@@ -15,6 +15,7 @@ from ...metrics import Diagnosis
 from ..bootstrap import final_values
 from ..optimisers import RMSpropTF
 from ..precision import autocast
+from ..states import Parts, copied_states, load_states
 from . import losses as acer
 from .lstd import lstd
 from .settings import AcerSettings
@@ -57,6 +58,7 @@ class AcerLearner:
         """Least and largest value to bootstrap from, of scaled rewards; None: any."""
         self._device = device
         self._optimiser = RMSpropTF(self.network.parameters(), settings.learning_rate, settings.decay, settings.epsilon)
+        self._parts: Parts = {"network": self.network, "average": self.average, "optimiser": self._optimiser}
 
     def at_rate(self, decisions_per_second: float | None) -> None:
         """Keep the horizon in seconds in an environment with this decision rate."""
@@ -144,18 +146,10 @@ class AcerLearner:
 
     def get_state(self) -> dict[str, Any]:
         """Copies of all weights and of the optimiser's memory."""
-        return copy.deepcopy(
-            {
-                "network": self.network.state_dict(),
-                "average": self.average.state_dict(),
-                "optimiser": self._optimiser.state_dict(),
-            }
-        )
+        return copied_states(self._parts)
 
     def set_state(self, state: dict[str, Any]) -> None:
-        self.network.load_state_dict(state["network"])
-        self.average.load_state_dict(state["average"])
-        self._optimiser.load_state_dict(state["optimiser"])
+        load_states(self._parts, state)
 
     @torch.no_grad()
     def _targets(self, batch: Sequences, probabilities: Tensor, q: Tensor) -> "_Targets":

@@ -1,27 +1,25 @@
 """DQN as an agent: n-step transitions into memory, updates on samples from it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from ....common.errors import BadInput
 from ....datasets.reader import Dataset
-from ....datasets.schema import Episode
 from ....envs.spec import ObservationSpec
 from ....policies.encoders import NATURE
 from ....policies.networks import DuelingQ, QNetwork
 from ....policies.policy import Policy
 from ...experience.sequences import DEMONSTRATIONS, Sequences
 from ...experience.transitions import NStep, Transitions, TransitionStream, mixed
-from ...replay.demonstrations import Demonstrations
 from ...replay.prioritised_memory import PrioritisedMemory, PrioritySettings
 from ...replay.transition_memory import TransitionMemory
-from ...schedules.environments import phase_environments, remembered
 from ...schedules.phase import Phase, PhaseValues
 from ...settings import RunSettings
 from ..base import AgentContext, MakeNetwork
 from ..due import Due
+from ..q_learning import refuse_critic_only, require_capacity, transitions_for
 from .learner import DqnLearner
 from .losses import linear
 from .settings import DqnLoopSettings, DqnSettings
@@ -201,19 +199,12 @@ def build_dqn(
             f"algorithm=dqn or ddqn: the policy is an {network.architecture}, whose weights say nothing about Q "
             "values; record its games (qwop-record source=policy) and give them as demonstrations with policy=scratch"
         )
-    for phase in settings.phases:
-        if phase.critic_only:
-            raise BadInput(
-                f"schedule.phases.{phase.name}.critic_only: algorithm=dqn or ddqn has no policy apart from its values"
-            )
-    _require_capacity(settings)
-    stream = None
-    if dataset is not None and settings.uses_demonstrations:
-        episodes = remembered(settings.phases, policy.environment, dataset)
-        first = next(number for number, phase in enumerate(settings.phases) if phase.uses_demonstrations)
-        spec = phase_environments(policy.environment, settings.phases)[first]
-        rate = spec.capabilities.decisions_per_second
-        stream = TransitionStream(demonstrated_transitions(episodes, algorithm.at_rate(rate)))
+    refuse_critic_only(settings.phases, "dqn or ddqn")
+    live = loop.num_envs * (loop.steps + algorithm.n_steps)
+    most_demonstrated = max(phase.demonstrations.largest for phase in settings.phases)
+    require_capacity(loop, live + round(loop.num_envs * loop.steps * most_demonstrated))
+    demonstrated = transitions_for(policy, dataset, settings)
+    stream = None if demonstrated is None else TransitionStream(demonstrated)
     if algorithm.prioritised:
         priorities = PrioritySettings(algorithm.alpha, algorithm.priority_epsilon, algorithm.demonstration_bonus)
         memory: TransitionMemory = PrioritisedMemory(loop.capacity, policy.observation, priorities)
@@ -221,22 +212,3 @@ def build_dqn(
         memory = TransitionMemory(loop.capacity, policy.observation)
     learner = DqnLearner(network, algorithm, context.device)
     return DqnAgent(learner, memory, stream, algorithm, loop, context)
-
-
-def demonstrated_transitions(episodes: Sequence[Episode], settings: DqnSettings) -> Transitions:
-    """Every decision of the episodes as a transition, in recorded order; γ is that of the settings."""
-    decisions = sum(len(episode) for episode in episodes)
-    whole = Demonstrations(episodes, streams=1, steps=decisions).next(1)
-    return NStep(1, settings.n_steps, settings.gamma).push(settings.learned(whole))
-
-
-def _require_capacity(settings: RunSettings[DqnSettings, DqnLoopSettings]) -> None:
-    """Raise BadInput unless the memory holds the largest iteration."""
-    loop = settings.loop
-    live = loop.num_envs * (loop.steps + settings.algorithm.n_steps)
-    demonstrated = round(loop.num_envs * loop.steps * max(phase.demonstrations.largest for phase in settings.phases))
-    if loop.capacity < max(live + demonstrated, loop.start):
-        raise BadInput(
-            f"loop.capacity={loop.capacity}: fewer transitions than loop.start={loop.start}, or than one iteration can "
-            f"bring ({live + demonstrated})"
-        )

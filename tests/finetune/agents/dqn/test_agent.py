@@ -12,8 +12,9 @@ from qwop.datasets.reader import Dataset, open_dataset
 from qwop.datasets.schema import DatasetInfo, Episode
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.finetune.agents.dqn.agent import DqnAgent, demonstrated_transitions
+from qwop.finetune.agents.dqn.agent import DqnAgent
 from qwop.finetune.agents.dqn.settings import DdqnLoopSettings, DdqnSettings
+from qwop.finetune.agents.q_learning import demonstrated_transitions
 from qwop.finetune.agents.registry import ALGORITHMS
 from qwop.finetune.checkpoint import checkpoints, load_checkpoint
 from qwop.finetune.experience.collector import Collector, EpisodeEnd
