@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from importlib import resources
 from typing import Any
 
+from .checks import Rule
 from .reading import parse_yaml
-from .settings import Rule, Settings, changes, join, option_of, options_of, read, rules, to_plain
+from .settings import Settings, changes, join, option_of, options_of, read, rules, to_plain
 
 
 def command_line(program: str, settings: Settings, first: str = "", *, without: tuple[str, ...] = ()) -> str:

@@ -1,6 +1,6 @@
 """RMSProp as in TensorFlow 1, and as published with DQN; a step with clipped gradients."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -8,8 +8,11 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 
+Tensors = list[Tensor] | tuple[Tensor, ...]
+
+
 class _RMSprop(Optimizer):
-    """θ ← θ − lr·g/√(v + ε), where v, a variance of the gradient g, is what the subclasses differ in."""
+    """θ ← θ − lr·g/√(v + ε), where each subclass estimates v, the variance of the gradient g, in its own way."""
 
     def __init__(self, params: Iterable[Tensor], lr: float, decay: float, epsilon: float) -> None:
         super().__init__(params, {"lr": lr, "decay": decay, "epsilon": epsilon})
@@ -26,7 +29,7 @@ class _RMSprop(Optimizer):
                 torch._foreach_sqrt_(roots)
                 torch._foreach_addcdiv_(parameters, gradients, roots, -group["lr"])
 
-    def _variances(self, parameters: list[Tensor], gradients: list[Tensor], decay: float) -> Sequence[Tensor]:
+    def _variances(self, parameters: list[Tensor], gradients: list[Tensor], decay: float) -> Tensors:
         """v of each parameter, after these gradients."""
         raise NotImplementedError
 
@@ -57,7 +60,7 @@ class RMSpropTF(_RMSprop):
     def __init__(self, params: Iterable[Tensor], lr: float = 7e-4, decay: float = 0.99, epsilon: float = 1e-5) -> None:
         super().__init__(params, lr, decay, epsilon)
 
-    def _variances(self, parameters: list[Tensor], gradients: list[Tensor], decay: float) -> Sequence[Tensor]:
+    def _variances(self, parameters: list[Tensor], gradients: list[Tensor], decay: float) -> Tensors:
         return self._mean_squares(parameters, gradients, decay, start=1.0)
 
 
@@ -72,7 +75,7 @@ class CentredRMSprop(_RMSprop):
     ) -> None:
         super().__init__(params, lr, decay, epsilon)
 
-    def _variances(self, parameters: list[Tensor], gradients: list[Tensor], decay: float) -> Sequence[Tensor]:
+    def _variances(self, parameters: list[Tensor], gradients: list[Tensor], decay: float) -> Tensors:
         means = self._averages("mean", parameters, 0.0)
         torch._foreach_lerp_(means, gradients, 1.0 - decay)
         mean_squares = self._mean_squares(parameters, gradients, decay, start=0.0)
