@@ -7,7 +7,6 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-
 Tensors = list[Tensor] | tuple[Tensor, ...]
 
 
