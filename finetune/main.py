@@ -34,7 +34,7 @@ from .schedules.phase import Phase
 from .start import SCRATCH, find_start
 
 START = "start.safetensors"
-"""The initial policy of a run, kept with it."""
+"""The initial policy of a run, in its folder."""
 
 OUTSIDE = 0.2
 """Fraction of the critic's values beyond the returns seen so far that the terminal warns about."""
@@ -106,7 +106,7 @@ def _train(settings: FinetuneSettings) -> None:
             save_policy(out / START, start.policy)
         else:
             _continue(loop, state, out)
-            save()  # the run may have been killed between a checkpoint and this
+            save()  # the run may have been killed between its last checkpoint and this
         results.forget_after(loop.decisions)
         write_configuration(settings, out)
         already_over = loop.finished
@@ -152,7 +152,7 @@ def _train(settings: FinetuneSettings) -> None:
 
 
 def outside_warning(now: Progress) -> str:
-    """A line about a critic that has left the returns that were ever seen."""
+    """A warning about a critic whose values leave the range of all returns seen."""
     row = now.row
     low, high = row["learner/value_low"], row["learner/value_high"]
     return (
@@ -172,7 +172,7 @@ def choose_device(name: str) -> torch.device:
 
 
 def _continue(loop: Loop, state: dict[str, Any], out: Path) -> None:
-    """Put a checkpoint's state into the loop; BadInput for one of another make."""
+    """Restore a checkpoint's state in the loop; BadInput if it does not fit."""
     newest = checkpoints(out / "checkpoints")[-1]
     try:
         with naming(newest):
@@ -190,7 +190,7 @@ def _require_new(out: Path) -> None:
 
 
 def _copy_for_training(policy: Policy, settings: FinetuneSettings) -> Policy:
-    """A copy of the policy with its own network, labelled with the settings that train it (not with places)."""
+    """A copy of the policy with its own network, labelled with the settings that train it, without paths."""
     made: dict[str, Any] = {
         "command": "qwop-finetune",
         "settings": {name: value for name, value in to_plain(settings).items() if name not in MAY_DIFFER},

@@ -38,7 +38,7 @@ class MemorySettings(Protocol):
 
 
 def refuse_critic_only(phases: Sequence[Phase], algorithm: str) -> None:
-    """Raise BadInput for phases that would learn values without a policy, which here are one."""
+    """Raise BadInput for phases that learn values alone: here the values are the policy."""
     for phase in phases:
         if phase.critic_only:
             raise BadInput(

@@ -1,4 +1,4 @@
-"""Running statistics of live play, by which a new network scales its observations."""
+"""Running statistics of live play, with which a new network scales its observations."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +10,8 @@ from ..experience.sequences import Sequences
 
 
 class RunningScale:
-    """Keeps a network's scaler at the statistics of all live play, if it had none before; others stay fixed."""
+    """Updates a new network's scaler with the statistics of all live play. A scaler that had statistics before stays
+    fixed."""
 
     def __init__(self, network: LayeredNetwork) -> None:
         self._network = network
@@ -18,10 +19,11 @@ class RunningScale:
 
     @contextmanager
     def learning_from(self, played: Sequences) -> Iterator[None]:
-        """Context manager of an update on this live play, which is added before the first update, and after later ones.
+        """Context manager of an update on this live play, whose statistics are added before the first update and after
+        later ones.
 
-        An untrained policy is near uniform on any scale, but would learn little from observations on none. A later
-        update's ratios must start from the policy that played, whose scale is the one before.
+        An untrained policy is nearly uniform at any scale, but learns little from unscaled observations. A later
+        update's ratios must start from the policy that played, and so from its scale.
         """
         first = self.missing
         if first:

@@ -8,7 +8,7 @@ from torch import nn
 from torch.optim import Optimizer
 
 Parts = Mapping[str, nn.Module | Optimizer]
-"""What a learner changes, by the names in its checkpoints."""
+"""Networks and optimiser of a learner, by their names in its checkpoints."""
 
 
 def copied_states(parts: Parts) -> dict[str, Any]:

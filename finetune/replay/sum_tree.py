@@ -79,7 +79,7 @@ def _find(nodes, width, masses):  # type: ignore[no-untyped-def]
         node = 1
         while node < width:
             left = nodes[2 * node]
-            # Rounding can leave mass over where the right child has none.
+            # Rounding can leave some mass where the right child has none.
             if mass < left or nodes[2 * node + 1] == 0.0:
                 node = 2 * node
             else:

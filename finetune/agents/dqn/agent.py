@@ -26,10 +26,10 @@ from .settings import DqnLoopSettings, DqnSettings
 
 
 class DqnAgent:
-    """Deep Q-learning with whichever of its options the settings ask for, from plain DQN to prioritised double DQN.
+    """Deep Q-learning, from plain DQN to prioritised double DQN, depending on the settings.
 
-    It learns from memory only. An iteration's transitions enter the memory with their share of demonstrations; then
-    follows one update for every `train_every` decisions.
+    It learns only from memory. Each iteration stores its transitions and their share of demonstrations, then updates
+    once for every `train_every` decisions.
 
     ε follows the schedule and is part of the network, so the behaviour policy is exactly
     π(a|s) = (1 − ε)·1{a = argmax Q(s, ·)} + ε/A, in live play and from a policy file alike.
@@ -150,7 +150,7 @@ class DqnAgent:
         self._metrics.sampled(sample.transitions.source, diagnosis)
 
     def _next_demonstrations(self, now: PhaseValues) -> Transitions | None:
-        """The demonstrations that enter the memory in this iteration; None in a phase without any."""
+        """Demonstrations to store in this iteration; None in a phase without any."""
         if self._demonstrations is None or not now.uses_demonstrations:
             return None
         return self._demonstrations.next(self._demonstrations_due.take(now.demonstrations * self._decisions))

@@ -26,11 +26,10 @@ from .settings import RlpdLoopSettings, RlpdSettings
 
 
 class RlpdAgent:
-    """Learns from batches that hold both kinds of play.
+    """Learns from batches of both live and demonstrated transitions.
 
-    Demonstrations are not in the memory, which would forget them, but beside it: where a phase has `demonstrations` d,
-    every batch holds d of them for each live transition. d = 1 is the paper's symmetric sampling; where d has fallen to
-    0, they are gone.
+    Demonstrations are kept apart from the memory, which would overwrite them. In a phase with `demonstrations` d, every
+    batch holds d of them for each live transition. d = 1 is the paper's symmetric sampling; with d = 0 none are used.
 
     ε follows the schedule and is part of the network, as in double DQN.
     """
