@@ -94,7 +94,7 @@ class TwoTimescaleActorCritic(LayeredNetwork):
     ) -> None:
         super().__init__(observation, actions, hidden)
         self.memory, self.latent = memory, latent
-        # A buffer, so that copies for live play follow it, but not a weight: agents that copy weights keep their period.
+        # A buffer, so that copies for live play follow it, but not a weight: agents that copy weights keep their own.
         self.register_buffer("period", torch.tensor(period), persistent=False)
         self.trunk = trunk_for(self.observation, self.hidden, nn.Tanh, generator)
         self.slow_core = lstm_cell(memory, memory, generator)
