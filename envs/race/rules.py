@@ -1,4 +1,4 @@
-"""Rules of a race: who beats whom."""
+"""Rules of a race: the results of its runners."""
 
 import numpy as np
 from numpy.typing import NDArray
