@@ -174,10 +174,10 @@ MUTANTS = (
         "ppo: imitation is not passed on", "finetune/agents/ppo/agent.py", "imitation=now.imitation,", "imitation=0.0,"
     ),
     Mutant(
-        "ppo: statistics move before the ratios",
-        PPO,
-        "        if first:\n            self._scale.add(played)",
-        "        self._scale.add(played)",
+        "ppo, vtrace, ftw: statistics move before the ratios",
+        "finetune/agents/running_scale.py",
+        "        if first:\n            self._add(played)",
+        "        self._add(played)",
     ),
     Mutant("dqn: priorities are never updated", DQN_AGENT, "self.memory.update(sample.slots, errors)", "pass"),
     Mutant("dqn: β stays", DQN_AGENT, "self._beta = linear(a.beta_start, 1.0, decisions / planned)", "pass"),

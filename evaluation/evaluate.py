@@ -111,8 +111,9 @@ def evaluate(
 
     Without a number of episodes, greedy games of a deterministic environment with idle starts are played once for each
     number of idle frames. Otherwise so many games (100 by default) are drawn for each kind of start, `rolling` and
-    `any`. `progress` is called with the number of games finished, `on_game` with each game, in order; which keeps only
-    its last observation. Raises BadInput for an environment of other shapes.
+    `any`. `progress` is called with the number of games finished, `on_game` with each game, in order; of its
+    observations it has the last. Raises BadInput
+    for an environment of other shapes.
     """
     spec = environment or policy.environment
     plan = _plan(settings, spec)

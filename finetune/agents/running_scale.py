@@ -25,24 +25,12 @@ class RunningScale:
         An untrained policy is nearly uniform at any scale, but learns little from unscaled observations. A later
         update's ratios must start from the policy that played, and so from its scale.
         """
-        first = self.missing
+        first = not self._network.scaler.fitted
         if first:
-            self.add(played)
+            self._add(played)
         yield
         if not first:
-            self.add(played)
-
-    @property
-    def missing(self) -> bool:
-        """True until the network has a scale."""
-        return not self._network.scaler.fitted
-
-    def add(self, played: Sequences) -> None:
-        """Add the observations, if statistics are kept, and scale by them from now on."""
-        if self._seen is not None:
-            self._seen.add(played.observations[:, :-1].reshape(played.actions.size, -1))
-            assert isinstance(self._network.scaler, ObservationScaler)  # the only one that can lack statistics
-            self._seen.put_into(self._network.scaler)
+            self._add(played)
 
     def get_state(self) -> dict[str, Any] | None:
         return None if self._seen is None else self._seen.get_state()
@@ -52,3 +40,10 @@ class RunningScale:
         if state is not None:
             self._seen = RunningStatistics(self._network.observation_size)
             self._seen.set_state(state)
+
+    def _add(self, played: Sequences) -> None:
+        """Add the observations, if statistics are kept, and scale by them from now on."""
+        if self._seen is not None:
+            self._seen.add(played.observations[:, :-1].reshape(played.actions.size, -1))
+            assert isinstance(self._network.scaler, ObservationScaler)  # the only one that can lack statistics
+            self._seen.put_into(self._network.scaler)
