@@ -1,4 +1,4 @@
-"""The command line that gives some settings, for reports that say how they were made."""
+"""Command lines that reproduce given settings, for reports."""
 
 import json
 import shlex
@@ -12,10 +12,10 @@ from .settings import Settings, changes, join, option_of, options_of, read, rule
 
 
 def command_line(program: str, settings: Settings, first: str = "", *, without: tuple[str, ...] = ()) -> str:
-    """The command line that gives these settings; those that are the default are left out.
+    """The command line that gives these settings; defaults are left out.
 
-    first: a setting that the program takes without its name, in front of the others. without: settings that do not
-    belong to what was made, such as resume.
+    first: a setting that the program takes without its name, in front of the others. without: settings to leave out,
+    such as resume.
     """
     words = {word.partition("=")[0]: word for word in _words(settings)}
     in_front = [words.pop(first).partition("=")[2]] if first in words else []
@@ -23,7 +23,7 @@ def command_line(program: str, settings: Settings, first: str = "", *, without: 
 
 
 def _words(settings: Settings, place: str = "") -> Iterator[str]:
-    """The overrides that make the defaults of this class into these settings."""
+    """Overrides that turn the defaults of this class into these settings."""
     declared = rules(type(settings))
     preferred = {rule.prefers for rule in declared.values()}
     groups = {name for name, rule in declared.items() if rule.options or rule.group}
@@ -41,7 +41,7 @@ def _words(settings: Settings, place: str = "") -> Iterator[str]:
 
 
 def _file_and_changes(where: str, rule: Rule, value: Settings) -> list[str]:
-    """The option of a group of files, and overrides of it, that give this value in the fewest letters."""
+    """The option of a group of files and its overrides that give this value in the fewest characters."""
     folder = resources.files("qwop.conf").joinpath(rule.group)
     found = []
     for option in options_of(where, rule):
@@ -52,7 +52,7 @@ def _file_and_changes(where: str, rule: Rule, value: Settings) -> list[str]:
 
 
 def _differences(before: Mapping[str, Any], after: Mapping[str, Any], place: str) -> Iterator[str]:
-    """The overrides that make one mapping into the other, with its entries in the same order."""
+    """Overrides that turn one mapping into the other, keeping the order of its entries."""
     kept = [name for name in before if name in after]
     if [*kept, *(name for name in after if name not in before)] != [*after]:
         kept = []
