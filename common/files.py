@@ -33,7 +33,8 @@ def write_whole(path: Path, content: Content) -> Path:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """As `write_whole`, for libraries that write by name: a name to write to, which becomes `path` at the end."""
+    """Context manager like `write_whole`, for libraries that write by name: gives a name to write to, which becomes
+    `path` at the end."""
     try:
         with beside(path) as partial:
             yield partial

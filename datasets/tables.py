@@ -41,7 +41,7 @@ VERSION_METADATA = {
     1: (("seed",), ("observation_dtype", "start")),
     2: (("observation_dtype", "origin", "start", HASH), ()),
 }
-"""By version: further metadata that a file must have, and those that it may have."""
+"""Further metadata that a file must have, and may have, by version."""
 
 
 def to_table(episode: Episode, info: DatasetInfo, number: int) -> pa.Table:

@@ -138,5 +138,5 @@ def normed_layers(widths: Sequence[int], generator: torch.Generator | None) -> n
 
 
 def plain_layers(widths: Sequence[int], generator: torch.Generator | None) -> nn.Sequential:
-    """As `normed_layers`, without the layer norm."""
+    """Linear and ReLU for each width but the last, which is linear alone: `normed_layers` without the layer norm."""
     return nn.Sequential(*(one for one in normed_layers(widths, generator) if not isinstance(one, nn.LayerNorm)))

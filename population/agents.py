@@ -193,4 +193,4 @@ class _WithSignals:
 
 
 AGENTS = {"ftw": FtwAgents, "vtrace": VtraceAgents}
-"""By `agent.name`."""
+"""Kinds of agents by `agent.name`."""

@@ -19,7 +19,8 @@ from .training import Done, Order, RivalState, Workshop
 from .workers import Report, Workers
 
 FINISHED = 1000.0
-"""When runs are compared, a finish in s seconds scores this minus s, and any other game its metres."""
+"""Score of a finish in 0 s, for comparing runs: each second subtracts 1, and games without a finish score their
+metres."""
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from .samples import read_samples
 from .settings import ReconstructSettings
 
 REPORT = "reconstruction.json"
-"""In the new dataset's folder of recordings: a row for every game that was tried."""
+"""File in the new dataset's folder of recordings, with a row for every game that was tried."""
 
 LARGEST_REPORT = 16 * MEGABYTE
 """Bytes; a game has about 400."""
@@ -156,7 +156,7 @@ def _require_recordings(dataset: Dataset) -> None:
 
 
 def _recordings(dataset: Dataset) -> dict[str, dict[int, int]]:
-    """For each recording, by its digest, the place in the dataset of each of its games, by its number."""
+    """Places of the games in the dataset, by the recording's digest and the game's number."""
     found: dict[str, dict[int, int]] = {}
     for place in range(len(dataset)):
         metadata = dataset.metadata(place)

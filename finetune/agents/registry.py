@@ -64,4 +64,4 @@ ALGORITHMS: Mapping[str, Algorithm] = {
         FtwSettings, FtwLoopSettings, build_ftw, new_two_timescale, starts_from_scratch=True, asynchronous=True
     ),
 }
-"""By `algorithm.name`."""
+"""Algorithms by `algorithm.name`."""

@@ -44,7 +44,7 @@ class SumTree:
         _set(self._nodes, self._width, slots, values)
 
     def find(self, masses: NDArray[np.float64]) -> NDArray[np.int64]:
-        """For each mass m in [0, total), the slot i with Σ values before i ≤ m < Σ values up to i: int64 [n].
+        """Find for each mass m in [0, total) the slot i with Σ values before i ≤ m < Σ values up to i: int64 [n].
 
         A slot of value 0 is never found.
         """
