@@ -77,10 +77,8 @@ class PpoLearner:
             returns = (estimates + values[:, :-1]).flatten()
             advantage = ((estimates - estimates.mean()) / (estimates.std() + 1e-8)).flatten()
             observations, actions = rows[:, :-1].flatten(0, 1), self._tensor(played.actions).flatten()
-            mu = (
-                self._tensor(played.behaviour_probabilities).flatten(0, 1).gather(-1, actions.unsqueeze(-1)).squeeze(-1)
-            )
-            log_mu = mu.log()
+            mu = self._tensor(played.behaviour_probabilities).flatten(0, 1)
+            log_mu = mu.gather(-1, actions.unsqueeze(-1)).squeeze(-1).log()
 
             self._optimiser.param_groups[0]["lr"] = self.settings.learning_rate * learning_rate
             seen: list[dict[str, Tensor]] = []
