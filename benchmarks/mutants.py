@@ -84,8 +84,8 @@ LEARNER = "finetune/agents/acer/learner.py"
 LOSSES = "finetune/agents/acer/losses.py"
 AGENT = "finetune/agents/acer/agent.py"
 PPO = "finetune/agents/ppo/learner.py"
-DDQN = "finetune/agents/dqn/learner.py"
-DDQN_AGENT = "finetune/agents/dqn/agent.py"
+DQN = "finetune/agents/dqn/learner.py"
+DQN_AGENT = "finetune/agents/dqn/agent.py"
 RLPD = "finetune/agents/rlpd/learner.py"
 RLPD_AGENT = "finetune/agents/rlpd/agent.py"
 
@@ -174,28 +174,28 @@ MUTANTS = (
         "ppo: imitation is not passed on", "finetune/agents/ppo/agent.py", "imitation=now.imitation,", "imitation=0.0,"
     ),
     Mutant(
-        "ppo: statistics move before the ratios",
-        PPO,
-        "        if first:\n            self._scale.add(played)",
-        "        self._scale.add(played)",
+        "ppo, vtrace, ftw: statistics move before the ratios",
+        "finetune/agents/running_scale.py",
+        "        if first:\n            self._add(played)",
+        "        self._add(played)",
     ),
-    Mutant("ddqn: priorities are never updated", DDQN_AGENT, "self.memory.update(sample.slots, errors)", "pass"),
-    Mutant("ddqn: β stays", DDQN_AGENT, "self._beta = linear(a.beta_start, 1.0, decisions / planned)", "pass"),
+    Mutant("dqn: priorities are never updated", DQN_AGENT, "self.memory.update(sample.slots, errors)", "pass"),
+    Mutant("dqn: β stays", DQN_AGENT, "self._beta = linear(a.beta_start, 1.0, decisions / planned)", "pass"),
     Mutant(
-        "ddqn: the target chooses the action",
-        DDQN,
+        "dqn: the target chooses the action",
+        DQN,
         "q: Tensor = self.network(following)",
         "q: Tensor = self.target(following)",
     ),
-    Mutant("ddqn: imitation is not passed on", DDQN_AGENT, "imitation=now.imitation,", "imitation=0.0,"),
-    Mutant("ddqn: imitates live play", DDQN, "imitation * demonstrated *", "imitation *"),
+    Mutant("dqn: imitation is not passed on", DQN_AGENT, "imitation=now.imitation,", "imitation=0.0,"),
+    Mutant("dqn: imitates live play", DQN, "imitation * demonstrated *", "imitation *"),
     Mutant(
-        "ddqn: steps wait across a pause",
-        DDQN_AGENT,
+        "dqn: steps wait across a pause",
+        DQN_AGENT,
         "        if not phase.live:\n            self._n_step.restart()\n",
         "",
     ),
-    Mutant("ddqn: the target is never copied", DDQN_AGENT, "                self.learner.copy_target()\n", ""),
+    Mutant("dqn: the target is never copied", DQN_AGENT, "                self.learner.copy_target()\n", ""),
     Mutant(
         "rlpd: the subset is every member", "finetune/agents/rlpd/losses.py", "q_next_target[subset]", "q_next_target"
     ),

@@ -1,1 +1,1 @@
-"""For all rooms: errors, commands, progress."""
+"""Shared code: errors, settings, commands, files, pages, progress."""

@@ -14,10 +14,10 @@ WIDTH, HEIGHT = 440, 250
 LEFT, RIGHT, TOP, BOTTOM = 54, 14, 30, 40
 
 LEGEND = 20
-"""Height of the line with the names, where there are several."""
+"""Height of the legend, drawn for several lines."""
 
 LETTER = 8
-"""Width of a letter, about."""
+"""Approximate width of a letter."""
 
 COLOURS = ("#1f5fa8", "#c7522a", "#3c8d40", "#7b4fa3", "#a07d00", "#00808a", "#b03060", "#666666")
 
@@ -100,10 +100,9 @@ def line_chart(
 ) -> str:
     """Draw the lines, by name, over the bands; an empty text if no line has a point.
 
-    log: use a logarithmic vertical axis and leave out points that are not positive. dots: draw the points alone, of
-    which neighbours have nothing to do with each other. around: an area for each line that has one, such as its mean ±
-    standard error, by the line's name; not with log. colours: of the lines by name, where the page explains them
-    elsewhere: there is no legend then.
+    log: use a logarithmic vertical axis and leave out points that are not positive. dots: draw only the points, for
+    values without order. around: an area for each line that has one, such as its mean ± standard error, by the line's
+    name; not with log. colours: of the lines by name, if the page explains them elsewhere; there is then no legend.
     """
     drawn = {
         name: [(x, y) for x, y in points if math.isfinite(y) and (y > 0 or not log)] for name, points in lines.items()
@@ -183,7 +182,7 @@ def _top(drawn: Mapping[str, object]) -> int:
 
 
 def _frame(xs: Sequence[float], ys: Sequence[float], log: bool, top: int) -> _Frame:
-    """Axes for these numbers; the vertical one begins at 0 where that costs little of its length."""
+    """Axes for these numbers; the vertical one starts at 0 if that takes little of its length."""
     heights = [math.log10(y) for y in ys if y > 0] if log else list(ys)
     low, high = min(heights), max(heights)
     from_zero = not log and 0 < low < high / 2

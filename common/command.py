@@ -31,13 +31,13 @@ S = TypeVar("S", bound=Settings)
 EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
 EXIT_SIGNAL = 128
-"""Exit code of a program that a signal ended, less the signal's number."""
+"""Exit code of a program ended by a signal, minus the signal's number."""
 
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
-"""Errors of a disk that takes no more: full, over a quota or file-size limit, or read-only since."""
+"""Errors of a disk that accepts no more data: full, over a quota or file-size limit, or now read-only."""
 
 GONE = {errno.EACCES, errno.EPERM, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EIO, errno.ESTALE, errno.ENODEV}
-"""Errors of a place that was there before: permissions lost, a folder moved away, a drive that failed."""
+"""Errors of a place that existed before: permissions lost, a folder moved away, a drive that failed."""
 
 CONFIGURATION = "config.yaml"
 """Name of the file of a run's settings in its folder."""
@@ -51,7 +51,7 @@ TERMINATING = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(si
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM or SIGHUP: whatever handles Ctrl-C handles it alike; the exit code is another."""
+    """SIGTERM or SIGHUP: handled like Ctrl-C, with another exit code."""
 
     def __init__(self, number: int = signal.SIGTERM) -> None:
         super().__init__(number)
@@ -191,13 +191,14 @@ def _written(settings: Settings, place: str = "") -> Iterator[tuple[str, str]]:
 
 @contextmanager
 def _handled(program: str) -> Iterator[None]:
-    """End the program for errors that a person can mend, and for signals, with one line on stderr and an exit code."""
+    """Context manager: end the program with one line on stderr and an exit code, for errors that the user can fix and
+    for signals."""
     try:
         with _quiet_threads(), _signals() as received:
             try:
                 yield
             except Exception as error:
-                # Some libraries answer with an error of their own where a signal comes while they work.
+                # Some libraries raise an error of their own when a signal arrives.
                 if received:
                     raise _interruption(received[-1]) from error
                 raise
@@ -256,7 +257,7 @@ def _interruption(number: int) -> KeyboardInterrupt:
 
 @contextmanager
 def _quiet_threads() -> Iterator[None]:
-    """Leave failures of the disk in other threads to the thread that writes through them, which hears of them."""
+    """Do not report disk failures in other threads: the thread that writes through them raises them."""
     before = threading.excepthook
 
     def report(failure: threading.ExceptHookArgs) -> None:
@@ -272,7 +273,7 @@ def _quiet_threads() -> Iterator[None]:
 
 @contextmanager
 def _hydra() -> Iterator[None]:
-    """Hydra composes from the package's configurations within, also inside a command that Hydra runs."""
+    """Context manager: Hydra composes from the package's configurations, also inside a command run by Hydra."""
     outer = GlobalHydra.instance().hydra
     GlobalHydra.instance().clear()
     try:

@@ -1,30 +1,70 @@
-"""The command line that gives some settings, for reports that say how they were made."""
+"""Command lines that reproduce given settings, for reports."""
 
 import json
 import shlex
 from collections.abc import Iterator, Mapping
+from importlib import resources
 from typing import Any
 
-from .settings import Settings, changes, join
+from .checks import Rule
+from .reading import parse_yaml
+from .settings import Settings, changes, join, option_of, options_of, read, rules, to_plain
 
 
-def command_line(program: str, settings: Settings, first: str = "") -> str:
-    """The command line that gives these settings; those that are the default are left out.
+def command_line(program: str, settings: Settings, first: str = "", *, without: tuple[str, ...] = ()) -> str:
+    """The command line that gives these settings; defaults are left out.
 
-    first: a setting that the program takes without its name, in front of the others.
+    first: a setting that the program takes without its name, in front of the others. without: settings to leave out,
+    such as resume.
     """
+    words = {word.partition("=")[0]: word for word in _words(settings)}
+    in_front = [words.pop(first).partition("=")[2]] if first in words else []
+    return shlex.join([*program.split(), *in_front, *(word for name, word in words.items() if name not in without)])
+
+
+def _words(settings: Settings, place: str = "") -> Iterator[str]:
+    """Overrides that turn the defaults of this class into these settings."""
+    declared = rules(type(settings))
+    preferred = {rule.prefers for rule in declared.values()}
+    groups = {name for name, rule in declared.items() if rule.options or rule.group}
     given = changes(settings)
-    words = [*program.split(), *([str(given.pop(first))] if first else [])]
-    return shlex.join([*words, *_overrides(settings, given)])
+    for name, rule in declared.items():
+        value, where = getattr(settings, name), place if rule.inline else join(place, name)
+        if rule.group:
+            yield from _file_and_changes(where, rule, value)
+        elif rule.tag and (option_of(rule, value) != rule.example or name in preferred):
+            yield f"{where}={option_of(rule, value)}"
+        if isinstance(value, Settings) and not rule.group:
+            yield from _words(value, where)
+        elif name in given and name not in groups:
+            yield f"{where}={_in_words(given[name])}"
 
 
-def _overrides(settings: Settings, given: Mapping[str, Any], place: str = "") -> Iterator[str]:
-    for name, value in given.items():
-        inner = getattr(settings, name, None)
-        if isinstance(inner, Settings):
-            yield from _overrides(inner, value, join(place, name))
-        else:
-            yield f"{join(place, name)}={_in_words(value)}"
+def _file_and_changes(where: str, rule: Rule, value: Settings) -> list[str]:
+    """The option of a group of files and its overrides that give this value in the fewest characters."""
+    folder = resources.files("qwop.conf").joinpath(rule.group)
+    found = []
+    for option in options_of(where, rule):
+        node = parse_yaml(folder.joinpath(f"{option}.yaml").read_text(encoding="utf-8"))
+        start = to_plain(read(type(value), node, where, partial=True))
+        found.append([f"{where}={option}", *_differences(start, to_plain(value), where)])
+    return min(found, key=lambda words: len(" ".join(words)))
+
+
+def _differences(before: Mapping[str, Any], after: Mapping[str, Any], place: str) -> Iterator[str]:
+    """Overrides that turn one mapping into the other, keeping the order of its entries."""
+    kept = [name for name in before if name in after]
+    if [*kept, *(name for name in after if name not in before)] != [*after]:
+        kept = []
+    yield from (f"~{join(place, name)}" for name in before if name not in kept)
+    for name, value in after.items():
+        where = join(place, name)
+        if name not in kept:
+            yield f"+{where}={_in_words(value)}"
+        elif isinstance(value, Mapping) and isinstance(before[name], Mapping):
+            yield from _differences(before[name], value, where)
+        elif value != before[name]:
+            yield f"{where}={_in_words(value)}"
 
 
 def _in_words(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""The one error that a person can mend."""
+"""The error for input that the user can correct."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Files that are whole or not there, and folders that can be written."""
+"""Atomic writing of files, and checks that folders are writable."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -14,10 +14,8 @@ Content = str | bytes | Callable[[BinaryIO], object]
 
 
 def write_whole(path: Path, content: Content) -> Path:
-    """Write a file that appears whole under its name, over what had the name before, or not at all.
-
-    When this returns the file is on the disk. Makes the folder. BadInput where it cannot be written (a full disk,
-    lost permissions).
+    """Write a file atomically, replacing any previous one. The file is on the disk when this returns. Creates the
+    folder. BadInput if it cannot be written (a full disk, lost permissions).
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -35,7 +33,8 @@ def write_whole(path: Path, content: Content) -> Path:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """As `write_whole`, for libraries that write by name: a name to write to, which becomes `path` at the end."""
+    """Context manager like `write_whole`, for libraries that write by name: gives a name to write to, which becomes
+    `path` at the end."""
     try:
         with beside(path) as partial:
             yield partial
@@ -119,7 +118,7 @@ def make_missing(folder: Path) -> list[Path]:
 
 
 def remove_if_empty(made: list[Path]) -> None:
-    """Remove the folders that `make_missing` made, unless something was written into them meanwhile."""
+    """Remove the folders that `make_missing` made, unless something has been written into them."""
     for one in reversed(made):
         with suppress(OSError):
             one.rmdir()
@@ -131,7 +130,7 @@ def cannot_be_written(path: Path, error: OSError) -> BadInput:
 
 
 def _system_error(error: BaseException | None) -> OSError | None:
-    """The system's error behind another: libraries answer a failed write with errors of their own."""
+    """The system's error behind a library's own error about a failed write."""
     while error is not None and not isinstance(error, OSError):
         error = error.__cause__ or error.__context__
     return error

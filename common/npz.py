@@ -1,4 +1,4 @@
-"""NumPy's .npz files of others: arrays without pickles, measured before memory is taken."""
+"""Reading of untrusted .npz files: arrays without pickles, with sizes checked before memory is allocated."""
 
 import io
 import math

@@ -1,7 +1,7 @@
-"""Processes that write into the same folder, and what killed ones left there.
+"""Coordination of processes that write into the same folder, and cleanup after killed ones.
 
-A process that writes holds a lock on the folder itself (`flock`), which ends with the process however it ends, so
-nothing goes stale. Where folders cannot be locked (Windows, some network drives), nothing is refused or removed.
+A writing process holds a lock on the folder itself (`flock`), which ends with the process in any case, so it never goes
+stale. Where folders cannot be locked (Windows, some network drives), nothing is refused or removed.
 """
 
 import os
@@ -22,7 +22,7 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 _REMOVING = 5.0
-"""Seconds in which another process surely has removed what was left over."""
+"""Seconds after which another process has certainly removed leftovers."""
 
 LEFTOVER = re.compile(r"\.[0-9a-f]{32}\.partial(\.\w+)?")
 """Names that `files.beside` gives to files while they are written, and `whole_folder` to folders."""

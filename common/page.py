@@ -23,6 +23,7 @@ table.facts td:first-child { white-space: nowrap; overflow-wrap: normal; color: 
 table.figures td, table.figures th { white-space: nowrap; text-align: right; font-variant-numeric: tabular-nums;
   font-size: 13.5px; }
 table.figures td:first-child, table.figures th:first-child { text-align: left; color: #5a6478; }
+tr.marked td { background: #e8f1fb; }
 pre { background: #f4f6f9; padding: .8em 1em; border-radius: 8px; font-size: 13px; white-space: pre-wrap;
   overflow-wrap: anywhere; }
 .legend span { white-space: nowrap; }
@@ -49,9 +50,9 @@ def facts(rows: Sequence[Sequence[str]], names: Sequence[str] = ()) -> str:
     return _table("facts", names, rows)
 
 
-def figures(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table of numbers; one that is wider than the page can be scrolled."""
-    return f'<div class="scroll">{_table("figures", names, rows)}</div>'
+def figures(names: Sequence[str], rows: Sequence[Sequence[str]], marked: int | None = None) -> str:
+    """A table of numbers; one that is wider than the page can be scrolled. marked: number of a row to highlight."""
+    return f'<div class="scroll">{_table("figures", names, rows, marked)}</div>'
 
 
 def tiles(facts: Sequence[tuple[str, str]]) -> str:
@@ -71,7 +72,9 @@ def origin(command_line: str, settings: str) -> str:
     return "<h2>This report</h2>" + "".join(f"<pre>{escape(text)}</pre>" for text in (command_line, settings) if text)
 
 
-def _table(kind: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def _table(kind: str, names: Sequence[str], rows: Sequence[Sequence[str]], marked: int | None = None) -> str:
     head = "".join(f"<th>{escape(name)}</th>" for name in names)
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    cells = ["".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows]
+    starts = ['<tr class="marked">' if number == marked else "<tr>" for number in range(len(rows))]
+    body = "".join(f"{start}{inside}</tr>" for start, inside in zip(starts, cells, strict=True))
     return f'<table class="{kind}">{f"<tr>{head}</tr>" if names else ""}{body}</table>'

@@ -16,7 +16,7 @@ from .errors import BadInput
 MEGABYTE = 2**20
 
 MOST_EVENTS = 20_000
-"""Of YAML's parser in one document, at most; settings have some hundreds."""
+"""Largest number of events of YAML's parser in one document; settings have some hundreds."""
 
 DEEPEST = 200
 """Lists and objects inside each other in a JSON document, at most."""

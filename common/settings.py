@@ -169,9 +169,12 @@ def to_plain(settings: Settings) -> dict[str, Any]:
 
 
 def changes(settings: Settings) -> dict[str, Any]:
-    """The settings that are not the default, as plain data; `read` makes an equal object of it where partial."""
+    """The settings that are not the default, as plain data; `read` makes an equal object of it where partial.
+
+    A group is given by the settings of its chosen option, without the choice.
+    """
     given = defaults(type(settings))
-    tree = {name: plain for name, plain in to_plain(settings).items() if plain != given[name]}
+    tree = {name: plain for name, plain in to_plain(settings).items() if plain != given.get(name)}
     inner = {name: getattr(settings, name) for name in tree if isinstance(getattr(settings, name, None), Settings)}
     return tree | {name: changes(value) for name, value in inner.items()}
 

@@ -1,4 +1,4 @@
-"""Datasets: episodes in Parquet, written whole, read back checked."""
+"""Datasets: episodes in Parquet, written atomically and checked when read."""
 
 if __name__ == "datasets":
     # Imported from the checkout's root, where this folder hides Hugging Face's package of the same name.

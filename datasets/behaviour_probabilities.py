@@ -1,7 +1,7 @@
 """Behaviour probabilities μ(·|s): the distribution that the player drew each action from.
 
-Importance weights divide by them. A person's are unknown, so they have to be estimated; each episode names the
-estimate that it holds (`Episode.probabilities_from`).
+Importance weights divide by them. A person's are unknown and have to be estimated; each episode names its estimate
+(`Episode.probabilities_from`).
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ RECORDED = "recorded"
 def smoothed(actions: NDArray[np.integer], count: int, epsilon: float) -> NDArray[np.float32]:
     """Probability 1 − ε for the action taken, plus ε spread evenly over all actions; float32 [T, count].
 
-    `actions` int [T]. Raises BadInput for ε = 0, which would have importance weights divide by zero.
+    `actions` int [T]. Raises BadInput for ε = 0, because importance weights would divide by zero.
     """
     require_epsilon(epsilon)
     probabilities = np.full((len(actions), count), epsilon / count, dtype=np.float32)

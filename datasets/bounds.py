@@ -1,7 +1,7 @@
 """Bounds of an episode's file, checked before anything in it is decompressed or decoded.
 
-A Parquet file of a kilobyte can hold a billion equal numbers, and its footer need not say so: the pages do, each in a
-header (Thrift's compact protocol) that Arrow obeys. What is counted here is what reading will take.
+A Parquet file of a kilobyte can hold a billion equal numbers without saying so in its footer. Arrow follows the header
+of each page (in Thrift's compact protocol), so the memory that reading will take is counted from these.
 """
 
 from collections.abc import Iterator
@@ -18,13 +18,13 @@ from .tables import require_types
 from .thrift import NoEnd, Struct, read_struct
 
 LARGEST = 256 * MEGABYTE
-"""Bytes of an episode in memory that any file may ask for."""
+"""Bytes of an episode in memory that are permitted for any file."""
 
 RATIO = 100
-"""Bytes of an episode in memory for each byte of its file, where that permits more: long games of pictures."""
+"""Bytes of an episode in memory permitted for each byte of its file, if that is more: long games of pictures."""
 
 LARGEST_FILE = 4096 * MEGABYTE
-"""Bytes of an episode's file, at most."""
+"""Largest size of an episode's file, bytes."""
 
 LARGEST_FOOTER = 16 * MEGABYTE
 """Bytes of the columns' places and the metadata at a file's end."""
@@ -33,10 +33,10 @@ LONGEST_HEADER = 64 * 1024
 """Bytes of a page's header."""
 
 USUAL_HEADER = 256
-"""Bytes that a page's header is looked for in first; ours have about 50."""
+"""Bytes read first for a page's header; ours have about 50."""
 
 MOST_PAGES = 20_000
-"""Pages of a column; ours have about a megabyte each."""
+"""Largest number of pages of a column; ours have about a megabyte each."""
 
 PAGE_HEADER = "a page's header"
 

@@ -1,4 +1,4 @@
-"""The dataset card, `README.md`: for people, and with the front matter that Hugging Face's hub reads."""
+"""The dataset card, `README.md`, with the front matter that Hugging Face's hub reads."""
 
 import os
 import re
@@ -15,7 +15,7 @@ CARD = "README.md"
 EPISODE_FILES = {"default": "episode-*.parquet"}
 
 BEGIN, END = "<!-- facts: written by qwop-dataset describe -->", "<!-- end of facts -->"
-"""Everything between these lines is derived from the files; the rest belongs to whoever writes it."""
+"""Text between these lines is derived from the files; everything else belongs to its author."""
 
 _FACTS = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.DOTALL)
 _SIZE = re.compile(r"(?m)^size_categories:\n- .*$")
@@ -59,7 +59,7 @@ def column_table(info: DatasetInfo) -> list[str]:
 
 
 def write_card(folder: Path, summary: Summary) -> None:
-    """Write the card, or bring the derived part of an existing one up to date; text around that part stays."""
+    """Write the card, or update the derived part of an existing one; the text around it stays."""
     text = _read(folder / CARD)
     new = facts(summary)
     if text is None:
@@ -73,7 +73,7 @@ def write_card(folder: Path, summary: Summary) -> None:
 
 
 def card_is_true(folder: Path, summary: Summary) -> bool | None:
-    """True if the derived part of the card is what the episodes give; None if there is no card, or no such part."""
+    """True if the derived part of the card is up to date; None without a card or such a part."""
     text = _read(folder / CARD)
     found = None if text is None else _FACTS.search(text)
     return None if found is None else found[0] == facts(summary)

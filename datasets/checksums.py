@@ -1,9 +1,9 @@
 """The checksums of a dataset's files, in the form that `sha256sum --check SHA256SUMS` reads.
 
-The list is derived from the files: it can be deleted, and `qwop-dataset describe` writes it anew. A file that is listed
-has to be there and to have this checksum; one that is not listed is still checked by the hash of its own content. Lines
-are only ever appended, each by one write, so that several recorders can share a folder. A recorder that is killed
-between an episode's file and its line leaves an episode that is not listed.
+The list is derived from the files: it can be deleted, and `qwop-dataset describe` writes it anew. A listed file has to
+exist and match its checksum; an unlisted one is still checked by the hash of its own content. Lines are only ever
+appended, each by one write, so that several recorders can share a folder. A recorder killed between writing an episode
+and its line leaves an unlisted episode.
 """
 
 import hashlib
@@ -38,7 +38,7 @@ def listed(name: str) -> bool:
 def read_checksums(folder: Path) -> dict[str, str]:
     """SHA-256 of each file by its name; empty without a list. BadInput if the list cannot be read.
 
-    Of several lines for one name, the last counts. Lines of another form are left out, as `malformed_lines` finds them.
+    The last of several lines for one name counts. Malformed lines are skipped; `malformed_lines` reports them.
     """
     found: dict[str, str] = {}
     for line in _lines(folder):
@@ -51,7 +51,7 @@ def read_checksums(folder: Path) -> dict[str, str]:
 
 
 def malformed_lines(folder: Path) -> list[int]:
-    """Numbers, from 1, of the list's lines that say nothing."""
+    """Numbers, from 1, of malformed lines of the list."""
     return [
         number
         for number, line in enumerate(_lines(folder), 1)
@@ -60,12 +60,12 @@ def malformed_lines(folder: Path) -> list[int]:
 
 
 def add_checksums(folder: Path, checksums: Mapping[str, str]) -> None:
-    """Append files to the list. Not synced: what a power failure loses, `qwop-dataset describe` finds again."""
+    """Append files to the list. Not synced: after a power failure `qwop-dataset describe` restores lost lines."""
     _append(folder, [f"{digest}  {name}" for name, digest in checksums.items()])
 
 
 def add_removed(folder: Path, name: str) -> None:
-    """Say that a file is about to leave the dataset; nothing if there is no list."""
+    """Mark a file as about to leave the dataset; does nothing without a list."""
     if (folder / CHECKSUMS).exists():
         _append(folder, [f"# removed: {name}"])
 

@@ -12,14 +12,14 @@ from .from_keys import replay_episode
 from .schema import DatasetInfo, Episode
 
 OUT_OF_SIGHT = -1000.0
-"""Place of a hurdle that observations do not tell, units."""
+"""Place of the hurdle when observations do not contain it, units."""
 
 
 def clip_of(episode: Episode, info: DatasetInfo, title: str) -> Clip:
     """The clip of an episode; BadInput for one that cannot be drawn.
 
-    An episode with keys is played again. One without is drawn from its observations, on straight lines in between,
-    without the hurdle, and with the keys of its actions.
+    An episode with keys is played again. Without keys it is drawn from its observations, interpolated linearly, without
+    the hurdle and with the keys of its actions.
     """
     if not info.environment.capabilities.keys:
         raise BadInput(f"a game of {info.environment.id} cannot be drawn from its numbers")

@@ -48,14 +48,14 @@ CONTEXT: dict[str, Any] = {
     "subField": "cr:subField",
     "transform": "cr:transform",
 }
-"""The context that the specification prescribes."""
+"""The JSON-LD context from the specification."""
 
 FILES = "episodes"
 """Id of the set of files of episodes."""
 
 
 def croissant(name: str, info: DatasetInfo) -> dict[str, Any]:
-    """Metadata of the dataset with this name, which change with its description only, not with its episodes."""
+    """Metadata of the dataset with this name; they depend only on its description, not on its episodes."""
     return {
         "@context": CONTEXT,
         "@type": "sc:Dataset",

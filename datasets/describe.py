@@ -14,11 +14,11 @@ from .summary import Summary
 
 
 def describe(folder: Path, *, accept: bool = False) -> Summary:
-    """Bring the derived files up to date with the episodes; return the statistics.
+    """Update the derived files to the episodes; return the statistics.
 
     A file that is not listed is checked by its own content, and listed. BadInput for a listed one that is missing or
-    changed, unless `accept`, which writes the list anew from the files that are there. A dataset of version 1 gets a
-    list, too, but its episodes have no hash of their content to be checked by.
+    changed, unless `accept`, which writes the list anew from the files that are there. A dataset of version 1 also gets
+    a list, although its episodes have no content hash to be checked by.
     """
     dataset = accepted(folder) if accept else open_dataset(folder)
     if not accept:

@@ -1,4 +1,4 @@
-"""`qwop-dataset describe`: bring a dataset's checksums, card and Croissant metadata up to date."""
+"""`qwop-dataset describe`: update a dataset's checksums, card and Croissant metadata."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,8 +17,8 @@ class DescribeSettings(Settings):
     dataset: str = setting(help="Folder of the dataset.", example="data/me")
     accept: bool = setting(
         False,
-        "Accept the episodes that are there: write the checksums anew even if files are missing or changed. Each still "
-        "has to be a whole episode.",
+        "Accept the current episodes: rewrite the checksums even if files are missing or changed. Each still has to be"
+        " a valid episode.",
     )
 
 

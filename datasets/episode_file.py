@@ -34,7 +34,7 @@ class EpisodeFile:
 
     @cached_property
     def raw_metadata(self) -> Mapping[bytes, bytes]:
-        """The metadata as they stand in the file."""
+        """The raw metadata of the file."""
         found: Mapping[bytes, bytes] = self.parquet.schema_arrow.metadata or {}
         return found
 

@@ -44,7 +44,7 @@ def parse_info(content: bytes, path: Path) -> DatasetInfo:
 
 
 def require_same(found: DatasetInfo, expected: DatasetInfo, folder: Path) -> None:
-    """Raise BadInput unless episodes of `expected` can be added to the dataset in `folder`; names what differs."""
+    """Raise BadInput, naming the differences, unless episodes of `expected` can be added to the dataset in `folder`."""
     if differences := found.differences(expected):
         raise BadInput(
             f"{folder}: a dataset with other settings: {'; '.join(differences)}; give dataset= another folder"

@@ -1,4 +1,4 @@
-"""Episodes of QWOP from the keys of every frame, at any decision rate, and the way back: games played again.
+"""Conversion of per-frame keys to episodes of QWOP, at any decision rate, and replay of episodes from their keys.
 
 A person may change keys within a decision. The keys are stored frame by frame, so that the game can be replayed
 exactly, and the decision's action is the most frequent one of its frames; of equally frequent ones, the latest.
@@ -25,7 +25,7 @@ from .origin import NO_ORIGIN, Origin
 from .schema import DatasetInfo, Episode
 
 MOST_FRAMES = 60_000
-"""Frames that are kept at a time where games are played side by side: 45 MB."""
+"""Frames kept at a time when games are replayed side by side: 45 MB."""
 
 _ENDED, _CLOCK = EVENT_COLUMNS.index("ended"), EVENT_COLUMNS.index("clock")
 
@@ -70,10 +70,10 @@ def episode_from_keys(
     """Make the episode of a game from the keys of its frames, uint8 [n ≥ 1], those after its end ignored.
 
     info: a dataset of `QWOP-v1`, whose settings say what a decision is, what is observed and what is earned. start: how
-    the game began. game: what these keys came to where it was played; None replays them. bounds: int [T + 1], the
-    frames at which decisions begin and the last one ends, if they do not last `frames_per_step` each from frame 0 on;
-    the keys of earlier frames belong to the first decision. A game that has not ended is truncated. Behaviour
-    probabilities are `smoothed` with ε, whatever the keys did within a decision.
+    the game began. game: the recorded result of these keys; None replays them. bounds: int [T + 1], the frames at which
+    decisions begin and the last one ends, if they do not last `frames_per_step` each from frame 0 on; the keys of
+    earlier frames belong to the first decision. A game that has not ended is truncated. Behaviour probabilities are
+    `smoothed` with ε, whatever the keys did within a decision.
     """
     settings = QWOPTask(**info.environment.settings)
     if game is None:
@@ -106,7 +106,7 @@ def episode_from_keys(
 
 @dataclass(frozen=True)
 class Seen:
-    """All of an episode that its game and the bounds of its decisions determine; see `Episode`."""
+    """The parts of an episode determined by its game and the bounds of its decisions; see `Episode`."""
 
     observations: NDArray[np.float32]
     rewards: NDArray[np.float32]
@@ -134,17 +134,17 @@ class Seen:
 
 
 def replay_episode(episode: Episode) -> Replay:
-    """Play an episode again from its keys; BadInput where they are unknown."""
+    """Replay an episode from its keys; BadInput if they are unknown."""
     return (episode.start or GameStart()).session().play(_keys(episode))
 
 
 def replay_episodes(episodes: Sequence[Episode]) -> list[Replay]:
-    """Play episodes again as `replay_episode` does, side by side where the engine can."""
+    """Replay episodes like `replay_episode`, side by side where the engine can."""
     played: dict[int, Replay] = {}
     together = []
     for place, episode in enumerate(episodes):
         if episode.start is not None and episode.start.trigonometry != "current":
-            played[place] = replay_episode(episode)  # of an older browser: rare, and not worth kernels of their own
+            played[place] = replay_episode(episode)  # from an older browser: too rare for kernels of their own
         else:
             together.append(place)
     for batch in _batches(together, [len(_keys(episodes[place])) for place in together]):
@@ -157,10 +157,8 @@ def replay_episodes(episodes: Sequence[Episode]) -> list[Replay]:
 def states_along(
     episode: Episode, frames: Sequence[int] | NDArray[np.int64] | None = None
 ) -> list[dict[str, NDArray[Any]]]:
-    """The states that an episode goes through, from which a game can go on: as `Session.get_state` gives them.
-
-    frames: which, counted from the reset and increasing; None: those at its decisions. BadInput
-    where its keys are unknown.
+    """States of an episode from which a game can continue, as from `Session.get_state`. frames: increasing frame
+    numbers, counted from the reset; None: those of its decisions. BadInput if its keys are unknown.
     """
     keys = _keys(episode)
     wanted = np.cumsum([0, *episode.frames]) if frames is None else np.asarray(frames, dtype=np.int64)
@@ -192,7 +190,7 @@ def own_bounds(episode: Episode, game: Replay) -> NDArray[np.int64]:
 def relabelled(
     episode: Episode, info: DatasetInfo, epsilon: float, *, rate: float | None = None, same_decisions: bool = False
 ) -> Episode:
-    """The same game with other observations and rewards, and at another decision rate, by playing it again.
+    """Replay an episode with other observations and rewards, and at another decision rate.
 
     rate: decisions a second, which need not be a whole number of frames; None: those of `info`. same_decisions: keep
     the episode's own decisions, whatever their length, with their actions and behaviour probabilities. Else the
@@ -227,7 +225,7 @@ def relabelled(
 
 
 def _batches(places: Sequence[int], frames: Sequence[int]) -> Iterator[list[int]]:
-    """Divide games into batches of up to `MOST_FRAMES` frames; a longer game has one of its own."""
+    """Divide games into batches of up to `MOST_FRAMES` frames; a longer game forms its own batch."""
     batch: list[int] = []
     held = 0
     for place, count in zip(places, frames, strict=True):

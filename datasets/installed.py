@@ -1,4 +1,4 @@
-"""Hand an import over to the installed package that this checkout's folder hides."""
+"""Import the installed package that this checkout's folder shadows."""
 
 import sys
 from importlib.machinery import PathFinder

@@ -1,4 +1,4 @@
-"""`qwop-dataset VERB DIR setting=value …`: what can be done with a dataset besides recording and training."""
+"""`qwop-dataset VERB DIR setting=value …`: tools for datasets, besides recording and training."""
 
 import sys
 from importlib import import_module
@@ -6,8 +6,8 @@ from importlib import import_module
 from ..common.command import EXIT_BAD_INPUT
 
 VERBS = {
-    "verify": ("qwop.datasets.verification.command", "check everything that can be checked, by replay too"),
-    "describe": ("qwop.datasets.describe_command", "bring checksums, card and Croissant metadata up to date"),
+    "verify": ("qwop.datasets.verification.command", "check everything, including by replay"),
+    "describe": ("qwop.datasets.describe_command", "update checksums, card and Croissant metadata"),
     "upgrade": ("qwop.datasets.editing.upgrade", "write a dataset of an older version anew"),
     "merge": ("qwop.datasets.editing.merge", "several datasets as one"),
     "split": ("qwop.datasets.editing.split", "a dataset in several parts, by episode"),
@@ -48,6 +48,6 @@ def _usage() -> str:
 
 
 def _quoted(text: str) -> str:
-    """A text as Hydra takes it, whatever characters it has."""
+    """A text quoted for Hydra, with any characters."""
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"

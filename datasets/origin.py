@@ -1,4 +1,4 @@
-"""The origin of an episode: what identifies it within its source."""
+"""The origin of an episode: its identity within its source."""
 
 import re
 from collections.abc import Mapping
@@ -21,9 +21,8 @@ class Origin:
     sha256: the first twelve digits of the hash of the file that was imported or that played. game: the episode's number
     in that file, or among the games of one policy and seed. seed: of all those games (`Episode.seed` is the reset's).
     greedy: True if the policy took its most probable actions, False if it drew them. played_in: environment that a
-    policy played in, where that is not the one it was trained in. reconstructed: True if the keys were found by
-    `qwop-dataset reconstruct`. differs: True if the episode was played elsewhere and the simulator plays its keys
-    differently.
+    policy played in, where that is not the one it was trained in. reconstructed: True if `qwop-dataset reconstruct`
+    found the keys. differs: True if the episode was played elsewhere and the simulator's replay of its keys differs.
     """
 
     sha256: str | None = None
@@ -35,7 +34,7 @@ class Origin:
     differs: bool | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The fields that apply."""
+        """The fields that are set, as plain data."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: value for name, value in values.items() if value is not None}
 

@@ -74,9 +74,8 @@ class Dataset(Sequence[Episode]):
     def arrow(self) -> pads.Dataset:
         """All rows of all episodes as a `pyarrow.dataset.Dataset`, which streams them.
 
-        Its `scanner(columns=…, filter=…)` and `to_batches` read from the files only what is asked for, and polars and
-        DuckDB take it as it is. Checks the checksums of Parquet's pages and nothing more; `qwop-dataset verify` checks
-        everything.
+        Its `scanner(columns=…, filter=…)` and `to_batches` read only the requested data, and polars and DuckDB accept
+        it directly. Only the checksums of Parquet's pages are checked; `qwop-dataset verify` checks everything.
         """
         options = pads.ParquetFragmentScanOptions(page_checksum_verification=True)
         return pads.dataset(
@@ -118,7 +117,7 @@ class Dataset(Sequence[Episode]):
 
 
 def open_dataset(folder: str | os.PathLike[str]) -> Dataset:
-    """Open the dataset in `folder`; BadInput if there is none, if it has no episode yet, or if a file is missing."""
+    """Open the dataset in `folder`; BadInput if there is none, if it has no episode, or if a file is missing."""
     folder = Path(folder)
     content = read_description(folder)
     info = parse_info(content, folder / DESCRIPTION)

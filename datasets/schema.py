@@ -24,7 +24,7 @@ SCHEMA_VERSION = 2
 READABLE_VERSIONS = (1, 2)
 
 OUTCOMES = ("finished", "fell", "stopped", "terminated", "truncated")
-"""Ways in which an episode ends: QWOP's own, and Gymnasium's two for environments that report nothing more."""
+"""Ways in which an episode ends: QWOP's outcomes, and Gymnasium's two for other environments."""
 
 COLUMN_MEANINGS = {
     "episode": "number of the episode, as in the name of its file",
@@ -44,7 +44,7 @@ MOST_ACTIONS = 32_767
 """Actions of an environment, at most: episodes hold them as int16."""
 
 SUM_TOLERANCE = 1e-4
-"""Largest distance from 1 of a sum of probabilities; a float32 softmax over thousands of actions stays well below."""
+"""Tolerance for a sum of probabilities; a float32 softmax over thousands of actions stays well below."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ FACT_COLUMNS = ("action", "reward", "keys", "time")
 
 @dataclass(frozen=True)
 class Facts:
-    """Facts of one episode that a summary takes; total is its return."""
+    """Facts of one episode for a summary; total is its return."""
 
     steps: int
     total: float
@@ -137,7 +137,7 @@ def facts_of(episode: Episode) -> Facts:
 
 
 def summarise(episodes: Iterable[Facts], info: DatasetInfo) -> Summary:
-    """Put the facts of at least one episode together; iterates over them once."""
+    """Combine the facts of at least one episode; iterates over them once."""
     found = list(episodes)
     outcomes = Counter(one.outcome for one in found)
     return Summary(

@@ -23,7 +23,7 @@ DECISION_COLUMNS = ("action", "behaviour_probabilities", "reward")
 """Null in the last row and nowhere else."""
 
 ENDINGS = ("terminated", "truncated")
-"""Columns, since version 2, that are null in the last row, too; true in no row but the last decision's."""
+"""Columns, since version 2, that are also null in the last row; true only in the last decision's row."""
 
 EPISODE_FIELDS = (
     "player", "source", "terminated", "truncated", "outcome", "probabilities_from", "metres", "software_version",
@@ -41,7 +41,7 @@ VERSION_METADATA = {
     1: (("seed",), ("observation_dtype", "start")),
     2: (("observation_dtype", "origin", "start", HASH), ()),
 }
-"""By version: further metadata that a file must have, and those that it may have."""
+"""Further metadata that a file must have, and may have, by version."""
 
 
 def to_table(episode: Episode, info: DatasetInfo, number: int) -> pa.Table:
@@ -114,7 +114,7 @@ def content_sha256(metadata: Mapping[bytes, bytes], episode: Episode) -> str:
 
 
 def identity(episode: Episode) -> str:
-    """SHA-256 of what an episode is, whatever its dataset's version or settings: of its fields and its arrays."""
+    """SHA-256 of an episode's fields and arrays, independent of its dataset's version and settings."""
     fields = episode_metadata(episode)
     return content_sha256({name.encode(): json.dumps(value).encode() for name, value in fields.items()}, episode)
 

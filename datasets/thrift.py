@@ -10,7 +10,7 @@ from typing import Any
 from ..common.errors import BadInput
 
 DEEPEST = 16
-"""Structures and lists inside each other; Parquet's footer has nine."""
+"""Largest nesting depth of structures and lists; Parquet's footer has nine."""
 
 Struct = dict[int, Any]
 """Values by the numbers of their fields: whole numbers, bytes, lists and structures."""
@@ -22,10 +22,9 @@ _LONGEST_SHIFT = 63
 
 
 def read_struct(data: bytes, name: str) -> tuple[Struct, int]:
-    """The structure that the data begin with, and the number of its bytes.
-
-    A later field replaces one of its number, as it does for Arrow. NoEnd, a BadInput about `name` ("its footer"), for
-    data that end within it; BadInput for anything else that is none.
+    """Decode the structure at the start of the data; returns it and its length in bytes. Of fields with the same number
+    the last counts, as in Arrow. Raises NoEnd, a BadInput about `name` ("its footer"), if the data end within it;
+    BadInput for other invalid data.
     """
     try:
         return _struct(data, 0, 0)
@@ -40,7 +39,7 @@ class NoEnd(BadInput):
 
 
 class _Unreadable(ValueError):
-    """Reason why data are no structure."""
+    """Reason why data are not a structure."""
 
 
 # Each function takes the place in the data at which a value begins, and returns the value and the place behind it. Ten

@@ -1,4 +1,4 @@
-"""Writing: each episode is written completely or not at all, and nothing is overwritten."""
+"""Writing: each episode is written atomically, and nothing is overwritten."""
 
 import errno
 import io
@@ -26,15 +26,15 @@ class DatasetWriter:
 
     A file is written under a temporary name, synced, and only then given its name by a hard link, which fails if the
     name is taken. A file with an episode's name is therefore complete, numbering continues, and any number of writers
-    can share a folder without a lock that could go stale. Its checksum is listed after that, so a killed writer leaves
-    at worst an episode that is not listed, and what the next writer removes. Raises BadInput if the folder holds
-    episodes of other settings, and for settings that no file may hold.
+    can share a folder without a lock that could go stale. Its checksum is listed afterwards, so a killed writer leaves
+    at worst an unlisted episode and a temporary file that the next writer removes. Raises BadInput if the folder holds
+    episodes of other settings, and for settings that files may not contain.
     """
 
     def __init__(self, folder: str | os.PathLike[str], info: DatasetInfo) -> None:
         self.folder = Path(folder)
         self.info = info
-        EnvironmentSpec.from_json(info.environment.to_json())  # so that what is written can be read
+        EnvironmentSpec.from_json(info.environment.to_json())  # so that the result can be read
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             if not (self.folder / DESCRIPTION).exists():

@@ -1,4 +1,4 @@
-"""The abilities of an environment beyond Gymnasium's interface, so that nobody has to ask for its name."""
+"""Abilities of environments beyond Gymnasium's interface, so that code need not check their names."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 
 @dataclass(frozen=True)
 class Capabilities:
-    """Abilities that shared code may rely on. An environment that declares none has none.
+    """Abilities that shared code may rely on; by default an environment has none.
 
     decisions_per_second: of the game's clock, where it has one (`info["clock"]`, seconds).
     idle_start: games may begin with up to `max_idle_frames` frames without a key, or with as many as

@@ -1,10 +1,11 @@
-"""The environment that a file may name.
+"""Environments described by files, and limits on what files may say.
 
 Policies, datasets and checkpoints are exchanged, so they are data: reading one never starts a program, opens a path or
-an address, or imports a module that the file chose. A file names an environment by an id that says nothing of modules
-(`module:Name` does); making it then finds what Gymnasium's registry holds already, or nothing. And it sets only what
-cannot name any of those: for our own environments the settings listed with their registration, for any other numbers,
-true and false, and words where the setting is known to be a choice. Everything else is given on the command line.
+an address, or imports a module that the file chose. A file names an environment by an id without a module
+(`module:Name` has one), so that only environments already in Gymnasium's registry are found. It may only set values
+that cannot name programs, paths, addresses or modules: for our own environments the settings listed with their
+registration, for others numbers, true and false, and words for settings known to be choices. Everything else is given
+on the command line.
 """
 
 import re
@@ -40,8 +41,8 @@ _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 def environment_in_file(data: Any, given: Collection[str] = ()) -> tuple[str, dict[str, Any]]:
     """Id and settings of the environment that a file describes as `{"id": …, "settings": {…}}`.
 
-    BadInput for everything that a file may not say, unless it is a setting whose name is `given` elsewhere (on the
-    command line), which is then left out. Imports nothing and makes no environment.
+    Raises BadInput for anything that a file may not say, except settings whose names are `given` elsewhere (on the
+    command line), which are left out. Imports nothing and makes no environment.
     """
     if not isinstance(data, Mapping) or not isinstance(data.get("settings"), Mapping):
         raise BadInput(f"environment is {show(data)}, expected its id and its settings")

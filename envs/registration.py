@@ -50,7 +50,7 @@ REGISTERED = {
     ),
     "QWOPOriginal-v1": _Registration("qwop.envs.original.env:QWOPOriginalEnv", _TASK),
 }
-"""By short name."""
+"""Registered environments, by short name."""
 
 
 PACKAGES = {"ALE": "ale_py"}

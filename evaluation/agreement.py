@@ -1,4 +1,4 @@
-"""Comparison of a game played in the original with the simulator's game of the same keys."""
+"""Comparison of a game played in the original with the simulator's replay of its keys."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -17,7 +17,7 @@ _SCORE = EVENT_COLUMNS.index("score")
 
 @dataclass(frozen=True)
 class Agreement:
-    """A game in the original beside the simulator's game of its keys.
+    """A game in the original and the simulator's replay of its keys.
 
     frames: played. outcome: finished, fell, or stopped if the game did not end within these frames. metres: the score.
     largest_difference: of any number between the last observations (units, radians).

@@ -17,12 +17,12 @@ from .results import GameResult, rank_of, result_of
 from .starts import Start, starts_up_to
 
 DRAWN = 100
-"""Games that are drawn for each kind of start, unless told."""
+"""Default number of games drawn for each kind of start."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationSettings(Settings):
-    """The games that a policy is judged by."""
+    """The games of an evaluation."""
 
     episodes: int | None = setting(
         None,
@@ -46,8 +46,8 @@ class EvaluationSettings(Settings):
 class Evaluation:
     """The games of one policy, in order, and the best one: the fastest finish, else the farthest, else most reward.
 
-    by_start: the games of each kind of start; the last but `settled` is all that was asked for. exact: there is one
-    game for every number of idle frames, and there are no others, so that shares are exact and need no interval.
+    by_start: the games of each kind of start; the last one except `settled` holds all games asked for. exact: the games
+    cover every number of idle frames exactly once, so shares are exact and need no interval.
     """
 
     environment: EnvironmentSpec
@@ -84,7 +84,7 @@ class Evaluation:
         return figures_of(results, [result.idle_frames if one_a_start else result.index for result in results])
 
     def to_json(self) -> dict[str, Any]:
-        """Everything but the best game itself, as plain data."""
+        """Everything except the best game itself, as plain data."""
         starts = {
             start.name: {"idle_frames": [start.least, start.most], **self.figures(games)}
             for start, games in self.by_start.items()
@@ -153,7 +153,7 @@ def games_of(settings: EvaluationSettings, environment: EnvironmentSpec) -> int:
 
 @dataclass(frozen=True)
 class _Part:
-    """Games that are played together."""
+    """Games to play together."""
 
     episodes: int
     max_idle_frames: int
@@ -169,7 +169,7 @@ class _Plan:
     exact: bool
 
     def by_start(self, results: Sequence[GameResult]) -> dict[Start, tuple[GameResult, ...]]:
-        """Divide the results by start. Drawn games of `rolling` are its own, not those of `any` that happen to be."""
+        """Divide the results by start. Drawn games of `rolling` are separate games, not the subset of `any`."""
         own = results[: self.parts[0].episodes], results[-self.parts[-1].episodes :]
         chosen = {
             start: results if self.exact else own[0] if start.name == "rolling" else own[1] for start in self.starts

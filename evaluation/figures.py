@@ -1,4 +1,4 @@
-"""Figures of many games: shares, times, distances and returns, with intervals."""
+"""Statistics of many games: shares, times, distances and returns, with intervals."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -15,10 +15,8 @@ RESAMPLES = 10_000
 
 
 def figures_of(results: Sequence[GameResult], same: Sequence[Any] | None) -> dict[str, Any]:
-    """The figures of some games, None where there is no game to take them of.
-
-    Each mean comes with its 95 % bootstrap interval [low, high] if `same` is given: a name for each result, the same
-    for games that cannot differ; these are drawn together.
+    """Statistics of some games, None where no game provides them. With `same`, each mean has a 95 % bootstrap interval
+    [low, high]: `same` labels each result, and games with equal labels, which cannot differ, are resampled together.
     """
     rewards = np.array([result.reward for result in results])
     figures: dict[str, Any] = {"episodes": len(results)}
@@ -45,7 +43,7 @@ def bootstrap_interval(values: ArrayLike, games: Sequence[Any] = (), seed: int =
     _, place = np.unique(np.asarray(games if len(games) else range(len(sample))), return_inverse=True)
     sums, sizes = np.bincount(place, weights=sample), np.bincount(place)
     generator = np.random.default_rng(seed)
-    # In blocks, so that many games do not take much memory.
+    # In blocks, to limit memory with many games.
     blocks = math.ceil(RESAMPLES * len(sums) / 10_000_000) or 1
     means = []
     for part in np.full(blocks, math.ceil(RESAMPLES / blocks)):

@@ -1,4 +1,4 @@
-"""Films and files of keys: the best game of an evaluation, to look at and to play again."""
+"""Films and key files of an evaluation's best game."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -40,7 +40,7 @@ def film(path: Path, game: Game, spec: EnvironmentSpec, progress: Callable[[int,
 def film_actions(
     path: Path, spec: EnvironmentSpec, seed: int, actions: NDArray[np.int16], progress: Callable[[int, int], None]
 ) -> str | None:
-    """Write a film of the game that a seed and actions, int16 [T], determine. Returns None, or why there is no film."""
+    """Write a film of the game replayed from a seed and actions, int16 [T]. Returns None, or why there is no film."""
     try:
         env = spec.make(render_mode="rgb_array")
     except (gymnasium.error.Error, ImportError, ValueError) as error:
@@ -58,7 +58,7 @@ def film_actions(
 
 
 def film_keys(path: Path, keys: NDArray[np.uint8], progress: Callable[[int, int], None]) -> None:
-    """Write a film of the game of QWOP that these keys, uint8 [n], play: of its first ten minutes."""
+    """Write a film of the game of QWOP with these keys, uint8 [n]; at most its first ten minutes."""
     film_replay(path, replay(keys[:LONGEST_FILM]), keys, progress)
 
 
@@ -69,7 +69,7 @@ def film_replay(path: Path, played: Replay, keys: NDArray[np.uint8], progress: C
 
 
 def _played_again(env: gymnasium.Env[Any, Any], seed: int, actions: NDArray[np.int16]) -> Iterator[NDArray[np.uint8]]:
-    """Pictures of a game played again from its seed and actions, by which its environment is determined."""
+    """Pictures of a game replayed from its seed and actions, for deterministic environments."""
     env.reset(seed=seed)
     yield np.asarray(env.render(), dtype=np.uint8)
     for action in actions.tolist():

@@ -1,4 +1,4 @@
-"""A game of given keys, in the simulator or in the original page."""
+"""Replay of given keys, in the simulator or in the original page."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -52,7 +52,7 @@ class KeysGame:
 
 
 def in_simulator(keys: NDArray[np.uint8]) -> KeysGame:
-    """Play the keys, up to their end or the game's."""
+    """Play the keys until they or the game end."""
     return _game(keys, replay(keys))
 
 

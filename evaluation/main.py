@@ -36,7 +36,7 @@ SIMULATOR, ORIGINAL = WORLDS = ("simulator", "original")
 
 @dataclass(frozen=True)
 class CommandGamesSettings(EvaluationSettings):
-    """The games of the command: QWOP's with any start."""
+    """The command's games; those of QWOP may have any start."""
 
     max_idle_frames: int = 300
 
@@ -59,13 +59,13 @@ class EvaluateSettings(Settings):
     games: CommandGamesSettings = nested(CommandGamesSettings, "Games of a policy.", inline=True)
     late: float = setting(
         0.3,
-        "Then play QWOP again with this share of the decisions one frame late, 100 rolling starts unless episodes says "
-        "how many. 0: do not.",
+        "Share of decisions that come one frame late in a second evaluation of QWOP, with 100 rolling starts unless "
+        "episodes is set. 0: no second evaluation.",
         at_least=0,
         at_most=1,
     )
     world: str = setting(
-        SIMULATOR, "Where to play: the simulator, or the original game's page in Chrome or Chromium.", choices=WORLDS
+        SIMULATOR, "World to play in: the simulator, or the original game's page in Chrome or Chromium.", choices=WORLDS
     )
     original: PageSettings = nested(PageSettings, "The page of world=original; give url or folder.")
     environment: Mapping[str, Any] = setting(
@@ -144,13 +144,14 @@ def run(settings: EvaluateSettings) -> None:
 
 
 def _delays(settings: EvaluateSettings, spec: EnvironmentSpec) -> bool:
-    """Tell whether to play again with late decisions: in games that have delays, and none so far."""
+    """True if the policy is also evaluated with late decisions: in environments with delays, unless it already has
+    some."""
     able = spec.capabilities
     return settings.late > 0 and settings.world == SIMULATOR and able.idle_start and able.deterministic
 
 
 def _made_by(settings: EvaluateSettings) -> tuple[str, str]:
-    """The command line that evaluates so again, and all settings."""
+    """The command line that repeats this evaluation, and all settings."""
     return command_line("qwop-evaluate", settings), to_yaml(settings)
 
 

@@ -22,7 +22,7 @@ EVALUATION = "report.html"
 
 EXACT = "Every number of idle frames was played once, so the figures are exact. "
 BETWEEN = "In brackets: 95 % bootstrap intervals of the mean. "
-SHARES = "A share is that of the games up to a value."
+SHARES = "Curves of shares show the fraction of games up to a value."
 
 
 def evaluation_page(
@@ -61,7 +61,7 @@ def keys_page(game: KeysGame, name: str, rows: Sequence[tuple[str, str]], made_b
 
 
 def charts(games: Mapping[str, Sequence[GameResult]], late: Evaluation | None = None) -> list[str]:
-    """Charts of games, by the name of their line; an empty text for one that they do not give."""
+    """Charts of games, given by the names of their lines; an empty text for a chart without data."""
     named = dict(games) if late is None else {**_named(games), "late decisions": late.judged}
     runs = all(one.metres is not None for results in named.values() for one in results)
 
@@ -109,7 +109,7 @@ def _numbers(results: Sequence[GameResult], name: str) -> "np.ndarray[tuple[int]
 
 
 def _finishes(named: Mapping[str, Sequence[GameResult]]) -> dict[str, Points]:
-    """The share of all games that have finished by a time."""
+    """Share of all games that have finished by each time."""
     lines = {}
     for name, results in named.items():
         ended = [one for one in results if one.finished]
@@ -119,7 +119,7 @@ def _finishes(named: Mapping[str, Sequence[GameResult]]) -> dict[str, Points]:
 
 
 def _splits(results: Sequence[GameResult]) -> Points:
-    """Median time to each mark, and to the finish, over the games that get there."""
+    """Median time to each mark and to the finish, over the games that reach it."""
     points: Points = []
     for place, mark in enumerate(MARKS):
         seconds = [one.splits.seconds[place] for one in results if one.splits is not None]

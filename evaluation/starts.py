@@ -1,7 +1,7 @@
-"""Starts that evaluations report side by side: games played from the first frame on, and after the runner has settled.
+"""Kinds of starts that evaluations report separately: from the first frame on, and after the runner has settled.
 
-A runner that gets keys within a second still falls into place from where the game puts it; later it has settled, which
-makes another start. The published results are of the first kind.
+For about a second the runner still drops into place from the game's initial pose; after that it has settled, which is a
+different start. Published results are of the first kind.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ LONGEST_ROLLING = 30
 """Frames: the idle frames of the published evaluations."""
 
 SETTLED = 60
-"""Frames after which the runner hardly moves any more."""
+"""Number of frames after which the runner has practically stopped moving."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,8 @@ class Start:
 
 
 def starts_up_to(max_idle_frames: int) -> tuple[Start, ...]:
-    """Return the starts to tell apart in games with 0 to so many idle frames.
-
-    Up to 30 frames there is one, `rolling`; beyond, `any` is all games, and `settled` those of them that begin late.
+    """Return the kinds of starts for games with up to this many idle frames. Up to 30 frames there is only `rolling`;
+    beyond, `any` covers all games, and `settled` those that begin late.
     """
     rolling = Start("rolling", 0, min(LONGEST_ROLLING, max_idle_frames))
     if max_idle_frames <= LONGEST_ROLLING:

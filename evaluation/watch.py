@@ -1,4 +1,4 @@
-"""`qwop-watch`: look at an episode of a dataset, a file of keys or a policy's game, in the browser or as a film."""
+"""`qwop-watch`: show an episode of a dataset, a file of keys or a policy's game, in the browser or as a film."""
 
 import tempfile
 import webbrowser
@@ -50,7 +50,7 @@ class WatchSettings(Settings):
     seed: int = seed("Policy: decides its game.")
     greedy: bool = setting(True, "Policy: take the most probable actions; else draw them.")
     idle_frames: int = setting(
-        0, "Policy: QWOP's frames without a key before it starts.", at_least=0, at_most=LONGEST_IDLE
+        0, "Policy: frames without a key before it starts, in QWOP.", at_least=0, at_most=LONGEST_IDLE
     )
     out: str | None = setting(
         None, "File to write: a page (.html) that needs no other file, or a film (.mp4). null: show a page."
@@ -67,10 +67,10 @@ class WatchSettings(Settings):
 
 
 MOST = 50
-"""Episodes in a page, at most; each takes about 70 kB."""
+"""Largest number of episodes in a page; each takes about 70 kB."""
 
 MOST_FILMS = 5
-"""Films in a page of another environment than QWOP, at most."""
+"""Largest number of films in a page, for environments other than QWOP."""
 
 
 def run(settings: WatchSettings) -> None:
@@ -128,7 +128,7 @@ def _page_of_films(settings: WatchSettings) -> str:
 
 
 def clips_of(settings: WatchSettings) -> list[Clip]:
-    """The games to play in the page; BadInput for what cannot be drawn there."""
+    """The games to play in the page; BadInput for games that cannot be drawn there."""
     try:
         if settings.keys is not None:
             return [Clip(settings.keys, rows_of_game(read_keys(keys_path(settings.keys))))]

@@ -1,1 +1,1 @@
-"""Fine-tuning: ACER with demonstrations in its replay memory, schedules that bring them in and remove them."""
+"""Fine-tuning by reinforcement learning, with demonstrations that a schedule mixes in and removes."""

@@ -1,4 +1,4 @@
-"""Checkpoints: the complete state of a run in one file, written completely or not at all.
+"""Checkpoints: the complete state of a run in one file, written atomically.
 
 A checkpoint is a safetensors file: its tensors are numbered, and its metadata hold everything else as JSON, in which a
 marked object stands for a tensor. Loading one runs no code and takes no more memory than the file has bytes.
@@ -25,18 +25,18 @@ from ..common.files import whole_file
 from ..common.reading import MEGABYTE, open_regular, parse_json
 
 NAME = re.compile(r"decisions-([0-9]+)\.(checkpoint|pt)")
-"""Files .pt are of earlier versions of this program, which can resume them."""
+"""Files ending in .pt were written by earlier versions of this program and can only be resumed by those."""
 
 VERSION = 4
-"""Of the state in a checkpoint; a run is resumed by the version that began it."""
+"""Version of the state in a checkpoint. A run can only be resumed by the version that started it."""
 
 METADATA = "state"
 
 LARGEST_HEADER = 32 * MEGABYTE
-"""Bytes of everything in a checkpoint but the tensors, at most."""
+"""Largest size in bytes of everything in a checkpoint except the tensors."""
 
 TENSOR, ARRAY, PAIRS, NUMBER = "__tensor__", "__array__", "__pairs__", "__number__"
-"""Marks: a tensor and an array by number, a dict whose keys are not all texts, a number that JSON does not have."""
+"""Markers: a numbered tensor or array, a dict with keys that are not strings, a number that JSON lacks."""
 
 OTHER_VERSION = "written by another version of this program; resume with that one, or start anew"
 
@@ -70,7 +70,7 @@ def _not_finite(tensors: dict[str, Tensor]) -> str | None:
 
 @contextmanager
 def _system_errors() -> Iterator[None]:
-    """Context manager: safetensors' errors of the system, such as a full disk, as the OSError that they are."""
+    """Context manager: raise safetensors' system errors, such as a full disk, as OSError."""
     try:
         yield
     except SafetensorError as error:
@@ -113,7 +113,7 @@ def load_checkpoint(path: Path) -> dict[str, Any]:
 
 
 def _packed(value: Any, tensors: dict[str, Tensor]) -> Any:
-    """Plain data for JSON; tensors and arrays are put aside under the numbers that stand for them."""
+    """Convert to plain data for JSON; tensors and arrays are collected in `tensors` and replaced by their numbers."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, Tensor | np.ndarray):

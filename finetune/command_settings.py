@@ -29,13 +29,12 @@ class ScheduleSettings(Settings):
 
     scale: float = setting(1.0, "Factor of every phase's length.", above=0, at_most=1000)
     algorithm: str | None = setting(
-        None, "Algorithm that the phases are made for, and that they are learned by unless algorithm= chooses another."
+        None, "Algorithm that the phases are made for; used unless algorithm= chooses another."
     )
     keep: str = setting(
         LAST,
-        "Policy that the run leaves: the last one, or the best of those that it evaluated, its initial policy among "
-        "them: with the most greedy games finished, then the lower median time (without a track: the highest mean "
-        "return).",
+        "Policy to keep at the end: the last one, or the best of those evaluated, including the initial one. Best "
+        "means most greedy games finished, then the lower median time (without a track: the highest mean return).",
         choices=(LAST, BEST),
     )
     phases: tuple[Phase, ...] = setting(
@@ -133,7 +132,7 @@ class FinetuneSettings(Settings):
 
     @property
     def notes(self) -> list[str]:
-        """Lines about settings that may not be what was meant."""
+        """Warnings about settings that may be unintended."""
         made_for, chosen = self.schedule.algorithm, option_of(rules(FinetuneSettings)["algorithm"], self.algorithm)
         if made_for is None or made_for.partition("-")[0] == chosen:
             return []

@@ -33,7 +33,7 @@ class LivePlay(Protocol):
     def collect(self, policy: PolicySnapshot, progress: float = 0.0) -> tuple[Sequences, list[EpisodeEnd]]: ...
 
     def enter(self, env: Any) -> None:
-        """Start new games in what `Environments.make` gave."""
+        """Start new games in an environment from `Environments.make`."""
         ...
 
     @property
@@ -205,7 +205,7 @@ class Loop:
             self._pending = None
 
     def _play_aside(self) -> Sequences:
-        """An iteration of live play that does not count."""
+        """Play an iteration that does not count."""
         self._actor.take(self.agent.network)
         return self._collector.collect(self._actor)[0]
 

@@ -11,6 +11,7 @@ import torch
 
 from ..common.checks import show
 from ..common.command import Command, write_configuration
+from ..common.command_line import command_line
 from ..common.errors import BadInput, naming
 from ..common.files import write_whole
 from ..common.occupancy import sole_writer
@@ -33,7 +34,7 @@ from .schedules.phase import Phase
 from .start import SCRATCH, find_start
 
 START = "start.safetensors"
-"""The initial policy of a run, kept with it."""
+"""The initial policy of a run, in its folder."""
 
 OUTSIDE = 0.2
 """Fraction of the critic's values beyond the returns seen so far that the terminal warns about."""
@@ -105,7 +106,7 @@ def _train(settings: FinetuneSettings) -> None:
             save_policy(out / START, start.policy)
         else:
             _continue(loop, state, out)
-            save()  # the run may have been killed between a checkpoint and this
+            save()  # the run may have been killed between its last checkpoint and this
         results.forget_after(loop.decisions)
         write_configuration(settings, out)
         already_over = loop.finished
@@ -126,8 +127,8 @@ def _train(settings: FinetuneSettings) -> None:
                 highlight=False, soft_wrap=True,
             )  # fmt: skip
             raise
-    if settings.schedule.keep == BEST:
-        kept = best_candidate(out, out / START)
+    kept = best_candidate(out, out / START) if settings.schedule.keep == BEST else None
+    if kept is not None:
         write_whole(out / "policy.safetensors", kept.policy.read_bytes())
         results.keep(kept.evaluation, load_policy(kept.policy))
         console.print(f"kept the best policy evaluated: {kept.policy}", highlight=False, soft_wrap=True)
@@ -135,7 +136,12 @@ def _train(settings: FinetuneSettings) -> None:
         why_not: str | None = "the schedule was over already; add a phase to continue"
     else:
         why_not = results.film_best() if settings.video else "video=false"
-    report = write_report(out, f"qwop-finetune: {out}")
+    report = write_report(
+        out,
+        f"qwop-finetune: {out}",
+        command_line("qwop-finetune", settings, without=("resume",)),
+        None if kept is None else kept.evaluation.stem,
+    )
     console.print(f"policy: {out / 'policy.safetensors'}\nreport: {report}", highlight=False, soft_wrap=True)
     film = f"no film: {why_not}" if why_not else f"film of its best game: {out / 'best.mp4'}"
     console.print(film, highlight=False, soft_wrap=True)
@@ -146,7 +152,7 @@ def _train(settings: FinetuneSettings) -> None:
 
 
 def outside_warning(now: Progress) -> str:
-    """A line about a critic that has left the returns that were ever seen."""
+    """A warning about a critic whose values leave the range of all returns seen."""
     row = now.row
     low, high = row["learner/value_low"], row["learner/value_high"]
     return (
@@ -166,7 +172,7 @@ def choose_device(name: str) -> torch.device:
 
 
 def _continue(loop: Loop, state: dict[str, Any], out: Path) -> None:
-    """Put a checkpoint's state into the loop; BadInput for one of another make."""
+    """Restore a checkpoint's state in the loop; BadInput if it does not fit."""
     newest = checkpoints(out / "checkpoints")[-1]
     try:
         with naming(newest):
@@ -184,7 +190,7 @@ def _require_new(out: Path) -> None:
 
 
 def _copy_for_training(policy: Policy, settings: FinetuneSettings) -> Policy:
-    """A copy of the policy with its own network, labelled with the settings that train it (not with places)."""
+    """A copy of the policy with its own network, labelled with the settings that train it, without paths."""
     made: dict[str, Any] = {
         "command": "qwop-finetune",
         "settings": {name: value for name, value in to_plain(settings).items() if name not in MAY_DIFFER},

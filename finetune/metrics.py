@@ -14,7 +14,7 @@ from .experience.sequences import SOURCES
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Figures of one update: of the whole batch, and of each source that was in it."""
+    """Figures of one update: for the whole batch, and for each source in it."""
 
     scalars: dict[str, float]
     by_source: dict[str, dict[str, float]]
@@ -37,7 +37,7 @@ class Stopwatch:
             self._seconds[part] = self._seconds.get(part, 0.0) + time.perf_counter() - start
 
     def read(self) -> tuple[float, dict[str, float]]:
-        """Return the seconds in all and of each part, and start again from 0."""
+        """Return the seconds in total and for each part, and reset them to 0."""
         now = time.perf_counter()
         total, parts = now - self._since, self._seconds
         self._since, self._seconds = now, {}
@@ -45,7 +45,7 @@ class Stopwatch:
 
 
 class Metrics:
-    """Gathers episodes and diagnoses until `row` sums them up."""
+    """Collects episodes and diagnoses until `row` summarises them."""
 
     def __init__(self) -> None:
         self.stopwatch = Stopwatch()
@@ -73,7 +73,7 @@ class Metrics:
         return sum(end.frames or 0 for end in self._episodes)
 
     def row(self) -> dict[str, float]:
-        """Return means of everything gathered, named `group/figure`, and start again from nothing."""
+        """Return the means of everything collected, named `group/figure`, and start over."""
         row = _live(self._episodes) | _means(self._diagnoses)
         if self._sampled.any():
             shares = self._sampled / self._sampled.sum()

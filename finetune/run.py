@@ -1,4 +1,4 @@
-"""A training run composed of its parts."""
+"""A training run, assembled from its parts."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,9 +30,9 @@ from .settings import RunSettings
 class RunContext:
     """Device, checkpoint folder, log and callbacks of a run.
 
-    on_evaluation: gets the number and the phase that asks for an evaluation. on_phase_end: those of the phase that has
-    just ended. on_checkpoint: called after a checkpoint was
-    written. on_progress: called after each iteration.
+    on_evaluation: called with the number and the phase when an evaluation within it is due. on_phase_end: called with
+    those of a phase that has just ended. on_checkpoint: called after each checkpoint. on_progress: called after each
+    iteration.
     """
 
     device: torch.device
@@ -94,7 +94,7 @@ def _live_play(
     asynchronous: bool,
     generator: np.random.Generator,
 ) -> tuple[LivePlay, Environments]:
-    """Live play, in this process or by actors, and what it enters."""
+    """Live play, in this process or by actors, and the environments that it enters."""
     loop, distributed = settings.loop, settings.distributed
     if not isinstance(distributed, RaySettings):
         return Collector(environments.make(phase), loop.steps, generator), environments

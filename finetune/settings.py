@@ -1,4 +1,4 @@
-"""Settings of a run, whatever learns."""
+"""Settings of a run, for any algorithm."""
 
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar

@@ -8,5 +8,4 @@ ARCHITECTURES: dict[str, type[Network]] = {
     one.architecture: one
     for one in (ActorCritic, Actor, QNetwork, DuelingQ, EnsembleQ, RecurrentActorCritic, TwoTimescaleActorCritic)
 }
-"""Networks by the name that policy files give them. A network of your own is entered here before its files are
-loaded."""
+"""Networks by the name that policy files give them. Register a network of your own here before loading its files."""

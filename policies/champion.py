@@ -15,7 +15,7 @@ def policy_path(name: str | os.PathLike[str]) -> Path:
 
 
 def keys_path(name: str | os.PathLike[str]) -> Path:
-    """Path of a file of keys, likewise."""
+    """Path of a file of keys, by the same rules."""
     return _path(name, "champion_keys.txt")
 
 

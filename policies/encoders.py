@@ -1,7 +1,6 @@
 """Encoders: the layers from scaled observations to the features that a network's heads share.
 
-Each is an `nn.Sequential` that knows the width of its features, so that networks are put together without knowing its
-kind.
+Each is an `nn.Sequential` with the width of its features, so that networks can be assembled from any kind.
 """
 
 import math
@@ -15,7 +14,8 @@ from ..common.errors import BadInput
 from ..envs.spec import ObservationSpec
 
 SMALLEST_PICTURE = 36
-"""Pixels that a picture must be high and wide for the convolutions: at this size one number of each kind is left."""
+"""Smallest height and width of a picture for the convolutions, in pixels; at this size one number per channel is
+left."""
 
 NATURE, NIPS = "nature", "nips"
 
@@ -47,9 +47,9 @@ class MLP(nn.Sequential):
 class Convolutions(nn.Sequential):
     """Convolutions of `CONVOLUTIONS`, each followed by a ReLU: [..., size] → [..., width].
 
-    Pictures come in rows, as numbers from 0 to 1; the frames of a stack and their colours are the input's channels.
-    84 × 84 pixels give 3,136 features (nips: 2,592). Weights are orthogonal with gain √2, biases zero. Raises BadInput
-    for pictures smaller than 36 × 36.
+    Pictures are flattened to rows of numbers from 0 to 1; the frames of a stack and their colours are the input's
+    channels. 84 × 84 pixels give 3,136 features (nips: 2,592). Weights are orthogonal with gain √2, biases zero. Raises
+    BadInput for pictures smaller than 36 × 36.
     """
 
     def __init__(
@@ -138,5 +138,5 @@ def normed_layers(widths: Sequence[int], generator: torch.Generator | None) -> n
 
 
 def plain_layers(widths: Sequence[int], generator: torch.Generator | None) -> nn.Sequential:
-    """As `normed_layers`, without the layer norm."""
+    """Linear and ReLU for each width but the last, which is linear alone: `normed_layers` without the layer norm."""
     return nn.Sequential(*(one for one in normed_layers(widths, generator) if not isinstance(one, nn.LayerNorm)))

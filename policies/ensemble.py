@@ -1,4 +1,4 @@
-"""Layers of an ensemble: members with the same layers and weights of their own, computed together."""
+"""Layers of an ensemble: members with the same structure and separate weights, computed together."""
 
 from collections.abc import Sequence
 from itertools import pairwise

@@ -25,7 +25,7 @@ from .policy import Policy
 
 FORMAT = 1
 METADATA = "policy"
-"""The only metadata entry, a JSON document (several entries would be written in an arbitrary order)."""
+"""The only metadata entry, a JSON document (the order of several entries would be arbitrary)."""
 
 VALUES = "values."
 """Beginning of the names of the value network's tensors, in a file that has one."""
@@ -64,7 +64,7 @@ def load_policy(path: str | os.PathLike[str], given: Collection[str] = ()) -> Po
     """Load a policy that `save_policy` wrote, or the `champion`. Raises BadInput for any other file.
 
     Environment settings that a file may not set are left out if their names are `given` (on the command line), else
-    refused: see `envs.from_files`. Nothing is made of a size that the weights in the file do not have.
+    refused: see `envs.from_files`. No tensor is allocated beyond the sizes of the weights in the file.
     """
     path = policy_path(path)
     data = read_bytes(path, LARGEST_FILE, f"expected a policy file (.safetensors); {MAKE_ONE}")
@@ -118,7 +118,7 @@ def _build(document: Any, tensors: dict[str, torch.Tensor], given: Collection[st
     observation = ObservationSpec.from_json(document)
     actions = whole_number(document["actions"], "actions", MOST_ACTIONS)
     made = ARCHITECTURES[architecture["name"]]
-    # On no device first, where tensors have shapes and no numbers: the file decides sizes only where it has as many.
+    # First on the meta device, without memory: sizes from the file count only if its tensors have them.
     widths = hidden_widths(document["values"]) if "values" in document else None
     with torch.device("meta"):
         expected = dict(made.from_description(observation, actions, architecture).state_dict())

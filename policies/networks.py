@@ -25,7 +25,7 @@ SCALED_LIMIT = 8.0
 
 
 MOST_LAYERS, WIDEST, MOST_QUANTILES, MOST_MEMBERS = 64, 65_536, 10_000, 1000
-"""Bounds of what a file may describe."""
+"""Limits on the sizes that a file may describe."""
 
 
 class Network(nn.Module):
@@ -88,7 +88,7 @@ class LayeredNetwork(Network):
         super().__init__(observation, actions)
         self.scaler: ObservationScaler | PixelScaler
         if self.observation.dtype == "float32":
-            # Rows, whatever the shape: nothing in these networks depends on how numbers were laid out.
+            # Rows of any shape: these networks do not depend on the layout.
             self.observation = ObservationSpec((self.observation.size,))
             self.scaler = ObservationScaler(self.observation.size)
         else:
@@ -101,7 +101,7 @@ class LayeredNetwork(Network):
         return self.observation.size
 
     def step(self, observations: Tensor, state: State) -> tuple[Tensor, State]:
-        """As of any network; observations [n, ...] of any shape are taken as rows."""
+        """Like `Network.step`; observations [n, ...] of any shape are flattened to rows."""
         return self.logits(observations.flatten(1)), state
 
     def description(self) -> dict[str, Any]:
@@ -116,7 +116,7 @@ class ActorCritic(LayeredNetwork):
     """ReLU layers shared by a policy head and a Q head, as in ACER with discrete actions (Wang et al. 2017).
 
     Weights are orthogonal with gain √2 in the trunk and 0.01 in the heads, so that the initial policy is nearly
-    uniform; biases are zero. V(s) = Σ_a π(a|s) Q(s, a) needs no head of its own.
+    uniform; biases are zero. V(s) = Σ_a π(a|s) Q(s, a) needs no separate head.
     """
 
     architecture = "actor-critic"
@@ -210,7 +210,7 @@ class QNetwork(LayeredNetwork):
     are Xavier's (orthogonal in the convolutions), biases zero.
 
     As a policy it acts ε-greedily: π(a|s) = (1 − ε)·1{a = argmax Q(s, ·)} + ε/A, exactly; of equal Q values the first
-    counts as the argmax. ε is a buffer, so a file has the ε that the network last played with; greedy play is argmax Q.
+    counts as the argmax. ε is a buffer, so files keep the last ε; greedy play is argmax Q.
     """
 
     architecture = "q"
@@ -274,7 +274,7 @@ class QNetwork(LayeredNetwork):
         for name, value in options.items():
             if not isinstance(value, bool):
                 raise ValueError(f"{name} is {show(value)}, expected true or false")
-        kind = description.get("convolutions", NATURE)  # which older files do not name
+        kind = description.get("convolutions", NATURE)  # older files lack it
         if kind not in CONVOLUTIONS:
             raise ValueError(f"convolutions is {show(kind)}, expected one of {', '.join(CONVOLUTIONS)}")
         widths = hidden_widths(description)

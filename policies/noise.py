@@ -1,7 +1,7 @@
-"""Standard normal numbers from what was observed: noise that an unroll draws again as it was in play.
+"""Standard normal noise computed from observations, so that an unroll reproduces the noise of play.
 
 A policy with a random latent needs the same noise in play and in every later unroll, whatever the batch. A generator
-cannot give it, since the rows of a batch would share its state; a hash of everything that an episode has shown can
+cannot provide it, because the rows of a batch would share its state; a hash of all observations of an episode can
 (counter-based random numbers, Salmon et al. 2011; the mixing function is that of SplitMix64, Steele et al. 2014).
 """
 
@@ -47,6 +47,6 @@ def _mixed(numbers: Tensor) -> Tensor:
 
 
 def _shifted(numbers: Tensor, places: int) -> Tensor:
-    """A logical shift to the right; that of signed numbers is arithmetic."""
+    """Logical right shift (that of signed numbers is arithmetic)."""
     shifted: Tensor = (numbers >> places) & (2 ** (64 - places) - 1)
     return shifted

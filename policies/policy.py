@@ -1,4 +1,4 @@
-"""A policy that can play: a network and the environment that it belongs to."""
+"""A policy: a network and the environment that it was made for."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,8 +23,9 @@ class Policy:
     size or type.
 
     A policy may have a state (`initial_state`, `step`); that of a memoryless one is empty. `values` are V(s) of the
-    observations as the network's scaler scales them, where the policy's learner had them apart (PPO). `training` says
-    how the policy was made (command, settings, seed); it is kept in the file, and nothing depends on it.
+    observations as the network's scaler scales them, if the policy's learner had a separate value network (PPO).
+    `training` says how the policy was made (command, settings, seed); it is kept in the file, and nothing depends on
+    it.
     """
 
     network: Network
@@ -115,7 +116,7 @@ def choose(
         actions = probabilities.argmax(axis=1)
         return actions, np.eye(probabilities.shape[1], dtype=np.float32)[actions]
     cumulative = np.cumsum(probabilities, axis=1, dtype=np.float64)
-    # The total is 1 only to float32's precision, and rounding must not reach it.
+    # The total is 1 only to float32 precision; rounding must not exceed it.
     total = cumulative[:, -1]
     points = np.minimum(uniforms * total, np.nextafter(total, 0))
     actions = (cumulative <= points[:, None]).sum(axis=1)

@@ -1,4 +1,4 @@
-"""Recurrent networks: policies that remember."""
+"""Recurrent networks: policies with a memory."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

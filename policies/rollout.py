@@ -1,4 +1,4 @@
-"""Games played by a policy, many at a time."""
+"""Rollouts: games of a policy, many at a time."""
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -20,16 +20,13 @@ from .state import put_rows, reset_rows, select_rows
 
 @dataclass(frozen=True)
 class Game:
-    """One whole game of T decisions, as it was played.
+    """One complete game of T decisions.
 
-    observations: [T + 1, *shape] of the environment's type.
-    actions: int16 [T].
-    probabilities: float32 [T, A], what the actions were drawn with (one-hot if greedy).
-    rewards: float32 [T].
-    times: float64 [T + 1], seconds of the game clock, or decisions in an environment without a clock.
-    keys: for each decision, the keys that were down in each of its frames, uint8 [frames]; the idle frames of the start
-        belong to the first decision. None in an environment without frames.
-    info: of the last step. seed: what the environment was reset with. index: the game's number.
+    observations: [T + 1, *shape] of the environment's type. actions: int16 [T]. probabilities: float32 [T, A], what the
+    actions were drawn with (one-hot if greedy). rewards: float32 [T]. times: float64 [T + 1], seconds of the game
+    clock, or decisions in an environment without a clock. keys: for each decision, the keys that were down in each of
+    its frames, uint8 [frames]; idle frames at the start belong to the first decision. None in an environment without
+    frames. info: of the last step. seed: what the environment was reset with. index: the game's number.
     """
 
     observations: NDArray[Any]
@@ -69,12 +66,11 @@ def play(
 
     They come in order or, unless `ordered`, each as soon as it has ended. Game k depends on (seed, k) alone, whatever
     `num_envs`: it has its own reset seed, its own generator and its own row of the policy's state. Every game is played
-    to its end, so that short ones are not favoured. QWOP's games begin with 0 to `max_idle_frames` frames without a
-    key, drawn, or game k with `idle_frames[k - first]`. Atari's end after `idle_limit` decisions in which
-    nothing happens, if it is given. Without `keep_observations` a game has its last one only, which saves much memory
-    where they are pictures. `environment` is the policy's own unless another of the same
-    shapes is given. `progress` is called with the number of games finished. Raises BadInput for counts below 1 and for
-    an environment of other shapes.
+    to its end, so that short games are not over-represented. QWOP's games begin with 0 to `max_idle_frames` frames
+    without a key, drawn, or game k with `idle_frames[k - first]`. Atari's end after `idle_limit` decisions in which
+    nothing happens, if it is given. Without `keep_observations` a game keeps only its last one, which saves much memory
+    with pictures. `environment` is the policy's own unless another of the same shapes is given. `progress` is called
+    with the number of games finished. Raises BadInput for counts below 1 and for an environment of other shapes.
     """
     for name, value in (("episodes", episodes), ("num_envs", num_envs)):
         if value < 1:
@@ -139,7 +135,7 @@ class _Start:
 
 
 class _Games:
-    """Slots of a vector environment; a slot whose game has ended gets the next game, as long as there is one."""
+    """Slots of a vector environment. A slot whose game has ended gets the next game, if there is one."""
 
     def __init__(
         self,
@@ -167,7 +163,7 @@ class _Games:
         """Make one decision in every running game. Returns the games that ended."""
         slots = np.array(list(self.running))
         uniforms = None if self.greedy else np.array([game.generator.random() for game in self.running.values()])
-        # A vector environment steps all slots; those that have no game left take any action.
+        # A vector environment steps all slots; those without a game take any action.
         actions = np.zeros(self.vector.num_envs, dtype=np.int64)
         probabilities = np.zeros((self.vector.num_envs, self.policy.actions), dtype=np.float32)
         rows, state = self.policy.step(self.observations[slots], select_rows(self.state, slots))
@@ -262,7 +258,7 @@ class _Games:
 
 
 def _keys(actions: NDArray[np.int16], frames: list[int], late: list[bool], idle: int) -> tuple[NDArray[np.uint8], ...]:
-    """The keys of every frame of each decision. A late decision leaves its first frame to the keys before."""
+    """The keys of every frame of each decision. In a late decision the first frame has the previous keys."""
     chosen = ACTION_KEYS[actions].astype(np.uint8)
     played = [np.full(count, keys, dtype=np.uint8) for count, keys in zip(frames, chosen, strict=True)]
     for decision in np.flatnonzero(late):

@@ -18,8 +18,9 @@ CONSTANT = 1e-6
 class ObservationScaler(nn.Module):
     """(x − mean) / std, column by column.
 
-    The statistics are buffers, saved with the weights. They change only by `fit` and `take`: running statistics would
-    change π on replayed sequences, and with it every importance weight. Initially mean 0 and std 1, the identity.
+    The statistics are buffers, saved with the weights. They change only in `fit` and `take`: statistics that followed
+    every batch would change π on replayed sequences, and with it all importance weights. Initially mean 0 and std 1,
+    the identity.
     """
 
     mean: Tensor
@@ -31,7 +32,8 @@ class ObservationScaler(nn.Module):
         self.register_buffer("std", torch.ones(size))
 
     def fit(self, observations: ArrayLike) -> Self:
-        """Use the statistics of `observations` [n, size], computed in float64 so that a large mean costs no digits."""
+        """Use the statistics of `observations` [n, size], computed in float64 so that a large mean does not cost
+        precision."""
         rows = np.asarray(observations)
         mean = _summed(rows, lambda part: part) / len(rows)
         return self.take(mean, np.sqrt(_summed(rows, lambda part: np.square(part - mean)) / len(rows)))
@@ -62,11 +64,11 @@ class PixelScaler(nn.Module):
         return self
 
     def forward(self, observations: Tensor) -> Tensor:
-        return observations.to(torch.float32, copy=True).div_(255.0)  # in place: a picture's numbers are many
+        return observations.to(torch.float32, copy=True).div_(255.0)  # in place, because pictures are large
 
 
 def _summed(rows: NDArray[Any], function: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Sum of a function of float64 rows, [size], the rows one after the other, without a float64 copy of all."""
+    """Sum of a function of float64 rows, [size], added in order without a float64 copy of all rows."""
     total = np.zeros((1, *rows.shape[1:]))
     for first in range(0, len(rows), ROWS_AT_ONCE):
         part = function(rows[first : first + ROWS_AT_ONCE].astype(np.float64))

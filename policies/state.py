@@ -15,7 +15,7 @@ State = tuple[Tensor, ...]
 """Tensors [n, ...]; row i is the memory of game i."""
 
 ArrayState = tuple[NDArray[Any], ...]
-"""The same as arrays on the CPU, for what carries it from decision to decision (rollouts, collectors, checkpoints)."""
+"""The same as arrays on the CPU, for rollouts, collectors and checkpoints."""
 
 Part = TypeVar("Part", Tensor, NDArray[Any])
 

@@ -1,4 +1,4 @@
-"""The recurrent core of the For The Win agent (Jaderberg et al. 2019), which thinks at two time scales."""
+"""The recurrent core of the For The Win agent (Jaderberg et al. 2019), with two time scales."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ from .recurrent import MEMORY, lstm_cell
 from .state import State
 
 LATENT = 64
-"""Numbers of the latent z."""
+"""Size of the latent z."""
 
 PERIOD = 10
 """Decisions from one tick of the slow core to the next; the paper draws 5 to 20 for each agent."""
@@ -94,7 +94,7 @@ class TwoTimescaleActorCritic(LayeredNetwork):
     ) -> None:
         super().__init__(observation, actions, hidden)
         self.memory, self.latent = memory, latent
-        # A buffer, so that copies for live play follow it, but no weight: agents that copy weights keep their own.
+        # A buffer, so that copies for live play follow it, but not a weight: agents that copy weights keep their own.
         self.register_buffer("period", torch.tensor(period), persistent=False)
         self.trunk = trunk_for(self.observation, self.hidden, nn.Tanh, generator)
         self.slow_core = lstm_cell(memory, memory, generator)
@@ -129,7 +129,7 @@ class TwoTimescaleActorCritic(LayeredNetwork):
         return self.policy_head(thought.latent), state
 
     def think(self, observations: Tensor, state: State, slow_gradient: float = 1.0) -> tuple[Thought, State]:
-        """The thought about observations [n, ...], and the following state.
+        """The thought for observations [n, ...], and the following state.
 
         slow_gradient multiplies the gradients that the fast core passes into the slow one.
         """

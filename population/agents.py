@@ -1,4 +1,4 @@
-"""The agents that a population can be of: their settings, genes, networks and learners."""
+"""Kinds of agents for a population: settings, genes, networks and learners."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ Genes = Mapping[str, float]
 
 
 class Learner(Protocol):
-    """One agent's network and what learns it."""
+    """One agent's network and its learner."""
 
     def update(self, played: Sequences, signals: NDArray[np.float32] | None) -> Diagnosis:
         """Take a step on the sequences. signals: w·ρ of the sparse events, float32 [n, k], in races."""
@@ -37,7 +37,7 @@ class Learner(Protocol):
     def get_state(self) -> dict[str, Any]: ...
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Become what another learner was, whatever its genes."""
+        """Take over another learner's state; the genes stay this one's own."""
         ...
 
 
@@ -49,9 +49,9 @@ def gene(low: float, high: float, help: str, *, at_most: float | None = None) ->
 
 @dataclass(frozen=True)
 class PopulationAgents(Discounted):
-    """Settings that the agents of every population have. Each agent draws its genes from their ranges, uniformly in
-    their logarithm; if both ends are equal, the gene stays what it is. The ranges are those of Jaderberg et al. 2019,
-    but for the learning rate, which begins at 1e-5 there."""
+    """Settings common to the agents of all populations. Each agent draws its genes log-uniformly from their ranges; a
+    gene whose range has equal ends is fixed. The ranges are those of Jaderberg et al. 2019, except for the learning
+    rate, which begins at 1e-5 there."""
 
     gamma: float = 0.985
     gamma_rate: float = 10.0
@@ -84,7 +84,7 @@ class PopulationAgents(Discounted):
         raise NotImplementedError
 
     def learner(self, network: Any, genes: Genes, decisions_per_second: float | None, seed: int) -> Learner:
-        """Make what learns the network in place."""
+        """Make the learner that trains the network in place."""
         raise NotImplementedError
 
     def _names(self) -> tuple[str, ...]:
@@ -117,7 +117,7 @@ class VtraceAgents(PopulationAgents):
 
 @dataclass(frozen=True)
 class FtwAgents(PopulationAgents):
-    """Agents that think at two time scales, with auxiliary tasks (Jaderberg et al. 2019)."""
+    """Agents with two time scales and auxiliary tasks (Jaderberg et al. 2019)."""
 
     reward_prediction: tuple[float, ...] = gene(0.1, 1.0, "the weight of reward prediction")
     feature_control: tuple[float, ...] = gene(0.01, 0.1, "the weight of feature control")
@@ -171,7 +171,7 @@ class FtwAgents(PopulationAgents):
 
 
 class _WithoutSignals:
-    """A learner without a use for signals."""
+    """A learner that ignores signals."""
 
     def __init__(self, learner: VtraceLearner) -> None:
         self._learner = learner
@@ -182,7 +182,7 @@ class _WithoutSignals:
 
 
 class _WithSignals:
-    """A learner whose reward prediction learns signals."""
+    """A learner whose reward prediction learns from signals."""
 
     def __init__(self, learner: FtwLearner) -> None:
         self._learner = learner
@@ -193,4 +193,4 @@ class _WithSignals:
 
 
 AGENTS = {"ftw": FtwAgents, "vtrace": VtraceAgents}
-"""By `agent.name`."""
+"""Kinds of agents by `agent.name`."""

@@ -17,7 +17,7 @@ CHANCE, CHANGE = 0.05, 0.2
 
 @dataclass(frozen=True)
 class Range:
-    """The initial values of a gene: uniform, or uniform in their logarithm, or whole numbers up to `high` itself."""
+    """Initial values of a gene: uniform, log-uniform, or whole numbers up to and including `high`."""
 
     low: float
     high: float
@@ -40,11 +40,9 @@ REWARD = Range(-1.0, 1.0)
 
 @dataclass(frozen=True)
 class Member:
-    """An agent of a population.
-
-    id: stays with its place. genes: hyper-parameters by name. rewards: weights w by event. decisions: learned from
-    since the last copy. parent: the id that it copied last; generation: copies between it and the beginning. founder:
-    the id of the first agent whose weights these are descended from.
+    """An agent of a population. id: fixed for its place in the population. genes: hyper-parameters by name. rewards:
+    weights w by event. decisions: learned from since its last copy. parent: the id that it last copied. generation:
+    number of copies in its ancestry. founder: the id of the initial agent that its weights descend from.
     """
 
     id: int
@@ -60,8 +58,8 @@ class Member:
 def should_copy(member: Member, other: Member, burn_in: int, *, better: float = BETTER, literal: bool = False) -> bool:
     """True if the member copies the other: it has learned from `burn_in` decisions, and the other is better.
 
-    Better means that it beats the member with a probability above `better`. literal: the rule as some articles tell it,
-    that the member wins with a probability below `better`, which holds between equals, too.
+    Better means that it beats the member with a probability above `better`. literal: apply the rule as some articles
+    state it, that the member wins with a probability below `better`, which is also true between equals.
     """
     if member.decisions < burn_in or member.id == other.id:
         return False
@@ -70,7 +68,7 @@ def should_copy(member: Member, other: Member, burn_in: int, *, better: float = 
 
 
 def exploit(member: Member, parent: Member) -> Member:
-    """The member with everything that it inherits: genes, rewards and rating. Weights are for the caller to copy."""
+    """The member with all that it inherits: genes, rewards and rating. The caller copies the weights."""
     return replace(
         member,
         rating=parent.rating,
@@ -95,8 +93,8 @@ def explore(
 ) -> Member:
     """The member with each gene and, if `rewards`, each reward changed with probability `chance`: times 1 ± `change`.
 
-    Whole numbers are drawn anew from their range. Such a change never turns the sign of a reward, so each reward is
-    drawn anew with probability `redraw`.
+    Whole numbers are drawn anew from their range. Such a change never flips the sign of a reward, so each reward is
+    also redrawn with probability `redraw`.
     """
 
     def changed(value: float, range: Range) -> float:

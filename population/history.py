@@ -1,4 +1,4 @@
-"""`history.jsonl`: what happened in each round, a line a round."""
+"""`history.jsonl`: the results of each round, one line per round."""
 
 import json
 import os

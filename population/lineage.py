@@ -6,8 +6,10 @@ from typing import Any
 
 WIDTH, ROW, LEFT, RIGHT, TOP, BOTTOM = 1060, 22, 76, 20, 26, 28
 
-STYLE = "svg.tree line { stroke-width: 4; } svg.tree .copy { stroke-width: 1.4; }"
-"""Style of the tree in a page."""
+STYLE = """
+svg.tree { min-width: 870px; } svg.tree line { stroke-width: 4; } svg.tree .copy { stroke-width: 1.4; }
+"""
+"""Style of the tree in a page. On a telephone it is scrolled, so that its text stays at 11 pixels."""
 
 
 def agent_colour(number: int, count: int) -> str:

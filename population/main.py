@@ -1,4 +1,4 @@
-"""`qwop-population`: a population of agents that race against each other, learn, and evolve."""
+"""`qwop-population`: a population of agents that race each other, learn, and evolve."""
 
 import json
 import time
@@ -49,7 +49,7 @@ def run(settings: PopulationSettings) -> None:
 
 
 class _Run:
-    """A run of the command: the population and its folder."""
+    """One run of the command: a population and its folder."""
 
     def __init__(self, settings: PopulationSettings) -> None:
         self._settings, self._out = settings, Path(settings.out)
@@ -169,7 +169,7 @@ class _Run:
         return found
 
     def _against(self, rivals: Mapping[str, Policy]) -> dict[str, list[Policy]]:
-        """The policies to race against in the end, by name; none for the first agents, which may not exist yet."""
+        """The policies to race against at the end, by name; empty for the first agents, which may not exist yet."""
         if not self._settings.is_race:
             return {}
         found = {name: [] if name == FIRST else [rivals.get(name) or self._runner(name)]
@@ -216,7 +216,7 @@ class _Run:
 def require_resumable(settings: PopulationSettings, out: Path) -> dict[str, Any] | None:
     """Load the newest checkpoint of the run in `out`; None for a new run, and for one killed before its first.
 
-    Raises BadInput where a run is there and is not to be resumed, or none is there or one with other settings.
+    Raises BadInput if a run exists but is not to be resumed, or if there is none to resume, or one with other settings.
     """
     found = checkpoints(out / "checkpoints")
     if not settings.resume:
@@ -255,14 +255,14 @@ main = Command(
     "population",
     PopulationSettings,
     run,
-    about="Let a population of agents race against each other, learn from it, and evolve: better ones are copied, with "
-    "small changes of their hyper-parameters and of what they reward themselves for.",
+    about="Train a population of agents that race each other and evolve: better agents are copied, with small changes "
+    "of their hyper-parameters and internal rewards.",
     examples=[
-        ("qwop-population", "12 agents, from nothing; the report is rewritten as it goes"),
+        ("qwop-population", "12 agents from scratch; the report is updated during the run"),
         ("qwop-population rivals=[champion] evaluation.against=[first,champion]", "the champion races along"),
         ("qwop-population resume=true rounds=2000", "continue the run in runs/population, further"),
-        ("qwop-population agent=vtrace evolution.enabled=false", "one time scale, and each for itself"),
+        ("qwop-population agent=vtrace evolution.enabled=false", "one time scale, and no copying"),
         ("qwop-population environment=CartPole-v1 work.num_games=8", "any environment: matches compare returns"),
-        ("qwop-population +distributed=ray distributed.actors=8", "the same, with a worker a core"),
+        ("qwop-population +distributed=ray distributed.actors=8", "the same, with eight workers"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Matchmaking: agents meet those whom they beat about half of the time."""
+"""Matchmaking: agents meet opponents that they beat about half of the time."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -19,12 +19,13 @@ from .training import Done, Order, RivalState, Workshop
 from .workers import Report, Workers
 
 FINISHED = 1000.0
-"""A finish in s seconds scores this less s, a game without one its metres, where runs are compared."""
+"""Score of a finish in 0 s, for comparing runs: each second subtracts 1, and games without a finish score their
+metres."""
 
 
 @dataclass(frozen=True)
 class Copy:
-    """An agent that took over all that another had."""
+    """An agent replaced by a copy of another."""
 
     child: int
     parent: int
@@ -44,10 +45,10 @@ class Round:
 
 
 class Population:
-    """The agents, what they have learned, and the record of their matches.
+    """The agents, their learners' states, and the record of their matches.
 
-    Rivals that never learn have the numbers after those of the agents. The seed of the settings decides everything,
-    whoever carries the rounds out.
+    Rivals never learn and are numbered after the agents. The seed decides everything, whichever process plays the
+    rounds.
     """
 
     def __init__(
@@ -70,7 +71,7 @@ class Population:
     def begin(self, start: Mapping[str, Policy] | None = None) -> None:
         """Make the agents; the first ones with the weights of the policies given, by name.
 
-        Raises BadInput where there are too many, or one does not fit.
+        Raises BadInput if there are too many, or one does not fit.
         """
         random, given = self._generator, list((start or {}).items())
         if len(given) > self._settings.agents:
@@ -174,7 +175,7 @@ class Population:
         return RivalState(member.genes, member.rewards, self._learners[number]["network"])
 
     def _record(self, done: dict[int, Done]) -> None:
-        """Add the round's matches, or comparisons of scores where agents do not meet."""
+        """Add the round's matches, or comparisons of scores if agents do not meet."""
         self.record.fade(self._settings.evolution.fade)
         if not self._settings.is_race:
             compare_scores([np.array(one.scores) for one in done.values()], self.record)
@@ -209,7 +210,7 @@ class Population:
 
 
 def _under_way(play: dict[str, Any] | None) -> list[int]:
-    """The rivals in the races under way."""
+    """The rivals in the races in progress."""
     if play is None or "rival" not in play.get("env", {}):
         return []
     return [int(number) for number in np.unique(play["env"]["rival"])]

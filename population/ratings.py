@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 ANCHOR = 1000.0
-"""Rating of the agent that is pinned, and mean of the prior."""
+"""Rating of the pinned agent, and mean of the prior."""
 
 PRIOR = 350.0
-"""Standard deviation of the prior, rating points; without one, an undefeated agent's rating would have no bound."""
+"""Standard deviation of the prior in rating points; without a prior, an undefeated agent's rating would be
+unbounded."""
 
 SCALE = math.log(10) / 400
 
@@ -50,8 +51,8 @@ def fit_ratings(
     sides: m, float64 [M, P]: how many players each agent has in each match, those of the other side negative. results:
     y, float64 [M], of the side of +1: 1 won, ½ drawn, 0 lost. counts: c, float64 [M], where a row stands for so many
     matches, y being their mean result; one each by default. pinned: an agent whose rating is `ANCHOR`. prior: standard
-    deviation of a Gaussian prior around `ANCHOR` for every other; infinite: none. relative: the errors are those of the
-    distance from the mean rating, whose own level nothing but the prior decides where no agent is pinned.
+    deviation of a Gaussian prior around `ANCHOR` for every other; infinite: none. relative: give the errors of the
+    distance from the mean rating, whose level only the prior determines if no agent is pinned.
 
     ψ maximises Σ_k c_k·(y_k·log P_k + (1 − y_k)·log(1 − P_k)) − Σ_i (ψ_i − ANCHOR)²/(2·prior²), which is concave; the
     errors are those of the Gaussian with the same curvature. ValueError where the matches do not determine ψ.

@@ -1,4 +1,4 @@
-"""The results of matches between agents, and the ratings that follow from them."""
+"""Results of matches between agents, and the ratings fitted to them."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -10,10 +10,8 @@ from .ratings import PRIOR, Ratings, fit_ratings
 
 
 class Record:
-    """Matches between n agents; old ones fade, because agents change.
-
-    matches: float64 [n, n], how many of each pair still count, the same both ways. points: float64 [n, n], those that
-    the row won of them, draws being halves.
+    """Matches between n agents; old ones fade, because agents change. matches: float64 [n, n], symmetric, the number
+    that still count for each pair. points: float64 [n, n], wins of the row's agent, with draws as halves.
     """
 
     def __init__(self, count: int) -> None:
@@ -21,7 +19,7 @@ class Record:
         self.points = np.zeros((count, count))
 
     def add(self, one: int, other: int, result: float, count: float = 1.0) -> None:
-        """Add matches with this mean result for `one`. Matches of an agent with itself say nothing and are left out."""
+        """Add matches with this mean result for `one`. Matches of an agent against itself are ignored."""
         if one == other:
             return
         for row, column, points in ((one, other, result), (other, one, 1.0 - result)):
@@ -29,7 +27,7 @@ class Record:
             self.points[row, column] += points * count
 
     def fade(self, keep: float) -> None:
-        """Let all matches count less: this share of what they did."""
+        """Multiply the weight of all matches by this factor."""
         self.matches *= keep
         self.points *= keep
 
@@ -60,10 +58,8 @@ class Record:
 
 
 def compare_scores(scores: Iterable[NDArray[np.float64]], record: Record) -> None:
-    """Add matches in which every two agents compare the scores that each made alone, float64 [games].
-
-    Each game of the one is compared with each of the other, and together they count as many matches as the one with
-    fewer games has.
+    """Add matches that compare the scores of every pair of agents, each made alone, float64 [games]. Every game of one
+    is compared with every game of the other; together they count as many matches as the agent with fewer games has.
     """
     made = list(scores)
     for one, mine in enumerate(made):

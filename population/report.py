@@ -1,4 +1,4 @@
-"""`report.html`: what has evolved in a population, in one file that opens without a server."""
+"""`report.html`: the evolution of a population, in one file that opens without a server."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -9,6 +9,7 @@ from typing import Any
 from ..common.charts import STYLE as CHART_STYLE
 from ..common.charts import line_chart
 from ..common.command import to_yaml
+from ..common.command_line import command_line
 from ..common.files import write_whole
 from ..common.page import figures, origin, page, video
 from .lineage import STYLE as TREE_STYLE
@@ -19,7 +20,7 @@ from .settings import PopulationSettings
 EVALUATION, FILM = "evaluation.json", "best_race.mp4"
 
 MOST_POINTS = 150
-"""Points of a line, at most."""
+"""Largest number of points of a line."""
 
 CONFIDENCE = 1.96
 """Standard errors to each side of a 95 % interval."""
@@ -30,7 +31,6 @@ table.heat td {{ min-width: 34px; padding: 4px 5px; text-align: center; font-siz
 table.heat th {{ font-size: 12px; font-weight: 500; padding: 4px 5px; border: 0; writing-mode: vertical-rl;
   transform: rotate(180deg); }}
 table.heat td:first-child {{ text-align: left; white-space: nowrap; }}
-.charts.small {{ grid-template-columns: repeat(auto-fit, minmax(min(300px, 100%), 1fr)); }}
 """
 
 GENES = {
@@ -54,7 +54,7 @@ FIGURES = {
 LOGARITHMIC = {*GENES} - {"period", "entropy"}
 
 Value = Callable[[Mapping[str, Any]], float | None]
-"""A number of an agent's entry in a row, or none."""
+"""A number from an agent's entry in a row, or None."""
 
 
 def write_report(folder: Path, settings: PopulationSettings, rows: Sequence[Mapping[str, Any]]) -> Path:
@@ -62,7 +62,7 @@ def write_report(folder: Path, settings: PopulationSettings, rows: Sequence[Mapp
     parts = ["<h1>A population of agents</h1>"]
     if rows:
         parts += _sections(folder, settings, rows)
-    parts.append(origin("", to_yaml(settings)))
+    parts.append(origin(command_line("qwop-population", settings, without=("resume",)), to_yaml(settings)))
     return write_whole(folder / "report.html", page(f"qwop-population: {folder}", "".join(parts), STYLE))
 
 
@@ -77,7 +77,7 @@ def _sections(folder: Path, settings: PopulationSettings, rows: Sequence[Mapping
     parts += ["<h2>Getting better</h2>", _progress(rows, races)]
     parts += [
         "<h2>Family tree</h2>",
-        _note("Each line is an agent, in the colour of the first agent that it is descended from. An arrow is a copy."),
+        _note("Each line is an agent, coloured by the initial agent that it descends from. An arrow marks a copy."),
         f'<div class="scroll">{family_tree(rows)}</div>',
     ]
     if races:
@@ -87,7 +87,7 @@ def _sections(folder: Path, settings: PopulationSettings, rows: Sequence[Mapping
             _heat(rows[-1]),
         ]
         names = list(rows[-1]["agents"][0]["rewards"])
-        parts.append(_charts(rows, {name: _entry("rewards", name) for name in names}, small=True))
+        parts.append(_charts(rows, {name: _entry("rewards", name) for name in names}))
     genes = list(rows[-1]["agents"][0]["genes"])
     parts += [
         "<h2>How they learn</h2>",
@@ -101,15 +101,15 @@ def _sections(folder: Path, settings: PopulationSettings, rows: Sequence[Mapping
 
 
 _REWARDS = (
-    "An agent learns to collect its own reward: a weight times the number of each event in a decision. Blue is wanted, "
-    "red is avoided. "
+    "Each agent learns from its own reward: a weight for each event, times the number of such events in a decision. "
+    "Blue is rewarded, red is punished. "
 )
 _ORIGINS = {
-    "drawn": "Nobody chose these weights: they were drawn at random, and those of agents that win were copied.",
-    "both": "The first weights were chosen by hand; those of agents that win were copied, with small changes.",
-    "fixed": "These weights were chosen by hand, and stay what they are.",
+    "drawn": "These weights were drawn at random; those of winning agents were copied.",
+    "both": "The initial weights were chosen by hand; those of winning agents were copied, with small changes.",
+    "fixed": "These weights were chosen by hand and do not change.",
 }
-_GENES = "Settings of the learning algorithm, drawn at random for each agent, and inherited with small changes."
+_GENES = "Settings of the learning algorithm, drawn at random for each agent and inherited with small changes."
 
 
 def _summary(settings: PopulationSettings, rows: Sequence[Mapping[str, Any]]) -> str:
@@ -135,7 +135,7 @@ def _explanation(settings: PopulationSettings) -> str:
         f"An agent that would lose more than {settings.evolution.better:.0%} of its matches against another copies it, "
         "and changes a little of what it inherits."
         if settings.evolution.enabled
-        else "Nobody copies anybody in this run."
+        else "In this run no agent is copied."
     )
     return _note(
         f"In every round each agent {play} and learns from it. Matches give ratings: 400 points more are ten times the "
@@ -191,12 +191,10 @@ def _charts(
     rows: Sequence[Mapping[str, Any]],
     values: Mapping[str, Value],
     titles: Mapping[str, str] | None = None,
-    *,
-    small: bool = False,
 ) -> str:
     named = {name: (titles or {}).get(name, name.replace("_", " ")) for name in values}
     drawn = [_chart(rows, named[name], value, log=name in LOGARITHMIC) for name, value in values.items()]
-    return f'<div class="charts{" small" if small else ""}">{"".join(drawn)}</div>'
+    return f'<div class="charts">{"".join(drawn)}</div>'
 
 
 def _chart(

@@ -1,4 +1,4 @@
-"""Rewards that agents make themselves of the events of a race: r = w·ρ."""
+"""Internal rewards of agents, from the events of a race: r = w·ρ."""
 
 from collections.abc import Mapping
 
@@ -15,8 +15,8 @@ UNITS: Mapping[str, float] = {
 }  # fmt: skip
 """Reward of one event at weight 1.
 
-Each event pays about 0.02 a decision, averaged over the games of a policy at random and of the champion (64 races each,
-15 decisions a second), so that none drowns the others; events that come less than once in 50 decisions pay 1.
+Each event earns about 0.02 a decision, averaged over games of a random policy and of the champion (64 races each, 15
+decisions a second), so that none dominates; events rarer than once in 50 decisions earn 1.
 """
 
 HAND_MADE: Mapping[str, float] = {
@@ -30,7 +30,7 @@ HAND_MADE: Mapping[str, float] = {
     "won": 0.5,
     "lost": -0.5,
 }
-"""Weights that a person would choose: run far, fast and upright, and win."""
+"""Hand-chosen weights: run far, fast and upright, and win."""
 
 
 def drawn_rewards(generator: np.random.Generator) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Races of one agent as an environment of its own: rivals play the other runners."""
+"""Races of one agent as an environment: rivals play the other runners."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,13 +26,13 @@ _WON, _LOST = EVENTS.index("won"), EVENTS.index("lost")
 
 @dataclass(frozen=True)
 class View:
-    """The part of a race's observation that a policy of `QWOP-v1` or of races sees: columns, int64 [m]."""
+    """Columns of a race's observation, int64 [m], that a policy of `QWOP-v1` or of races sees."""
 
     columns: NDArray[np.int64]
 
     @classmethod
     def of(cls, policy: Policy, race: EnvironmentSpec, name: str) -> "View":
-        """Raises BadInput, naming the policy, unless it can run in this race."""
+        """Raise BadInput, naming the policy, unless it can run in this race."""
         own, theirs = policy.environment.capabilities, race.capabilities
         seen, given = own.observation_names, list(theirs.observation_names or ())
         if seen is None or own.action_names != theirs.action_names or policy.observation.size != len(seen):
@@ -49,7 +49,7 @@ class View:
 
 @dataclass(frozen=True)
 class Rival:
-    """A runner that plays and does not learn here.
+    """A runner that plays but does not learn here.
 
     weights: of the events in its own reward, float64 [E]. greedy: it always takes the most probable action.
     """
@@ -74,9 +74,9 @@ class RaceEnd:
 class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any]]):
     """n races of two, in each of which the agent runs against one of its rivals; for the agent, n environments.
 
-    An environment begins its next race in the same step, against the next of the rivals in `schedule`. A race is over,
-    too, once its result is certain: the agent is down and the rival farther, or the agent has finished and the rival
-    has not. The reward is w·ρ with the agent's own `weights`.
+    An environment begins its next race in the same step, against the next of the rivals in `schedule`. A race also ends
+    once its result is certain: the agent is down and the rival is farther, or the agent has finished and the rival has
+    not. The reward is w·ρ with the agent's own `weights`.
     """
 
     metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012  (Gymnasium's form)
@@ -100,7 +100,7 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
     def enter(self, weights: NDArray[np.float64], rivals: Mapping[int, Rival], schedule: Sequence[int]) -> None:
         """Set the agent's weights, float64 [E], the rivals by number, and the order in which new races meet them.
 
-        Races under way go on against the rival that they began with.
+        Races in progress continue against their rival.
         """
         self._weights, self._rivals, self._schedule, self._next = weights, rivals, list(schedule), 0
 
@@ -148,7 +148,7 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
         return self._observations[0::2], rewards, ended & ~stopped, stopped, mine
 
     def get_state(self) -> dict[str, Any]:
-        """Return everything, for `set_state`; the rivals themselves are those of `enter`."""
+        """Return the state for `set_state`, without the rivals themselves, which `enter` sets."""
         return {
             "race": self._race.get_state(),
             "rival": self._rival.copy(),

@@ -53,37 +53,37 @@ class WorkSettings(Settings):
 class EvolutionSettings(Settings):
     """Exploit and explore (Jaderberg et al. 2019)."""
 
-    enabled: bool = setting(True, "Let agents copy better ones. false: each learns for itself.")
+    enabled: bool = setting(True, "Let agents copy better ones. false: each learns on its own.")
     burn_in: int = setting(
-        200_000, "Decisions that an agent learns from before its first copy, and between two.", at_least=0
+        200_000, "Decisions that an agent learns from before its first copy, and between copies.", at_least=0
     )
     better: float = setting(
         BETTER, "Probability of losing against a random other agent above which it is copied.", at_least=0.5, below=1
     )
     literal: bool = setting(
-        False, "Copy, as the article has it, an agent against whom one wins with less than that probability."
+        False, "Apply the article's literal rule: copy an agent if the probability of beating it is below that."
     )
     chance: float = setting(CHANCE, "Probability that an inherited value changes.", at_least=0, at_most=1)
-    change: float = setting(CHANGE, "Share by which it does, up or down.", at_least=0, below=1)
+    change: float = setting(CHANGE, "Relative size of such a change, up or down.", at_least=0, below=1)
     redraw: float = setting(
-        0.01, "Probability that an inherited internal reward is drawn anew, so that its sign can turn.",
+        0.01, "Probability that an inherited internal reward is redrawn, so that its sign can change.",
         at_least=0, at_most=1,
     )  # fmt: skip
     fade: float = setting(
-        0.9, "Factor of a match's weight in the ratings with every round that passes.", above=0, at_most=1
+        0.9, "Factor by which a match's weight in the ratings shrinks each round.", above=0, at_most=1
     )
 
 
 @dataclass(frozen=True)
 class VersusSettings(Settings):
-    """The races by which the best agent is judged in the end."""
+    """The final races that judge the best agent."""
 
     games: int = setting(
         301, "Races against each; number k begins with k idle frames. 0: none.", at_least=0, at_most=LONGEST_IDLE + 1
     )
     against: tuple[str, ...] = setting(
         ("first",),
-        "Policies to race against: files, champion, or first: all agents as they began, in turn. The rivals follow.",
+        "Policies to race against: files, champion, or first (all initial agents, in turn). The rivals are added.",
     )
     greedy: bool = setting(True, "Always take the most probable action; else draw it.")
     num_games: int = num_envs(64, "Races side by side; the results do not depend on it.")
@@ -102,36 +102,36 @@ class PopulationSettings(Settings):
         1000, "Rounds; in each, every agent plays and learns, and may then copy a better one.", at_least=1
     )
     start: tuple[str, ...] | None = setting(
-        None, "Policy files that the first agents begin with; the others, or with null all, begin with nothing."
+        None, "Policy files for the first agents to start from; the others, or all with null, start from scratch."
     )
     rivals: tuple[str, ...] | None = setting(
-        None, "Policy files, or champion, that race along and never learn. The rating of the first one stays 1000."
+        None, "Policy files, or champion, that race too but never learn. The first one's rating is fixed at 1000."
     )
     opponents: str = setting(
         "rated",
-        "Whom agents race against: rated, those whom they beat about half of the time; uniform, anybody; itself.",
+        "Choice of opponents: rated, those that an agent beats about half of the time; uniform, any agent; itself.",
         choices=["rated", "uniform", "itself"],
     )
     rewards: str = setting(
         "drawn",
-        "Rewards of the events in races: drawn for each agent, evolving; fixed, made by hand; both, which begins with "
-        "those and evolves them.",
+        "Rewards of the events in races: drawn at random for each agent, and evolving; fixed, chosen by hand; both, "
+        "chosen by hand at first, and evolving.",
         choices=["drawn", "fixed", "both"],
     )
     out: str = setting("runs/population", "Folder of the run: policies, checkpoints, history and report.", written=True)
     resume: bool = setting(
-        False, "Continue the run in out, interrupted or over; more rounds and other evaluations may be asked for."
+        False, "Continue the run in out, interrupted or over; it may get more rounds and another evaluation."
     )
     seed: int = seed("Decides everything random.")
-    checkpoint_every: int = setting(1, "Rounds between two checkpoints.", at_least=1)
-    report_every: int = setting(5, "Rounds between two rewritings of the report.", at_least=1)
-    film_every: int = setting(50, "Rounds between two films of the best agents' race in the report.", at_least=1)
+    checkpoint_every: int = setting(1, "Rounds between checkpoints.", at_least=1)
+    report_every: int = setting(5, "Rounds between updates of the report.", at_least=1)
+    film_every: int = setting(50, "Rounds between films of the best agents' race in the report.", at_least=1)
     video: bool = setting(True, "Make films.")
     agent: FtwAgents | VtraceAgents = choice_of(AGENTS, "ftw", "Agents of the population.")
     race: RaceSettings = nested(RaceSettings, "Races.")
     work: WorkSettings = nested(WorkSettings, "Play of one agent in a round.")
     evolution: EvolutionSettings = nested(EvolutionSettings, "Exploit and explore.")
-    evaluation: VersusSettings = nested(VersusSettings, "Races of the best agent in the end.")
+    evaluation: VersusSettings = nested(VersusSettings, "Final races of the best agent.")
     distributed: Local | RaySettings = choice_of(
         {"local": Local, "ray": RaySettings}, "local", "Rounds here, or in other processes."
     )

@@ -1,4 +1,4 @@
-"""A round of one agent: it plays, learns, and comes back with its results."""
+"""One agent's round: play, learn, and return the results."""
 
 import copy
 import time
@@ -26,7 +26,7 @@ from .settings import WorkSettings
 
 @dataclass(frozen=True)
 class RivalState:
-    """Weights of another agent of the population, with what they belong to."""
+    """Another agent's weights and reward weights."""
 
     genes: Genes
     rewards: Mapping[str, float]
@@ -35,11 +35,9 @@ class RivalState:
 
 @dataclass(frozen=True)
 class Order:
-    """Work of an agent in a round.
-
-    learner: the state of its learner. play: of its games, None where it begins new ones. rivals: of the population, by
-    number; schedule: the numbers of those that its next races are against, in order. seed: decides everything random
-    that `play` does not hold.
+    """Work of an agent in a round. learner: its learner's state. play: the state of its games, None to begin new ones.
+    rivals: opponents from the population, by number. schedule: numbers of the opponents of its next races, in order.
+    seed: decides everything random that is not in `play`.
     """
 
     genes: Genes
@@ -53,8 +51,8 @@ class Order:
 
 @dataclass(frozen=True)
 class Done:
-    """The end of a round: the states for the next one, the races or the scores of the games that ended, means of what
-    was measured, and seconds by kind of work."""
+    """Result of a round: the states for the next one, races or scores of games that ended, mean measurements, and
+    seconds by kind of work."""
 
     learner: dict[str, Any]
     play: dict[str, Any]
@@ -65,9 +63,8 @@ class Done:
 
 
 class Workshop:
-    """Carries out the rounds of agents, one after the other. A round depends on its order alone.
-
-    fixed: rivals that never learn, with the numbers after those of the population's `count` agents.
+    """Carries out the rounds of agents, one after the other. A round depends only on its order. fixed: rivals that
+    never learn, numbered after the population's `count` agents.
     """
 
     def __init__(
@@ -120,9 +117,9 @@ class Workshop:
         return Policy(network, EnvironmentSpec(self.environment.id, settings), self.observation, training)
 
     def train(self, order: Order) -> Done:
-        """Play and learn as many unrolls as a round has."""
+        """Play and learn all unrolls of a round."""
         network, learner = self._learner(order.genes, order.seed)
-        learner.set_state(copy.deepcopy(order.learner))  # optimisers may learn in what they are given
+        learner.set_state(copy.deepcopy(order.learner))  # optimisers may change their state in place
         actor = PolicySnapshot(network)
         if self._races is not None:
             rivals = {number: self._rival(one) for number, one in order.rivals.items()}

@@ -1,4 +1,4 @@
-"""Races between policies, to say which is better."""
+"""Races between policies, to compare them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -82,7 +82,7 @@ def races_between(
     """Race the policy against the others, which are called `name`.
 
     Race k begins with k idle frames and is against `others[k % len(others)]`; it depends on (seed, k) alone. Raises
-    BadInput where one of them cannot run in the race.
+    BadInput if one of them cannot run in the race.
     """
     results, metres = np.zeros(games), np.zeros((games, 2))
     seconds = np.full((games, 2), np.nan)
@@ -130,8 +130,8 @@ def _play(
 ) -> Iterator[tuple[Infos, NDArray[np.bool_]]]:
     """Play races that begin with so many idle frames each, decision by decision.
 
-    Yields the infos of both runners, [2n, ...], and the races that have just ended, bool [n]; those go on with others.
-    drawn: gets the pictures of the races before each decision.
+    Yields the infos of both runners, [2n, ...], and the races that have just ended, bool [n], whose places are then
+    used for new ones. drawn: called with pictures of the races before each decision.
     """
     views = [View.of(policy, race, show(policy.environment.id)) for policy in policies]
     weights = [event_weights_of(policy.environment) for policy in policies]

@@ -1,4 +1,4 @@
-"""Rounds carried out here, one after the other, or by workers in other processes."""
+"""Rounds in this process, one after the other, or by workers in other processes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
@@ -15,7 +15,7 @@ class Workers(Protocol):
     """Carries out the orders of a round."""
 
     def carry_out(self, orders: Mapping[int, Order], report: Report) -> dict[int, Done]:
-        """Return what came of each agent's order; report(number) is called as each is done."""
+        """Return the result of each agent's order; report(number) is called as each is done."""
         ...
 
 
@@ -48,8 +48,8 @@ class Engine(Protocol):
 class Distributed:
     """Workshops in other processes, each with one order at a time.
 
-    A round depends on its order alone, so it does not matter who carries it out, and one whose worker dies is carried
-    out again by the worker's replacement, with the same result. `replaced` counts those.
+    A round depends only on its order, so any worker may carry it out. If a worker dies, its replacement repeats the
+    round, with the same result; `replaced` counts these.
     """
 
     def __init__(self, engine: Engine, count: int, *arguments: Any) -> None:

@@ -20,10 +20,9 @@ from .source import Recorded, Source, recorded_games
 def open_policy(
     settings: PolicySettings, folder: Path, played_in: Callable[[EnvironmentSpec], EnvironmentSpec] | None = None
 ) -> Source:
-    """Continue the games of a policy and seed after those that `folder` already contains.
-
-    Games are yielded as they end. `played_in` maps the policy's environment to another one of the same game in which
-    to play. Raises BadInput for a file that is not a policy and for invalid settings.
+    """Play games of a policy and seed, continuing after those in `folder`. Games are yielded as they end. `played_in`
+    maps the policy's environment to another one of the same game in which to play. Raises BadInput for a file that is
+    not a policy and for invalid settings.
     """
     policy = load_policy(settings.policy, given=settings.environment.keys())
     own = policy.environment
@@ -59,7 +58,7 @@ def open_policy(
 
 
 def _recorded(settings: PolicySettings, played_in: str | None) -> Recorded:
-    """Identify all games of one policy file, seed and mode, up to the game's number."""
+    """Origin of the games of one policy file, seed and mode, without the game's number."""
     path = policy_path(settings.policy)
     origin = Origin(sha256=policy_digest(path), seed=settings.seed, greedy=settings.greedy, played_in=played_in)
     return Recorded(path.name, origin, settings.max_idle_frames)

@@ -1,4 +1,4 @@
-"""Games that their dataset's folder does not take."""
+"""Rescue of games that cannot be written to their dataset's folder."""
 
 import tempfile
 from pathlib import Path

@@ -13,8 +13,8 @@ def epsilon() -> Any:
     """The smoothing of a person's behaviour probabilities."""
     return setting(
         0.05,
-        "Smoothing of the behaviour probabilities, which nobody knows of a person: this fraction is spread evenly over "
-        "all actions.",
+        "Smoothing of the behaviour probabilities, which are unknown for a person: this fraction is spread evenly over"
+        " all actions.",
         above=0,
         at_most=1,
     )
@@ -78,8 +78,8 @@ class EnvironmentPageSettings(Settings):
     )  # fmt: skip
     actions: Mapping[str, Any] = setting(
         {},
-        "Actions by their keys: a character, a name such as ArrowLeft or Space, or several of them joined by +. Empty: "
-        "the keys that the environment names.",
+        "Actions by their keys: a character, a name such as ArrowLeft or Space, or several joined by +. Empty: the "
+        "environment's own keys.",
     )
     default_action: int | None = setting(
         None,
@@ -190,8 +190,8 @@ class RecordSettings(Settings):
 
     dataset: str | None = setting(
         None,
-        "Folder of the dataset. An existing one is continued; one of other settings is refused. null: data/<player>, "
-        "of another environment than QWOP data/<player>-<id>.",
+        "Folder of the dataset. An existing one is continued, unless its settings differ. null: data/<player>, of "
+        "another environment than QWOP data/<player>-<id>.",
         written=True,
     )
     source: SourceSettings = choice_of(SOURCES, "page", "Who plays.", tag="kind")

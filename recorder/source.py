@@ -16,10 +16,10 @@ class Source:
 
     All input is validated before a Source is created, so that nothing is written for bad input.
 
-    episodes: each one is written before the next is requested. total: number of episodes, None if unknown. notes:
-    lines to print before recording. written: callback with the file of each episode, once it is written. finish: called
-    once recording has ended, for whatever reason; stops the source and returns the games that were under way and are
-    worth keeping, as far as they were played.
+    episodes: each one is written before the next is requested. total: number of episodes, None if unknown. notes: lines
+    to print before recording. written: callback with the file of each episode, once it is written. finish: called when
+    recording ends for any reason; stops the source and returns the games in progress that are worth keeping, as far as
+    they were played.
     """
 
     info: DatasetInfo
@@ -32,7 +32,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Recorded:
-    """An episode that a dataset already has, as far as it identifies a game; see `Episode` for the fields."""
+    """The identity of an episode already in a dataset; see `Episode` for the fields."""
 
     source: str
     origin: Origin
@@ -40,7 +40,7 @@ class Recorded:
 
 
 def recorded_games(folder: Path) -> list[Recorded]:
-    """The games of which a dataset already has episodes; empty if the folder has no episode yet."""
+    """Identities of a dataset's episodes; empty if the folder has none yet."""
     if not folder.is_dir() or next_number(folder) == 0:
         return []
     dataset = open_dataset(folder)

@@ -1,1 +1,1 @@
-"""Search for better games than a policy plays, and distillation of the games found."""
+"""Search for better games than a policy's own, and distillation of the games found."""

@@ -1,9 +1,9 @@
-"""Beam search for a better game than the policy plays, over saved states of the engine.
+"""Beam search over saved states of the engine, for a better game than the policy's own.
 
-In each decision, every game of the beam is continued with every action. Those of the best value are then played on
-greedily by the policy for a while (a rollout, as in Tesauro and Galperin 1996) and judged by their distance and the
-value of the state reached; the best of them are the next beam. The engine is deterministic, so the game found can be
-played again.
+In each decision, every game of the beam is continued with every action. The policy then plays the successors of the
+highest value greedily for a while (a rollout, as in Tesauro and Galperin 1996). They are judged by distance and the
+value of the state reached; the best form the next beam. The engine is deterministic, so the game found can be played
+again.
 """
 
 from collections.abc import Callable
@@ -33,14 +33,14 @@ PACE = 3.0
 """Metres per second credited for the time saved by an earlier finish."""
 
 HURDLE = 4.0
-"""Penalty, metres, while the hurdle is ahead, standing or kicked. The values underrate it, because the policy they were
-learned with pushes the hurdle along in most of its games."""
+"""Penalty, metres, while the hurdle is ahead, standing or kicked. The values underestimate it, because the policy that
+they belong to pushes the hurdle along in most games."""
 
 FALL = -1000.0
-"""Worth of a fall, far below that of any distance."""
+"""Score of a fall, far below that of any distance."""
 
 BLOCK = 64
-"""Games that go through the network together, so that no result depends on the number of threads."""
+"""Batch size of the network, fixed so that results do not depend on the number of threads."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,11 @@ class SearchSettings(Settings):
 
     width: int = setting(32, "Games in the beam.", at_least=1, at_most=100_000)
     lookahead: int = setting(
-        15, "Decisions that the policy plays on before a candidate is judged.", at_least=1, at_most=1000
+        15, "Decisions that the policy plays before a candidate is judged.", at_least=1, at_most=1000
     )
     siblings: int = setting(3, "Successors of one game that may be kept; few keep the beam diverse.", at_least=1)
     shortlist: int = setting(
-        4, "Candidates for each game of the beam that are played on: those of the best value.", at_least=1
+        4, "Candidates played on for each game of the beam: those of the highest value.", at_least=1
     )
 
 
@@ -62,8 +62,8 @@ class Search:
 
     Games of the engine are rows of arrays (`envs.qwop.task.Games`): the beam, its candidates (every game of the beam
     with every action) and the rollouts of some of these. Columns have names: `batch` has those of orders, counters and
-    numbers, `at` those of the bodies. The number of threads changes nothing but the time. Raises BadInput for an
-    environment whose games cannot be saved, and for a policy that has no values, has a state or sees images.
+    numbers, `at` those of the bodies. The number of threads affects only the time. Raises BadInput for an environment
+    whose games cannot be saved, and for a policy that has no values, has a state or sees images.
     """
 
     def __init__(self, policy: Policy, settings: SearchSettings, threads: int = 1) -> None:
@@ -95,7 +95,7 @@ class Search:
         self, idle_frames: int = 0, progress: Callable[[float, float], None] = lambda metres, seconds: None
     ) -> NDArray[np.int64]:
         """Search a game that begins with so many idle frames. Returns its actions, int64 [decisions], up to the finish
-        or as far as it got.
+        or the end.
 
         `progress` is called after each decision with the distance of the beam's farthest game, metres, and the clock,
         seconds.

@@ -1,4 +1,4 @@
-"""Distillation of searched games into the policy that they were searched with, so that it plays them itself."""
+"""Distillation of the games found into the policy used in the search."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,15 +9,15 @@ from torch import Tensor
 from ..policies.networks import Network
 
 WARM_UP = 100
-"""Steps in which the learning rate grows to its full size."""
+"""Warm-up steps of the learning rate."""
 
 
 @dataclass(frozen=True)
 class DistilSettings:
     """Settings of the distillation.
 
-    steps: of Adam, whose learning rate falls to 0 along them. own: weight of the policy's own play. batch: searched
-    decisions per step, and half as many of the policy's own.
+    steps: of Adam, whose learning rate falls to 0. own: weight of the policy's own play. batch: searched decisions per
+    step; half as many of the policy's own are added.
     """
 
     steps: int = 12000

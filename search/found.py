@@ -1,4 +1,4 @@
-"""Games that a search found, as episodes of a dataset."""
+"""Games found by a search, as episodes of a dataset."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from ..envs.names import ACTION_KEYS, FRAMES_A_SECOND
 from ..envs.spec import EnvironmentSpec
 
 EPSILON = 0.05
-"""ε of the smoothed behaviour probabilities: a search draws nothing."""
+"""ε of the smoothed behaviour probabilities, as a search does not draw its actions."""
 
 
 def found_episode(

@@ -1,4 +1,4 @@
-"""`qwop-search`: look for better games than a policy plays."""
+"""`qwop-search`: search for better games than a policy's own."""
 
 import os
 from dataclasses import dataclass, replace
@@ -36,20 +36,20 @@ class SearchCommandSettings(Settings):
         "champion", "Policy to search with, one that algorithm=ppo trained: its file, or champion.", example="champion"
     )
     out: str = setting("runs/search", "Folder of the games found, and of the best one's keys and film.", written=True)
-    games: int = setting(1, "Games to search for, each with another start.", at_least=1, at_most=LONGEST_IDLE)
-    first: int = setting(0, "Frames without a key at the start of the first game.", at_least=0, at_most=LONGEST_IDLE)
-    every: int = setting(
-        1, "Frames by which the next game's start is longer than the last one's.", at_least=0, at_most=LONGEST_IDLE
+    games: int = setting(
+        1, "Number of games to search for, each with a different start.", at_least=1, at_most=LONGEST_IDLE
     )
+    first: int = setting(0, "Frames without a key at the start of the first game.", at_least=0, at_most=LONGEST_IDLE)
+    every: int = setting(1, "Frames added to the start from one game to the next.", at_least=0, at_most=LONGEST_IDLE)
     search: SearchSettings = nested(SearchSettings, "The search.", inline=True)
     threads: int | None = setting(
-        None, "Threads to search with; they change nothing but the time. null: all cores.", at_least=1, at_most=1024
+        None, "Threads of the search; they affect only the time. null: all cores.", at_least=1, at_most=1024
     )
     video: bool = setting(True, "Make a film of the best game.")
 
 
 def run(settings: SearchCommandSettings) -> None:
-    """Search the games that `out` does not have yet; leave them there with the best one's keys and film."""
+    """Search for the games missing in `out`; write them there, with the best one's keys and film."""
     out = Path(settings.out)
     require_writable_folder(out, "out")
     use_one_thread()
@@ -84,7 +84,7 @@ def run(settings: SearchCommandSettings) -> None:
 
 
 def _source(settings: SearchCommandSettings) -> tuple[str, Origin]:
-    """Say what identifies the games that this policy and these settings find, up to their start."""
+    """Name that identifies the games found with this policy and these settings, apart from their start."""
     path = policy_path(settings.policy)
     how = settings.search
     numbers = f"width {how.width}, lookahead {how.lookahead}, siblings {how.siblings}, shortlist {how.shortlist}"
@@ -110,11 +110,11 @@ main = Command(
     "search",
     SearchCommandSettings,
     run,
-    about="Look for better games than a policy plays, by searching over saved states of the game.",
+    about="Search for better games than a policy's own, over saved states of the game.",
     examples=[
         ("qwop-search", "a game from the first frame on, with the champion"),
         ("qwop-search width=96 lookahead=12 out=runs/wide", "a wider search"),
-        ("qwop-search games=31 out=runs/found", "one for each of the published starts; run again, it goes on"),
+        ("qwop-search games=31 out=runs/found", "one for each of the published starts; repeat to continue"),
         ("qwop-finetune demonstrations=runs/found/games schedule=kurodo", "the games found are demonstrations"),
     ],
 )

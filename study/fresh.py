@@ -15,7 +15,7 @@ from .settings import StudySettings
 
 
 class FreshRuns:
-    """Runs the finalists again with seeds that the search did not have; other processes may do some of them."""
+    """Runs the finalists again with seeds not used in the search; other processes may share the work."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class FreshRuns:
         self._on_run = on_run
 
     def run(self) -> StudyResults:
-        """Make the runs that are missing, wait for those of other processes, and give all results."""
+        """Make the missing runs, wait for those of other processes, and return all results."""
         while True:
             results = results_of(self._study, self._settings, self._seed)
             waiting = [one for one in results.finalists if len(one.fresh) < results.fresh_wanted]
@@ -44,7 +44,7 @@ class FreshRuns:
                 time.sleep(WAIT)
 
     def _complete(self, trial: TrialResult) -> bool:
-        """Make a finalist's missing runs; False where another process is at it."""
+        """Make a finalist's missing runs; return False if another process is working on them."""
         with claimed(self._out / "fresh" / f"{trial.number:04d}") as mine:
             if not mine:
                 return False

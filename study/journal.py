@@ -1,4 +1,4 @@
-"""A study's journal: Optuna's record of trials in one file, which processes share and which survives their death."""
+"""A study's journal: Optuna's record of trials in one file, which several processes share and which survives kills."""
 
 import os
 from contextlib import ExitStack
@@ -24,7 +24,7 @@ NAME = "study"
 
 
 class JournalLock(JournalFileOpenLock):
-    """A lock on the journal that ends with its process; a killed process leaves Optuna's own ones behind."""
+    """A lock on the journal that is released when its process dies; Optuna's own locks are not."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(str(path))
@@ -40,7 +40,7 @@ class JournalLock(JournalFileOpenLock):
 
 
 def open_journal(folder: Path, settings: StudySettings, seed: int) -> Study:
-    """Open the study in a folder, or begin it. BadInput for a journal that cannot be read."""
+    """Open or create the study in a folder; BadInput for a journal that cannot be read."""
     path = (folder / JOURNAL).absolute()
     path.touch()
     lock = JournalLock(path)
@@ -63,7 +63,7 @@ def open_journal(folder: Path, settings: StudySettings, seed: int) -> Study:
 
 
 def _drop_unfinished_line(path: Path) -> None:
-    """Remove a last line that a killed process did not finish, which would spoil the next one."""
+    """Remove an unfinished last line of a killed process, which would corrupt the next one."""
     with path.open("rb+") as file:
         content = file.read()
         whole = content.rfind(b"\n") + 1

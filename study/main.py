@@ -23,13 +23,12 @@ from .search import Search
 from .settings import BudgetSettings, StudyCommandSettings
 
 MAY_DIFFER = {"budget": ("trials", "finalists", "fresh_seeds"), "objective": ("goal", "curve")}
-"""Settings that may change when a study goes on."""
+"""Settings that may change when a study is continued."""
 
 
 def run(settings: StudyCommandSettings) -> None:
-    """Search, run the finalists with fresh seeds, and leave journal, runs, results and report in `out`.
-
-    Goes on with the study in `out` where there is one; several processes may do so at once.
+    """Search, run the finalists with fresh seeds, and leave journal, runs, results and report in `out`. Continues an
+    existing study; several processes may do so at once.
     """
     asked, out = settings.study, Path(settings.out)
     play = CommandRun(COMMANDS[asked.command], asked.settings, asked.objective, settings.keep_checkpoints)
@@ -41,7 +40,7 @@ def run(settings: StudyCommandSettings) -> None:
         write_configuration(settings, out)
         study = open_journal(out, asked, settings.seed)
     console = plain_console()
-    console.file = sys.stdout  # the runs print elsewhere
+    console.file = sys.stdout  # the runs' output goes to files
     with progress_bar("runs", console) as bar:
         done, total = runs_of(results_of(study, asked, settings.seed), asked.budget)
         shown = _Shown(bar, bar.add_task("searching", completed=done, total=total))
@@ -57,7 +56,7 @@ def run(settings: StudyCommandSettings) -> None:
             results = FreshRuns(study, asked, settings.seed, out, play, on_run).run()
         except KeyboardInterrupt:
             bar.console.print(
-                "stopped; the same command goes on, and starts anew only the run that it was at",
+                "stopped; the same command continues, and repeats only the interrupted run",
                 highlight=False,
                 soft_wrap=True,
             )
@@ -68,7 +67,7 @@ def run(settings: StudyCommandSettings) -> None:
 
 
 def runs_of(results: StudyResults, budget: BudgetSettings) -> tuple[int, int]:
-    """The number of runs that are over, and of all as far as can be said: trials that are given up have fewer."""
+    """The number of finished runs, and an estimate of the total: pruned trials have fewer."""
     done = sum(len(one.search) + len(one.fresh) for one in results.trials)
     missing = budget.repeats * max(0, budget.trials - len(results.trials))
     for one in results.trials:
@@ -97,7 +96,7 @@ class _Shown:
 
 
 def _require_same_study(settings: StudyCommandSettings, out: Path) -> None:
-    """BadInput where `out` holds a study of other settings, but for those that may differ."""
+    """Raise BadInput if `out` holds a study with other settings, except those that may differ."""
     before = read_settings(out / CONFIGURATION)
     now = to_plain(settings)
     for given in (before, now):
@@ -143,10 +142,10 @@ main = Command(
     "study",
     StudyCommandSettings,
     run,
-    about="Search the settings of a command: every trial with several seeds, the best again with fresh ones.",
+    about="Search the settings of a command: each trial with several seeds, the best ones again with fresh seeds.",
     examples=[
         ("qwop-study study=cartpole-dqn", "a study that comes with the package, in runs/study"),
-        ("qwop-study study=my/space.yaml out=runs/mine", "one of your own; the same command again goes on with it"),
+        ("qwop-study study=my/space.yaml out=runs/mine", "one of your own; repeat the command to continue it"),
         ("qwop-study study=cartpole-dqn study.budget.trials=200", "goes on with more trials"),
     ],
 )

@@ -7,10 +7,9 @@ from optuna.trial import FrozenTrial, TrialState
 
 
 class MedianPruner(BasePruner):
-    """Gives a trial up if its mean after k runs is worse than the median of the finished trials' means after k runs.
-
-    Optuna's pruner of this name compares the best mean that a trial had so far, which a lucky first run keeps up for
-    ever. after: trials that must be finished before any is given up.
+    """Prunes a trial whose mean after k runs is worse than the median of the finished trials' means after k runs.
+    Optuna's own median pruner compares a trial's best mean so far, which a lucky first run keeps high for ever. after:
+    trials that must be finished before any is pruned.
     """
 
     def __init__(self, after: int) -> None:

@@ -1,4 +1,5 @@
-"""`report.html` and `study.json` of a study: what was found, how sure it is, and what single runs would have said."""
+"""`report.html` and `study.json` of a study: the result, its uncertainty, and the conclusions that single runs would
+have suggested."""
 
 import json
 import math
@@ -48,8 +49,8 @@ def write_report(
     parts = [f"<h1>{escape(f'qwop-study: {out}')}</h1>", _summary(results, settings, play)]
     parts += ["<h2>The finalists, with fresh seeds</h2>", _finalists(results, asked.space)]
     parts.append(
-        '<p class="note">The seeds of these runs are none of the search\'s. Their mean decides; that of the search is '
-        "too good for the best of many, because it is what they were chosen by. ± is the standard error.</p>"
+        '<p class="note">These runs use seeds that the search did not. Their mean decides; the mean in the search is '
+        "too good for the best of many trials, because they were selected by it. ± is the standard error.</p>"
     )
     parts += ["<h2>What single runs say</h2>", _single_runs(results, figure)]
     curves = _curves(out, results, asked.objective.curve)
@@ -59,12 +60,12 @@ def write_report(
     parts += ["<h2>The search</h2>", _search(results, asked.space)]
     points = [(one.values, mean(one.search)) for one in results.ranked]
     parts.append(parallel_coordinates(asked.space, points, figure, len(results.finalists), results.sign))
-    parts.append('<p class="note">Each line is a trial with all its runs; the finalists stand out.</p>')
+    parts.append('<p class="note">Each line is a complete trial; the finalists are highlighted.</p>')
     if importances:
         rows = [(name, f"{share:.0%}") for name, share in importances.items()]
         parts += ["<h2>Importance of the settings</h2>", figures(("", "share"), rows)]
         parts.append(
-            '<p class="note">PED-ANOVA (Watanabe et al. 2023): how much each setting decides whether a trial is among '
+            '<p class="note">PED-ANOVA (Watanabe et al. 2023): the share of each setting in whether a trial is among '
             "the best tenth.</p>"
         )
     parts.append(_failures(results))
@@ -75,7 +76,7 @@ def write_report(
 
 
 def importances_of(study: Study, results: StudyResults) -> dict[str, float]:
-    """The share of each setting in what tells the best trials from the others; empty where too few are complete."""
+    """Importance of each setting for being among the best trials; empty if too few are complete."""
     values = {mean(one.search) for one in results.ranked}
     if len(values) < 2:
         return {}
@@ -160,7 +161,7 @@ def _search(results: StudyResults, space: Sequence[Parameter]) -> str:
 
 
 def short_names(space: Sequence[Parameter]) -> list[str]:
-    """The settings' names without their groups, where that leaves them different."""
+    """The settings' names, without their groups if they stay distinct."""
     lasts = [one.name.rpartition(".")[2] for one in space]
     return [last if lasts.count(last) == 1 else one.name for last, one in zip(lasts, space, strict=True)]
 
@@ -185,7 +186,7 @@ def _figure(value: float | None) -> str:
 def _single_runs(results: StudyResults, figure: str) -> str:
     single = results.single_runs
     if single is None:
-        return "<p>No trial has a second run to compare its first one with.</p>"
+        return "<p>No trial has a second run to compare with its first.</p>"
     finalists = {one.number for one in results.finalists}
     groups: dict[str, dict[str, tuple[float, float]]] = {"finalists": {}, "other trials": {}}
     for one in results.trials:

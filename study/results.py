@@ -1,4 +1,4 @@
-"""Results of a study: each trial's runs, the finalists' fresh runs, the winner, and single runs that did not last."""
+"""Results of a study: each trial's runs, the finalists' fresh runs, the winner, and single runs that proved lucky."""
 
 import math
 from collections.abc import Sequence
@@ -52,7 +52,7 @@ class TrialResult:
 
     @property
     def others(self) -> tuple[float, ...]:
-        """All runs but the first: what a single run is checked by."""
+        """All runs but the first, to check the first by."""
         return self.search[1:] + self.fresh_values
 
 
@@ -102,7 +102,7 @@ class StudyResults:
 
     @property
     def single_runs(self) -> "SingleRuns | None":
-        """The best single runs and what became of them; None without trials that have two runs or more."""
+        """The best first runs and the means of their trials' other runs; None without trials of two runs or more."""
         checked = [one for one in self.trials if one.search and one.others]
         if not checked:
             return None

@@ -1,4 +1,5 @@
-"""One run of a study's command: in this process, in a folder of its own, its figure read from a file that it leaves."""
+"""One run of a study's command, in this process and a folder of its own; its figure is read from a file that it
+writes."""
 
 import math
 import shutil
@@ -24,13 +25,13 @@ OUTPUT = "output.txt"
 """File in a run's folder with what the run printed."""
 
 LARGE = ("checkpoints", "tensorboard")
-"""Folders of a run that nothing here reads."""
+"""Folders of a run that are not needed here."""
 
 LARGEST_RESULT = 64 * MEGABYTE
 
 
 class RunFailed(Exception):
-    """A run that gave no figure; the message says why in one line."""
+    """A run without a figure; the message gives the reason in one line."""
 
 
 class CommandRun:
@@ -112,6 +113,6 @@ def figure_of(folder: Path, objective: ObjectiveSettings) -> float:
 
 
 def _record(folder: Path, error: Exception) -> None:
-    """Leave the reason of a failure: a traceback, or the one line of bad input."""
+    """Write the reason of a failure: a traceback, or the single line of bad input."""
     said = str(error) if isinstance(error, BadInput) else traceback.format_exc()
     write_whole(folder / ERROR, said.rstrip() + "\n")

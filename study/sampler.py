@@ -1,4 +1,4 @@
-"""The sampler of a study: TPE, such that a seed decides a study also where it was interrupted."""
+"""The sampler of a study: TPE, reproducible from a seed even after interruptions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,8 +13,8 @@ from optuna.trial import FrozenTrial, TrialState
 class RepeatableTpe(BaseSampler):
     """Tree-structured Parzen estimator (Bergstra et al. 2011), with random numbers of its own for each trial.
 
-    Optuna's sampler has one stream of random numbers, which starts anew with each process: a study that goes on would
-    draw its first points again.
+    Optuna's sampler has one stream of random numbers, which restarts with each process: a continued study would draw
+    its first points again.
     """
 
     def __init__(self, seed: int, random_trials: int) -> None:

@@ -1,4 +1,4 @@
-"""The search: trials by Optuna's sampler, each of several runs, with other processes at work on the same study."""
+"""The search: trials from Optuna's sampler, each of several runs, shared with other processes."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -18,16 +18,16 @@ from .settings import StudySettings
 from .space import Values
 
 WAIT = 1.0
-"""Seconds between two looks at what other processes do."""
+"""Seconds between checks on other processes."""
 
 STARTS = "starts"
 """Attribute of a trial: times that a process began or continued it."""
 
 MOST_STARTS = 5
-"""Times that a trial is continued whose process died; then it has failed."""
+"""Times that a trial whose process died is continued before it counts as failed."""
 
 FIRST_FAILURES = 5
-"""Failed trials that end a study in which nothing else has been finished."""
+"""Number of failed trials that ends a study without any finished trial."""
 
 
 class Play(Protocol):
@@ -49,9 +49,9 @@ def run_folder(out: Path, number: int, seed: int) -> Path:
 class Search:
     """Runs trials until there are as many as the budget says.
 
-    A process holds a lock on the folder of the trial that it works at. A trial that is running by the journal but whose
-    folder is free belonged to a process that died; whoever comes next continues it, with the runs that it has. So a
-    study that was killed and continued is the same as one that was not.
+    A process locks the folder of the trial that it works on. If the journal says that a trial is running but its folder
+    is not locked, its process died; the next process continues the trial with the runs that it has. A killed and
+    continued study therefore equals an uninterrupted one.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Search:
         self._on_run = on_run
 
     def run(self) -> None:
-        """Search, and wait for the trials of other processes. BadInput where nothing but failures comes out."""
+        """Search, and wait for the trials of other processes. Raises BadInput if all trials fail."""
         while True:
             with self._next_trial() as trial:
                 if trial is not None:
@@ -87,9 +87,9 @@ class Search:
 
     @contextmanager
     def _next_trial(self) -> Iterator[Trial | None]:
-        """A trial to work at, held until the context ends; None where there is none for this process."""
+        """A trial to work on, locked until the context ends; None if there is none for this process."""
         with ExitStack() as held:
-            with lock_waiting(self._out):  # so that the trials are not more than the budget
+            with lock_waiting(self._out):  # so that trials do not exceed the budget
                 trial = self._take_over(held) or self._begin(held)
             yield trial
 

@@ -16,7 +16,7 @@ MEDIAN, NONE = PRUNERS = ("median", "none")
 
 @dataclass(frozen=True, kw_only=True)
 class ObjectiveSettings(Settings):
-    """The figure that a study makes as good as it can."""
+    """The figure that a study optimises."""
 
     file: str = setting(
         help="JSON file of a run that has the figure, within the run's folder.", example="evaluation.json"
@@ -25,8 +25,8 @@ class ObjectiveSettings(Settings):
     direction: str = setting(MAXIMISE, "Direction that is better.", choices=DIRECTIONS)
     goal: float | None = setting(
         None,
-        "Value that counts as solved, by which the report checks single runs. null: that of the worst of the best "
-        "first runs, as many as there are finalists.",
+        "Value that counts as solved, used by the report to check single runs. null: the worst of the best first runs,"
+        " as many as there are finalists.",
     )
     curve: str | None = setting(
         "live/return", "Column of the runs' logs (metrics.jsonl) that the report draws. null: none."
@@ -46,20 +46,20 @@ class ObjectiveSettings(Settings):
 
 @dataclass(frozen=True)
 class BudgetSettings(Settings):
-    """Amount of runs that a study makes."""
+    """Number of runs in a study."""
 
-    trials: int = setting(100, "Points of the space to try.", at_least=1, at_most=MOST_TRIALS)
+    trials: int = setting(100, "Number of trials: points of the space to try.", at_least=1, at_most=MOST_TRIALS)
     repeats: int = setting(
         3, "Runs of each trial, each with its own seed; their mean is what counts.", at_least=1, at_most=MOST_RUNS
     )
     random_trials: int = setting(10, "Trials drawn at random before the sampler (TPE) learns from them.", at_least=1)
     pruner: str = setting(
         MEDIAN,
-        "Rule for giving trials up. median: after each run, those whose mean so far is worse than the median of the "
-        "finished trials' means after as many runs.",
+        "Rule for pruning trials. median: after each run, prune a trial whose mean so far is worse than the median of "
+        "the finished trials' means after as many runs.",
         choices=PRUNERS,
     )
-    prune_after: int = setting(5, "Finished trials before any is given up.", at_least=1)
+    prune_after: int = setting(5, "Finished trials before any is pruned.", at_least=1)
     finalists: int = setting(5, "Best trials to run again with fresh seeds.", at_least=1, at_most=MOST_TRIALS)
     fresh_seeds: int = setting(
         10, "Fresh seeds of each finalist; the mean over them decides.", at_least=2, at_most=MOST_RUNS
@@ -100,7 +100,7 @@ class StudyCommandSettings(Settings):
     out: str = setting("runs/study", "Folder of the study: its journal, runs and report.", written=True)
     seed: int = setting(0, "Decides everything random.", at_least=0, at_most=MOST_STUDIES)
     keep_checkpoints: bool = setting(
-        False, "Keep the checkpoints and TensorBoard files of all runs, which may need much room."
+        False, "Keep the checkpoints and TensorBoard files of all runs, which may take much disk space."
     )
     study: StudySettings = file_choice(
         "study",

@@ -5,10 +5,11 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import pytest
 import torch
+from qwop.common.command import Command
 from qwop.envs.original.browser import BROWSERS
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.architectures import ARCHITECTURES
@@ -68,6 +69,31 @@ def alternating(monkeypatch: pytest.MonkeyPatch) -> Callable[[EnvironmentSpec], 
         return Policy(Alternating(observation, actions), environment, observation)
 
     return make
+
+
+class Done(NamedTuple):
+    """Exit code of a command, and what it said on either stream."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def run_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
+    """Runs a command with these arguments in this process."""
+
+    def run(command: Command[Any], *arguments: str) -> Done:
+        monkeypatch.setattr(sys, "argv", [command.program, *arguments])
+        try:
+            command()
+            code = 0
+        except SystemExit as exit_:
+            code = int(exit_.code or 0)
+        said = capsys.readouterr()
+        return Done(code, said.out, said.err)
+
+    return run
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -16,7 +16,7 @@ from .new_dataset import finish, new_folder, write_dataset
 
 @dataclass(frozen=True)
 class DropSettings(Settings):
-    """The dataset, and the episodes to leave out: those that any of the settings names."""
+    """The dataset, and the episodes to leave out: those matched by any of the settings."""
 
     dataset: str = setting(help="Folder of the dataset.", example="data/me")
     out: str = setting(help="Folder of the new dataset.", example="data/me-finished", written=True)

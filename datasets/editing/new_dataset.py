@@ -1,4 +1,4 @@
-"""A new dataset, which appears whole or not at all."""
+"""Atomic creation of a new dataset."""
 
 import os
 import shutil
@@ -23,9 +23,8 @@ RECORDINGS = "recordings"
 
 @contextmanager
 def new_folder(out: Path, sources: Sequence[Dataset]) -> Iterator[Path]:
-    """Context manager: a folder to fill, which gets the name `out` at the end, or is deleted after an error.
-
-    BadInput unless `out` is free, and outside of the datasets that the new one is made from.
+    """Context manager: a folder to fill, renamed to `out` at the end or deleted after an error. BadInput unless `out`
+    is free and outside the source datasets.
     """
     for source in sources:
         old, new = source.folder.resolve(), out.resolve()
@@ -65,7 +64,7 @@ def write_dataset(
 
 
 def finish(out: Path, console: Console) -> Summary:
-    """Write the derived files of a dataset that has got its name, and print its statistics."""
+    """Write the derived files of a finished dataset, and print its statistics."""
     summary = describe(out)
     console.print(summary.table(f"{out}"))
     return summary

@@ -1,4 +1,4 @@
-"""`qwop-dataset relabel`: the same games with other observations, rewards and decision rates, by playing them again."""
+"""`qwop-dataset relabel`: replay games to give them other observations, rewards and decision rates."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
@@ -19,7 +19,7 @@ from .new_dataset import finish, new_folder, write_dataset
 
 @dataclass(frozen=True)
 class RelabelSettings(Settings):
-    """The dataset, and what the new one has instead; null leaves a setting as it is."""
+    """The dataset, and the settings to change; null keeps a setting."""
 
     dataset: str = setting(help="Folder of a dataset of QWOP with keys.", example="data/me")
     out: str = setting(help="Folder of the new dataset.", example="data/me-15", written=True)
@@ -31,7 +31,7 @@ class RelabelSettings(Settings):
     )
     decisions_per_second: float | None = setting(
         None,
-        "Decisions a second, instead of frames_per_step, where they are to be of unequal length: 9 or 18.",
+        "Decisions a second, instead of frames_per_step, for decisions of unequal length: 9 or 18.",
         above=0,
         at_most=30,
     )
@@ -46,15 +46,15 @@ class RelabelSettings(Settings):
     observation_lag: int | None = setting(None, "Frames by which observations lag the game.", choices=(0, 1))
     epsilon: float = setting(
         0.05,
-        "Smoothing of the behaviour probabilities, where the decision rate changes: this fraction is spread evenly "
-        "over all actions.",
+        "Smoothing of the behaviour probabilities if the decision rate changes: this fraction is spread evenly over "
+        "all actions.",
         above=0,
         at_most=1,
     )
 
 
 def run(settings: RelabelSettings) -> None:
-    """Play every game again. Where the decision rate stays, so do actions and behaviour probabilities."""
+    """Replay every game. If the decision rate stays, actions and behaviour probabilities do too."""
     console = Console()
     dataset, out = open_dataset(settings.dataset), Path(settings.out)
     info = new_info(dataset, settings)

@@ -1,4 +1,4 @@
-"""`qwop-dataset upgrade`: a dataset of an older version, written anew in this one."""
+"""`qwop-dataset upgrade`: rewrite a dataset of an older version in the current one."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -34,6 +34,6 @@ command = Verb(
     "dataset-upgrade",
     UpgradeSettings,
     run,
-    about="Write a dataset anew in the current version of the format, with the same content.",
+    about="Rewrite a dataset in the current version of the format, with the same content.",
     examples=[("qwop-dataset upgrade data/me out=data/me-2", "")],
 )

@@ -1,4 +1,4 @@
-"""`qwop-dataset export`: a dataset as another tool has it."""
+"""`qwop-dataset export`: write a dataset in another tool's format."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -23,7 +23,7 @@ EXPECTED = (
 
 @dataclass(frozen=True)
 class DatasetImportSettings(Settings):
-    """The files to import, and what they do not say."""
+    """The files to import, and facts that they lack."""
 
     dataset: str = setting(help="Folder or file to import; its format is detected.", example="minari/me-v0")
     out: str = setting(help="Folder of the new dataset.", example="data/me", written=True)
@@ -31,10 +31,10 @@ class DatasetImportSettings(Settings):
         None, "Environment of the episodes. null: the one that the files name; d3rlpy's and expert files name none."
     )
     environment: Mapping[str, Any] = setting({}, "Settings of that environment, such as environment.frames_per_step=4.")
-    player: str = setting("unknown", "Name of who played, where the files do not say.")
+    player: str = setting("unknown", "Name of the player, if the files lack it.")
     epsilon: float = setting(
         0.05,
-        "Smoothing of the behaviour probabilities, where the files lack them: this fraction is spread evenly over all "
+        "Smoothing of the behaviour probabilities if the files lack them: this fraction is spread evenly over all "
         "actions.",
         above=0,
         at_most=1,
@@ -59,7 +59,7 @@ def run(settings: DatasetImportSettings) -> None:
 
 
 def open_foreign(path: Path, settings: DatasetImportSettings) -> Imported:
-    """Open the files in whichever format they are; BadInput for none that is known."""
+    """Detect the format and open the files; BadInput for an unknown format."""
     environment = None
     if settings.environment_id is not None:
         environment = EnvironmentSpec(settings.environment_id, settings.environment)

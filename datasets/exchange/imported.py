@@ -1,4 +1,4 @@
-"""Episodes from another tool's files, whatever the tool: what is not there is filled in, and said."""
+"""Episodes from another tool's files; missing facts are filled in and reported."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from ..schema import DatasetInfo, Episode
 
 @dataclass(frozen=True)
 class Unknown:
-    """Values for what files do not say.
+    """Values for facts that files lack.
 
     player: of the episodes. epsilon: smoothing of the behaviour probabilities. environment: given on the command line;
     None takes what the files name.
@@ -57,7 +57,7 @@ def imported_episode(
     origin: Origin = NO_ORIGIN,
     **known: Any,
 ) -> Episode:
-    """An episode of T decisions from what every tool has; BadInput names what does not fit.
+    """An episode of T decisions from the data that every tool has; BadInput names any mismatch.
 
     observations: [T + 1, *shape]. actions: whole numbers [T]. rewards: [T]. known: further fields of `Episode`, which
     replace those filled in: smoothed behaviour probabilities, times by the decision rate, an ending without details.

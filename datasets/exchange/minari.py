@@ -31,7 +31,7 @@ OWN = "qwop"
 """Name of our own entry in the metadata of a Minari dataset and of its episodes."""
 
 NO_KEY = 255
-"""Fills up decisions with fewer frames than the longest."""
+"""Padding of decisions with fewer frames than the longest."""
 
 LOST: tuple[str, ...] = ()
 """A Minari dataset holds everything."""
@@ -153,7 +153,7 @@ def _observation_space(observation: ObservationSpec) -> gymnasium.spaces.Box:
 def _env_spec(environment: EnvironmentSpec) -> Any:
     """Gymnasium's specification of the environment with its settings; None if Gymnasium alone cannot make it."""
     id = environment.registered_id
-    # Atari's preprocessed games are known to Gymnasium through this project alone.
+    # Only this project registers Atari's preprocessed games.
     if id not in gymnasium.registry or id.startswith(f"{NAMESPACE}-"):
         return None
     spec = gymnasium.spec(id)

@@ -1,1 +1,2 @@
-"""Published recordings frame by frame: the keys of every frame, found by playing the game until the samples agree."""
+"""Reconstruction of published recordings: the keys of every frame, found by playing the game until the samples
+agree."""

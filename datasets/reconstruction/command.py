@@ -29,7 +29,7 @@ from .samples import read_samples
 from .settings import ReconstructSettings
 
 REPORT = "reconstruction.json"
-"""Beside the new dataset's other records of how it was made: a row for every game that was tried."""
+"""File in the new dataset's folder of recordings, with a row for every game that was tried."""
 
 LARGEST_REPORT = 16 * MEGABYTE
 """Bytes; a game has about 400."""
@@ -37,9 +37,9 @@ LARGEST_REPORT = 16 * MEGABYTE
 
 @dataclass(frozen=True)
 class Row:
-    """The result for one game. source: the label of its imported episode. frames: those that the samples prove, after
-    the reset's; error, unexplained: how near the first sample that the keys do not reproduce could be come, and its
-    number, counted from 0.
+    """The result for one game. source: the label of its imported episode. frames: those proved by the samples, after
+    the reset's. unexplained: number, from 0, of the first sample that the keys do not reproduce. error: distance of the
+    closest state to it.
     """
 
     source: str
@@ -58,7 +58,7 @@ class Row:
 
 
 def run(settings: ReconstructSettings) -> None:
-    """Reconstruct game by game; each is a whole file as soon as it is found. Prints what was found."""
+    """Reconstruct game by game, writing each as soon as it is found, and print the results."""
     console = plain_console()
     dataset, out = open_dataset(settings.dataset), Path(settings.out)
     _require_recordings(dataset)
@@ -156,7 +156,7 @@ def _require_recordings(dataset: Dataset) -> None:
 
 
 def _recordings(dataset: Dataset) -> dict[str, dict[int, int]]:
-    """For each recording, by its digest, the place in the dataset of each of its games, by its number."""
+    """Places of the games in the dataset, by the recording's digest and the game's number."""
     found: dict[str, dict[int, int]] = {}
     for place in range(len(dataset)):
         metadata = dataset.metadata(place)

@@ -15,14 +15,14 @@ from ...envs.qwop.task import outcome_of
 from .search import EFFECTIVE_KEYS, Explained, Game, Search
 
 RESETS = (1, 2, 3)
-"""Resets before a game that are tried: the recorder asked for one by two keys, which could make two."""
+"""Numbers of resets to try before a game: the recorder pressed two keys for a reset, which could cause two."""
 
 LONGEST_WAIT = 3000
-"""Frames before the first click that are tried: the first game of a page may have been reset before it."""
+"""Numbers of frames to try before the first click: the first game of a page may have been reset before it."""
 
 ENDING = 8
-"""Frames after the last sample within which a recorded game has ended. Nothing tells its keys: those of the last sample
-are taken if the game ends so, with them held, else others that are held."""
+"""Frames after the last sample within which a recorded game has ended. Their keys are unknown: the last sample's keys
+are held if the game ends with them, otherwise other keys."""
 
 ENOUGH_TO_CHOOSE = 40
 """Samples that decide between the mathematical libraries: their roundings show after a few."""
@@ -35,9 +35,9 @@ class ReconstructedGame:
     samples: of the recording. explained: how many of them, from the first on, the keys reproduce to the last bit.
     abandoned: of those, the first ones that show a game that was given up for another reset; `start` has its keys.
     frames: int64 [explained − abandoned], the frame of the game that each of the others shows; frame 0 is the state
-    after the reset, and −1 the one before its frame. error: how near the first sample that is not explained could be
-    come; 0 if there is none. start, keys: what `replay` needs, keys uint8 [n] of the frames after the reset's. certain:
-    how many of them the samples prove; those after end the game as it ended, see `ENDING`.
+    after the reset, and −1 the one before its frame. error: distance of the closest state to the first unexplained
+    sample; 0 if there is none. start, keys: what `replay` needs, keys uint8 [n] of the frames after the reset's.
+    certain: how many of them the samples prove; those after end the game as it ended, see `ENDING`.
     """
 
     samples: int
@@ -78,12 +78,12 @@ class RecordingSearch:
         self._resets = 1
 
     def continue_after(self, start: GameStart, keys: NDArray[np.uint8], *, whole: bool) -> None:
-        """Go on after a game that was reconstructed earlier."""
+        """Continue after a game that was reconstructed earlier."""
         self._choose(start.trigonometry)
         self._carry_on(start, keys, whole)
 
     def lose_page(self) -> None:
-        """Go on after a game of which nothing is known."""
+        """Continue after an unknown game."""
         self._before = None
 
     def reconstruct(self, samples: NDArray[np.float64], *, outcome: str) -> ReconstructedGame:
@@ -107,7 +107,7 @@ class RecordingSearch:
         self._search = Search(trigonometry, self._frames)
 
     def _carry_on(self, start: GameStart, keys: NDArray[np.uint8], whole: bool) -> None:
-        # After a game that is known in part nobody knows the page.
+        # After a partly known game the state of the page is unknown.
         self._before = (*start.before, PlayedGame(keys, start.opening)) if whole else None
         self._resets = start.opening.resets
 
@@ -139,9 +139,8 @@ class RecordingSearch:
         return max(attempts, key=lambda one: one.found.samples)
 
     def _after_another_reset(self, samples: NDArray[np.float64], first: _Attempt) -> tuple[_Attempt, int]:
-        """The first attempt, or one at the samples after it if they show a new game, and where they begin.
-
-        A player may reset the game by hand; the recording goes on as if nothing had happened.
+        """The first attempt, or one at the later samples if these show a new game, and where they begin. If a player
+        resets the game by hand, the recording continues as if nothing had happened.
         """
         place, pressed = first.found.samples, first.found.keys()
         if not len(pressed) or not self._begins_anew(samples[place]):
@@ -176,7 +175,7 @@ class RecordingSearch:
         return 0
 
     def _before_first_frame(self, before: Sequence[PlayedGame], resets: int) -> Game:
-        """The page after the last reset, which has not played its frame yet."""
+        """The page after the last reset, before that plays its frame."""
         session = Session(self._trigonometry)
         for game in before:
             session.begin(game.opening)
@@ -211,7 +210,7 @@ class RecordingSearch:
         )
 
     def _ending(self, last: Game, held: int, outcome: str) -> NDArray[np.uint8]:
-        """The keys of the frames after the last sample; none where no keys that are held end the game so."""
+        """The keys of the frames after the last sample; empty if no held keys end the game as recorded."""
         order = np.concatenate([[held], EFFECTIVE_KEYS[held != EFFECTIVE_KEYS]]).astype(np.uint8)
         reals, integers = np.repeat(last[0], len(order), axis=0), np.repeat(last[1], len(order), axis=0)
         for _ in range(ENDING):

@@ -1,7 +1,5 @@
-"""The numbers of an imported recording as they were published: doubles, where a dataset keeps float32.
-
-The full precision is what makes a reconstruction certain. An import keeps it beside its own settings, in the dataset's
-folder `recordings`, in a file for each recording.
+"""The numbers of an imported recording as published: float64, where a dataset has float32. Full precision makes a
+reconstruction certain. An import stores them in the dataset's folder `recordings`, one file per recording.
 """
 
 from collections.abc import Sequence
@@ -38,7 +36,8 @@ def write_samples(folder: Path, digest: str, games: Sequence[NDArray[np.float64]
 
 
 def read_samples(folder: Path, digest: str) -> list[NDArray[np.float64]]:
-    """The samples of a recording's games, float64 [n, 71] each, x relative to the torso's; BadInput where they lack."""
+    """The samples of a recording's games, float64 [n, 71] each, x relative to the torso's; BadInput if they are
+    missing."""
     path = samples_path(folder, digest)
     if not path.exists():
         raise BadInput(

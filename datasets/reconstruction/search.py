@@ -1,9 +1,9 @@
 """The keys between two samples: sequences are played until the game shows exactly the numbers of the later one.
 
-Every sample pins the game. From the games that agree with one sample to the last bit, key sequences are played in the
-order of their changes until a game is near the next; then every sequence that stays near that game is played, and those
-that agree exactly are kept. There may be several: where motors push at their full force, different keys make the same
-game, and hidden numbers (the hips' limits) may differ until a later sample decides.
+The search goes from sample to sample. From the games that agree with one sample to the last bit, key sequences are
+played in order of their number of changes until a game comes near the next sample; then all sequences that stay near
+that game are played, and those that agree exactly are kept. Several may remain: when motors push at full force,
+different keys give the same game, and hidden numbers (the hips' limits) may differ until a later sample decides.
 """
 
 from collections.abc import Sequence
@@ -25,8 +25,8 @@ _CHANGES = np.array([[int(a & 3 != b & 3) + int(a & 12 != b & 12) for b in EFFEC
 _PLACE = {int(keys): place for place, keys in enumerate(EFFECTIVE_KEYS)}
 
 NEAR = 1e-6
-"""Units, radians and units a second. Games that agree so far in all numbers differ by roundings alone: a single frame
-with other keys makes a difference of 1e-2 and more, unless it makes none."""
+"""Units, radians and units a second. Games this close in all numbers differ only by rounding: a single frame with other
+keys makes a difference of at least 1e-2, or none."""
 
 MOST_GAMES = 60_000
 """Games to play side by side, at most: 700 MB."""
@@ -57,8 +57,8 @@ class Explained:
     """The first samples of a game, explained.
 
     samples: how many. candidates: of the start and of every sample after it that shows another frame. frames: int64,
-    for each explained sample, the frames from the start to it. error: how near the next sample could be come; 0 if
-    there is none.
+    for each explained sample, the frames from the start to it. error: distance of the closest state to the next sample;
+    0 if there is none.
     """
 
     samples: int
@@ -138,7 +138,7 @@ class Search:
         return out
 
     def _next(self, now: Candidates, sample: NDArray[np.float64]) -> tuple[Candidates | None, float]:
-        """The games that agree with the sample, and how near the nearest comes."""
+        """The games that agree with the sample, and the distance of the closest."""
         nearest = np.inf
         for frames, changes in self._plan:
             # The keys of a game's first frame are held already when it begins.
@@ -186,7 +186,7 @@ class Search:
         for pressed in keys:
             self.play(guide, [pressed])
             parent = np.repeat(np.arange(len(reals)), len(EFFECTIVE_KEYS))
-            # The guide's keys first, so that of equal games its own is kept.
+            # The guide's keys come first, so that they are kept among equal games.
             order = np.concatenate([[pressed], EFFECTIVE_KEYS[pressed != EFFECTIVE_KEYS]]).astype(np.uint8)
             choice = np.tile(order, len(reals))
             reals, integers = reals[parent], integers[parent]
@@ -208,7 +208,7 @@ def _near_rows(reals: NDArray[np.float64], guide: NDArray[np.float64]) -> NDArra
 
 
 def _first_of_equals(reals: NDArray[np.float64], integers: NDArray[np.int32]) -> NDArray[np.int64]:
-    """The first row of each set of games that have the same future, in order."""
+    """The first row of each set of games with the same future, in order."""
     seen: dict[bytes, int] = {}
     for row in range(len(reals)):
         seen.setdefault(reals[row, _LASTING].tobytes() + integers[row].tobytes(), row)

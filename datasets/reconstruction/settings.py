@@ -13,7 +13,7 @@ class ReconstructSettings(Settings):
 
     dataset: str = setting(help="Folder of a dataset of imported recordings.", example="data/kurodo")
     out: str = setting(
-        help="Folder of the new dataset. One that was interrupted is continued.", example="data/kurodo-frames",
+        help="Folder of the new dataset; an interrupted one is continued.", example="data/kurodo-frames",
         written=True,
     )  # fmt: skip
     frames_per_step: int | None = setting(

@@ -1,4 +1,4 @@
-"""The part of a dataset that a report draws: its statistics, and some of its episodes."""
+"""Sample of a dataset for a report: its statistics, and some of its episodes."""
 
 from dataclasses import dataclass
 
@@ -53,9 +53,8 @@ def best_of(summary: Summary) -> int:
 
 
 def distances(clips: tuple[Clip, ...], share: float) -> Points:
-    """Quantile `share` of the metres covered, every half second, over the games that last so long.
-
-    Ends where fewer than a third of the games are left.
+    """Quantile `share` of the metres covered, every half second, over the games that last that long. Ends when less
+    than a third of the games remain.
     """
     tracks = [_metres(clip) for clip in clips]
     points = []

@@ -1,1 +1,1 @@
-"""Verification: everything that can be wrong with a dataset's files, found and named."""
+"""Verification: checks that find and name every fault of a dataset's files."""

@@ -1,4 +1,4 @@
-"""Comparison of an episode of QWOP with the game that its keys play."""
+"""Comparison of an episode of QWOP with the replay of its keys."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -23,7 +23,7 @@ class ReplayComparison:
         self._task = QWOPTask(**info.environment.settings) if capabilities.keys else QWOPTask()
 
     def can_replay(self, episode: Episode) -> bool:
-        """True if the simulator plays the episode's keys as they were played."""
+        """True if the simulator is expected to reproduce the episode from its keys."""
         return self.replays and episode.keys is not None and not episode.origin.differs
 
     def differences(self, episode: Episode, game: Replay) -> Iterator[str]:
@@ -69,7 +69,7 @@ def _wrong_actions(episode: Episode, task: QWOPTask) -> Iterator[str]:
     held[played] = episode.keys_of_frames[np.cumsum(episode.frames)[played] - 1]
     for row in np.flatnonzero(held != ACTION_KEYS[episode.actions]).tolist():
         keys = episode.keys[row]
-        # Of one frame, a late decision leaves none to its own keys.
+        # A late decision of one frame has none with its own keys.
         late = task.delay and len(keys) <= 1
         possible = {decision_action(keys), decision_action(keys[-task.frames_per_step :])} if len(keys) else set()
         if not late and int(episode.actions[row]) not in possible:

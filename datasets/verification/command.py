@@ -1,4 +1,4 @@
-"""`qwop-dataset verify`: everything that can be checked about a dataset."""
+"""`qwop-dataset verify`: check everything about a dataset."""
 
 import os
 import time
@@ -23,7 +23,7 @@ class VerifySettings(Settings):
 
     dataset: str = setting(help="Folder of the dataset.", example="data/me")
     replay: bool = setting(
-        False, "Also play every game again from its keys, and compare observations, rewards and ending to the bit."
+        False, "Also replay every game from its keys, and compare observations, rewards and ending to the bit."
     )
     set_aside: bool = setting(
         False,
@@ -66,7 +66,7 @@ def run(settings: VerifySettings) -> None:
 
 
 def _failed(faults: list[Problem], folder: Path, console: Console) -> BadInput:
-    """The error for these problems, of which all but the only one are printed."""
+    """The error for these problems; several are printed before, a single one is its message."""
     if len(faults) == 1:
         return BadInput(f"{faults[0]}; {_advice(faults[0], folder)}")
     for fault in faults:
@@ -100,7 +100,7 @@ command = Verb(
     "dataset-verify",
     VerifySettings,
     run,
-    about="Verify a dataset: schema, numbers, counts, checksums and, with replay=true, every game by playing it again.",
+    about="Verify a dataset: schema, numbers, counts, checksums and, with replay=true, every game by replaying it.",
     examples=[
         ("qwop-dataset verify data/me", ""),
         ("qwop-dataset verify data/me replay=true", "prove that the games are true"),

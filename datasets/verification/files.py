@@ -1,4 +1,4 @@
-"""Checks of a dataset's files: each episode by itself, and the folder as a whole."""
+"""Checks of a dataset's files: each episode, and the folder as a whole."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ from .by_replay import ReplayComparison
 from .problem import Problem
 
 OTHERS = (DESCRIPTION, CHECKSUMS, CARD, CROISSANT, "recordings", "discarded", "set-aside")
-"""Names that a dataset's folder may hold besides episodes."""
+"""Other names that a dataset's folder may contain, besides episodes."""
 
 
 TOGETHER = 32
@@ -64,7 +64,7 @@ class Verification:
                 yield from group
 
     def of_folder(self) -> Iterator[Problem]:
-        """Check what files have to do with each other, once all episodes are checked."""
+        """Check relations between files, once all episodes are checked."""
         yield from self._of_list()
         yield from self._of_copies()
         yield from self._of_names()
@@ -152,7 +152,7 @@ class Verification:
 
 
 def _is_croissant_of(content: bytes, info: DatasetInfo) -> bool:
-    """True if the file describes such a dataset, under whatever name: folders are renamed."""
+    """True if the file describes such a dataset, under any name, as folders get renamed."""
     try:
         found = parse_json(content)
         return bool(found == croissant(found["name"], info))

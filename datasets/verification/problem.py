@@ -6,9 +6,8 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Problem:
-    """A file that is not as it should be, and in which way.
-
-    harmless: nothing recorded is wrong or in doubt, as with a file that is no part of the dataset.
+    """A faulty file, and its fault. harmless: no recorded data are affected, as with a file that does not belong to the
+    dataset.
     """
 
     file: Path

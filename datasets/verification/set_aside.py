@@ -1,4 +1,4 @@
-"""Setting files aside: out of the dataset, and kept."""
+"""Moving faulty files out of the dataset without deleting them."""
 
 import os
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Many Atari games at once, each played and preprocessed by ale-py in a thread of its own."""
+"""Many Atari games at once, each played and preprocessed by ale-py in its own thread."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -22,16 +22,16 @@ SEED_STAYS = -1
 """ale-py's seed for a game that continues the random numbers of the one before."""
 
 RESTART = -1
-"""Stands for a reset without a seed among the actions that led to a game."""
+"""Marks a reset without a seed among the actions of a game."""
 
 LONGEST_HISTORY = 5000
-"""Decisions after which the next game gets a seed of its own, so that few must be played again to continue it. A seed
-costs ale-py a fifth of a second."""
+"""Decisions after which the next game gets a new seed, so that few must be replayed to continue it. A seed costs ale-py
+a fifth of a second."""
 
 
 class AtariVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.uint8], NDArray[np.int64], NDArray[Any]]):
-    """n games of `AtariEnv`, observation by observation the same: environment i is an `AtariEnv` reset with seed + i.
-    (Only the last picture of a game that ends in the middle of a decision may be another; nothing follows it.)
+    """n games with the same observations as `AtariEnv`: environment i is an `AtariEnv` reset with seed + i. (Only the
+    last picture of a game that ends in the middle of a decision may be another; nothing follows it.)
 
     A game that ends begins again in the same step (`autoreset_mode` "SameStep"); when any did, `infos` has `final_obs`
     ([n, *shape]) and `final_info`, valid where `_final_obs` is true. `infos["lives"]` are those of the step just
@@ -212,7 +212,7 @@ def _game(name: str, task: AtariTask) -> ale_py.ALEVectorInterface:
         episodic_life=False,
         life_loss_info=False,
         reward_clipping=False,
-        max_episode_steps=task.longest,  # decisions, for all that ale-py calls them frames
+        max_episode_steps=task.longest,  # decisions, although ale-py calls them frames
         repeat_action_probability=task.repeat_action_probability,
         full_action_space=task.full_action_space,
     )

@@ -7,7 +7,7 @@ from ...common.errors import BadInput
 
 
 class PageGone(BadInput):
-    """The browser was closed, or the page left."""
+    """The browser was closed, or has left the page."""
 
 
 class DirectObject:

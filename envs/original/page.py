@@ -30,7 +30,7 @@ _OPENING = 60.0
 """Seconds that an address may take to answer with all of its page."""
 
 _PATIENCE = 30.0
-"""Seconds that the page may be late in its own pace."""
+"""Largest lag in seconds of the page's own pace."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class OriginalPage:
                 self._load()
             self._click()
             self._adapter.call("setMode", "paced" if self.settings.live else "hand")
-            # Nothing has to be drawn for nobody, and drawing takes longer than playing.
+            # No drawing without a viewer: it takes longer than playing.
             self._adapter.call("hold", self.settings.headless and not self.settings.live)
         self._games += 1
         return _frames(self._adapter.call("newGame"))

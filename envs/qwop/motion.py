@@ -45,9 +45,9 @@ class Stride:
 def states_of_observations(observations: ArrayLike, frames: ArrayLike) -> NDArray[np.float64]:
     """Return the states at every frame, float64 [sum(frames) + 1, 14, 6], from observations [n, 71] at some frames.
 
-    `frames`, int64 [n − 1], lie between two rows. Positions and angles in between are on straight lines; the torso's x,
-    which observations do not tell, is summed from its velocities (over N frames of even acceleration
-    Δx = 0.04·(N·(v + v′)/2 + (v′ − v)/2)). Angular velocities and the hurdle, which they do not tell either, are 0.
+    `frames`, int64 [n − 1], lie between two rows. Positions and angles in between are interpolated linearly; the
+    torso's x, which observations lack, is integrated from its velocities (over N frames of even acceleration Δx =
+    0.04·(N·(v + v′)/2 + (v′ − v)/2)). Angular velocities and the hurdle, also missing, are 0.
     """
     seen, lasted = np.asarray(observations, dtype=np.float64), np.asarray(frames, dtype=np.int64)
     rows = np.zeros((len(seen), len(BODIES), 6))
@@ -88,7 +88,7 @@ def steady_stride(states: NDArray[np.float64], between: Sequence[float], strides
 
     It minimises the sum, in units, of two differences: between the feet's distance in it and in the next stride, and
     between its length and the average one there. It begins as the right foot passes the left one, and at least
-    `strides` more strides follow it. BadInput if nothing repeats itself.
+    `strides` more strides follow it. BadInput without periodic motion.
     """
     x = states[:, at.TORSO, at.X]
     first, last = np.searchsorted(x, between).tolist()

@@ -20,9 +20,9 @@ def replay(
     """Play a game from `keys`, uint8 [n], the keys down in each frame (Q = 1, W = 2, O = 4, P = 8), up to its end.
 
     before: the games that the same page played earlier, in order: their keys, or a `PlayedGame` where one began in
-    another way than by one reset with no key held. reset: 'a' for one reset, 'b' for two in a row. Where the second
-    game of a page is meant, 'b' is not it but for games that neither moved the track nor touched the hurdle; give
-    `before`. trigonometry: 'current', or 'fdlibm' for browsers of before 2023.
+    another way than by one reset with no key held. reset: 'a' for one reset, 'b' for two in a row. 'b' equals the
+    second game of a page only if the first neither moved the track nor touched the hurdle; otherwise give `before`.
+    trigonometry: 'current', or 'fdlibm' for browsers of before 2023.
     """
     if reset not in RESETS:
         raise BadInput(f"reset={reset}: expected one of {', '.join(RESETS)}")

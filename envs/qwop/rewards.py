@@ -5,10 +5,10 @@
     race    r = Δmin(x, 1000)/10 + 10·[finished] − [fell] − shaping·w/10
 
 Δ is over one decision; x and y are the torso's (units; y grows downwards, so y > 0 is low), and knee is the smaller of
-the two knees' angles (radians), both at the decision's end. `speed` and `shaped` are the published ones; `shaped` is
-in the published recordings: it rewards progress and penalises a low torso, bobbing and a sharply bent knee.
-`race` pays metres up to the line (backwards ones negative), 10 for a finish and −1 for a fall; discounting then makes
-time the only thing left to gain. `shaping` is the weight of the penalties w in it.
+the two knees' angles (radians), both at the decision's end. `speed` and `shaped` are the published ones; `shaped` is in
+the published recordings: it rewards progress and penalises a low torso, bobbing and a sharply bent knee. `race` rewards
+metres up to the line (negative when backwards), 10 for a finish and −1 for a fall; with discounting, only time is left
+to gain. `shaping` is the weight of the penalties w in it.
 """
 
 import numpy as np

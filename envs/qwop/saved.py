@@ -1,4 +1,4 @@
-"""Saved games and pages, checked before they are restored: kernels follow their numbers without looking."""
+"""Saved games and pages, checked before they are restored, because kernels use their numbers unchecked."""
 
 import copy
 from collections.abc import Mapping

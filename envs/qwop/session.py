@@ -22,10 +22,10 @@ from ..names import LONGEST_KEYS
 from .saved import checked_page
 
 LONGEST_WAIT = 100_000
-"""Frames of waiting in a file, at most: an hour."""
+"""Largest number of frames of waiting in a file: an hour."""
 
 MOST_GAMES = 1000
-"""Games before one, in a file, at most."""
+"""Largest number of earlier games in a file."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ class Session:
     def step(self, keys: int) -> bool:
         """Play a frame with these keys down (Q = 1, W = 2, O = 4, P = 8); True if the game has ended.
 
-        Nothing happens once it has: what the page plays then cannot be told from its pictures.
+        Does nothing afterwards: what the page plays then is not visible in its pictures.
         """
         self.play([keys])
         return self.ended
@@ -188,7 +188,7 @@ class Session:
         return {"reals": self._reals[0].copy(), "integers": self._integers[0].copy()}
 
     def set_state(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from what `get_state` gave, in any session; BadInput for anything else."""
+        """Continue from a state of `get_state` of any session; BadInput for anything else."""
         page = checked_page(state, self._reals[0], self._integers[0])
         self._reals[0], self._integers[0] = page
 

@@ -39,7 +39,7 @@ OBSERVATIONS = {
     "full": (FULL, FULL_FEATURES),
     PIXELS: (FEATURES_ONLY, FEATURES),  # the kernels' numbers; pictures are drawn beside them
 }
-"""By name: the kernels' constant for it, and its size."""
+"""Kinds of observations by name: the kernels' constant, and the size."""
 
 
 @dataclass(frozen=True)

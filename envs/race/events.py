@@ -128,7 +128,7 @@ class EventCounter:
         self.cleared[:] = cleared
         ahead = metres - metres[opponents].max(axis=1, initial=-np.inf)
         leading = np.where(ahead > TIE_METRES, True, np.where(ahead < -TIE_METRES, False, self.leading))
-        leading &= opponents.shape[1] > 0  # nobody leads alone
+        leading &= opponents.shape[1] > 0  # a lone runner never leads
         self._add("took_lead", leading & ~self.leading)
         self._add("lost_lead", ~leading & self.leading)
         self.leading[:] = leading

@@ -11,7 +11,7 @@ from ..pictures.drawing import Drawing
 from ..pictures.video import picture_strip
 
 COLOURS = ((214, 69, 65), (52, 101, 186), (46, 139, 87), (176, 112, 26), (122, 78, 168), (30, 138, 150))
-"""Of the runners, in order; more runners begin again."""
+"""Colours of the runners, in order; further runners start over."""
 
 _BAR, _MARGIN, _DOT = 40, 30, 8
 """Height of the bar below the runners, its margins, the radius of a runner's dot; pixels."""

@@ -1,4 +1,4 @@
-"""Rules of a race: who beats whom."""
+"""Rules of a race: the results of its runners."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,7 +7,7 @@ TIE_FRAMES = 1
 """A finish that is only so many frames earlier is a tie."""
 
 TIE_METRES = 0.5
-"""Of two who did not finish, neither wins by less than this."""
+"""Largest difference in metres that counts as a draw between two runners who did not finish."""
 
 WON, DRAWN, LOST = 1.0, 0.5, 0.0
 

@@ -1,1 +1,1 @@
-"""Agents, each in a folder of its own, and the parts that they share."""
+"""Learning agents, one folder each, and their common parts."""

@@ -18,7 +18,7 @@ MakeNetwork = Callable[[ObservationSpec | int, int, torch.Generator], LayeredNet
 
 
 class Agent(Protocol):
-    """A learning algorithm with its memory: what the loop composes with live play, a schedule, a log and checkpoints.
+    """A learning algorithm with its memory. The loop combines it with live play, a schedule, a log and checkpoints.
 
     An iteration of the loop is `observe`, `update`, `advance`. Live play draws its actions from a copy of `network`,
     the policy as it stands (`experience.snapshot.PolicySnapshot`).
@@ -31,15 +31,15 @@ class Agent(Protocol):
 
     @property
     def values(self) -> Values | None:
-        """V(s) that the agent learns in a network of its own beside the policy, if it does."""
+        """The separate value network V(s), if the agent learns one."""
         ...
 
     def warm_up(self, play: Callable[[], Sequences]) -> None:
-        """Prepare before the schedule begins; each call of `play` gives more live play, which does not count."""
+        """Prepare before the schedule begins. Each call of `play` returns more live play, which does not count."""
         ...
 
     def observe(self, live: Sequences | None, now: PhaseValues) -> None:
-        """Take in an iteration's live play, None in phases without any, and its share of demonstrations."""
+        """Take in an iteration's live play (None in phases without any) and its share of demonstrations."""
         ...
 
     def update(self, now: PhaseValues) -> None:
@@ -47,7 +47,7 @@ class Agent(Protocol):
         ...
 
     def advance(self, decisions: int, planned: int) -> None:
-        """Follow the schedule: so many of the planned decisions are over. Called first with those of a checkpoint."""
+        """Update whatever follows the schedule, once `decisions` of the `planned` ones have been made."""
         ...
 
     def begin_phase(self, phase: Phase) -> None:
@@ -55,19 +55,19 @@ class Agent(Protocol):
         ...
 
     def enter(self, decisions_per_second: float | None) -> None:
-        """Move to another environment with this decision rate (None: unknown); what was learned from is dropped."""
+        """Move to another environment with this decision rate (None: unknown); data of the previous one is dropped."""
         ...
 
     def interrupt(self) -> None:
-        """Accept that the games under way end here: the next live play is of new games."""
+        """Handle the end of all games in progress: the next live play starts new ones."""
         ...
 
     def measurements(self) -> dict[str, float]:
-        """The numbers that a row of the log has besides those of `Metrics`."""
+        """The agent's own numbers for a row of the log, besides those of `Metrics`."""
         ...
 
     def get_state(self) -> dict[str, Any]:
-        """Everything that the rest of the run depends on, without side effects."""
+        """Everything that the rest of the run depends on. Has no side effects."""
         ...
 
     def set_state(self, state: dict[str, Any]) -> None:
@@ -79,8 +79,8 @@ class Agent(Protocol):
 class AgentContext:
     """Collaborators that every agent is built with.
 
-    generator: draws samples and orders; the seed of the run decides it. seed: of new networks. decisions_per_second: of
-    the first phase's environment, None where unknown.
+    generator: draws samples and orders, seeded by the run. seed: for new networks. decisions_per_second: of the first
+    phase's environment, None where unknown.
     """
 
     device: torch.device

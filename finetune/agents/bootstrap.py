@@ -9,7 +9,7 @@ from ..experience.sequences import Sequences
 
 
 def final_values(batch: Sequences, value: Callable[[Tensor], Tensor], device: torch.device) -> Tensor:
-    """V of the final observations, at the steps that they belong to: float32 [n, k], 0 elsewhere.
+    """V of the final observations, placed at their steps: float32 [n, k], 0 elsewhere.
 
     value: V(s) [m] of observations [m, size].
     """

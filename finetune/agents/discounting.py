@@ -1,4 +1,4 @@
-"""Discounts that keep their horizon in seconds whatever the decision rate."""
+"""Discounts with the same horizon in seconds at any decision rate."""
 
 from dataclasses import dataclass, replace
 from typing import Self
@@ -22,7 +22,7 @@ class Discounted(Settings):
         at_least=0,
         at_most=1,
     )
-    gamma_rate: float = setting(9.0, "Decisions a second that gamma is meant for.", above=0)
+    gamma_rate: float = setting(9.0, "Decisions a second at which gamma applies.", above=0)
 
     def at_rate(self, decisions_per_second: float | None) -> Self:
         """The settings with the same horizon in seconds at this decision rate; unchanged if the rate is unknown."""

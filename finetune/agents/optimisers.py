@@ -7,15 +7,13 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
+Tensors = list[Tensor] | tuple[Tensor, ...]
 
-class RMSpropTF(Optimizer):
-    """ms ← d·ms + (1 − d)·g²;  θ ← θ − lr·g/√(ms + ε), with ms = 1 at the start.
 
-    PyTorch's RMSprop has ε outside the root and starts from ms = 0, which makes its first steps up to a hundred times
-    longer. Defaults are those of ACER in stable-baselines.
-    """
+class _RMSprop(Optimizer):
+    """θ ← θ − lr·g/√(v + ε), where each subclass estimates v, the variance of the gradient g, in its own way."""
 
-    def __init__(self, params: Iterable[Tensor], lr: float = 7e-4, decay: float = 0.99, epsilon: float = 1e-5) -> None:
+    def __init__(self, params: Iterable[Tensor], lr: float, decay: float, epsilon: float) -> None:
         super().__init__(params, {"lr": lr, "decay": decay, "epsilon": epsilon})
 
     @torch.no_grad()
@@ -24,21 +22,48 @@ class RMSpropTF(Optimizer):
         assert closure is None
         for group in self.param_groups:
             parameters = [parameter for parameter in group["params"] if parameter.grad is not None]
-            if not parameters:
-                continue
-            gradients = [parameter.grad for parameter in parameters]
-            for parameter in parameters:
-                if not self.state[parameter]:
-                    self.state[parameter]["mean_square"] = torch.ones_like(parameter)
-            mean_squares = [self.state[parameter]["mean_square"] for parameter in parameters]
-            torch._foreach_mul_(mean_squares, group["decay"])
-            torch._foreach_addcmul_(mean_squares, gradients, gradients, 1.0 - group["decay"])
-            roots = torch._foreach_add(mean_squares, group["epsilon"])
-            torch._foreach_sqrt_(roots)
-            torch._foreach_addcdiv_(parameters, gradients, roots, -group["lr"])
+            if parameters:
+                gradients = [parameter.grad for parameter in parameters]
+                roots = torch._foreach_add(self._variances(parameters, gradients, group["decay"]), group["epsilon"])
+                torch._foreach_sqrt_(roots)
+                torch._foreach_addcdiv_(parameters, gradients, roots, -group["lr"])
+
+    def _variances(self, parameters: list[Tensor], gradients: list[Tensor], decay: float) -> Tensors:
+        """v of each parameter, after these gradients."""
+        raise NotImplementedError
+
+    def _mean_squares(
+        self, parameters: list[Tensor], gradients: list[Tensor], decay: float, start: float
+    ) -> list[Tensor]:
+        """Decaying means of the squared gradients, these included."""
+        mean_squares = self._averages("mean_square", parameters, start)
+        torch._foreach_mul_(mean_squares, decay)
+        torch._foreach_addcmul_(mean_squares, gradients, gradients, 1.0 - decay)
+        return mean_squares
+
+    def _averages(self, name: str, parameters: list[Tensor], start: float) -> list[Tensor]:
+        """The state of this name of each parameter; new ones are filled with `start`."""
+        for parameter in parameters:
+            if name not in self.state[parameter]:
+                self.state[parameter][name] = torch.full_like(parameter, start)
+        return [self.state[parameter][name] for parameter in parameters]
 
 
-class CentredRMSprop(Optimizer):
+class RMSpropTF(_RMSprop):
+    """v ← d·v + (1 − d)·g²;  θ ← θ − lr·g/√(v + ε), with v = 1 at the start.
+
+    PyTorch's RMSprop has ε outside the root and starts from v = 0, which makes its first steps up to a hundred times
+    longer. Defaults are those of ACER in stable-baselines.
+    """
+
+    def __init__(self, params: Iterable[Tensor], lr: float = 7e-4, decay: float = 0.99, epsilon: float = 1e-5) -> None:
+        super().__init__(params, lr, decay, epsilon)
+
+    def _variances(self, parameters: list[Tensor], gradients: list[Tensor], decay: float) -> Tensors:
+        return self._mean_squares(parameters, gradients, decay, start=1.0)
+
+
+class CentredRMSprop(_RMSprop):
     """m ← d·m + (1 − d)·g;  n ← d·n + (1 − d)·g²;  θ ← θ − lr·g/√(n − m² + ε), with m = n = 0 at the start.
 
     Mnih et al. 2015 sum the gradients of 32 samples, with d = 0.95 and ε = 0.01; for their mean, ε is 0.01/32².
@@ -47,41 +72,24 @@ class CentredRMSprop(Optimizer):
     def __init__(
         self, params: Iterable[Tensor], lr: float = 2.5e-4, decay: float = 0.95, epsilon: float = 0.01 / 32**2
     ) -> None:
-        super().__init__(params, {"lr": lr, "decay": decay, "epsilon": epsilon})
+        super().__init__(params, lr, decay, epsilon)
 
-    @torch.no_grad()
-    def step(self, closure: Any = None) -> None:  # type: ignore[override]
-        """Take one step; parameters without a gradient stay as they are."""
-        assert closure is None
-        for group in self.param_groups:
-            parameters = [parameter for parameter in group["params"] if parameter.grad is not None]
-            if not parameters:
-                continue
-            gradients = [parameter.grad for parameter in parameters]
-            for parameter in parameters:
-                if not self.state[parameter]:
-                    self.state[parameter]["mean"] = torch.zeros_like(parameter)
-                    self.state[parameter]["mean_square"] = torch.zeros_like(parameter)
-            means, mean_squares = (
-                [self.state[parameter][name] for parameter in parameters] for name in ("mean", "mean_square")
-            )
-            torch._foreach_lerp_(means, gradients, 1.0 - group["decay"])
-            torch._foreach_mul_(mean_squares, group["decay"])
-            torch._foreach_addcmul_(mean_squares, gradients, gradients, 1.0 - group["decay"])
-            roots = torch._foreach_addcmul(mean_squares, means, means, -1.0)
-            torch._foreach_clamp_min_(roots, 0.0)  # rounding
-            torch._foreach_add_(roots, group["epsilon"])
-            torch._foreach_sqrt_(roots)
-            torch._foreach_addcdiv_(parameters, gradients, roots, -group["lr"])
+    def _variances(self, parameters: list[Tensor], gradients: list[Tensor], decay: float) -> Tensors:
+        means = self._averages("mean", parameters, 0.0)
+        torch._foreach_lerp_(means, gradients, 1.0 - decay)
+        mean_squares = self._mean_squares(parameters, gradients, decay, start=0.0)
+        variances = torch._foreach_addcmul(mean_squares, means, means, -1.0)
+        torch._foreach_clamp_min_(variances, 0.0)  # rounding
+        return variances
 
 
-def descend(optimiser: Optimizer, loss: Tensor, learning_rate: float, longest: float) -> float:
-    """Take a step down the loss at this learning rate; return the norm of the gradient, which is cut to `longest`."""
+def descend(optimiser: Optimizer, loss: Tensor, learning_rate: float, max_gradient_norm: float) -> Tensor:
+    """Take a step down the loss at this learning rate; return the gradient's norm before it was clipped."""
     optimiser.zero_grad(set_to_none=True)
     loss.backward()  # type: ignore[no-untyped-call]
     parameters = [parameter for group in optimiser.param_groups for parameter in group["params"]]
-    norm = torch.nn.utils.clip_grad_norm_(parameters, longest)
+    norm = torch.nn.utils.clip_grad_norm_(parameters, max_gradient_norm)
     for group in optimiser.param_groups:
         group["lr"] = learning_rate
     optimiser.step()
-    return norm.item()
+    return norm

@@ -28,12 +28,12 @@ from .vtrace.settings import VtraceLoopSettings, VtraceSettings
 
 @dataclass(frozen=True)
 class Algorithm:
-    """An algorithm to choose.
+    """An algorithm and its parts.
 
     settings, loop: classes of its settings and of those of its loop. build: makes the agent. new_network: the untrained
-    network of some settings, for policy=scratch. starts_from_scratch: what policy=null means; otherwise the pretrained
-    policy or a clone of the demonstrations. asynchronous: it corrects for live play by an older policy, so that actors
-    need not wait for each other.
+    network of some settings, for policy=scratch. starts_from_scratch: policy=null means a new network, otherwise the
+    pretrained policy or a clone of the demonstrations. asynchronous: corrects for live play by an older policy, so
+    actors need not wait for each other.
     """
 
     settings: type[Any]
@@ -64,4 +64,4 @@ ALGORITHMS: Mapping[str, Algorithm] = {
         FtwSettings, FtwLoopSettings, build_ftw, new_two_timescale, starts_from_scratch=True, asynchronous=True
     ),
 }
-"""By `algorithm.name`."""
+"""Algorithms by `algorithm.name`."""

@@ -1,5 +1,7 @@
-"""Running statistics of live play, by which a new network scales its observations."""
+"""Running statistics of live play, with which a new network scales its observations."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ...policies.networks import LayeredNetwork
@@ -8,28 +10,27 @@ from ..experience.sequences import Sequences
 
 
 class RunningScale:
-    """Keeps a network's scaler at the statistics of all live play, if it had none before; others stay fixed.
-
-    A learner adds its first live play before the update: an untrained policy is near uniform on whatever scale, but
-    would learn little from observations on none. Later it adds after the update, so that its ratios start from the
-    policy that played.
-    """
+    """Updates a new network's scaler with the statistics of all live play. A scaler that had statistics before stays
+    fixed."""
 
     def __init__(self, network: LayeredNetwork) -> None:
         self._network = network
         self._seen = None if network.scaler.fitted else RunningStatistics(network.observation_size)
 
-    @property
-    def missing(self) -> bool:
-        """True until the network has a scale."""
-        return not self._network.scaler.fitted
+    @contextmanager
+    def learning_from(self, played: Sequences) -> Iterator[None]:
+        """Context manager of an update on this live play, whose statistics are added before the first update and after
+        later ones.
 
-    def add(self, played: Sequences) -> None:
-        """Add the observations, if statistics are kept, and scale by them from now on."""
-        if self._seen is not None:
-            self._seen.add(played.observations[:, :-1].reshape(played.actions.size, -1))
-            assert isinstance(self._network.scaler, ObservationScaler)  # the only one that can lack statistics
-            self._seen.put_into(self._network.scaler)
+        An untrained policy is nearly uniform at any scale, but learns little from unscaled observations. A later
+        update's ratios must start from the policy that played, and so from its scale.
+        """
+        first = not self._network.scaler.fitted
+        if first:
+            self._add(played)
+        yield
+        if not first:
+            self._add(played)
 
     def get_state(self) -> dict[str, Any] | None:
         return None if self._seen is None else self._seen.get_state()
@@ -39,3 +40,10 @@ class RunningScale:
         if state is not None:
             self._seen = RunningStatistics(self._network.observation_size)
             self._seen.set_state(state)
+
+    def _add(self, played: Sequences) -> None:
+        """Add the observations, if statistics are kept, and scale by them from now on."""
+        if self._seen is not None:
+            self._seen.add(played.observations[:, :-1].reshape(played.actions.size, -1))
+            assert isinstance(self._network.scaler, ObservationScaler)  # the only one that can lack statistics
+            self._seen.put_into(self._network.scaler)

@@ -1,4 +1,4 @@
-"""Recurrent networks along sequences, as they were played."""
+"""Recurrent networks run over recorded sequences."""
 
 from collections.abc import Callable
 from typing import Generic, NamedTuple, TypeVar
@@ -16,7 +16,7 @@ Seen = TypeVar("Seen")
 
 
 class Stopped(NamedTuple, Generic[Seen]):
-    """Outputs of a network for the observations that a time limit stopped at, of these sequences, int64 [m]."""
+    """Outputs of a network for the final observations of these sequences, int64 [m], which a time limit stopped."""
 
     step: int
     sequences: NDArray[np.int64]
@@ -39,10 +39,10 @@ def walk(
     played: Sequences,
     device: torch.device,
 ) -> Walk[Seen]:
-    """Take the network along the sequences, from the state that is stored with each of them.
+    """Run the network over the sequences, starting from the state stored with each.
 
-    look: what to make of observations [n, *shape] in a state, and the state after them. The state is reset where an
-    episode begins, and no gradient passes into the state before a sequence, nor over such a reset.
+    look: computes the outputs for observations [n, *shape] in a state, and the following state. The state is reset
+    where an episode begins, and no gradient passes into the state before a sequence, nor over such a reset.
     """
     n, k = played.actions.shape
     observations, finals, actions, rewards = (

@@ -13,7 +13,7 @@ from ..experience.snapshot import PolicySnapshot
 from ..schedules.environments import PhaseEnvironments
 
 MOST_DEATHS = 3
-"""Deaths of an actor over one and the same request before the run gives up."""
+"""Times that an actor may die on the same request before the run gives up."""
 
 
 class ActorDied(Exception):
@@ -28,7 +28,7 @@ class Actors(Protocol):
         ...
 
     def share(self, value: Any) -> Any:
-        """Return something to pass to several actors in place of the value, which is then sent once."""
+        """Return a reference that can be passed to several actors, so that the value is sent once."""
         ...
 
     def ask(self, actor: Any, method: str, *arguments: Any) -> Any:
@@ -45,7 +45,7 @@ class Actors(Protocol):
 
 
 class PhaseNumbers:
-    """The environments of a schedule as numbers of its phases: the actors make them."""
+    """The environments of a schedule as phase numbers: the actors make the environments themselves."""
 
     def __init__(self, environments: PhaseEnvironments) -> None:
         self._environments = environments
@@ -61,11 +61,11 @@ class PhaseNumbers:
 class ActorsCollector:
     """Sends the policy to actors and gathers what they play.
 
-    In step, an iteration is one batch of sequences of each actor, in their order, all by the policy that `collect` was
-    given; with one actor this is what a `Collector` plays, to the bit. Asynchronously it is the batch of whichever
-    actor is done first, by a policy of some iterations ago. Each actor has one batch under way, so nothing piles up.
+    In step, an iteration is one batch of sequences from each actor, in order, all played by the policy given to
+    `collect`; with one actor it equals a `Collector`'s, to the bit. Asynchronously it is the batch of the first actor
+    to finish, played by a policy some iterations old. Each actor works on one batch at a time, so nothing piles up.
 
-    An actor that dies is replaced by one with new games, which is asked again. `replaced` counts them.
+    An actor that dies is replaced by one with new games, and the request is repeated. `replaced` counts them.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class ActorsCollector:
         return concatenate([part]), ends  # a copy: engines may give arrays that cannot be written
 
     def enter(self, phase: int) -> None:
-        """Start new games in the environment of this phase; what is under way is dropped."""
+        """Start new games in the environment of this phase; play in progress is dropped."""
         self._phase = phase
         self._drop()
         self._ask_all("enter", phase)
@@ -110,7 +110,7 @@ class ActorsCollector:
         self._ask_all("restart")
 
     def get_state(self) -> dict[str, Any]:
-        """The states of the actors' games. Asynchronous live play that is under way is not part of it."""
+        """The states of the actors' games, without asynchronous live play in progress."""
         return {"actors": self._ask_all("get_state")}
 
     def set_state(self, state: dict[str, Any]) -> None:

@@ -18,14 +18,14 @@ from .actor import PlayingActor
 from .collector import ActorDied
 
 ATTEMPTS = 3
-"""Attempts to start a cluster of one's own: on a busy machine Ray's parts may miss its time limit of half a minute."""
+"""Attempts to start a local cluster: on a busy machine Ray's processes may miss its time limit of half a minute."""
 
 SECONDS_TO_ANSWER = 10.0
 """Seconds that a cluster's address may take to answer; Ray would try for many minutes."""
 
 
 class RayEngine:
-    """Runs objects on a Ray cluster, one processor core each: the one at an address, or its own on this machine."""
+    """Runs objects on a Ray cluster, one processor core each: the cluster at an address, or a local one."""
 
     def __init__(self, count: int, address: str | None) -> None:
         # Ray would write a token into the home folder.
@@ -56,7 +56,7 @@ class RayEngine:
             raise BadInput(f"distributed.address={address}: no Ray cluster there ({show(reason, 200)})") from None
 
     def _start(self, count: int, quiet: dict[str, Any]) -> None:
-        """Start a cluster of our own. More actors than cores are allowed in it; another's lets them wait for cores."""
+        """Start a local cluster. It allows more actors than cores; in an existing cluster they would wait for cores."""
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 self._ray.init(num_cpus=max(count, os.cpu_count() or 1), include_dashboard=False, **quiet)
@@ -99,7 +99,7 @@ class RayActors(RayEngine):
 
 
 def _require_answer(address: str) -> None:
-    """Raise BadInput unless somebody answers at `host:port` or `ray://host:port`; other addresses are Ray's to find."""
+    """Raise BadInput unless `host:port` or `ray://host:port` answers; Ray itself resolves other addresses."""
     found = re.fullmatch(r"(?:ray://)?([\w.-]+):(\d{1,5})", address)
     if found is None:
         return
@@ -113,7 +113,7 @@ def _require_answer(address: str) -> None:
 
 @contextmanager
 def _own_handlers() -> Iterator[None]:
-    """Context manager: keep our handler of SIGTERM, which Ray would replace by one that ends the program at once."""
+    """Context manager: keep our SIGTERM handler, which Ray would replace with one that ends the program at once."""
     before = signal.getsignal(signal.SIGTERM)
     try:
         yield

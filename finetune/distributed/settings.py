@@ -14,12 +14,13 @@ class Local(Settings):
 class RaySettings(Settings):
     """Live play by actors on Ray (Moritz et al. 2018).
 
-    An algorithm that knows importance weights for older live play (V-trace, ACER) takes from whichever actor is ready;
-    each of them then plays all of `loop.num_envs`. For the others the actors share the games and play in step. In a
-    population each actor plays and learns for one agent at a time; the results are those of one process, to the bit.
+    Algorithms with importance weights for older live play (V-trace, ACER) take whichever actor's play is ready; each
+    actor then plays `loop.num_envs` games. For other algorithms the actors share the games and play in step. In a
+    population each actor plays and learns for one agent at a time, with the same results as a single process, to the
+    bit.
     """
 
     actors: int = setting(2, "Processes that play; those of a population learn, too.", at_least=1, at_most=4096)
     address: str | None = setting(
-        None, "Address of a running cluster, such as auto or ray://head:10001. null: one of its own on this machine."
+        None, "Address of a running cluster, such as auto or ray://head:10001. null: start one on this machine."
     )

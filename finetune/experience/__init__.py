@@ -1,1 +1,1 @@
-"""Live play, and the units that it is stored and learned in."""
+"""Live play, and the sequences and transitions that it is stored and learned as."""

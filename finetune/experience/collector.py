@@ -16,7 +16,7 @@ from .sequences import LIVE, Finals, Sequences
 
 
 class Actor(Protocol):
-    """A policy that plays, with or without a state of its own."""
+    """A policy that plays, with or without a state."""
 
     def initial_state(self, n: int) -> ArrayState:
         """The state at the start of n episodes."""
@@ -36,7 +36,7 @@ class FollowsPhase(Protocol):
     """A vector environment that changes along a phase."""
 
     def follow(self, progress: float) -> None:
-        """Note the share of the phase that is over."""
+        """Set the share of the phase that is over."""
         ...
 
 
@@ -56,8 +56,8 @@ class EpisodeEnd:
 class Collector:
     """Plays `steps` decisions at a time in every environment, with actions drawn from a policy.
 
-    Episodes continue from one sequence to the next. A game of Atari that goes on after a lost life is one episode in
-    the log, though its sequences say `terminated`. `env` resets in the same step, as `make_vector`'s do. Where the
+    Episodes continue from one sequence to the next. An Atari game that continues after a lost life is one episode in
+    the log, although its sequences say `terminated`. `env` resets in the same step, as `make_vector`'s do. Where the
     environment can save its games (`saves_games`), the state holds them. Elsewhere the state can only be taken right
     after `restart`, and restoring it starts the same new games.
     """

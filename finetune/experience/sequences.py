@@ -21,7 +21,7 @@ def source_shares(source: NDArray[np.int8]) -> dict[str, float]:
 
 
 class Finals(NamedTuple):
-    """Final observations of episodes that a time limit ended; they are few, so they are stored apart.
+    """Final observations of episodes ended by a time limit, stored separately because they are few.
 
     sequence int64 [m], step int64 [m]: the steps that ended there; observations [m, *shape].
     """
@@ -104,8 +104,9 @@ def concatenate(parts: Sequence[Sequences], order: NDArray[np.int64] | None = No
 
 
 def interleave(live: Sequences, demonstrations: Sequences) -> Sequences:
-    """Merge both, demonstrations spread evenly among live sequences, so that no ring holds a block of one kind."""
+    """Merge both, with demonstrations spread evenly among live sequences, so that replay never holds a block of one
+    kind."""
     n, m = len(live), len(demonstrations)
-    # Live sequence i sits at (i + ½)/n of the way; a demonstration follows the live one that it ties with.
+    # Live sequence i is placed at (i + ½)/n; on a tie the demonstration comes second.
     positions = np.concatenate([(np.arange(n) + 0.5) / n, (np.arange(m) + 0.5) / max(m, 1)])
     return concatenate([live, demonstrations], np.argsort(positions, kind="stable"))

@@ -1,4 +1,4 @@
-"""Transitions of n steps, which DQN stores and learns from, made from sequences as they are played."""
+"""Transitions of n steps, made from sequences as they are played, for DQN and RLPD."""
 
 from dataclasses import dataclass, fields
 from typing import Any
@@ -113,7 +113,7 @@ class NStep:
 
 
 class TransitionStream:
-    """Serves transitions in their order, over and over. The cursor is its whole state."""
+    """Serves transitions in order, over and over. The cursor is its whole state."""
 
     def __init__(self, transitions: Transitions) -> None:
         if not len(transitions):
@@ -134,7 +134,8 @@ class TransitionStream:
 
 
 def mixed(live: Transitions, demonstrations: Transitions) -> Transitions:
-    """Merge both, demonstrations spread evenly among live transitions, so that no ring holds a block of one kind."""
+    """Merge both, with demonstrations spread evenly among live transitions, so that replay never holds a block of one
+    kind."""
     n, m = len(live), len(demonstrations)
     positions = np.concatenate([(np.arange(n) + 0.5) / max(n, 1), (np.arange(m) + 0.5) / max(m, 1)])
     order = np.argsort(positions, kind="stable")

@@ -2,14 +2,14 @@
 
 The modes differ in their effect on ACER where the policy gives a demonstrated action the probability π(a):
 
-- `recorded`: the stored probabilities. Exact for demonstrations of a stochastic agent. Those of a greedy agent or a
-  person are one-hot, which makes ρ meaningless, so they are refused, also where they are only a part.
+- `recorded`: the stored probabilities. Exact for demonstrations of a stochastic agent. A greedy agent's or a person's
+  are one-hot, which makes ρ meaningless, so they are refused even when mixed with others.
 - `current`: π of the learner when the demonstration enters the memory, as in the published system. ρ starts at 1, so
   traces are not cut, and the pull towards the action has full strength however small π(a) is. Biased.
 - `current_at_sampling`: π of the learner whenever the demonstration is sampled. ρ is always 1; nothing is truncated.
 - `smoothed`: (1 − ε)·one-hot + ε/A. ρ is about π(a): the pull is weak where imitation is needed, and traces are cut
-  early. Does not go stale: what `current` stored is an ever older policy, and ρ of demonstrations that stay grows to
-  hundreds. So it is the default.
+  early. The default, because it does not go stale: `current` stores an ever older policy, and ρ of demonstrations that
+  stay in memory grows into the hundreds.
 - `cloned`: π of a cloned policy, mixed with a floor so that ρ stays finite. The closest to the theory.
 """
 
@@ -29,7 +29,7 @@ Probabilities = Callable[[NDArray[np.float32]], NDArray[np.float32]]
 """π(·|s), [n, A], of observations [n, *shape]."""
 
 ONE_HOT_SHARE = 0.01
-"""The share of one-hot decisions that `recorded` accepts: a stochastic agent may be certain now and then."""
+"""Largest share of one-hot decisions that `recorded` accepts: a stochastic agent is sometimes certain."""
 
 MODES = ("recorded", "current", "current_at_sampling", "smoothed", "cloned")
 
@@ -45,18 +45,18 @@ class BehaviourSettings(Settings):
         "with a fraction epsilon spread over all. cloned: a clone of the player.",
         choices=MODES,
     )
-    epsilon: float = setting(0.1, "Of smoothed: the fraction spread evenly over all actions.", above=0, at_most=1)
-    floor: float = setting(1e-3, "Of cloned: the least probability of any action.", above=0, below=0.05)
+    epsilon: float = setting(0.1, "For smoothed: the fraction spread evenly over all actions.", above=0, at_most=1)
+    floor: float = setting(1e-3, "For cloned: the smallest probability of any action.", above=0, below=0.05)
 
 
 class Behaviour:
-    """Gives demonstrations their μ at the moment that the mode prescribes."""
+    """Sets the μ of demonstrations when the mode says so."""
 
     def __init__(self, settings: BehaviourSettings) -> None:
         self._settings = settings
 
     def prepare(self, demonstrations: Demonstrations, clone: Probabilities, name: str) -> None:
-        """Fix the μ of all demonstrations, in the modes that know it from the start.
+        """Set the μ of all demonstrations, in the modes where it is known from the start.
 
         clone: policy for the mode `cloned`. name: of the demonstrations in error messages. Raises BadInput for
         probabilities that no importance weight can use.

@@ -32,7 +32,7 @@ class Demonstrations:
         self._behaviour = np.concatenate([episode.behaviour_probabilities for episode in kept])
         self._terminated = np.zeros(len(self._actions), dtype=np.bool_)
         self._terminated[ends] = [episode.terminated for episode in kept]
-        # To leave a game does not end it, so its last step bootstraps like a time limit.
+        # Leaving a game does not terminate it, so its last step bootstraps as at a time limit.
         self._truncated = np.zeros(len(self._actions), dtype=np.bool_)
         self._truncated[ends] = ~self._terminated[ends]
         self._cursors = np.arange(streams, dtype=np.int64) * len(self) // streams

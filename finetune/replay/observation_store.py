@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ...envs.spec import ObservationSpec
 
 BLOCK = 4096
-"""Frames that memory is taken for at a time."""
+"""Number of frames to allocate memory for at a time."""
 
 
 class ObservationStore(Protocol):
@@ -27,11 +27,11 @@ class ObservationStore(Protocol):
         ...
 
     def packed(self, slots: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
-        """Contents of these slots, in their order, in as few bytes as here; for `put_packed`."""
+        """Contents of these slots, in order, as compact as in the store; for `put_packed`."""
         ...
 
     def put_packed(self, slots: NDArray[np.int64], packed: dict[str, NDArray[Any]]) -> None:
-        """Store in these slots what `packed` gave for as many."""
+        """Store in these slots what `packed` returned for as many slots."""
         ...
 
     @property
@@ -74,7 +74,7 @@ class ArrayStore:
 
 
 class FrameStore:
-    """Pictures, each distinct frame stored once, and stacks put together when they are taken.
+    """Pictures: each distinct frame is stored once, and stacks are assembled when they are read.
 
     The observation after a decision shares all but one frame of its stack with the one before, and is itself the one
     before the next decision: of the eight frames of a transition with stacks of four, one is new. Frames are recognised
@@ -105,7 +105,7 @@ class FrameStore:
 
     def put(self, slots: NDArray[np.int64], observations: NDArray[Any]) -> None:
         frames = np.ascontiguousarray(observations).reshape(len(slots), self._index.shape[1], self._frame_size)
-        # Before the old contents leave, so that frames which both have stay.
+        # Before the old contents are removed, so that frames in both are kept.
         numbers = np.array([[self._number(frame) for frame in row] for row in frames], dtype=np.int32)
         self.drop(slots)
         self._index[slots] = numbers
@@ -138,7 +138,7 @@ class FrameStore:
         numbers = np.array([self._number(frame) for frame in frames], dtype=np.int32)
         self._index[slots] = numbers[index]
         self._uses += np.bincount(numbers[index].ravel(), minlength=len(self._uses)).astype(np.int32)
-        for number in numbers.tolist():  # each was counted once for being stored
+        for number in numbers.tolist():  # storing counted each once
             self._uses[number] -= 1
 
     def check_valid(self) -> None:
@@ -152,7 +152,7 @@ class FrameStore:
         """The number of a frame, stored if it is new; it has one more use."""
         key = hash(frame.tobytes())
         number = self._known.get(key, -1)
-        # Two frames of one hash are both stored, though only the first is found again.
+        # Two frames with the same hash are both stored, but only the first is found again.
         if number < 0 or not np.array_equal(self._blocks[number // BLOCK][number % BLOCK], frame):
             taken = number >= 0
             if not self._free:

@@ -65,7 +65,7 @@ class PrioritisedMemory(TransitionMemory):
         self._tree.set(slots, priorities**self._settings.alpha)
 
     def clear(self) -> None:
-        """Drop everything, the largest priority too."""
+        """Drop everything, including the largest priority."""
         super().clear()
         self._largest = 1.0
 

@@ -14,7 +14,7 @@ from .ring import Ring
 class SequenceMemory:
     """The newest `capacity` sequences; a source can be removed at once. Of pictures, each frame is stored once.
 
-    Removal keeps the order of the rest and frees the slots, so nothing of the source is left to be sampled or evicted.
+    Removal keeps the order of the rest and frees the slots, so no sequence of the source remains.
     """
 
     def __init__(self, capacity: int, steps: int, observation: ObservationSpec, actions: int) -> None:

@@ -44,7 +44,7 @@ class SumTree:
         _set(self._nodes, self._width, slots, values)
 
     def find(self, masses: NDArray[np.float64]) -> NDArray[np.int64]:
-        """For each mass m in [0, total), the slot i with Σ values before i ≤ m < Σ values up to i: int64 [n].
+        """Find for each mass m in [0, total) the slot i with Σ values before i ≤ m < Σ values up to i: int64 [n].
 
         A slot of value 0 is never found.
         """
@@ -79,7 +79,7 @@ def _find(nodes, width, masses):  # type: ignore[no-untyped-def]
         node = 1
         while node < width:
             left = nodes[2 * node]
-            # Rounding can leave mass over where the right child has none.
+            # Rounding can leave some mass where the right child has none.
             if mass < left or nodes[2 * node + 1] == 0.0:
                 node = 2 * node
             else:

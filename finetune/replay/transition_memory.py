@@ -25,7 +25,7 @@ class Sample:
 class TransitionMemory:
     """The newest `capacity` transitions, drawn uniformly; a source can be removed at once.
 
-    Of pictures each frame is stored once: a million transitions of 84 × 84 × 4 take about 7 GB.
+    Each frame of pictures is stored once: a million transitions of 84 × 84 × 4 take about 7 GB.
     """
 
     def __init__(self, capacity: int, observation: ObservationSpec) -> None:
@@ -64,7 +64,7 @@ class TransitionMemory:
         return Sample(self._read(slots), np.ones(n, dtype=np.float32), slots)
 
     def update(self, slots: NDArray[np.int64], errors: NDArray[np.float32]) -> None:
-        """Take note of the errors δ [B], neither weighted nor clipped, of the sample from `slots`: nothing to do."""
+        """Do nothing: uniform sampling ignores the errors δ [B] of the sample from `slots`."""
 
     def contents(self) -> Transitions:
         """Everything stored, oldest first."""

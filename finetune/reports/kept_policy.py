@@ -1,4 +1,4 @@
-"""Choice of the policy that a run leaves, among those that it evaluated."""
+"""Choice of the policy that a run keeps, among those evaluated."""
 
 import math
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ LAST, BEST = "last", "best"
 
 @dataclass(frozen=True)
 class Candidate:
-    """An evaluated policy of a run: its file, that of its evaluation, and its figures."""
+    """An evaluated policy of a run: its file, its evaluation's file, and the figures."""
 
     policy: Path
     evaluation: Path

@@ -33,8 +33,17 @@ DRAWN_COLUMNS = {
 }
 
 
-def write_report(folder: Path, title: str) -> Path:
-    """Draw `folder/report.html` from the run's log and, where they exist, `phases/*.json` and `best.mp4`."""
+KEPT = "Kept: the policy that the run leaves, the best of those evaluated (schedule.keep=best)."
+EXACT = "Every number of idle frames was played once, so the figures are exact."
+INTERVALS = "In brackets: 95 % bootstrap intervals of the mean."
+
+
+def write_report(folder: Path, title: str, made_by: str = "", kept: str | None = None) -> Path:
+    """Draw `folder/report.html` from the run's log and, where they exist, `phases/*.json` and `best.mp4`.
+
+    made_by: the command line. kept: name of the evaluation, without its suffix, by which the run chose the policy that
+    it leaves.
+    """
     rows = read_metrics(folder)
     parts = [f"<h1>{escape(title)}</h1>"]
     if rows:
@@ -43,7 +52,7 @@ def write_report(folder: Path, title: str) -> Path:
     evaluations = [(path.stem, read_evaluation(path)) for path in (folder / "phases").glob("*.json")]
     if evaluations:
         evaluations.sort(key=lambda one: (int(one[0].partition("-")[0]), one[1].get("decisions", 0)))
-        parts += ["<h2>Evaluation of the start and of the phases</h2>", _evaluation_table(evaluations)]
+        parts += ["<h2>Evaluation of the start and of the phases</h2>", _evaluation_table(evaluations, kept)]
     film = folder / "best.mp4"
     if film.exists():
         parts += ["<h2>The best game of the policy that the run leaves</h2>", video(film)]
@@ -51,13 +60,13 @@ def write_report(folder: Path, title: str) -> Path:
         parts += ["<h2>Milestones</h2>", figures(MILESTONE_COLUMNS, reached)]
         parts.append("<p>Each is the first row of the log where live play, with its exploration, reached it.</p>")
     bands = phase_bands(rows)
-    parts += ["<h2>Live play</h2>", _charts(rows, bands, LIVE)]
-    parts += ["<h2>Memory and demonstrations</h2>", _charts(rows, bands, MEMORY)]
-    parts += ["<h2>Learning</h2>", _charts(rows, bands, LEARNING)]
-    parts += ["<h2>Time</h2>", _charts(rows, bands, TIME)]
+    for heading, charts in SECTIONS.items():
+        if drawn := _charts(rows, bands, charts):
+            parts += [f"<h2>{heading}</h2>", drawn]
     settings = folder / CONFIGURATION
-    if settings.exists():
-        parts.append(origin("", settings.read_text(encoding="utf-8")))
+    shown = settings.read_text(encoding="utf-8") if settings.exists() else ""
+    if made_by or shown:
+        parts.append(origin(made_by, shown))
     return write_whole(folder / "report.html", page(title, "".join(parts), CHART_STYLE))
 
 
@@ -133,7 +142,11 @@ TIME: tuple[Chart, ...] = (
 )
 
 
+SECTIONS = {"Live play": LIVE, "Memory and demonstrations": MEMORY, "Learning": LEARNING, "Time": TIME}
+
+
 def _charts(rows: list[dict[str, Any]], bands: list[Band], charts: tuple[Chart, ...]) -> str:
+    """The charts that the log has numbers for, in a grid; an empty text without any."""
     millions = bool(rows) and rows[-1]["decisions"] > 1_000_000
     unit = 1e6 if millions else 1e3
     shown = [replace(band, start=band.start / unit, end=band.end / unit) for band in bands]
@@ -145,10 +158,10 @@ def _charts(rows: list[dict[str, Any]], bands: list[Band], charts: tuple[Chart, 
         }
         x_name = f"{'million' if millions else 'thousand'} decisions"
         drawn.append(line_chart(title, lines, shown, x_name, log=log))
-    return f'<div class="charts">{"".join(drawn)}</div>'
+    return f'<div class="charts">{"".join(drawn)}</div>' if any(drawn) else ""
 
 
-def _evaluation_table(documents: list[tuple[str, dict[str, Any]]]) -> str:
+def _evaluation_table(documents: list[tuple[str, dict[str, Any]]], kept: str | None) -> str:
     columns = {
         key: name for key, name in EVALUATION_COLUMNS.items() if any(one.get(key) is not None for _, one in documents)
     }
@@ -159,17 +172,18 @@ def _evaluation_table(documents: list[tuple[str, dict[str, Any]]]) -> str:
     }
     body = [
         (
-            name,
+            f"{name} (kept)" if name == kept else name,
             str(one["episodes"]),
             *(_figure(one, key) for key in columns),
             *(_figure(one.get("drawn", {}), key) for key in drawn),
         )
         for name, one in documents
     ]
-    table = figures(("phase", "games", *columns.values(), *drawn.values()), body)
-    if all(one.get("exact") for _, one in documents):
-        return f"{table}<p>Every number of idle frames was played once, so the figures are exact.</p>"
-    return f"{table}<p>In brackets: 95 % bootstrap intervals of the mean.</p>"
+    marked = next((number for number, (name, _) in enumerate(documents) if name == kept), None)
+    table = figures(("phase", "games", *columns.values(), *drawn.values()), body, marked)
+    notes = [KEPT] if marked is not None else []
+    notes.append(EXACT if all(one.get("exact") for _, one in documents) else INTERVALS)
+    return f'{table}<p class="note">{" ".join(notes)}</p>'
 
 
 def _figure(document: dict[str, Any], key: str) -> str:

@@ -1,4 +1,4 @@
-"""The log of a run: one row of numbers now and then, for TensorBoard and in `metrics.jsonl`."""
+"""The log of a run: rows of numbers at regular intervals, in `metrics.jsonl` and for TensorBoard."""
 
 import json
 import os
@@ -48,7 +48,7 @@ class RunLog:
             write_whole(path, "".join(json.dumps(row) + "\n" for row in kept))
             if kept:
                 self._seconds, self._frames = seconds_of(kept)[-1], kept[-1].get("live/frames", 0)
-        # An interrupt at the wrong moment keeps it from closing until it flushes.
+        # An interrupt at the wrong moment delays closing it until its next flush.
         self._board = SummaryWriter(str(self._folder / "tensorboard"), purge_step=resume_at, flush_secs=FLUSH_SECONDS)
         path.touch()
         self.metrics.stopwatch.read()

@@ -1,1 +1,1 @@
-"""Phases of training, and what decides when one ends."""
+"""Phases of training, and the rules that end them."""

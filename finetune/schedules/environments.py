@@ -29,15 +29,15 @@ def phase_environments(first: EnvironmentSpec, phases: Sequence[Phase]) -> tuple
 
 
 JUDGEMENT = ("reward", "shaping", "time_limit")
-"""Settings of an environment that change neither observations nor what an action does."""
+"""Environment settings that affect neither observations nor the effect of actions."""
 
 
 UNUSED = 0.05
-"""Smoothing of probabilities that stay as they are."""
+"""Smoothing argument of `relabelled`, unused because the probabilities are kept."""
 
 
 def require_same_play(phases: Sequence[Phase], first: EnvironmentSpec, dataset: Dataset) -> None:
-    """Raise BadInput unless demonstrations are remembered and imitated where observations and actions are theirs.
+    """Raise BadInput unless phases that use or imitate demonstrations have the same observations and actions.
 
     Rewards and time limits may differ.
     """
@@ -52,8 +52,8 @@ def require_same_play(phases: Sequence[Phase], first: EnvironmentSpec, dataset: 
 def remembered(phases: Sequence[Phase], first: EnvironmentSpec, dataset: Dataset) -> list[Episode]:
     """The demonstrations as they enter the memory, with the rewards of the phases that use them.
 
-    Raises BadInput for phases that are played otherwise or rewarded differently from each other, and for rewards that
-    cannot be computed, because episodes have no keys.
+    Raises BadInput for phases that are played differently or have different rewards, and for rewards that cannot be
+    computed because episodes have no keys.
     """
     require_same_play(phases, first, dataset)
     specs = phase_environments(first, phases)

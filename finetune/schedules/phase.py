@@ -151,7 +151,7 @@ def parse_phases(node: Any, place: str = "schedule.phases") -> tuple[Phase, ...]
 
 
 def plain_phases(phases: Sequence[Phase]) -> dict[str, Any]:
-    """Phases as plain data, as a schedule's file has them: of each only what is not the default."""
+    """Phases as plain data, as in a schedule's file: only the settings that differ from their defaults."""
     return {
         phase.name: {
             name: _plain_number(value) if name == "hours" else value

@@ -1,4 +1,4 @@
-"""Games that start from saved states, of earlier games or of demonstrations, for more practice far from the start."""
+"""Games that start from saved states of earlier games or of demonstrations, for practice far from the start."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -43,8 +43,8 @@ class RestartSettings(Settings):
     )
     order: str = setting(
         "uniform",
-        "Choice of a state: uniform over the stretch, or backwards, first from its far end and from ever more of it "
-        "until the phase ends (Salimans and Chen 2018).",
+        "Choice of a state: uniform over the stretch, or backwards, starting at its far end and including more and "
+        "more of it until the phase ends (Salimans and Chen 2018).",
         choices=("uniform", "backwards"),
     )
 
@@ -67,10 +67,10 @@ class RestartSettings(Settings):
 class Restarts(VectorWrapper):
     """Games of QWOP, some of which start from a saved state.
 
-    With `demonstrated` these are its states, all of them from the beginning. Without, they are states of earlier
-    games of the same vector: only of games from the real start, and newer ones replace older ones, so they follow the
+    With `demonstrated`, all of its states are available from the beginning. Otherwise states are saved from earlier
+    games of the same vector environment that began at the real start; newer ones replace older ones, so they follow the
     current policy. `infos["restarted"]`, bool [n], is true for steps of games that started from a saved state; their
-    time and metres are partly those of another game.
+    time and metres include those of another game.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class Restarts(VectorWrapper):
         return observations, rewards, terminated, truncated, infos
 
     def get_state(self) -> dict[str, Any]:
-        """Everything, for `set_state`; states of demonstrations come with the wrapper."""
+        """Everything, for `set_state`, except the states of demonstrations, which the constructor sets."""
         return {
             "env": self._qwop.get_state(),
             "saved": [] if self._fixed else [{"metres": one.metres, "game": one.game} for one in self._saved],
@@ -140,7 +140,7 @@ class Restarts(VectorWrapper):
         return [one for one in self._saved if low <= one.metres < high]
 
     def _save_some(self, metres: NDArray[np.float64], may: NDArray[np.bool_]) -> None:
-        """Save a random game in the stretch now and then, in place of a random one once the store is full."""
+        """Occasionally save a random game in the stretch, replacing a random one once the store is full."""
         low, high = self._settings.metres
         rows = np.flatnonzero(may & (low <= metres) & (metres < high))
         if not len(rows) or self._generator.random() >= KEEP_SHARE:

@@ -8,7 +8,7 @@ from .phase import Phase, PhaseValues
 from .stability import ReturnMonitor
 
 PUBLISHED_RATE = 9.0
-"""Decisions a second of the published training; also the meaning of an hour where an environment has no clock."""
+"""Decisions a second of the published training, also used for environments without a clock."""
 
 
 class Schedule:

@@ -1,4 +1,4 @@
-"""A rule for when live play has become unstable, the published reason for removing the demonstrations."""
+"""Detection of unstable live play, the published reason for removing the demonstrations."""
 
 from collections import deque
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from ...common.settings import Settings, setting
 
 @dataclass(frozen=True)
 class StabilitySettings(Settings):
-    """Thresholds of `ReturnMonitor`; the published account gives none, so these are a choice."""
+    """Thresholds of `ReturnMonitor`; the publication gives none, so these are our own."""
 
     window: int = setting(200, "Episodes in the mean return.", at_least=2, at_most=1_000_000)
     drop: float = setting(0.25, "Fraction of the phase's best mean return that may be lost.", at_least=0)

@@ -21,10 +21,10 @@ from .window import Window
 _FRAME = 1 / FRAMES_A_SECOND
 
 _UNHEARD_AFTER = 1.0
-"""Seconds after which a key that reached the window but not pynput means that pynput does not get the keyboard."""
+"""Seconds after which a key seen by the window but not by pynput means that pynput cannot listen to the keyboard."""
 
 _MAX_LAG = 0.25
-"""Seconds of delay that the game catches up with after the machine was busy; the rest of a longer delay is skipped."""
+"""Largest delay in seconds that the game catches up after the machine was busy; the rest is skipped."""
 
 
 def open_keyboard(settings: KeyboardSettings, folder: Path) -> Source:

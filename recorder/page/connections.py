@@ -1,4 +1,4 @@
-"""Connections of the page's server: few at a time, and none that can hold the server up."""
+"""Connections of the page's server: limited in number, and unable to block the server."""
 
 import errno
 import socket
@@ -9,10 +9,10 @@ from typing import Any
 from websockets.sync.server import ServerConnection
 
 MAX_CONNECTIONS = 64
-"""Connections at a time, including those that have not said what they want. A page opens about ten."""
+"""Largest number of connections, including those without a request yet. A page opens about ten."""
 
 MAX_PAGES = 8
-"""Pages that can play at the same time."""
+"""Largest number of pages that play at the same time."""
 
 OPEN_SECONDS = 2.0
 """Time for a new connection to send its whole request."""

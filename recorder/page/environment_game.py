@@ -19,8 +19,8 @@ from .environment_keys import KeyMap
 class EnvironmentGame:
     """Plays a game of an environment from a reset with a seed of its own; see `PageGame`.
 
-    A frame is a decision. One in which no key says what to do, and no default action either, is skipped: the game waits
-    for the person. env renders `rgb_array` and is played by one game at a time.
+    A frame is a decision. Without a matching key or a default action it is skipped: the game waits for the player. env
+    renders `rgb_array` and is played by one game at a time.
     """
 
     def __init__(

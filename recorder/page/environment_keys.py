@@ -1,4 +1,5 @@
-"""The keys of an environment's actions: from a setting, from the environment, or from a table of well-known ones."""
+"""Keys for an environment's actions: from a setting, from the environment, or from a table of well-known
+environments."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -53,10 +54,8 @@ _CODES = {
 
 @dataclass(frozen=True)
 class KeyMap:
-    """Actions by the sets of keys that mean them.
-
-    actions: from keys to the action that they mean together. default: action while no key means one; None: wait.
-    names: of the actions, where the environment names them.
+    """Mapping from sets of keys to actions. actions: the action of each set of keys. default: action without a matching
+    key; None: wait. names: of the actions, if the environment names them.
     """
 
     actions: Mapping[frozenset[str], int]
@@ -86,7 +85,7 @@ def key_map(env: gymnasium.Env[Any, Any], actions: int, given: Mapping[str, Any]
     """The keys of an environment with this number of actions.
 
     given: `source.actions`, keys joined by + to actions; empty: the environment's own, those of a well-known
-    environment, or the digits. default: `source.default_action`. BadInput for what is no key or no action.
+    environment, or the digits. default: `source.default_action`. BadInput for an unknown key or action.
     """
     names = _names_of(env, actions)
     found = _from_setting(given) if given else _of_environment(env, actions, names)

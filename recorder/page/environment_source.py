@@ -21,7 +21,7 @@ from .server import PageServer
 from .source import page_source
 
 FASTEST = 30.0
-"""Decisions a second that a person is given unless they ask for more, however fast the environment is shown."""
+"""Default limit of decisions a second, however fast the environment is shown."""
 
 
 def open_environment(settings: EnvironmentPageSettings, folder: Path) -> Source:

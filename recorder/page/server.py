@@ -53,9 +53,9 @@ class _PendingEpisode:
 class PageServer:
     """Serves the page, and yields every game as an episode once it has ended; the caller writes it.
 
-    Binds on construction; BadInput if that fails. `address` opens the page. It contains a token that no web site
-    knows; besides, a request must name this server as its host and come from the page itself, so that neither a site
-    whose name was pointed at this machine (DNS rebinding) nor a request across sites gets an answer.
+    Binds on construction; BadInput if that fails. `address` opens the page. It contains a token that no web site knows.
+    A request must also name this server as its host and come from the page itself, so that neither a site that points
+    its name at this machine (DNS rebinding) nor a cross-site request gets an answer.
 
     A page whose connection ends leaves its game, which is yielded as far as it was played.
 

@@ -1,27 +1,12 @@
 """Mechanical mutants: which changes are made of a source, and which are not."""
 
 import ast
-import importlib.util
-import sys
-from pathlib import Path
-from types import ModuleType
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from .scripts import ROOT, load_script
 
-
-def module() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("generated_mutants", ROOT / "benchmarks" / "generated_mutants.py")
-    assert spec is not None
-    assert spec.loader is not None
-    found = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = found  # dataclasses look their module up
-    spec.loader.exec_module(found)
-    return found
-
-
-MADE = module()
+MADE = load_script("generated_mutants")
 
 
 def mutants(source: str) -> list[str]:

@@ -1,30 +1,13 @@
 """The faults of the mutation test: each still has its place in the source, and tests beside it."""
 
 import ast
-import importlib.util
-import sys
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from .scripts import ROOT, load_script
 
-
-def module() -> ModuleType:
-    sys.path.insert(0, str(ROOT / "benchmarks"))  # as for a script there
-    spec = importlib.util.spec_from_file_location("mutants", ROOT / "benchmarks" / "mutants.py")
-    assert spec is not None
-    assert spec.loader is not None
-    found = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = found  # dataclasses look their module up
-    spec.loader.exec_module(found)
-    sys.path.remove(str(ROOT / "benchmarks"))
-    return found
-
-
-MUTANTS = module()
+MUTANTS = load_script("mutants")
 
 
 @pytest.mark.parametrize("mutant", MUTANTS.MUTANTS, ids=lambda mutant: mutant.name)

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import sys
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -44,18 +43,14 @@ Run = Callable[..., tuple[int, str]]
 
 
 @pytest.fixture
-def walk(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
-    """Run the example with these arguments, in an empty folder; its exit code and what it says on stderr."""
+def walk(run_command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+    """Runs the example with these arguments in an empty folder; gives its exit code and what it says on stderr."""
     monkeypatch.chdir(tmp_path)
 
     def call(*arguments: str, work: Callable[[Walk], None] = lambda settings: None) -> tuple[int, str]:
-        monkeypatch.setattr(sys, "argv", ["qwop-walk", *arguments])
-        try:
-            Command("walk", Walk, work, about="Walk a pet.", examples=[("qwop-walk", "")])()
-            code = 0
-        except SystemExit as exit_:
-            code = int(exit_.code or 0)
-        return code, capsys.readouterr().err
+        example = Command("walk", Walk, work, about="Walk a pet.", examples=[("qwop-walk", "")])
+        code, _, said = run_command(example, *arguments)
+        return code, said
 
     return call
 

@@ -7,6 +7,7 @@ import pytest
 from qwop.common.command import Command
 from qwop.common.command_line import command_line
 from qwop.common.settings import Settings, nested, setting
+from qwop.finetune.main import main as finetune
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,26 @@ def test_a_command_line_gives_its_settings_again(settings: Walk) -> None:
     program, *words = shlex.split(command_line("qwop-walk", settings))
     assert program == "qwop-walk"
     assert WALK.read(words) == settings
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "qwop-finetune schedule=kurodo algorithm=acer",
+        "qwop-finetune seed=3 schedule=from-clone algorithm=ppo loop.num_envs=64",
+        "qwop-finetune schedule=champion '~schedule.phases.wheels' schedule.phases.strides.hours=3 algorithm=ppo",
+        "qwop-finetune schedule=alone '+schedule.phases.more={hours: 2, environment: {reward: speed}}' algorithm=dqn "
+        "'algorithm.hidden=[8]' distributed=ray distributed.actors=3",
+        "qwop-finetune schedule=alone '~schedule.phases.alone' '+schedule.phases.first={hours: 2}' "
+        "'+schedule.phases.alone={hours: 3}' algorithm=acer",
+    ],
+)
+def test_groups_are_given_by_an_option_and_what_differs_from_it(line: str) -> None:
+    assert command_line("qwop-finetune", finetune.read(shlex.split(line)[1:])) == shlex.join(shlex.split(line))
+
+
+def test_what_was_asked_for_but_did_not_make_it_can_be_left_out() -> None:
+    assert command_line("walk", Walk(place="wood", limit=4), without=("limit",)) == "walk place=wood"
 
 
 def test_defaults_are_left_out_and_one_setting_may_stand_in_front() -> None:

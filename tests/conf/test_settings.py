@@ -2,7 +2,6 @@
 
 import copy
 import os
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, get_args, get_origin
@@ -185,20 +184,17 @@ def test_an_unknown_setting_in_any_group_is_refused(command: Command[Any], line:
 
 
 @pytest.fixture
-def refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., str]:
+def refused(run_command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., str]:
     """Run a command in an empty folder; its one line on stderr, after which nothing may have been written."""
     monkeypatch.chdir(tmp_path)
 
     def call(command: Command[Any], *arguments: str) -> str:
-        monkeypatch.setattr(sys, "argv", [command.program, *arguments])
-        with pytest.raises(SystemExit) as stopped:
-            command()
-        said = capsys.readouterr().err
-        assert stopped.value.code == 2, said
+        code, _, said = run_command(command, *arguments)
+        assert code == 2, said
         assert said.count("\n") == 1, said
         assert said.startswith(f"{command.program}: ")
         assert os.listdir() == []
-        return said
+        return str(said)
 
     return call
 

@@ -2,8 +2,9 @@
 
 import json
 import re
-import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,10 +12,11 @@ import torch
 from qwop.envs import EnvironmentSpec, replay
 from qwop.envs.qwop.keys_file import read_keys, write_keys
 from qwop.envs.spec import ObservationSpec
-from qwop.evaluation.main import main
 from qwop.policies.files import save_policy
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
+
+Evaluate = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
@@ -27,22 +29,12 @@ def policy_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
 
 
-def command(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
-    """The exit code of the command with these arguments."""
-    monkeypatch.setattr(sys, "argv", ["qwop-evaluate", *arguments])
-    try:
-        main()
-    except SystemExit as exit_:
-        return int(exit_.code or 0)
-    return 0
-
-
 def test_writes_a_report_the_best_games_keys_and_its_film(
-    policy_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    policy_file: Path, tmp_path: Path, evaluate: Evaluate
 ) -> None:
     out = tmp_path / "report"
-    assert command(monkeypatch, f"policy={policy_file}", "episodes=6", "greedy=false", f"out={out}", "seed=3") == 0
-    printed = capsys.readouterr().out
+    code, printed, _ = evaluate(f"policy={policy_file}", "episodes=6", "greedy=false", f"out={out}", "seed=3")
+    assert code == 0
     assert "finished" in printed
     assert "0 of 6" in printed
     assert "frame late" in printed
@@ -81,8 +73,8 @@ def test_writes_a_report_the_best_games_keys_and_its_film(
     assert not re.search(r'(src|href)="(?!data:)', page)
 
 
-def test_the_report_lies_beside_the_policy_by_default(policy_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert command(monkeypatch, f"policy={policy_file}", "episodes=2", "video=false") == 0
+def test_the_report_lies_beside_the_policy_by_default(policy_file: Path, evaluate: Evaluate) -> None:
+    assert evaluate(f"policy={policy_file}", "episodes=2", "video=false").code == 0
     out = policy_file.with_name("runner-evaluation")
     assert sorted(path.name for path in out.iterdir()) == [
         "best_keys.txt",
@@ -92,11 +84,9 @@ def test_the_report_lies_beside_the_policy_by_default(policy_file: Path, monkeyp
     ]
 
 
-def test_every_start_is_played_once_by_default(
-    policy_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_start_is_played_once_by_default(policy_file: Path, tmp_path: Path, evaluate: Evaluate) -> None:
     out = tmp_path / "out"
-    assert command(monkeypatch, f"policy={policy_file}", "late=0", "video=false", f"out={out}") == 0
+    assert evaluate(f"policy={policy_file}", "late=0", "video=false", f"out={out}").code == 0
     report = json.loads((out / "evaluation.json").read_text())
     assert report["exact"]
     assert "late" not in report
@@ -108,30 +98,29 @@ def test_every_start_is_played_once_by_default(
     assert [game["idle_frames"] for game in report["games"]] == list(range(301))
 
 
-def test_another_decision_rate_can_be_tried(policy_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_decision_rate_can_be_tried(policy_file: Path, tmp_path: Path, evaluate: Evaluate) -> None:
     arguments = [f"policy={policy_file}", "episodes=2", "video=false", f"out={tmp_path / 'out'}"]
-    assert command(monkeypatch, *arguments, "+environment.frames_per_step=2") == 0
+    assert evaluate(*arguments, "+environment.frames_per_step=2").code == 0
     report = json.loads((tmp_path / "out" / "evaluation.json").read_text())
     assert report["environment"]["settings"] == {"frames_per_step": 2, "time_limit": 3.0}
 
 
-def test_cartpole_reports_returns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cartpole_reports_returns(tmp_path: Path, evaluate: Evaluate) -> None:
     torch.manual_seed(0)
     policy = Policy(ActorCritic(4, 2, hidden=(16,)), EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)))
     file = save_policy(tmp_path / "pole.safetensors", policy)
-    assert command(monkeypatch, f"policy={file}", "episodes=3", "video=false", f"out={tmp_path / 'out'}") == 0
+    assert evaluate(f"policy={file}", "episodes=3", "video=false", f"out={tmp_path / 'out'}").code == 0
     report = json.loads((tmp_path / "out" / "evaluation.json").read_text())
     assert "finishes" not in report
     assert report["best_return"] >= report["mean_return"] > 0
 
 
-def test_keys_are_played_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_keys_are_played_again(tmp_path: Path, evaluate: Evaluate) -> None:
     keys = np.random.default_rng(0).integers(0, 16, 30).repeat(9).astype(np.uint8)
     game = replay(keys)
     file = write_keys(tmp_path / "mine.txt", keys, "a game")
-    assert command(monkeypatch, f"keys={file}") == 0
+    code, printed, _ = evaluate(f"keys={file}")
+    assert code == 0
     out = tmp_path / "mine-replay"
     assert sorted(path.name for path in out.iterdir()) == ["best.mp4", "config.yaml", "evaluation.json", "report.html"]
     report = json.loads((out / "evaluation.json").read_text())
@@ -139,15 +128,17 @@ def test_keys_are_played_again(
     assert report["frames"] == len(game.states) - 1 < len(keys)
     assert report["metres"] == game.events[-1, 0]
     assert '"title": "' + str(file) in (out / "report.html").read_text()
-    assert f"{report['frames']} of {len(keys)}" in capsys.readouterr().out
+    assert f"{report['frames']} of {len(keys)}" in printed
 
 
-def test_the_champion_is_there_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_champion_is_there_from_any_folder(
+    tmp_path: Path, evaluate: Evaluate, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    assert command(monkeypatch, "policy=champion", "episodes=2", "video=false") == 0
+    assert evaluate("policy=champion", "episodes=2", "video=false").code == 0
     evaluation = json.loads((tmp_path / "champion-evaluation" / "evaluation.json").read_text())
     assert evaluation["policy"] == "champion"
-    assert command(monkeypatch, "keys=champion", "video=false") == 0
+    assert evaluate("keys=champion", "video=false").code == 0
     replayed = json.loads((tmp_path / "champion-replay" / "evaluation.json").read_text())
     assert replayed["outcome"] == "finished"
 
@@ -176,8 +167,8 @@ def test_bad_input_is_one_line_and_nothing_is_written(
     said: str,
     policy_file: Path,
     tmp_path: Path,
+    evaluate: Evaluate,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
 ) -> None:
     text = tmp_path / "text.safetensors"
     text.write_text("not a policy")
@@ -187,8 +178,8 @@ def test_bad_input_is_one_line_and_nothing_is_written(
     before = sorted(tmp_path.iterdir())
     monkeypatch.chdir(tmp_path)
     out = tmp_path / "out"
-    code = command(monkeypatch, *(argument.format(**names) for argument in arguments), f"out={out}")
-    lines = capsys.readouterr().err.strip().splitlines()
+    code, _, error = evaluate(*(argument.format(**names) for argument in arguments), f"out={out}")
+    lines = error.strip().splitlines()
     assert code == 2
     assert said in lines[0]
     assert "Traceback" not in " ".join(lines)

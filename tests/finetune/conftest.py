@@ -1,13 +1,17 @@
-"""Sequences and episodes for the tests, every number different so that a mix-up shows."""
+"""Sequences and episodes for the tests, every number different so that a mix-up shows, and the command."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from qwop.datasets.schema import Episode
+from qwop.datasets.schema import DatasetInfo, Episode
+from qwop.datasets.writer import DatasetWriter
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.experience.sequences import LIVE, Finals, Sequences
+from qwop.finetune.main import main
 
 
 def _sequences(
@@ -80,6 +84,22 @@ def make_sequences() -> Callable[..., Sequences]:
 @pytest.fixture
 def make_episode() -> Callable[..., Episode]:
     return _episode
+
+
+@pytest.fixture
+def finetune(run_command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Any]:
+    """Runs `qwop-finetune` with these arguments in an empty folder; gives its `code`, `out` and `err`."""
+    monkeypatch.chdir(tmp_path)
+    return lambda *arguments: run_command(main, *arguments)
+
+
+@pytest.fixture
+def demonstrations(tmp_path: Path, make_episode: Callable[..., Episode]) -> Path:
+    """Two recorded games of CartPole, in the folder `demos`."""
+    writer = DatasetWriter(tmp_path / "demos", DatasetInfo(EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)), 2))
+    for length in (30, 25):
+        writer.write(make_episode(length, actions=2, shape=(4,)))
+    return writer.folder
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ from qwop.datasets.reader import Dataset, open_dataset
 from qwop.datasets.schema import DatasetInfo
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.finetune.agents.dqn.agent import DdqnAgent
+from qwop.finetune.agents.dqn.agent import DqnAgent
 from qwop.finetune.agents.registry import ALGORITHMS
 from qwop.finetune.reports.run_log import RunLog
 from qwop.finetune.run import RunContext, build_run
@@ -80,5 +80,5 @@ def test_dqn_learns_from_games_and_demonstrations_with_clipped_rewards(tmp_path:
     run.run()
     log.close()
     assert not torch.equal(before, torch.cat([p.detach().flatten() for p in network.parameters()]))
-    assert isinstance(run.agent, DdqnAgent)
+    assert isinstance(run.agent, DqnAgent)
     assert run.agent.memory.shares()["demonstrations"] == pytest.approx(1 / 3, abs=0.05)

@@ -2,10 +2,9 @@
 
 import json
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,14 +14,13 @@ from qwop.datasets.schema import DatasetInfo, Episode
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.checkpoint import checkpoints, load_checkpoint, save_checkpoint
-from qwop.finetune.main import main
 from qwop.policies.files import load_policy, save_policy
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
 
 CARTPOLE = EnvironmentSpec("CartPole-v1")
 
-Finetune = Callable[..., SimpleNamespace]
+Finetune = Callable[..., Any]
 
 SMALL = (
     "+schedule=kurodo",
@@ -39,39 +37,18 @@ SMALL = (
 
 
 @pytest.fixture
-def finetune(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Finetune:
-    """Runs the command in this process, from a folder; its exit code, and what it said on either stream."""
-
-    def call(*arguments: str, folder: Path) -> SimpleNamespace:
-        monkeypatch.chdir(folder)
-        monkeypatch.setattr(sys, "argv", ["qwop-finetune", *arguments])
-        try:
-            main()
-            code = 0
-        except SystemExit as exit_:
-            code = exit_.code
-        said = capsys.readouterr()
-        return SimpleNamespace(returncode=code, stdout=said.out, stderr=said.err)
-
-    return call
-
-
-@pytest.fixture
-def workplace(tmp_path: Path, make_episode: Callable[..., Episode]) -> Path:
+def workplace(tmp_path: Path, demonstrations: Path, make_episode: Callable[..., Episode]) -> Path:
     """A policy for CartPole, demonstrations of it, and demonstrations of something else."""
     network = ActorCritic(4, 2, (16,), torch.Generator().manual_seed(0))
     save_policy(tmp_path / "policy.safetensors", Policy(network, CARTPOLE, ObservationSpec((4,))))
-    writer = DatasetWriter(tmp_path / "demos", DatasetInfo(CARTPOLE, ObservationSpec((4,)), 2))
-    for length in (30, 25):
-        writer.write(make_episode(length, actions=2, shape=(4,)))
     other = DatasetInfo(EnvironmentSpec("CartPole-v1", {"max_episode_steps": 50}), ObservationSpec((4,)), 2)
     DatasetWriter(tmp_path / "other", other).write(make_episode(9, actions=2, shape=(4,)))
     return tmp_path
 
 
 def test_a_run_leaves_policy_log_evaluations_checkpoints_and_a_report(finetune: Finetune, workplace: Path) -> None:
-    done = finetune("policy=policy.safetensors", "demonstrations=demos", *SMALL, "out=run", folder=workplace)
-    assert done.returncode == 0, done.stderr
+    done = finetune("policy=policy.safetensors", "demonstrations=demos", *SMALL, "out=run")
+    assert done.code == 0, done.err
     run = workplace / "run"
     trained = load_policy(run / "policy.safetensors")
     assert trained.environment == CARTPOLE
@@ -84,7 +61,7 @@ def test_a_run_leaves_policy_log_evaluations_checkpoints_and_a_report(finetune: 
         *(f"{name}.{kind}" for name in ("1-alone", "2-mixed", "3-alone_again") for kind in ("safetensors", "json")),
     }
     start = json.loads((run / "phases" / "0-start.json").read_text())
-    shown = done.stdout.splitlines()
+    shown = done.out.splitlines()
     assert next(line for line in shown if line.startswith("start: mean return"))
     assert shown[-1].startswith(f"from start to end: mean return {start['mean_return']:.1f} → ")
     evaluation = json.loads((run / "phases" / "3-alone_again.json").read_text())
@@ -98,14 +75,13 @@ def test_a_run_leaves_policy_log_evaluations_checkpoints_and_a_report(finetune: 
     assert "http" not in page.replace("http://www.w3.org", "")  # nothing is fetched
     assert list((run / "tensorboard").iterdir())
 
-    again = finetune("policy=policy.safetensors", "demonstrations=demos", *SMALL, "out=run", folder=workplace)
-    assert again.returncode == 2
-    assert "holds a run already" in again.stderr
+    again = finetune("policy=policy.safetensors", "demonstrations=demos", *SMALL, "out=run")
+    assert again.code == 2
+    assert "holds a run already" in again.err
     resumed = finetune(
         "policy=policy.safetensors", "demonstrations=demos", *SMALL, "out=run", "resume=true", "video=false",
-        folder=workplace,
     )  # fmt: skip
-    assert resumed.returncode == 0, resumed.stderr
+    assert resumed.code == 0, resumed.err
     same = load_policy(run / "policy.safetensors").network.state_dict()
     for name, weights in trained.network.state_dict().items():
         assert torch.equal(weights, same[name])
@@ -116,8 +92,8 @@ def test_a_run_can_leave_the_best_policy_that_it_evaluated(finetune: Finetune, w
         "policy=policy.safetensors", "demonstrations=demos", *SMALL, "out=run", "schedule.keep=best",
         "+schedule.phases.alone_again.evaluations=2", "loop.checkpoint_every=320",
     )  # fmt: skip
-    done = finetune(*arguments, folder=workplace)
-    assert done.returncode == 0, done.stderr
+    done = finetune(*arguments)
+    assert done.code == 0, done.err
     run = workplace / "run"
     found = {path.stem: json.loads(path.read_text()) for path in (run / "phases").iterdir() if path.suffix == ".json"}
     within = [name for name in found if name.startswith("3-alone_again-")]
@@ -125,12 +101,15 @@ def test_a_run_can_leave_the_best_policy_that_it_evaluated(finetune: Finetune, w
     best = max(found, key=lambda name: found[name]["mean_return"])
     kept = run / "start.safetensors" if best == "0-start" else run / "phases" / f"{best}.safetensors"
     assert (run / "policy.safetensors").read_bytes() == kept.read_bytes()
-    assert f"kept the best policy evaluated: {kept.relative_to(workplace)}" in done.stdout
+    assert f"kept the best policy evaluated: {kept.relative_to(workplace)}" in done.out
     assert [name for name in within if "drawn" in found[name]] == [name for name in within if name == best]
     start, end = found["0-start"], found[best]
-    said = done.stdout.splitlines()[-1]
+    said = done.out.splitlines()[-1]
     assert said.startswith(f"from start to end: mean return {start['mean_return']:.1f} → {end['mean_return']:.1f}")
-    assert all(name in (run / "report.html").read_text() for name in within)
+    page = (run / "report.html").read_text()
+    assert all(name in page for name in within)
+    assert f"<td>{best} (kept)</td>" in page
+    assert "<pre>qwop-finetune policy=policy.safetensors demonstrations=demos out=run schedule=kurodo" in page
 
     # A run that goes on from an earlier checkpoint evaluates the same again and leaves the same.
     last = checkpoints(run / "checkpoints")[-1]
@@ -139,17 +118,16 @@ def test_a_run_can_leave_the_best_policy_that_it_evaluated(finetune: Finetune, w
     later = {**found["0-start"], "mean_return": 1e6, "decisions": 999_999}
     (run / "phases" / "3-alone_again-999999.json").write_text(json.dumps(later))
     before = kept.read_bytes()
-    assert finetune(*arguments, "resume=true", folder=workplace).returncode == 0
+    assert finetune(*arguments, "resume=true").code == 0
     assert (run / "policy.safetensors").read_bytes() == before
 
 
 def test_the_best_policy_needs_evaluations(finetune: Finetune, workplace: Path) -> None:
     refused = finetune(
         "policy=policy.safetensors", "demonstrations=demos", *SMALL, "schedule.keep=best", "evaluation.episodes=0",
-        folder=workplace,
     )  # fmt: skip
-    assert refused.returncode == 2
-    assert "evaluation.episodes=0 evaluates none" in refused.stderr
+    assert refused.code == 2
+    assert "evaluation.episodes=0 evaluates none" in refused.err
 
 
 @pytest.mark.parametrize(
@@ -172,32 +150,32 @@ def test_bad_input_is_one_line_and_writes_nothing(
     finetune: Finetune, workplace: Path, arguments: list[str], message: str
 ) -> None:
     save_policy(workplace / "wide.safetensors", Policy(ActorCritic(5, 2, (16,)), CARTPOLE, ObservationSpec((5,))))
-    refused = finetune(*SMALL, *arguments, "out=run", folder=workplace)
-    assert refused.returncode == 2
-    assert message in refused.stderr
-    assert len(refused.stderr.strip().splitlines()) == 1
+    refused = finetune(*SMALL, *arguments, "out=run")
+    assert refused.code == 2
+    assert message in refused.err
+    assert len(refused.err.strip().splitlines()) == 1
     assert not (workplace / "run").exists()
 
 
 def test_a_schedule_is_asked_for(finetune: Finetune, workplace: Path) -> None:
-    refused = finetune("policy=policy.safetensors", "demonstrations=demos", folder=workplace)
-    assert refused.returncode == 2
-    assert "choose one, such as schedule=kurodo" in refused.stderr
+    refused = finetune("policy=policy.safetensors", "demonstrations=demos")
+    assert refused.code == 2
+    assert "choose one, such as schedule=kurodo" in refused.err
 
 
 def test_a_resumed_run_with_other_settings_is_refused(finetune: Finetune, workplace: Path) -> None:
     arguments = ("policy=policy.safetensors", "demonstrations=demos", *SMALL, "out=run")
-    assert finetune(*arguments, folder=workplace).returncode == 0
-    refused = finetune(*arguments, "resume=true", "seed=1", folder=workplace)
-    assert refused.returncode == 2
-    assert "seed: 0, not 1" in refused.stderr
+    assert finetune(*arguments).code == 0
+    refused = finetune(*arguments, "resume=true", "seed=1")
+    assert refused.code == 2
+    assert "seed: 0, not 1" in refused.err
 
 
 def test_a_run_that_stopped_before_its_first_checkpoint_starts_anew(
     finetune: Finetune, workplace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     arguments = ("policy=policy.safetensors", "demonstrations=demos", *SMALL, "out=run", "video=false")
-    assert finetune(*arguments, folder=workplace).returncode == 0
+    assert finetune(*arguments).code == 0
     expected = (workplace / "run" / "policy.safetensors").read_bytes()
     shutil.rmtree(workplace / "run")
 
@@ -206,11 +184,11 @@ def test_a_run_that_stopped_before_its_first_checkpoint_starts_anew(
 
     with monkeypatch.context() as patch:
         patch.setattr("qwop.finetune.loop.save_checkpoint", interrupt)
-        stopped = finetune(*arguments, folder=workplace)
-    assert stopped.returncode == 130
-    assert "the same command with resume=true starts anew" in stopped.stdout
-    resumed = finetune(*arguments, "resume=true", folder=workplace)
-    assert resumed.returncode == 0, resumed.stderr
+        stopped = finetune(*arguments)
+    assert stopped.code == 130
+    assert "the same command with resume=true starts anew" in stopped.out
+    resumed = finetune(*arguments, "resume=true")
+    assert resumed.code == 0, resumed.err
     assert (workplace / "run" / "policy.safetensors").read_bytes() == expected
     rows = [json.loads(line) for line in (workplace / "run" / "metrics.jsonl").read_text().splitlines()]
     assert [row["decisions"] for row in rows] == sorted({row["decisions"] for row in rows})  # none of the first try
@@ -220,32 +198,32 @@ def test_a_run_killed_between_a_checkpoint_and_its_policy_has_the_policy_after_a
     finetune: Finetune, workplace: Path
 ) -> None:
     arguments = ("policy=policy.safetensors", "demonstrations=demos", *SMALL, "out=run", "video=false")
-    assert finetune(*arguments, folder=workplace).returncode == 0
+    assert finetune(*arguments).code == 0
     path = workplace / "run" / "policy.safetensors"
     expected = path.read_bytes()
     path.unlink()
-    assert finetune(*arguments, "resume=true", folder=workplace).returncode == 0
+    assert finetune(*arguments, "resume=true").code == 0
     assert path.read_bytes() == expected
 
 
 def test_a_checkpoint_that_does_not_fit_its_run_is_named(finetune: Finetune, workplace: Path) -> None:
     arguments = ("policy=policy.safetensors", "demonstrations=demos", *SMALL, "out=run", "video=false")
-    assert finetune(*arguments, folder=workplace).returncode == 0
+    assert finetune(*arguments).code == 0
     newest = checkpoints(workplace / "run" / "checkpoints")[-1]
     state = load_checkpoint(newest)
     state["collector"] = {"nothing": "of use"}
     save_checkpoint(newest.parent, state["decisions"], state)
-    refused = finetune(*arguments, "resume=true", folder=workplace)
-    assert refused.returncode == 2
-    assert refused.stderr.count("\n") == 1
-    assert newest.name in refused.stderr
+    refused = finetune(*arguments, "resume=true")
+    assert refused.code == 2
+    assert refused.err.count("\n") == 1
+    assert newest.name in refused.err
 
 
 def test_a_second_run_in_the_same_folder_is_refused(finetune: Finetune, workplace: Path) -> None:
     with sole_writer(workplace / "run", "out"):
-        second = finetune("policy=policy.safetensors", "demonstrations=demos", *SMALL, "out=run", folder=workplace)
-    assert second.returncode == 2
-    assert "out=run: another process is writing there" in second.stderr
+        second = finetune("policy=policy.safetensors", "demonstrations=demos", *SMALL, "out=run")
+    assert second.code == 2
+    assert "out=run: another process is writing there" in second.err
 
 
 def test_a_run_that_is_over_goes_on_with_a_phase_more(finetune: Finetune, workplace: Path) -> None:
@@ -253,13 +231,13 @@ def test_a_run_that_is_over_goes_on_with_a_phase_more(finetune: Finetune, workpl
         "policy=policy.safetensors", "demonstrations=demos", *SMALL[1:-2], "+schedule=alone", "evaluation.episodes=0",
         "out=run", "loop.log_every=1000",
     )  # fmt: skip
-    assert finetune(*arguments, folder=workplace).returncode == 0
-    nothing_left = finetune(*arguments, "resume=true", folder=workplace)
-    assert nothing_left.returncode == 0
-    assert "the schedule was over already" in nothing_left.stdout
+    assert finetune(*arguments).code == 0
+    nothing_left = finetune(*arguments, "resume=true")
+    assert nothing_left.code == 0
+    assert "the schedule was over already" in nothing_left.out
     longer = (*arguments, "resume=true", "+schedule.phases.shown={hours: 10, demonstrations: 1}")
-    done = finetune(*longer, folder=workplace)
-    assert done.returncode == 0, done.stderr
+    done = finetune(*longer)
+    assert done.code == 0, done.err
     run = workplace / "run"
     assert {path.name for path in (run / "phases").iterdir()} == {"1-alone.safetensors", "2-shown.safetensors"}
     rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
@@ -272,18 +250,18 @@ def test_a_run_that_is_over_goes_on_with_a_phase_more(finetune: Finetune, workpl
         ("~schedule.phases.shown", "schedule.phases.shown has started as {hours: 10, demonstrations: 1}, not none"),
         ("schedule.scale=0.01", "schedule.scale: 0.001, not 0.01"),
     ):
-        refused = finetune(*longer, change, folder=workplace)
-        assert refused.returncode == 2
-        assert said in refused.stderr
-        assert len(refused.stderr.splitlines()) == 1
+        refused = finetune(*longer, change)
+        assert refused.code == 2
+        assert said in refused.err
+        assert len(refused.err.splitlines()) == 1
 
 
 def test_a_phase_that_has_not_begun_may_still_change(finetune: Finetune, workplace: Path) -> None:
     arguments = ("policy=policy.safetensors", "demonstrations=demos", *SMALL, "evaluation.episodes=0", "out=run")
     half = ("schedule.phases.mixed.hours=0", "schedule.phases.alone_again.hours=0")
-    assert finetune(*arguments, *half, folder=workplace).returncode == 0
-    done = finetune(*arguments, "resume=true", "schedule.phases.alone_again.hours=5", folder=workplace)
-    assert done.returncode == 0, done.stderr
+    assert finetune(*arguments, *half).code == 0
+    done = finetune(*arguments, "resume=true", "schedule.phases.alone_again.hours=5")
+    assert done.code == 0, done.err
     rows = [json.loads(line) for line in (workplace / "run" / "metrics.jsonl").read_text().splitlines()]
     assert [row["phase"] for row in rows][-1] == "alone_again"
     assert "mixed" in {row["phase"] for row in rows}
@@ -297,9 +275,8 @@ def test_the_small_algorithms_are_the_others_with_fewer_games_at_once(
 ) -> None:
     done = finetune(
         "policy=scratch", "environment=CartPole-v1", f"algorithm={algorithm}", "+schedule=alone",
-        "schedule.scale=0.0001", "evaluation.episodes=0", "out=run", *more, folder=workplace,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+        "schedule.scale=0.0001", "evaluation.episodes=0", "out=run", *more)  # fmt: skip
+    assert done.code == 0, done.err
     used = load_policy(workplace / "run" / "policy.safetensors").training["settings"]
     assert used["algorithm"]["name"] == algorithm.removesuffix("-small")
     assert (used["algorithm"]["gamma"], used["loop"]["num_envs"]) == (0.995, games)
@@ -308,14 +285,8 @@ def test_the_small_algorithms_are_the_others_with_fewer_games_at_once(
 
 def test_a_new_policy_can_be_trained_in_any_environment(finetune: Finetune, workplace: Path) -> None:
     done = finetune(
-        "policy=scratch",
-        "environment=CartPole-v1",
-        *SMALL[1:],
-        "+schedule=alone",
-        "evaluation.episodes=0",
-        "out=run",
-        folder=workplace,
+        "policy=scratch", "environment=CartPole-v1", *SMALL[1:], "+schedule=alone", "evaluation.episodes=0", "out=run"
     )
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.err
     policy = load_policy(workplace / "run" / "policy.safetensors")
     assert policy.probabilities(np.zeros((1, 4), dtype=np.float32)).shape == (1, 2)

@@ -1,8 +1,8 @@
 """The command of a population, and populations small enough for a test."""
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from qwop.population.main import main
@@ -18,21 +18,10 @@ SMALL = (
 
 
 @pytest.fixture
-def population(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Command:
-    """Runs the command in this process, in an empty folder."""
+def population(run_command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Command:
+    """Runs the command in an empty folder."""
     monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["qwop-population", *arguments])
-        try:
-            main()
-            code = 0
-        except SystemExit as exit_:
-            code = exit_.code
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return call
+    return lambda *arguments: run_command(main, *arguments)
 
 
 @pytest.fixture

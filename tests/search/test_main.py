@@ -1,8 +1,9 @@
 """`qwop-search` as a person uses it."""
 
 import json
-import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,8 @@ from qwop.policies.files import save_policy
 from qwop.policies.networks import Actor, Values
 from qwop.policies.policy import Policy
 from qwop.search.main import main
+
+Search = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
@@ -30,21 +33,17 @@ def policy_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_policy(tmp_path_factory.mktemp("policy") / "runner.safetensors", policy)
 
 
-def command(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
-    """The exit code of the command with these arguments."""
-    monkeypatch.setattr(sys, "argv", ["qwop-search", *arguments])
-    try:
-        main()
-    except SystemExit as exit_:
-        return int(exit_.code or 0)
-    return 0
+@pytest.fixture
+def search(run_command: Search) -> Search:
+    """Runs the command with these arguments; gives its `code`, `out` and `err`."""
+    return lambda *arguments: run_command(main, *arguments)
 
 
 def test_finds_games_that_replay_and_goes_on_where_it_stopped(
-    policy_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    policy_file: Path, tmp_path: Path, search: Search
 ) -> None:
     small = [f"policy={policy_file}", f"out={tmp_path / 'out'}", "width=2", "lookahead=2", "every=5", "video=false"]
-    assert command(monkeypatch, *small, "games=2") == 0
+    assert search(*small, "games=2").code == 0
     games = list(open_dataset(tmp_path / "out" / "games"))
     assert [np.flatnonzero(np.concatenate(game.keys or ()))[0] for game in games] >= [0, 5]
     for game, idle in zip(games, (0, 5), strict=True):
@@ -54,9 +53,8 @@ def test_finds_games_that_replay_and_goes_on_where_it_stopped(
     best = read_keys(tmp_path / "out" / "best_keys.txt")
     assert replay(best).states[-1, 0, 0] / 10 == max(game.metres or 0 for game in games)
 
-    capsys.readouterr()
-    assert command(monkeypatch, *small, "games=3") == 0
-    printed = capsys.readouterr().out
+    code, printed, _ = search(*small, "games=3")
+    assert code == 0
     assert printed.count("found before") == 2
     assert len(open_dataset(tmp_path / "out" / "games")) == 3
     assert json.loads((tmp_path / "out" / "games" / "dataset.json").read_text())["environment"]["id"] == "QWOP-v1"
@@ -77,15 +75,14 @@ def test_bad_input_is_one_line_and_nothing_is_written(
     said: str,
     policy_file: Path,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    search: Search,
 ) -> None:
     network = Actor(94, 11, (8,), torch.Generator().manual_seed(0))
     bare = Policy(network, EnvironmentSpec("QWOP-v1", {"observation": "full"}), ObservationSpec((94,)))
     without = save_policy(tmp_path / "without.safetensors", bare)
     given = [argument.format(file=policy_file, without=without) for argument in arguments]
-    assert command(monkeypatch, *given, f"out={tmp_path / 'out'}") == 2
-    error = capsys.readouterr().err
+    code, _, error = search(*given, f"out={tmp_path / 'out'}")
+    assert code == 2
     assert said in error
     assert error.count("\n") == 1
     assert not (tmp_path / "out").exists()

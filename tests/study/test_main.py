@@ -1,11 +1,10 @@
 """The command as a person uses it."""
 
 import json
-import sys
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from qwop.study.main import main
@@ -13,23 +12,16 @@ from qwop.study.report import mean_curve
 
 TINY = Path(__file__).with_name("tiny.yaml")
 
-Run = Callable[..., SimpleNamespace]
+Run = Callable[..., Any]
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
-    """Runs the command in this process, in an empty folder; its exit code, and what it said."""
+def run(run_command: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+    """Runs the command in an empty folder; gives its `code`, `out` and `err`."""
 
-    def call(*arguments: str) -> SimpleNamespace:
+    def call(*arguments: str) -> Any:
         monkeypatch.chdir(tmp_path)
-        monkeypatch.setattr(sys, "argv", ["qwop-study", *arguments])
-        try:
-            main()
-            code = 0
-        except SystemExit as exit_:
-            code = exit_.code
-        said = capsys.readouterr()
-        return SimpleNamespace(returncode=code, stdout=said.out, stderr=said.err)
+        return run_command(main, *arguments)
 
     return call
 
@@ -38,8 +30,8 @@ def test_a_study_leaves_its_journal_its_runs_and_a_report_and_goes_on_with_more_
     run: Run, tmp_path: Path
 ) -> None:
     done = run(f"study={TINY}", "out=study")
-    assert done.returncode == 0, done.stderr
-    assert "fresh seeds (in the search" in done.stdout
+    assert done.code == 0, done.err
+    assert "fresh seeds (in the search" in done.out
     found = json.loads((tmp_path / "study" / "study.json").read_text())
     assert [one["state"] for one in found["trials"]] == ["complete", "complete"]
     (winner,) = (one for one in found["trials"] if one["number"] == found["winner"])
@@ -56,13 +48,13 @@ def test_a_study_leaves_its_journal_its_runs_and_a_report_and_goes_on_with_more_
         ElementTree.fromstring("<svg" + svg.partition("</svg>")[0] + "</svg>")
 
     more = run(f"study={TINY}", "out=study", "study.budget.trials=3")
-    assert more.returncode == 0, more.stderr
+    assert more.code == 0, more.err
     after = json.loads((tmp_path / "study" / "study.json").read_text())["trials"]
     assert len(after) == 3
     assert [one["search"] for one in after[:2]] == [one["search"] for one in found["trials"]]
     refused = run(f"study={TINY}", "out=study", "study.budget.repeats=3")
-    assert refused.returncode == 2
-    assert "study: was started with study.budget.repeats: 2, not 3" in refused.stderr
+    assert refused.code == 2
+    assert "study: was started with study.budget.repeats: 2, not 3" in refused.err
 
 
 @pytest.mark.parametrize(
@@ -82,9 +74,9 @@ def test_a_study_leaves_its_journal_its_runs_and_a_report_and_goes_on_with_more_
 def test_a_wrong_study_is_one_line_and_nothing_runs(run: Run, tmp_path: Path, old: str, new: str, said: str) -> None:
     (tmp_path / "wrong.yaml").write_text(TINY.read_text().replace(old, new))
     done = run("study=wrong.yaml", "out=study")
-    assert done.returncode == 2
-    assert done.stderr.startswith(f"qwop-study: {said}"), done.stderr
-    assert done.stderr.count("\n") == 1
+    assert done.code == 2
+    assert done.err.startswith(f"qwop-study: {said}"), done.err
+    assert done.err.count("\n") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["wrong.yaml"]
 
 

@@ -25,8 +25,8 @@ from .settings import AcerLoopSettings, AcerSettings
 class AcerAgent:
     """Learns from live play and from memory.
 
-    An iteration's sequences enter the memory with their share of demonstrations; then follow one update on the live
-    sequences and Poisson(`replay_ratio`) updates on samples from memory.
+    Each iteration stores its live sequences and their share of demonstrations, updates once on the live sequences, and
+    then Poisson(`replay_ratio`) times on samples from memory.
     """
 
     def __init__(
@@ -59,7 +59,8 @@ class AcerAgent:
         """None: the policy's network has the values."""
 
     def warm_up(self, play: Callable[[], Sequences]) -> None:
-        """Fit the critic to the initial policy, unless that is still uniform: then both are learned together."""
+        """Fit the critic to the initial policy. An untrained, uniform policy needs no such start: both are learned
+        together."""
         if not self._settings.value_decisions:
             return
         with self._metrics.stopwatch.on("fitting values"):
@@ -154,7 +155,7 @@ class AcerAgent:
             self._demonstrations.set_state(state["demonstrations"])
 
     def _next_demonstrations(self, now: PhaseValues) -> Sequences | None:
-        """The demonstrations that enter the memory in this iteration; None in a phase without any."""
+        """Demonstrations to store in this iteration; None in a phase without any."""
         if self._demonstrations is None or not now.uses_demonstrations:
             return None
         count = self._demonstrations_due.take(now.demonstrations * self._settings.num_envs)

@@ -15,14 +15,15 @@ from ...metrics import Diagnosis
 from ..bootstrap import final_values
 from ..optimisers import RMSpropTF
 from ..precision import autocast
+from ..states import Parts, copied_states, load_states
 from . import losses as acer
 from .lstd import lstd
 from .settings import AcerSettings
 
 
 class _Targets(NamedTuple):
-    """Constants of one update, without gradient: actions, rho, q_ret, q_taken, values, outside [n, k]; pi, mu, q
-    [n, k, A]. outside: the value was beyond the bounds."""
+    """Constants of one update, without gradient: actions, rho, q_ret, q_taken, values, outside [n, k]; pi, mu and q:
+    [n, k, A]. outside: True where the value was clipped to the bounds."""
 
     actions: Tensor
     pi: Tensor
@@ -54,16 +55,17 @@ class AcerLearner:
         self.network = network.to(device)
         self.average = copy.deepcopy(self.network).requires_grad_(False)
         self.bounds: tuple[float, float] | None = None
-        """Least and largest value to bootstrap from, of scaled rewards; None: any."""
+        """Range that bootstrap values are clipped to, in scaled rewards; None: not clipped."""
         self._device = device
         self._optimiser = RMSpropTF(self.network.parameters(), settings.learning_rate, settings.decay, settings.epsilon)
+        self._parts: Parts = {"network": self.network, "average": self.average, "optimiser": self._optimiser}
 
     def at_rate(self, decisions_per_second: float | None) -> None:
         """Keep the horizon in seconds in an environment with this decision rate."""
         self.settings = self._given.at_rate(decisions_per_second)
 
     def bound_values(self, returns: tuple[float, float] | None) -> None:
-        """Bootstrap from no value outside these returns, which are of rewards as the environment gives them."""
+        """Clip bootstrap values to the range of these returns of unscaled rewards."""
         scale = self.settings.reward_scale
         self.bounds = None
         if returns is not None and self.settings.bound_values:
@@ -144,18 +146,10 @@ class AcerLearner:
 
     def get_state(self) -> dict[str, Any]:
         """Copies of all weights and of the optimiser's memory."""
-        return copy.deepcopy(
-            {
-                "network": self.network.state_dict(),
-                "average": self.average.state_dict(),
-                "optimiser": self._optimiser.state_dict(),
-            }
-        )
+        return copied_states(self._parts)
 
     def set_state(self, state: dict[str, Any]) -> None:
-        self.network.load_state_dict(state["network"])
-        self.average.load_state_dict(state["average"])
-        self._optimiser.load_state_dict(state["optimiser"])
+        load_states(self._parts, state)
 
     @torch.no_grad()
     def _targets(self, batch: Sequences, probabilities: Tensor, q: Tensor) -> "_Targets":
@@ -195,7 +189,7 @@ class AcerLearner:
         if self.settings.trust_region == "logits":
             g, direction = acer.logit_gradient(pi, g), acer.kl_logit_gradient(pi, pi_average)
         else:
-            g -= weight  # the constant of ∂H/∂φ, which logits do not feel
+            g -= weight  # the constant of ∂H/∂φ, which has no effect on logits
             direction = acer.kl_gradient(pi, pi_average)
         return _ActorStep(g, acer.trust_region(g, direction, self.settings.delta), pi_average)
 

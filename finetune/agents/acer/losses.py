@@ -3,9 +3,9 @@
 Symbols are the paper's: π the policy, μ the behaviour policy, ρ = π/μ, c the truncation of importance weights,
 Qret the Retrace target, φ the statistics of π that the trust region lives in, δ its size.
 
-φ is a choice. As in stable-baselines it can be the probability vector π(·|s) itself, with ∂KL/∂φ = −π_avg/π; or the
-logits, with ∂KL/∂φ = π − π_avg. The two agree on what to forbid, not on what to do instead: an action that is all but
-impossible has a gradient of order 1/π(a) as a probability, and what the projection takes off it lands on the others.
+φ can be chosen. As in stable-baselines it can be the probability vector π(·|s) itself, with ∂KL/∂φ = −π_avg/π; or the
+logits, with ∂KL/∂φ = π − π_avg. Both forbid the same steps but project them differently: the gradient of an almost
+impossible action's probability is of order 1/π(a), and what the projection takes from it is added to the other actions.
 
 Everything here is a target or a gradient with respect to φ: no result is meant to carry a gradient to the parameters.
 """
@@ -34,8 +34,9 @@ def retrace(
 ) -> Tensor:
     """Retrace targets Qret [n, k] of n sequences of k steps.
 
-    Backwards from Q̄ = V(s_k):  Qret_t = r_t + γ·next_t,  Q̄ ← min(1, ρ_t)·(Qret_t − Q(s_t, a_t)) + V(s_t), where next_t
-    is Q̄, or nothing where step t ended the episode, or V of the observation that it stopped at where a time limit did.
+    Backwards from Q̄ = V(s_k): Qret_t = r_t + γ·next_t, Q̄ ← min(1, ρ_t)·(Qret_t − Q(s_t, a_t)) + V(s_t), where next_t
+    is Q̄ within an episode, 0 after a terminal step, and V of the final observation where a time limit stopped the
+    episode.
 
     rewards, terminated, truncated (bool), q_taken Q(s_t, a_t), rho ρ_t(a_t), final_values (V where truncated, else
     anything): [n, k]; values V(s_t), bootstrap included: [n, k + 1].
@@ -89,7 +90,7 @@ def entropy_gradient(pi: Tensor, epsilon: float = EPSILON) -> Tensor:
 
     The constant −1 makes no difference to a gradient with respect to the logits. With respect to probabilities it
     belongs to g, because the trust region looks at k·g. Added to g before the trust region, with its weight, the bonus
-    works; in stable-baselines it hangs from the logits and never reaches φ.
+    works; stable-baselines adds it to the loss of the logits instead, where it never reaches φ.
     """
     return -torch.log(pi + epsilon)
 
@@ -100,7 +101,8 @@ def kl_gradient(pi: Tensor, pi_average: Tensor, epsilon: float = EPSILON) -> Ten
 
 
 def logit_gradient(pi: Tensor, g: Tensor) -> Tensor:
-    """(∂π/∂logits)ᵀ g = π(a)·(g(a) − Σ_b π(b) g(b)), [..., A]: a gradient with respect to π, to the logits instead."""
+    """(∂π/∂logits)ᵀ g = π(a)·(g(a) − Σ_b π(b) g(b)), [..., A]: turns a gradient with respect to π into one for the
+    logits."""
     return pi * (g - (pi * g).sum(-1, keepdim=True))
 
 
@@ -110,7 +112,8 @@ def kl_logit_gradient(pi: Tensor, pi_average: Tensor) -> Tensor:
 
 
 def trust_region(g: Tensor, k: Tensor, delta: float, epsilon: float = EPSILON) -> Tensor:
-    """z* = g − max(0, (k·g − δ)/‖k‖²)·k: the nearest to g that changes KL[π_avg ‖ π] by at most δ (equation 12)."""
+    """z* = g − max(0, (k·g − δ)/‖k‖²)·k: the vector closest to g that changes KL[π_avg ‖ π] by at most δ (equation
+    12)."""
     excess = ((k * g).sum(-1, keepdim=True) - delta) / ((k * k).sum(-1, keepdim=True) + epsilon)
     return g - excess.clamp_(min=0.0) * k
 
@@ -121,7 +124,7 @@ def critic_loss(q_taken: Tensor, q_ret: Tensor) -> Tensor:
 
 
 def trace_lengths(rho: Tensor, done: Tensor) -> Tensor:
-    """Σ_t ∏_{1 ≤ i ≤ t} min(1, ρ_i) [n]: how many steps of a sequence its first target really looks along.
+    """Σ_t ∏_{1 ≤ i ≤ t} min(1, ρ_i) [n]: number of steps that the first target of a sequence effectively looks ahead.
 
     The first step counts as 1, whatever ρ_0: Qret_0 = r_0 + … holds the first reward whole. rho ρ_t(a_t), done (bool,
     the step ended an episode): [n, k].

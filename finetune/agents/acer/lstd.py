@@ -4,8 +4,8 @@ import torch
 from torch import Tensor
 
 RIDGE = 0.03
-"""Added to the diagonal, relative to the mean variance of a feature. Without it, features that hardly vary, or vary
-together, get weights so large that the first change of the hidden layers upsets every value."""
+"""Ridge on the diagonal, relative to the mean variance of a feature. Without it, nearly constant or collinear features
+get such large weights that the first change of the hidden layers ruins all values."""
 
 
 def lstd(features: Tensor, next_features: Tensor, rewards: Tensor, gamma: float) -> Tensor:

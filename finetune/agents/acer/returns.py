@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ...experience.sequences import Sequences
 
 MARGIN = 0.25
-"""Fraction of their range by which the returns seen so far may be exceeded: a better policy is better than they are."""
+"""Margin for a better policy, beyond the returns seen so far: a fraction of their range."""
 
 
 def discounted_returns(rewards: NDArray[np.floating], gamma: float) -> NDArray[np.float64]:
@@ -23,8 +23,8 @@ def discounted_returns(rewards: NDArray[np.floating], gamma: float) -> NDArray[n
 class ReturnBounds:
     """The least and the largest discounted return of any step of the episodes seen so far.
 
-    A critic that bootstraps from actions that no data has can grow without end; the returns that were seen say where it
-    has left what rewards allow. Live play comes as the sequences of `streams` games, each continuing from one to the
+    A critic that bootstraps from actions absent from the data can diverge; the returns seen so far show which of its
+    values are impossible. Live play arrives as sequences of `streams` games that continue from one sequence to the
     next.
     """
 
@@ -57,7 +57,7 @@ class ReturnBounds:
             self._open[stream] += rewards[start:].tolist()
 
     def restart(self) -> None:
-        """Forget everything: rewards or their discount change."""
+        """Forget everything, because rewards or their discount change."""
         self._low, self._high = np.inf, -np.inf
         self.interrupt()
 

@@ -18,7 +18,7 @@ class AcerSettings(Discounted):
     truncation: float = setting(10.0, "Bound c at which importance weights are truncated.", above=0)
     delta: float = setting(
         1.0,
-        "Size δ of the trust region (published: 1, which hardly ever acts; 0.001 holds a clone that runs).",
+        "Size δ of the trust region (published: 1, which rarely limits a step; 0.001 keeps a cloned runner running).",
         above=0,
     )
     trust_region: str = setting(
@@ -47,8 +47,8 @@ class AcerSettings(Discounted):
     )
     bound_values: bool = setting(
         True,
-        "Bootstrap from no value beyond the discounted returns of the episodes seen so far, a quarter of their range "
-        "allowed for improvement (published: any value).",
+        "Clip bootstrap values to the discounted returns of the episodes seen so far, plus a quarter of their range "
+        "for improvement (published: no clipping).",
     )
     precision: str = precision()
 
@@ -64,7 +64,7 @@ class AcerLoopSettings(LiveSettings):
     start: int = setting(256, "Sequences that memory must hold before it is sampled.", at_least=1)
     value_decisions: int = setting(
         20_000,
-        "Decisions played before the schedule begins, from which Q is fitted to the initial policy; they do not count. "
-        "0: none, Q starts as the policy's file has it.",
+        "Decisions played before the schedule begins, to fit Q to the initial policy; they do not count. 0: none; Q "
+        "starts as in the policy's file.",
         at_least=0,
     )

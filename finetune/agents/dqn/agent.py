@@ -1,37 +1,35 @@
 """DQN as an agent: n-step transitions into memory, updates on samples from it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from ....common.errors import BadInput
 from ....datasets.reader import Dataset
-from ....datasets.schema import Episode
 from ....envs.spec import ObservationSpec
 from ....policies.encoders import NATURE
 from ....policies.networks import DuelingQ, QNetwork
 from ....policies.policy import Policy
 from ...experience.sequences import DEMONSTRATIONS, Sequences
 from ...experience.transitions import NStep, Transitions, TransitionStream, mixed
-from ...replay.demonstrations import Demonstrations
 from ...replay.prioritised_memory import PrioritisedMemory, PrioritySettings
 from ...replay.transition_memory import TransitionMemory
-from ...schedules.environments import phase_environments, remembered
 from ...schedules.phase import Phase, PhaseValues
 from ...settings import RunSettings
 from ..base import AgentContext, MakeNetwork
 from ..due import Due
-from .learner import DdqnLearner
+from ..q_learning import refuse_critic_only, require_capacity, transitions_for
+from .learner import DqnLearner
 from .losses import linear
 from .settings import DqnLoopSettings, DqnSettings
 
 
-class DdqnAgent:
-    """Deep Q-learning with whichever of its options the settings ask for, from plain DQN to prioritised double DQN.
+class DqnAgent:
+    """Deep Q-learning, from plain DQN to prioritised double DQN, depending on the settings.
 
-    It learns from memory only. An iteration's transitions enter the memory with their share of demonstrations; then
-    follows one update for every `train_every` decisions.
+    It learns only from memory. Each iteration stores its transitions and their share of demonstrations, then updates
+    once for every `train_every` decisions.
 
     ε follows the schedule and is part of the network, so the behaviour policy is exactly
     π(a|s) = (1 − ε)·1{a = argmax Q(s, ·)} + ε/A, in live play and from a policy file alike.
@@ -39,7 +37,7 @@ class DdqnAgent:
 
     def __init__(
         self,
-        learner: DdqnLearner,
+        learner: DqnLearner,
         memory: TransitionMemory,
         demonstrations: TransitionStream | None,
         algorithm: DqnSettings,
@@ -152,7 +150,7 @@ class DdqnAgent:
         self._metrics.sampled(sample.transitions.source, diagnosis)
 
     def _next_demonstrations(self, now: PhaseValues) -> Transitions | None:
-        """The demonstrations that enter the memory in this iteration; None in a phase without any."""
+        """Demonstrations to store in this iteration; None in a phase without any."""
         if self._demonstrations is None or not now.uses_demonstrations:
             return None
         return self._demonstrations.next(self._demonstrations_due.take(now.demonstrations * self._decisions))
@@ -193,7 +191,7 @@ def build_dqn(
     dataset: Dataset | None,
     settings: RunSettings[DqnSettings, DqnLoopSettings],
     context: AgentContext,
-) -> DdqnAgent:
+) -> DqnAgent:
     """Make the agent that learns the policy's network, in place."""
     network, loop, algorithm = policy.network, settings.loop, settings.algorithm
     if not isinstance(network, QNetwork):
@@ -201,42 +199,16 @@ def build_dqn(
             f"algorithm=dqn or ddqn: the policy is an {network.architecture}, whose weights say nothing about Q "
             "values; record its games (qwop-record source=policy) and give them as demonstrations with policy=scratch"
         )
-    for phase in settings.phases:
-        if phase.critic_only:
-            raise BadInput(
-                f"schedule.phases.{phase.name}.critic_only: algorithm=dqn or ddqn has no policy apart from its values"
-            )
-    _require_capacity(settings)
-    stream = None
-    if dataset is not None and settings.uses_demonstrations:
-        episodes = remembered(settings.phases, policy.environment, dataset)
-        first = next(number for number, phase in enumerate(settings.phases) if phase.uses_demonstrations)
-        spec = phase_environments(policy.environment, settings.phases)[first]
-        rate = spec.capabilities.decisions_per_second
-        stream = TransitionStream(demonstrated_transitions(episodes, algorithm.at_rate(rate)))
+    refuse_critic_only(settings.phases, "dqn or ddqn")
+    live = loop.num_envs * (loop.steps + algorithm.n_steps)
+    most_demonstrated = max(phase.demonstrations.largest for phase in settings.phases)
+    require_capacity(loop, live + round(loop.num_envs * loop.steps * most_demonstrated))
+    demonstrated = transitions_for(policy, dataset, settings)
+    stream = None if demonstrated is None else TransitionStream(demonstrated)
     if algorithm.prioritised:
         priorities = PrioritySettings(algorithm.alpha, algorithm.priority_epsilon, algorithm.demonstration_bonus)
         memory: TransitionMemory = PrioritisedMemory(loop.capacity, policy.observation, priorities)
     else:
         memory = TransitionMemory(loop.capacity, policy.observation)
-    learner = DdqnLearner(network, algorithm, context.device)
-    return DdqnAgent(learner, memory, stream, algorithm, loop, context)
-
-
-def demonstrated_transitions(episodes: Sequence[Episode], settings: DqnSettings) -> Transitions:
-    """Every decision of the episodes as a transition, in recorded order; γ is that of the settings."""
-    decisions = sum(len(episode) for episode in episodes)
-    whole = Demonstrations(episodes, streams=1, steps=decisions).next(1)
-    return NStep(1, settings.n_steps, settings.gamma).push(settings.learned(whole))
-
-
-def _require_capacity(settings: RunSettings[DqnSettings, DqnLoopSettings]) -> None:
-    """Raise BadInput unless the memory holds the largest iteration."""
-    loop = settings.loop
-    live = loop.num_envs * (loop.steps + settings.algorithm.n_steps)
-    demonstrated = round(loop.num_envs * loop.steps * max(phase.demonstrations.largest for phase in settings.phases))
-    if loop.capacity < max(live + demonstrated, loop.start):
-        raise BadInput(
-            f"loop.capacity={loop.capacity}: fewer transitions than loop.start={loop.start}, or than one iteration can "
-            f"bring ({live + demonstrated})"
-        )
+    learner = DqnLearner(network, algorithm, context.device)
+    return DqnAgent(learner, memory, stream, algorithm, loop, context)

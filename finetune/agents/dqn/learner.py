@@ -14,11 +14,12 @@ from ...experience.sequences import DEMONSTRATIONS, SOURCES
 from ...experience.transitions import Transitions
 from ...metrics import Diagnosis
 from ..optimisers import CentredRMSprop
+from ..states import Parts, copied_states, load_states
 from . import losses as dqn
 from .settings import ADAM, DqnSettings
 
 
-class DdqnLearner:
+class DqnLearner:
     """Learns the network in place. The target network is a copy that changes only in `copy_target`."""
 
     def __init__(self, network: QNetwork, settings: DqnSettings, device: torch.device) -> None:
@@ -39,6 +40,7 @@ class DdqnLearner:
             )
         else:
             self._optimiser = CentredRMSprop(self._parameters, settings.learning_rate)
+        self._parts: Parts = {"network": self.network, "target": self.target, "optimiser": self._optimiser}
 
     def update(
         self,
@@ -97,18 +99,10 @@ class DdqnLearner:
 
     def get_state(self) -> dict[str, Any]:
         """Copies of all weights and of the optimiser's memory."""
-        return copy.deepcopy(
-            {
-                "network": self.network.state_dict(),
-                "target": self.target.state_dict(),
-                "optimiser": self._optimiser.state_dict(),
-            }
-        )
+        return copied_states(self._parts)
 
     def set_state(self, state: dict[str, Any]) -> None:
-        self.network.load_state_dict(state["network"])
-        self.target.load_state_dict(state["target"])
-        self._optimiser.load_state_dict(state["optimiser"])
+        load_states(self._parts, state)
 
     @torch.no_grad()
     def _q_next(self, following: Tensor) -> Tensor:

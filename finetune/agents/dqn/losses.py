@@ -48,7 +48,7 @@ def weighted_mean(losses: Tensor, weights: Tensor) -> Tensor:
 def margin_loss(q: Tensor, actions: Tensor, margin: float) -> Tensor:
     """J_E = max_a [Q(s, a) + m·1(a ≠ a_E)] − Q(s, a_E) (DQfD, Hester et al. 2018), [B].
 
-    Means something for demonstrated actions a_E alone. q Q(s, ·): [B, A]; actions int64 [B].
+    Only meaningful for demonstrated actions a_E. q Q(s, ·): [B, A]; actions int64 [B].
     """
     index = actions.unsqueeze(-1)
     with_margin = (q + margin).scatter(-1, index, q.gather(-1, index))
@@ -79,5 +79,5 @@ def quantile_loss(quantiles: Tensor, targets: Tensor, kappa: float = 1.0) -> Ten
 
 
 def linear(start: float, end: float, share: float) -> float:
-    """The value on the straight line from start to end, `share` of the way along (held at its ends)."""
+    """Linear interpolation from start to end at `share`, which is clipped to 0 … 1."""
     return start + (end - start) * min(max(share, 0.0), 1.0)

@@ -1,4 +1,4 @@
-"""Settings of deep Q-learning: plain DQN, and the same agent as prioritised double DQN, and of its loop."""
+"""Settings of deep Q-learning and of its loop, with the defaults of plain DQN and of prioritised double DQN."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ ADAM, RMSPROP = "adam", "rmsprop"
 
 @dataclass(frozen=True)
 class DqnSettings(ClipsRewards, Discounted):
-    """Deep Q-learning (Mnih et al. 2015), and options on it. Defaults are the published ones unless noted."""
+    """Deep Q-learning (Mnih et al. 2015) and its extensions. Defaults are the published ones unless noted."""
 
     double: bool = setting(
         False, "Let the learned network choose the action that the target network values (van Hasselt et al. 2016)."

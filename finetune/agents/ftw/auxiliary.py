@@ -1,4 +1,4 @@
-"""Networks of the auxiliary tasks, which read a policy's features and latent; a policy file does not need them."""
+"""Networks of the auxiliary tasks. They read a policy's features and latent, and are not part of its file."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -23,10 +23,10 @@ Scale = Callable[[Tensor], Tensor]
 
 
 class Control(Protocol):
-    """Q values of changing what is observed, cell by cell, dueling."""
+    """Dueling Q values for changing the observation, cell by cell."""
 
     def rewards(self, observations: Tensor, scale: Scale) -> Tensor:
-        """Pseudo-rewards [n, k, C] of raw observations in rows, [n, k + 1, size]; scale: as the policy scales them."""
+        """Pseudo-rewards [n, k, C] of raw observations in rows, [n, k + 1, size]; scale: the policy's scaler."""
         ...
 
     def __call__(self, latents: Tensor) -> Tensor:
@@ -35,7 +35,7 @@ class Control(Protocol):
 
 
 class FeatureControl(nn.Module):
-    """Control of observations that are numbers: each of them is a cell."""
+    """Control of vector observations: each number is a cell."""
 
     def __init__(self, latent: int, width: int, actions: int, cells: int, generator: torch.Generator) -> None:
         super().__init__()
@@ -63,7 +63,7 @@ class PixelControl(nn.Module):
         super().__init__()
         self._observation, self._actions = observation, actions
         height, width = observation.frame_shape[:2]
-        # Even, because the last deconvolution doubles; and some of the margin is left out.
+        # Even, because the last deconvolution doubles the size; part of the margin is left out.
         self.cells = (2 * ((height - CELL) // (2 * CELL)), 2 * ((width - CELL) // (2 * CELL)))
         self._before = (self.cells[0] // 2 - 1, self.cells[1] // 2 - 1)
         self.layers = MLP(latent, (FEATURES * self._before[0] * self._before[1],), nn.ReLU, generator)

@@ -13,6 +13,7 @@ from ...experience.sequences import Sequences
 from ...metrics import Diagnosis
 from ..optimisers import descend
 from ..running_scale import RunningScale
+from ..states import Parts, copied_states, load_states
 from ..vtrace.objective import actor_critic
 from . import losses as ftw
 from .auxiliary import AuxiliaryNetworks
@@ -53,6 +54,7 @@ class FtwLearner:
         self._scale = RunningScale(network)
         parameters = [*network.parameters(), *self.auxiliary.parameters()]
         self._optimiser = torch.optim.Adam(parameters, lr=settings.learning_rate, eps=settings.epsilon)
+        self._parts: Parts = {"network": self.network, "auxiliary": self.auxiliary, "optimiser": self._optimiser}
         network.set_period(settings.period)
 
     def at_rate(self, decisions_per_second: float | None) -> None:
@@ -83,45 +85,34 @@ class FtwLearner:
         signals: rewards that are predicted, [n, k], where most of `played.rewards` are not zero; by default these.
         learning_rate and entropy multiply those of the settings. critic_only learns only the value head.
         """
-        settings, first = self.settings, self._scale.missing
-        if first:
-            self._scale.add(played)
-        found = unroll(
-            self.network, played, self._device, slow_gradient=settings.slow_gradient, critic_only=critic_only
-        )
-        loss, scalars = actor_critic(
-            played, found.logits, found.values, found.final_values, settings, entropy=entropy, critic_only=critic_only
-        )
-        self._stores.add(played, played.rewards if signals is None else signals)
-        if not critic_only:
-            terms = self._terms(played, found)
-            scalars |= {name: term.item() for name, (_, term) in terms.items()}
-            for weight, term in terms.values():
-                loss = loss + weight * term
-        rate = settings.learning_rate * learning_rate
-        scalars["gradient_norm"] = descend(self._optimiser, loss, rate, settings.max_gradient_norm)
-        if not first:
-            self._scale.add(played)
-        return Diagnosis(scalars, {})
+        settings = self.settings
+        with self._scale.learning_from(played):
+            found = unroll(
+                self.network, played, self._device, slow_gradient=settings.slow_gradient, critic_only=critic_only
+            )
+            loss, scalars = actor_critic(played, found, settings, entropy=entropy, critic_only=critic_only)
+            self._stores.add(played, played.rewards if signals is None else signals)
+            if not critic_only:
+                terms = self._terms(played, found)
+                scalars |= {name: term.item() for name, (_, term) in terms.items()}
+                for weight, term in terms.values():
+                    loss = loss + weight * term
+            rate = settings.learning_rate * learning_rate
+            norm = descend(self._optimiser, loss, rate, settings.max_gradient_norm)
+        return Diagnosis(scalars | {"gradient_norm": norm.item()}, {})
 
     def get_state(self) -> dict[str, Any]:
         """Copies of everything but the settings: weights, the optimiser's memory, statistics, stores, generator."""
-        return copy.deepcopy(
-            {
-                "network": self.network.state_dict(),
-                "auxiliary": self.auxiliary.state_dict(),
-                "optimiser": self._optimiser.state_dict(),
-                "seen": self._scale.get_state(),
-                "stores": self._stores.get_state(),
-                "generator": self._generator.bit_generator.state,
-            }
-        )
+        others = {
+            "seen": self._scale.get_state(),
+            "stores": self._stores.get_state(),
+            "generator": self._generator.bit_generator.state,
+        }
+        return copied_states(self._parts) | copy.deepcopy(others)
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Continue where `get_state` was called, by this learner's own settings."""
-        self.network.load_state_dict(state["network"])
-        self.auxiliary.load_state_dict(state["auxiliary"])
-        self._optimiser.load_state_dict(state["optimiser"])
+        load_states(self._parts, state)
         self._scale.set_state(state["seen"])
         self._stores.set_state(state["stores"])
         self._generator.bit_generator.state = state["generator"]

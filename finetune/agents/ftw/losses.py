@@ -27,7 +27,7 @@ def posterior_loss(posterior: Gaussian, prior: Gaussian) -> Tensor:
 def prior_loss(prior: Gaussian, ticked: Tensor) -> Tensor:
     """mean_t [the slow core ticked]·KL(P_t‖N(0, 0.1²)), of Gaussians [n, k, d] and ticked, bool [n, k].
 
-    Between ticks P_t is the one before, which has been counted.
+    Between ticks P_t does not change, and has been counted already.
     """
     widest = Gaussian(torch.zeros_like(prior.mean), torch.full_like(prior.std, PRIOR_STD))
     return (kl_divergence(prior, widest) * ticked).mean()
@@ -36,7 +36,7 @@ def prior_loss(prior: Gaussian, ticked: Tensor) -> Tensor:
 def changes(scaled: Tensor) -> Tensor:
     """|x_{t+1} − x_t| of each number, the pseudo-rewards [n, k, C] of feature control, of observations [n, k + 1, C].
 
-    Scaled observations have about the same spread in each number, so its changes need no scale of their own.
+    All numbers of a scaled observation have a similar spread, so their changes need no further scaling.
     """
     return (scaled[:, 1:] - scaled[:, :-1]).abs()
 
@@ -60,8 +60,8 @@ def control_targets(rewards: Tensor, over: Tensor, greedy: Tensor, gamma: float)
 
         R_t = r_t + γ·R_{t+1},   R_{t+1} = max_a Q(s_{t+1}, a) where t + 1 is the end of the unroll or of the episode
 
-    rewards: [n, k, C]. over: bool [n, k], the step ended the episode; what it changed was not observed, so its own
-    target means nothing, and the return before it ends in the value of its state. greedy: max_a Q(s, a), [n, k + 1, C].
+    rewards: [n, k, C]. over: bool [n, k], the step ended the episode. Its effect was not observed, so its own target is
+    meaningless, and the previous step bootstraps from its state. greedy: max_a Q(s, a), [n, k + 1, C].
     """
     targets = torch.empty_like(rewards)
     following = greedy[:, -1]

@@ -1,4 +1,4 @@
-"""Observations before rewards and before none, in equal parts, for reward prediction (Jaderberg et al. 2017)."""
+"""Observations that precede a reward, and as many that do not, for reward prediction (Jaderberg et al. 2017)."""
 
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ WINDOW = 3
 """Observations that a reward is predicted from."""
 
 SHARE = 8
-"""Of one live play, a store takes at most this fraction of its capacity, so that it spans several."""
+"""Largest fraction of a store filled from one iteration, so that it spans several."""
 
 
 class Windows(NamedTuple):
@@ -23,14 +23,14 @@ class Windows(NamedTuple):
 
 
 class RewardStores:
-    """The newest windows before a reward, and as many before none; a batch is half of each."""
+    """The newest windows that precede a reward, and as many that do not; a batch is half of each."""
 
     def __init__(self, capacity: int, generator: np.random.Generator) -> None:
         self._none, self._some = _Store(capacity), _Store(capacity)
         self._generator = generator
 
     def __len__(self) -> int:
-        """The smaller number of windows: 0 if every reward was zero, or none."""
+        """Number of windows in the smaller store; 0 while either is empty."""
         return min(len(self._none), len(self._some))
 
     def add(self, played: Sequences, signals: NDArray[np.float32]) -> None:

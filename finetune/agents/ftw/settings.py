@@ -12,9 +12,8 @@ class FtwSettings(VtraceSettings):
     """The For The Win agent (Jaderberg et al. 2019): V-trace with a slow and a fast LSTM, a latent between them, and
     auxiliary tasks.
 
-    The paper draws the weights of the losses, the learning rate, the gradient's factor and the period anew for each
-    agent of a population, from the ranges that their sentences name, and lets them evolve. The defaults here are for a
-    single agent: about the middle of each range.
+    In the paper each agent of a population draws its loss weights, learning rate, gradient factor and period from the
+    ranges given below, and they evolve. The defaults here suit a single agent: about the middle of each range.
     """
 
     latent: int = setting(LATENT, "Numbers of a new policy's latent z.", at_least=1, at_most=65_536)
@@ -41,12 +40,12 @@ class FtwSettings(VtraceSettings):
     )
     feature_control: float = setting(
         0.03,
-        "Weight of learning to change each number of the observation, or each part of a picture. Published: 0.01 to "
-        "0.1.",
+        "Weight of the auxiliary task of changing each number of the observation, or each part of a picture. "
+        "Published: 0.01 to 0.1.",
         at_least=0,
     )
     control_gamma: float = setting(
-        0.9, "Discount of these changes, per decision, at any decision rate.", at_least=0, below=1
+        0.9, "Discount of that task per decision, at any decision rate.", at_least=0, below=1
     )
     reward_prediction: float = setting(
         0.3,
@@ -54,7 +53,9 @@ class FtwSettings(VtraceSettings):
         at_least=0,
     )
     prediction_capacity: int = setting(
-        800, "Observations with a reward, and as many without, that predictions are learned from.", at_least=1
+        800,
+        "Capacity for observations that precede a reward, and for as many that do not, to learn predictions from.",
+        at_least=1,
     )
     prediction_batch: int = setting(
         32, "Predictions in an update, half of them of rewards and half of none.", at_least=2, at_most=65_536
@@ -63,4 +64,4 @@ class FtwSettings(VtraceSettings):
 
 @dataclass(frozen=True)
 class FtwLoopSettings(VtraceLoopSettings):
-    """Settings of the agent's loop: those of V-trace, whose unrolls are long enough for several ticks."""
+    """Settings of the agent's loop: those of V-trace, with unrolls long enough for several ticks."""

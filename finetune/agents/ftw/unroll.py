@@ -1,4 +1,4 @@
-"""Unrolls of a two-timescale network along sequences, as they were played."""
+"""Unrolls of a two-timescale network over recorded sequences."""
 
 from typing import NamedTuple
 
@@ -42,7 +42,7 @@ def unroll(
     slow_gradient: float = 1.0,
     critic_only: bool = False,
 ) -> Unroll:
-    """Take the network along the sequences; see `walk`.
+    """Run the network over the sequences; see `walk`.
 
     slow_gradient multiplies gradients from the fast core into the slow one. With critic_only, gradients of the values
     reach the value head alone.

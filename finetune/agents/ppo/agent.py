@@ -23,8 +23,8 @@ from .settings import PpoLoopSettings, PpoSettings
 class PpoAgent:
     """Learns from each iteration's live play; in phases with imitation, also from demonstrated decisions.
 
-    With `overlap` an iteration is played by the policy of one update ago; the ratios refer to that policy, so the clip
-    holds.
+    With `overlap`, an iteration is played by the policy before the last update. The ratios refer to that policy, so
+    clipping stays valid.
     """
 
     def __init__(self, learner: PpoLearner, demonstrated: Rows | None, context: AgentContext) -> None:

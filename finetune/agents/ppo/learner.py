@@ -1,6 +1,5 @@
 """The PPO learner: policy, value network, optimiser, and one update on the newest live play."""
 
-import copy
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +16,7 @@ from ...metrics import Diagnosis
 from ..bootstrap import final_values
 from ..precision import autocast
 from ..running_scale import RunningScale
+from ..states import Parts, copied_states, load_states
 from . import losses as ppo
 from .settings import PpoSettings
 
@@ -61,55 +61,51 @@ class PpoLearner:
         the cloning loss on random decisions of `demonstrated`, drawn anew for each step.
         """
         n, k = played.actions.shape
-        first = self._scale.missing
-        if first:
-            self._scale.add(played)
-        rows = self._tensor(played.observations).flatten(2)
-        with torch.no_grad():
-            values = self._value(rows)
-            estimates = ppo.advantages(
-                self._tensor(played.rewards),
-                self._tensor(played.terminated),
-                self._tensor(played.truncated),
-                values,
-                final_values(played, self._value, self._device),
-                self.settings.gamma,
-                self.settings.gae_lambda,
-            )
-        returns = (estimates + values[:, :-1]).flatten()
-        advantage = ((estimates - estimates.mean()) / (estimates.std() + 1e-8)).flatten()
-        observations, actions = rows[:, :-1].flatten(0, 1), self._tensor(played.actions).flatten()
-        mu = self._tensor(played.behaviour_probabilities).flatten(0, 1).gather(-1, actions.unsqueeze(-1)).squeeze(-1)
-        log_mu = mu.log()
-
-        self._optimiser.param_groups[0]["lr"] = self.settings.learning_rate * learning_rate
-        seen: list[dict[str, Tensor]] = []
-        epochs = 0
-        for _ in range(self.settings.epochs):
-            epoch = []
-            for part in self._minibatches(n * k, shuffle):
-                imitated = None
-                if imitation and demonstrated is not None:
-                    chosen = shuffle.integers(len(demonstrated), size=self.settings.imitation_minibatch)
-                    imitated = demonstrated[chosen]
-                numbers = self._step(
-                    observations[part],
-                    actions[part],
-                    log_mu[part],
-                    advantage[part],
-                    returns[part],
-                    entropy * self.settings.entropy_coefficient,
-                    critic_only,
-                    imitation,
-                    imitated,
+        with self._scale.learning_from(played):
+            rows = self._tensor(played.observations).flatten(2)
+            with torch.no_grad():
+                values = self._value(rows)
+                estimates = ppo.advantages(
+                    self._tensor(played.rewards),
+                    self._tensor(played.terminated),
+                    self._tensor(played.truncated),
+                    values,
+                    final_values(played, self._value, self._device),
+                    self.settings.gamma,
+                    self.settings.gae_lambda,
                 )
-                epoch.append(numbers)
-            seen += epoch
-            epochs += 1
-            if float(torch.stack([one["kl"] for one in epoch]).mean()) > PATIENCE * self.settings.target_kl:
-                break
-        if not first:
-            self._scale.add(played)
+            returns = (estimates + values[:, :-1]).flatten()
+            advantage = ((estimates - estimates.mean()) / (estimates.std() + 1e-8)).flatten()
+            observations, actions = rows[:, :-1].flatten(0, 1), self._tensor(played.actions).flatten()
+            mu = self._tensor(played.behaviour_probabilities).flatten(0, 1)
+            log_mu = mu.gather(-1, actions.unsqueeze(-1)).squeeze(-1).log()
+
+            self._optimiser.param_groups[0]["lr"] = self.settings.learning_rate * learning_rate
+            seen: list[dict[str, Tensor]] = []
+            epochs = 0
+            for _ in range(self.settings.epochs):
+                epoch = []
+                for part in self._minibatches(n * k, shuffle):
+                    imitated = None
+                    if imitation and demonstrated is not None:
+                        chosen = shuffle.integers(len(demonstrated), size=self.settings.imitation_minibatch)
+                        imitated = demonstrated[chosen]
+                    numbers = self._step(
+                        observations[part],
+                        actions[part],
+                        log_mu[part],
+                        advantage[part],
+                        returns[part],
+                        entropy * self.settings.entropy_coefficient,
+                        critic_only,
+                        imitation,
+                        imitated,
+                    )
+                    epoch.append(numbers)
+                seen += epoch
+                epochs += 1
+                if float(torch.stack([one["kl"] for one in epoch]).mean()) > PATIENCE * self.settings.target_kl:
+                    break
         scalars = {name: float(torch.stack([one[name] for one in seen]).mean()) for name in seen[0]}
         error = (returns - values[:, :-1].flatten()).square().mean()
         scalars["value"] = float(values[:, :-1].mean())
@@ -119,19 +115,10 @@ class PpoLearner:
 
     def get_state(self) -> dict[str, Any]:
         """Copies of all weights, of the optimiser's memory, and of the statistics."""
-        return copy.deepcopy(
-            {
-                "network": self.network.state_dict(),
-                "values": self.values.state_dict(),
-                "optimiser": self._optimiser.state_dict(),
-                "seen": self._scale.get_state(),
-            }
-        )
+        return copied_states(self._parts) | {"seen": self._scale.get_state()}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        self.network.load_state_dict(state["network"])
-        self.values.load_state_dict(state["values"])
-        self._optimiser.load_state_dict(state["optimiser"])
+        load_states(self._parts, state)
         self._scale.set_state(state["seen"])
 
     def _step(
@@ -187,6 +174,10 @@ class PpoLearner:
     def _minibatches(self, count: int, shuffle: np.random.Generator) -> Iterator[Tensor]:
         """Indices of all steps in random order, `minibatch` at a time."""
         yield from torch.split(self._tensor(shuffle.permutation(count)), self.settings.minibatch)
+
+    @property
+    def _parts(self) -> Parts:
+        return {"network": self.network, "values": self.values, "optimiser": self._optimiser}
 
     def _parameters(self) -> list[torch.nn.Parameter]:
         return [*self.network.parameters(), *self.values.parameters()]

@@ -42,12 +42,12 @@ def advantages(
 
 
 def clipped_surrogate(ratio: Tensor, advantage: Tensor, clip: float) -> Tensor:
-    """min(ρ·Â, clamp(ρ, 1 − ε, 1 + ε)·Â) of every step; ε is `clip`. To be made large."""
+    """min(ρ·Â, clamp(ρ, 1 − ε, 1 + ε)·Â) of every step; ε is `clip`. To be maximised."""
     return torch.minimum(ratio * advantage, ratio.clamp(1.0 - clip, 1.0 + clip) * advantage)
 
 
 def value_loss(values: Tensor, returns: Tensor) -> Tensor:
-    """mean (V(s) − R)², with R = Â + V(s) of before the update."""
+    """mean (V(s) − R)², with R = Â + V(s) from before the update."""
     return (values - returns).square().mean()
 
 

@@ -21,7 +21,7 @@ class PpoSettings(ClipsRewards, Discounted):
     gae_lambda: float = setting(0.95, "Trace decay λ of the generalised advantage estimates.", at_least=0, at_most=1)
     clip: float = setting(0.2, "Clipping range ε of the surrogate: ratios beyond 1 ± ε are not rewarded.", above=0)
     epochs: int = setting(3, "Passes over the newest live play, at most.", at_least=1, at_most=10_000)
-    minibatch: int = setting(2048, "Decisions of an update; with 4096 QWOP's runners soon fall behind.", at_least=1)
+    minibatch: int = setting(2048, "Decisions of an update; with 4096, QWOP runners soon fall behind.", at_least=1)
     target_kl: float = setting(
         0.02, "No further pass once the KL divergence from the policy that played exceeds 1.5 times this.", above=0
     )

@@ -1,6 +1,6 @@
 """RLPD as an agent: live transitions into memory, batches of live and demonstrated ones, many updates."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
@@ -9,30 +9,27 @@ import torch
 
 from ....common.errors import BadInput
 from ....datasets.reader import Dataset
-from ....datasets.schema import Episode
 from ....envs.spec import ObservationSpec
 from ....policies.networks import EnsembleQ
 from ....policies.policy import Policy
 from ...experience.sequences import Sequences
 from ...experience.transitions import NStep, Transitions
-from ...replay.demonstrations import Demonstrations
 from ...replay.prioritised_memory import PrioritisedMemory, PrioritySettings
-from ...schedules.environments import phase_environments, remembered
 from ...schedules.phase import Phase, PhaseValues
 from ...settings import RunSettings
 from ..base import AgentContext, MakeNetwork
 from ..dqn.losses import linear
 from ..due import Due
+from ..q_learning import refuse_critic_only, require_capacity, transitions_for
 from .learner import RlpdLearner
 from .settings import RlpdLoopSettings, RlpdSettings
 
 
 class RlpdAgent:
-    """Learns from batches that hold both kinds of play.
+    """Learns from batches of both live and demonstrated transitions.
 
-    Demonstrations are not in the memory, which would forget them, but beside it: where a phase has `demonstrations` d,
-    every batch holds d of them for each live transition. d = 1 is the paper's symmetric sampling; where d has fallen to
-    0, they are gone.
+    Demonstrations are kept apart from the memory, which would overwrite them. In a phase with `demonstrations` d, every
+    batch holds d of them for each live transition. d = 1 is the paper's symmetric sampling; with d = 0 none are used.
 
     ε follows the schedule and is part of the network, as in double DQN.
     """
@@ -167,30 +164,9 @@ def build_rlpd(
         )
     if network.members < algorithm.subset:
         raise BadInput(f"algorithm.subset={algorithm.subset}: the policy's ensemble has {network.members} members")
-    for phase in settings.phases:
-        if phase.critic_only:
-            raise BadInput(
-                f"schedule.phases.{phase.name}.critic_only: algorithm=rlpd has no policy apart from its values"
-            )
-    most = loop.num_envs * (loop.steps + algorithm.n_steps)
-    if loop.capacity < max(most, loop.start):
-        raise BadInput(
-            f"loop.capacity={loop.capacity}: fewer transitions than loop.start={loop.start}, or than one iteration can "
-            f"bring ({most})"
-        )
-    demonstrated = None
-    if dataset is not None and settings.uses_demonstrations:
-        episodes = remembered(settings.phases, policy.environment, dataset)
-        first = next(number for number, phase in enumerate(settings.phases) if phase.uses_demonstrations)
-        rate = phase_environments(policy.environment, settings.phases)[first].capabilities.decisions_per_second
-        demonstrated = demonstrated_transitions(episodes, algorithm.at_rate(rate))
+    refuse_critic_only(settings.phases, "rlpd")
+    require_capacity(loop, loop.num_envs * (loop.steps + algorithm.n_steps))
+    demonstrated = transitions_for(policy, dataset, settings)
     memory = PrioritisedMemory(loop.capacity, policy.observation, PrioritySettings(alpha=0.0))
     learner = RlpdLearner(network, algorithm, context.device, context.generator)
     return RlpdAgent(learner, demonstrated, memory, algorithm, loop, context)
-
-
-def demonstrated_transitions(episodes: Sequence[Episode], settings: RlpdSettings) -> Transitions:
-    """Every decision of the episodes as a transition, in recorded order; γ is that of the settings."""
-    decisions = sum(len(episode) for episode in episodes)
-    whole = Demonstrations(episodes, streams=1, steps=decisions).next(1)
-    return NStep(1, settings.n_steps, settings.gamma).push(whole)

@@ -13,6 +13,8 @@ from ...experience.sequences import DEMONSTRATIONS, SOURCES
 from ...experience.transitions import Transitions
 from ...metrics import Diagnosis
 from ..dqn.losses import margin_loss
+from ..optimisers import descend
+from ..states import Parts, copied_states, load_states
 from . import losses as rlpd
 from .settings import RlpdSettings
 
@@ -34,6 +36,7 @@ class RlpdLearner:
         self._optimiser = torch.optim.Adam(
             self.network.parameters(), settings.learning_rate, eps=settings.adam_epsilon, fused=True
         )
+        self._parts: Parts = {"network": self.network, "target": self.target, "optimiser": self._optimiser}
 
     def update(
         self, batch: Transitions, *, learning_rate: float = 1.0, imitation: float = 0.0, diagnose: bool = False
@@ -63,28 +66,17 @@ class RlpdLearner:
             shortfall = demonstrated * margin_loss(q, index, self._settings.margin)
             loss = loss + imitation * shortfall.mean(dim=1).sum()
 
-        self._optimiser.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
-        norm = torch.nn.utils.clip_grad_norm_(self.network.parameters(), self._settings.max_gradient_norm)
-        self._optimiser.param_groups[0]["lr"] = self._settings.learning_rate * learning_rate
-        self._optimiser.step()
+        rate = self._settings.learning_rate * learning_rate
+        norm = descend(self._optimiser, loss, rate, self._settings.max_gradient_norm)
         rlpd.move_towards(self.target, self.network, self._settings.tau)
         return self._diagnosis(batch, taken.detach(), target, norm) if diagnose else None
 
     def get_state(self) -> dict[str, Any]:
         """Copies of all weights and of the optimiser's memory."""
-        return copy.deepcopy(
-            {
-                "network": self.network.state_dict(),
-                "target": self.target.state_dict(),
-                "optimiser": self._optimiser.state_dict(),
-            }
-        )
+        return copied_states(self._parts)
 
     def set_state(self, state: dict[str, Any]) -> None:
-        self.network.load_state_dict(state["network"])
-        self.target.load_state_dict(state["target"])
-        self._optimiser.load_state_dict(state["optimiser"])
+        load_states(self._parts, state)
 
     def _diagnosis(self, batch: Transitions, taken: Tensor, target: Tensor, norm: Tensor) -> Diagnosis:
         errors = (target - taken).abs().mean(0).cpu().numpy()

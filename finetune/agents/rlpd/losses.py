@@ -12,9 +12,9 @@ from torch import Tensor, nn
 def subset_target(rewards: Tensor, discounts: Tensor, q_next: Tensor, q_next_target: Tensor, subset: Tensor) -> Tensor:
     """y = r + d·min_{i ∈ Z} Q⁻_i(s', a*), a* = argmax_a mean_j Q_j(s', a).
 
-    The minimum over a random subset Z of the members keeps the values of actions that no data has from growing (Chen et
-    al. 2021). rewards, discounts, result: [B]; q_next Q_j(s', ·), q_next_target Q⁻_i(s', ·): [M, B, A]; subset: int64
-    [|Z|].
+    The minimum over a random subset Z of the members keeps the values of actions absent from the data from growing
+    (Chen et al. 2021). rewards, discounts, result: [B]; q_next Q_j(s', ·), q_next_target Q⁻_i(s', ·): [M, B, A];
+    subset: int64 [|Z|].
     """
     best = q_next.mean(0).argmax(dim=-1)
     taken = q_next_target[subset].gather(-1, best.expand(len(subset), -1).unsqueeze(-1)).squeeze(-1)

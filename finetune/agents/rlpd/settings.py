@@ -11,8 +11,8 @@ from ..discounting import Discounted
 @dataclass(frozen=True)
 class RlpdSettings(Discounted):
     """Reinforcement learning with prior data (RLPD, Ball et al. 2023): an ensemble of Q networks with layer norm, and
-    demonstrations in every batch. Defaults are the paper's unless noted; its policy network has no part here, because
-    with discrete actions the best one is found by looking at all."""
+    demonstrations in every batch. Defaults are the paper's unless noted; its policy network is not needed: with
+    discrete actions the best one follows from the Q values."""
 
     n_steps: int = setting(3, "Decisions of a transition (paper: 1).", at_least=1, at_most=1000)
     members: int = setting(5, "Q networks in the ensemble of a new policy (paper: 10).", at_least=1, at_most=1000)

@@ -35,8 +35,8 @@ class Learner(Protocol):
 
 
 class VtraceAgent:
-    """Learns from each iteration's live play, which an earlier policy may have played: the importance weights refer to
-    the one that did."""
+    """Learns from each iteration's live play. An earlier policy may have played it; the importance weights refer to
+    that policy."""
 
     def __init__(self, learner: Learner, context: AgentContext) -> None:
         self.learner = learner
@@ -76,7 +76,7 @@ class VtraceAgent:
         self.learner.at_rate(decisions_per_second)
 
     def interrupt(self) -> None:
-        """Do nothing: each sequence has the state that it begins with."""
+        """Do nothing: each sequence stores its initial state."""
 
     def measurements(self) -> dict[str, float]:
         return {}

@@ -1,6 +1,5 @@
 """The V-trace learner: network, optimiser, and one update on a batch of unrolls."""
 
-import copy
 from typing import Any
 
 import torch
@@ -10,6 +9,7 @@ from ...experience.sequences import Sequences
 from ...metrics import Diagnosis
 from ..optimisers import descend
 from ..running_scale import RunningScale
+from ..states import Parts, copied_states, load_states
 from .objective import actor_critic
 from .settings import VtraceSettings
 from .unroll import unroll
@@ -27,6 +27,7 @@ class VtraceLearner:
         self._device = device
         self._scale = RunningScale(network)
         self._optimiser = torch.optim.Adam(network.parameters(), lr=settings.learning_rate, eps=settings.epsilon)
+        self._parts: Parts = {"network": self.network, "optimiser": self._optimiser}
 
     def at_rate(self, decisions_per_second: float | None) -> None:
         """Keep the horizon in seconds in an environment with this decision rate."""
@@ -39,30 +40,18 @@ class VtraceLearner:
 
         learning_rate and entropy multiply those of the settings. critic_only learns only the value head.
         """
-        settings, first = self.settings, self._scale.missing
-        if first:
-            self._scale.add(played)
-        found = unroll(self.network, played, self._device, critic_only=critic_only)
-        loss, scalars = actor_critic(
-            played, found.logits, found.values, found.final_values, settings, entropy=entropy, critic_only=critic_only
-        )
-        rate = settings.learning_rate * learning_rate
-        scalars["gradient_norm"] = descend(self._optimiser, loss, rate, settings.max_gradient_norm)
-        if not first:
-            self._scale.add(played)
-        return Diagnosis(scalars, {})
+        settings = self.settings
+        with self._scale.learning_from(played):
+            found = unroll(self.network, played, self._device, critic_only=critic_only)
+            loss, scalars = actor_critic(played, found, settings, entropy=entropy, critic_only=critic_only)
+            rate = settings.learning_rate * learning_rate
+            norm = descend(self._optimiser, loss, rate, settings.max_gradient_norm)
+        return Diagnosis(scalars | {"gradient_norm": norm.item()}, {})
 
     def get_state(self) -> dict[str, Any]:
         """Copies of all weights, of the optimiser's memory, and of the statistics."""
-        return copy.deepcopy(
-            {
-                "network": self.network.state_dict(),
-                "optimiser": self._optimiser.state_dict(),
-                "seen": self._scale.get_state(),
-            }
-        )
+        return copied_states(self._parts) | {"seen": self._scale.get_state()}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        self.network.load_state_dict(state["network"])
-        self._optimiser.load_state_dict(state["optimiser"])
+        load_states(self._parts, state)
         self._scale.set_state(state["seen"])

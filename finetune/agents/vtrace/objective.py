@@ -1,6 +1,6 @@
 """The objective of the V-trace actor-critic on a batch of unrolls."""
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import torch
 from torch import Tensor
@@ -9,6 +9,19 @@ from ...experience.sequences import Sequences
 from ..entropy import entropy as entropy_of
 from .losses import policy_loss, value_loss, vtrace
 from .settings import VtraceSettings
+
+
+class Unrolled(Protocol):
+    """A network's outputs along n sequences of k steps; see `unroll.Unroll`."""
+
+    @property
+    def logits(self) -> Tensor: ...
+
+    @property
+    def values(self) -> Tensor: ...
+
+    @property
+    def final_values(self) -> Tensor: ...
 
 
 class Objective(NamedTuple):
@@ -20,29 +33,35 @@ class Objective(NamedTuple):
 
 def actor_critic(
     played: Sequences,
-    logits: Tensor,
-    values: Tensor,
-    final_values: Tensor,
+    found: Unrolled,
     settings: VtraceSettings,
     *,
     entropy: float = 1.0,
     critic_only: bool = False,
 ) -> Objective:
-    """L = L_π + c_V·L_V − c_H·H, of an unroll's logits [n, k, A], values [n, k + 1] and final_values [n, k].
+    """L = L_π + c_V·L_V − c_H·H of an unroll of the sequences.
 
     entropy multiplies c_H. critic_only: L = c_V·L_V.
     """
     rewards, terminated, truncated, actions, mu = (
-        torch.from_numpy(array).to(logits.device)
+        torch.from_numpy(array).to(found.logits.device)
         for array in (
             played.rewards, played.terminated, played.truncated, played.actions, played.behaviour_probabilities
         )
     )  # fmt: skip
-    log_policy = torch.log_softmax(logits, dim=-1)
+    values, log_policy = found.values, torch.log_softmax(found.logits, dim=-1)
     log_pi, log_mu = _of(log_policy, actions), _of(mu, actions).log()
     rho = (log_pi.detach() - log_mu).exp()
     targets, advantages = vtrace(
-        rewards, terminated, truncated, values, final_values, rho, settings.gamma, settings.rho_bar, settings.c_bar
+        rewards,
+        terminated,
+        truncated,
+        values,
+        found.final_values,
+        rho,
+        settings.gamma,
+        settings.rho_bar,
+        settings.c_bar,
     )
     errors = value_loss(values[:, :-1], targets)
     bonus = entropy_of(log_policy).mean()

@@ -12,8 +12,8 @@ from ..discounting import Discounted
 @dataclass(frozen=True)
 class VtraceSettings(Discounted):
     """The actor-critic of IMPALA (Espeholt et al. 2018) with a recurrent policy. The bounds of the importance weights
-    and the weights of the losses are the paper's. Its RMSProp is for losses summed over a batch; ours are means, and
-    learned by Adam as in PPO."""
+    and the weights of the losses are the paper's. The paper's RMSProp suits losses summed over a batch; here they are
+    means, minimised by Adam as in PPO."""
 
     gamma: float = 0.985
     gamma_rate: float = 10.0
@@ -32,7 +32,7 @@ class VtraceSettings(Discounted):
 
 @dataclass(frozen=True)
 class VtraceLoopSettings(LiveSettings):
-    """Settings of V-trace's loop: unrolls as long as the policy should remember."""
+    """Settings of V-trace's loop, with unrolls as long as the policy should remember."""
 
     num_envs: int = 64
     steps: int = 50

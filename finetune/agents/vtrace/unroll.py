@@ -1,4 +1,4 @@
-"""Unrolls: a recurrent network along sequences, as it was played."""
+"""Unrolls of a recurrent network over recorded sequences."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -32,7 +32,7 @@ class _Seen(NamedTuple):
 def unroll(
     network: RecurrentActorCritic, played: Sequences, device: torch.device, *, critic_only: bool = False
 ) -> Unroll:
-    """Take the network along the sequences; see `walk`. With critic_only, gradients of the values reach the value head
+    """Run the network over the sequences; see `walk`. With critic_only, gradients of the values reach the value head
     alone."""
 
     def look(observations: Tensor, state: State) -> tuple[_Seen, State]:
@@ -48,7 +48,7 @@ def unroll(
 
 
 def final_values(played: Sequences, stopped: Sequence[Stopped[Tensor]], device: torch.device) -> Tensor:
-    """Values of what time limits stopped at, at their steps: [n, k], 0 elsewhere."""
+    """Values of the final observations at the steps that a time limit stopped: [n, k], 0 elsewhere."""
     values = torch.zeros(played.actions.shape, device=device)
     for step, sequences, value in stopped:
         values[sequences, step] = value

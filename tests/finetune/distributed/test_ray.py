@@ -1,6 +1,5 @@
 """Actors on Ray, in real processes."""
 
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,14 +9,13 @@ import torch
 from qwop.envs.spec import EnvironmentSpec
 from qwop.finetune.distributed.collector import ActorsCollector
 from qwop.finetune.experience.snapshot import PolicySnapshot
-from qwop.finetune.main import main
 from qwop.finetune.schedules.environments import PhaseEnvironments
 from qwop.policies.files import load_policy
 from qwop.policies.networks import Actor
 
 pytestmark = pytest.mark.slow  # processes that import PyTorch
 
-Finetune = Callable[..., tuple[int, str]]
+Finetune = Callable[..., tuple[int, str, str]]
 
 SMALL = (
     "policy=scratch", "environment=CartPole-v1", "schedule=alone", "schedule.phases.alone.hours=0.02",
@@ -33,26 +31,9 @@ def cluster() -> Iterator[None]:
     ray.shutdown()
 
 
-@pytest.fixture
-def finetune(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Finetune:
-    """Runs the command in this process, in an empty folder; its exit code, and what it said."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: str) -> tuple[int, str]:
-        monkeypatch.setattr(sys, "argv", ["qwop-finetune", *arguments])
-        try:
-            main()
-            code = 0
-        except SystemExit as exit_:
-            code = exit_.code
-        return code, capsys.readouterr().err
-
-    return call
-
-
 def test_ppo_with_one_actor_equals_the_serial_run_to_the_bit(finetune: Finetune, tmp_path: Path) -> None:
     for out, more in (("serial", ()), ("actor", ("+distributed=ray", "distributed.actors=1"))):
-        code, said = finetune("algorithm=ppo", "algorithm.minibatch=32", *SMALL, *more, f"out={out}")
+        code, _, said = finetune("algorithm=ppo", "algorithm.minibatch=32", *SMALL, *more, f"out={out}")
         assert code == 0, said
     serial, actor = (
         load_policy(tmp_path / out / "policy.safetensors").network.state_dict() for out in ("serial", "actor")
@@ -90,7 +71,7 @@ def test_an_address_where_nobody_answers_is_one_line(finetune: Finetune) -> None
     import ray
 
     ray.shutdown()
-    code, said = finetune(
+    code, _, said = finetune(
         "algorithm=vtrace", *SMALL, "distributed=ray", "distributed.address=127.0.0.1:9", "out=nowhere"
     )
     assert code == 2
@@ -99,9 +80,9 @@ def test_an_address_where_nobody_answers_is_one_line(finetune: Finetune) -> None
 
 
 def test_vtrace_learns_from_two_actors(finetune: Finetune, tmp_path: Path) -> None:
-    code, said = finetune("algorithm=vtrace", "algorithm.memory=16", *SMALL, "distributed=ray", "out=run")
+    code, _, said = finetune("algorithm=vtrace", "algorithm.memory=16", *SMALL, "distributed=ray", "out=run")
     assert code == 0, said
-    code, said = finetune(
+    code, _, said = finetune(
         "algorithm=vtrace", "algorithm.memory=16", *SMALL, "distributed=ray", "out=run", "resume=true",
         "+schedule.phases.more={hours: 0.01}",
     )  # fmt: skip

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Finals, Sequences
 from qwop.finetune.experience.transitions import NStep, Transitions, TransitionStream, mixed
 
+from ..transitions import make_transitions
+
 
 def chunk(observations: NDArray[Any], rewards: Any, terminated: Any, truncated: Any, finals: Any) -> Sequences:
     """Sequences of n streams from arrays [n, k (+ 1)] of numbers; finals {(stream, step): number}."""
@@ -125,30 +127,18 @@ def test_every_decision_starts_one_transition_however_the_play_is_cut(
         assert mine[3] == 0 or mine[4] == theirs[4]
 
 
-def make(n: int, source: int = LIVE, first: int = 0) -> Transitions:
-    count = first + np.arange(n)
-    return Transitions(
-        observations=count[:, None].astype(np.float32),
-        actions=count.astype(np.int64),
-        rewards=count.astype(np.float32),
-        discounts=np.full(n, 0.9, dtype=np.float32),
-        next_observations=(count[:, None] + 1).astype(np.float32),
-        source=np.full(n, source, dtype=np.int8),
-    )
-
-
 def test_a_stream_goes_on_where_it_was_and_starts_again() -> None:
-    one, other = TransitionStream(make(5)), TransitionStream(make(5))
+    one, other = TransitionStream(make_transitions(5)), TransitionStream(make_transitions(5))
     assert one.next(3).actions.tolist() == [0, 1, 2]
     other.set_state(one.get_state())
     assert one.next(4).actions.tolist() == other.next(4).actions.tolist() == [3, 4, 0, 1]
 
 
 def test_demonstrations_are_spread_among_live_transitions() -> None:
-    both = mixed(make(4), make(2, DEMONSTRATIONS, first=100))
+    both = mixed(make_transitions(4), make_transitions(2, DEMONSTRATIONS, first=100))
     assert both.actions.tolist() == [0, 100, 1, 2, 101, 3]
     assert both.source.tolist() == [0, 1, 0, 0, 1, 0]
-    assert len(mixed(make(3), make(0))) == 3
+    assert len(mixed(make_transitions(3), make_transitions(0))) == 3
 
 
 def test_another_number_of_streams_is_refused() -> None:
@@ -170,6 +160,6 @@ def test_images_stay_bytes_also_those_that_wait_and_those_that_limits_stopped_at
 
 
 def test_a_choice_keeps_all_columns_together() -> None:
-    chosen = make(6)[np.array([4, 1])]
+    chosen = make_transitions(6)[np.array([4, 1])]
     assert all(len(getattr(chosen, one.name)) == 2 for one in fields(chosen))
     assert chosen.actions.tolist() == chosen.rewards.tolist() == [4, 1]

@@ -7,20 +7,10 @@ import numpy as np
 import pytest
 from qwop.envs.spec import ObservationSpec
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE
-from qwop.finetune.experience.transitions import Transitions, mixed
+from qwop.finetune.experience.transitions import mixed
 from qwop.finetune.replay.prioritised_memory import PrioritisedMemory, PrioritySettings, importance_weights
 
-
-def make(n: int, source: int = LIVE, first: int = 0) -> Transitions:
-    count = first + np.arange(n)
-    return Transitions(
-        observations=count[:, None].astype(np.float32),
-        actions=count.astype(np.int64),
-        rewards=count.astype(np.float32),
-        discounts=np.full(n, 0.9, dtype=np.float32),
-        next_observations=(count[:, None] + 1).astype(np.float32),
-        source=np.full(n, source, dtype=np.int8),
-    )
+from ..transitions import make_transitions
 
 
 def memory(capacity: int = 8, **settings: Any) -> PrioritisedMemory:
@@ -42,7 +32,7 @@ def test_importance_weights_of_the_reference() -> None:
 
 def test_draws_follow_the_priorities(generator: np.random.Generator) -> None:
     one = memory(epsilon=1e-12)
-    one.push(make(4))
+    one.push(make_transitions(4))
     one.update(np.arange(4), np.array([1, -2, 3, -4], dtype=np.float32))
     draws = np.bincount(one.sample(100_000, 0.4, generator).transitions.actions, minlength=4)
     expected = 1e5 * np.array(P)
@@ -51,7 +41,7 @@ def test_draws_follow_the_priorities(generator: np.random.Generator) -> None:
 
 def test_weights_belong_to_the_samples(generator: np.random.Generator) -> None:
     one = memory(epsilon=1e-12)
-    one.push(make(4))
+    one.push(make_transitions(4))
     one.update(np.arange(4), np.array([1, 2, 3, 4], dtype=np.float32))
     sample = one.sample(200, 0.4, generator)
     assert sample.weights == pytest.approx(
@@ -61,25 +51,25 @@ def test_weights_belong_to_the_samples(generator: np.random.Generator) -> None:
 
 def test_every_place_can_be_drawn_the_newest_too(generator: np.random.Generator) -> None:
     one = memory(capacity=4)
-    one.push(make(3))
+    one.push(make_transitions(3))
     assert set(one.sample(200, 1.0, generator).transitions.actions) == {0, 1, 2}
-    one.push(make(3, first=3))
+    one.push(make_transitions(3, first=3))
     assert set(one.sample(200, 1.0, generator).transitions.actions) == {2, 3, 4, 5}
 
 
 def test_what_is_new_has_the_largest_priority_ever(generator: np.random.Generator) -> None:
     one = memory(alpha=1.0, epsilon=0.0)
-    one.push(make(2))
+    one.push(make_transitions(2))
     one.update(np.array([0, 1]), np.array([5.0, 0.5], dtype=np.float32))
     one.update(np.array([0]), np.array([0.5], dtype=np.float32))
-    one.push(make(1, first=2))
+    one.push(make_transitions(1, first=2))
     draws = np.bincount(one.sample(60_000, 1.0, generator).transitions.actions) / 60_000
     assert draws == pytest.approx([0.5 / 6, 0.5 / 6, 5 / 6], abs=0.01)
 
 
 def test_demonstrations_can_have_a_bonus(generator: np.random.Generator) -> None:
     one = memory(alpha=1.0, epsilon=0.0, bonus=3.0)
-    one.push(mixed(make(1), make(1, DEMONSTRATIONS, first=1)))
+    one.push(mixed(make_transitions(1), make_transitions(1, DEMONSTRATIONS, first=1)))
     one.update(np.array([0, 1]), np.array([1.0, 1.0], dtype=np.float32))
     assert np.mean(one.sample(20_000, 1.0, generator).transitions.actions) == pytest.approx(0.8, abs=0.02)
 
@@ -87,15 +77,15 @@ def test_demonstrations_can_have_a_bonus(generator: np.random.Generator) -> None
 def test_the_oldest_leave_first() -> None:
     one = memory(capacity=4)
     for first in (0, 3, 6):
-        one.push(make(3, first=first))
+        one.push(make_transitions(3, first=first))
         one.check_valid()
     assert one.contents().actions.tolist() == [5, 6, 7, 8]
 
 
 def test_a_removed_source_is_gone_and_the_rest_keep_order_and_priority(generator: np.random.Generator) -> None:
     one = memory(capacity=8)
-    one.push(mixed(make(4), make(4, DEMONSTRATIONS, first=100)))
-    one.push(make(1, first=4))  # the ring has gone round
+    one.push(mixed(make_transitions(4), make_transitions(4, DEMONSTRATIONS, first=100)))
+    one.push(make_transitions(1, first=4))  # the ring has gone round
     before = dict(zip(one.contents().actions.tolist(), one.get_state()["priorities"].tolist(), strict=True))
     assert one.shares()["demonstrations"] == 0.5
     assert one.remove(DEMONSTRATIONS) == 4
@@ -103,7 +93,7 @@ def test_a_removed_source_is_gone_and_the_rest_keep_order_and_priority(generator
     assert one.contents().actions.tolist() == [1, 2, 3, 4]
     assert one.get_state()["priorities"].tolist() == [before[action] for action in (1, 2, 3, 4)]
     assert set(one.sample(500, 1.0, generator).transitions.source) == {LIVE}
-    one.push(make(5, first=5))
+    one.push(make_transitions(5, first=5))
     one.check_valid()
     assert one.contents().actions.tolist() == [2, 3, 4, 5, 6, 7, 8, 9]
 
@@ -111,15 +101,15 @@ def test_a_removed_source_is_gone_and_the_rest_keep_order_and_priority(generator
 def test_one_demonstration_to_two_live_ones_is_a_third_of_the_memory() -> None:
     one = memory(capacity=2000)
     for step in range(0, 600, 20):
-        one.push(mixed(make(20, first=step), make(10, DEMONSTRATIONS)))
+        one.push(mixed(make_transitions(20, first=step), make_transitions(10, DEMONSTRATIONS)))
     assert len(one) == 900
     assert one.shares()["demonstrations"] == pytest.approx(300 / 900)
 
 
 def test_its_state_puts_everything_back(generator: np.random.Generator) -> None:
     one, other = memory(), memory()
-    one.push(make(8))
-    one.push(make(3, first=8))
+    one.push(make_transitions(8))
+    one.push(make_transitions(3, first=8))
     one.update(np.arange(8), np.linspace(0, 7, 8).astype(np.float32))
     other.set_state(one.get_state())
     other.check_valid()
@@ -127,19 +117,19 @@ def test_its_state_puts_everything_back(generator: np.random.Generator) -> None:
     assert np.array_equal(draws[0].slots, draws[1].slots)
     assert np.array_equal(draws[0].weights, draws[1].weights)
     for each in (one, other):
-        each.push(make(1, first=20))
+        each.push(make_transitions(1, first=20))
     assert one.contents().actions.tolist() == other.contents().actions.tolist()
     assert one.get_state()["priorities"].tolist() == other.get_state()["priorities"].tolist()
 
 
 def test_clearing_forgets_priorities_too(generator: np.random.Generator) -> None:
     one = memory(alpha=1.0)
-    one.push(make(3))
+    one.push(make_transitions(3))
     one.update(np.arange(3), np.full(3, 100.0, dtype=np.float32))
     one.clear()
     assert len(one) == 0
     one.check_valid()
-    one.push(make(2))
+    one.push(make_transitions(2))
     assert one.get_state()["priorities"].tolist() == [1.0, 1.0]
 
 
@@ -147,7 +137,7 @@ def test_nothing_comes_of_nothing_and_too_much_does_not_fit(generator: np.random
     with pytest.raises(ValueError, match="empty"):
         memory().sample(1, 1.0, generator)
     with pytest.raises(ValueError, match="9 items at once"):
-        memory().push(make(9))
+        memory().push(make_transitions(9))
 
 
 def test_images_stay_bytes(generator: np.random.Generator) -> None:
@@ -156,7 +146,7 @@ def test_images_stay_bytes(generator: np.random.Generator) -> None:
 
     images = generator.integers(256, size=(2, 5, 2, 1, 1)).astype(np.uint8)
     one, other = fresh(), fresh()
-    one.push(replace(make(5), observations=images[0], next_observations=images[1]))
+    one.push(replace(make_transitions(5), observations=images[0], next_observations=images[1]))
     other.set_state(one.get_state())
     for each in (one, other):
         assert np.array_equal(each.contents().observations, images[0])

@@ -5,36 +5,26 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from qwop.envs.spec import ObservationSpec
-from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE
+from qwop.finetune.experience.sequences import DEMONSTRATIONS
 from qwop.finetune.experience.transitions import Transitions, mixed
 from qwop.finetune.replay.observation_store import BLOCK
 from qwop.finetune.replay.transition_memory import TransitionMemory
 
+from ..transitions import make_transitions
+
 PICTURES = ObservationSpec((4, 8, 8), "uint8")
-
-
-def make(n: int, source: int = LIVE, first: int = 0) -> Transitions:
-    count = first + np.arange(n)
-    return Transitions(
-        observations=count[:, None].astype(np.float32),
-        actions=count.astype(np.int64),
-        rewards=count.astype(np.float32),
-        discounts=np.full(n, 0.9, dtype=np.float32),
-        next_observations=(count[:, None] + 1).astype(np.float32),
-        source=np.full(n, source, dtype=np.int8),
-    )
 
 
 def pictures(n: int, first: int = 0) -> Transitions:
     frames = np.random.default_rng(0).integers(256, size=(1000, 8, 8)).astype(np.uint8)
     seen = np.stack([frames[i : i + 4] for i in range(first, first + n + 1)])
-    return replace(make(n, first=first), observations=seen[:-1], next_observations=seen[1:])
+    return replace(make_transitions(n, first=first), observations=seen[:-1], next_observations=seen[1:])
 
 
 def test_every_transition_is_as_likely_as_any_other_the_newest_too() -> None:
     one = TransitionMemory(20, ObservationSpec((1,)))
-    one.push(make(20))
-    one.push(make(7, first=20))
+    one.push(make_transitions(20))
+    one.push(make_transitions(7, first=20))
     draws = np.bincount(one.sample(100_000, 1.0, np.random.default_rng(0)).transitions.actions, minlength=27)
     assert not draws[:7].any()
     assert ((draws[7:] - 5000) ** 2 / 5000).sum() < 43.8  # χ², 19 degrees of freedom, p = 0.001
@@ -42,7 +32,7 @@ def test_every_transition_is_as_likely_as_any_other_the_newest_too() -> None:
 
 def test_weights_are_one() -> None:
     one = TransitionMemory(4, ObservationSpec((1,)))
-    one.push(make(4))
+    one.push(make_transitions(4))
     sample = one.sample(10, 0.4, np.random.default_rng(0))
     one.update(sample.slots, np.full(10, 9.0, dtype=np.float32))
     assert sample.weights.tolist() == one.sample(10, 0.4, np.random.default_rng(0)).weights.tolist() == [1.0] * 10
@@ -51,7 +41,7 @@ def test_weights_are_one() -> None:
 def test_the_oldest_leave_first() -> None:
     one = TransitionMemory(4, ObservationSpec((1,)))
     for first in (0, 3, 6):
-        one.push(make(3, first=first))
+        one.push(make_transitions(3, first=first))
         one.check_valid()
     assert one.contents().actions.tolist() == [5, 6, 7, 8]
 
@@ -96,7 +86,7 @@ def test_a_million_transitions_of_atari_would_take_less_than_eight_gigabytes() -
     for first in range(0, capacity + 512, 512):
         frames[:, 0, 0] = first // 512  # or it would be the same film again
         seen = np.stack([frames[i : i + 4] for i in range(513)])
-        one.push(replace(make(512, first=first), observations=seen[:-1], next_observations=seen[1:]))
+        one.push(replace(make_transitions(512, first=first), observations=seen[:-1], next_observations=seen[1:]))
     # A block is taken at a time, so a memory this small has one more than it needs.
     assert 0 < (one.nbytes - BLOCK * 84 * 84) / capacity * 1e6 < 8e9
     assert one.sample(1, 1.0, np.random.default_rng(0)).transitions.observations.dtype == np.uint8

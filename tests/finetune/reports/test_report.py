@@ -57,6 +57,17 @@ def test_the_page_holds_curves_evaluations_and_film_and_fetches_nothing(run: tup
     assert "<script" not in page
 
 
+def test_the_page_shows_the_policy_that_was_kept_and_the_command(run: tuple[Path, list[Row]]) -> None:
+    folder, _ = run
+    page = write_report(folder, "run", "qwop-finetune 'schedule=a b'", kept="1-alone").read_text()
+    assert page.count("(kept)") == 1
+    assert '<tr class="marked"><td>1-alone (kept)</td>' in page
+    assert "<pre>qwop-finetune &#x27;schedule=a b&#x27;</pre>" in page
+    assert "(kept)" not in write_report(folder, "run").read_text()
+
+
 def test_a_run_without_film_or_evaluation_has_a_page_too(tmp_path: Path) -> None:
     (tmp_path / "metrics.jsonl").write_text("")
-    assert "<h1>" in write_report(tmp_path, "empty").read_text()
+    page = write_report(tmp_path, "empty").read_text()
+    assert "<h1>" in page
+    assert "<h2>" not in page

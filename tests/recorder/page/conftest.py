@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -15,6 +16,17 @@ from qwop.recorder.page.library import Library
 from qwop.recorder.page.qwop_game import QwopGame
 from qwop.recorder.page.server import PageServer
 from websockets.sync.client import ClientConnection, connect
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """A headless browser; skips without one."""
+    from .recording_page import open_browser
+
+    started = open_browser()
+    yield started
+    started.quit()
+
 
 INFO = qwop_info(frames_per_step=3, reward="shaped", observation_lag=0)
 

@@ -9,16 +9,9 @@ from typing import Any
 import pytest
 from qwop.datasets import Dataset, open_dataset
 
-from .recording_page import RecordingPage, open_browser
+from .recording_page import RecordingPage
 
 UP, LEFT, RIGHT = "\ue013", "\ue012", "\ue014"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    started = open_browser()
-    yield started
-    started.quit()
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from qwop.datasets import open_dataset
 from qwop.envs import replay
 
-from .recording_page import RecordingPage, open_browser
+from .recording_page import RecordingPage
 
 OWN = "#games tr[data-collection=own]"
 """Rows of the player's own games; the list contains the embedded ones, too."""
@@ -49,13 +49,6 @@ class Page(RecordingPage):
         self.keys().key_down("q").key_down("o").pause(0.25).key_up("q").perform()
         self.wait("over")
         self.keys().key_up("o").perform()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    started = open_browser()
-    yield started
-    started.quit()
 
 
 @pytest.fixture

@@ -12,8 +12,9 @@ from qwop.datasets.reader import Dataset, open_dataset
 from qwop.datasets.schema import DatasetInfo, Episode
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.finetune.agents.dqn.agent import DdqnAgent, demonstrated_transitions
+from qwop.finetune.agents.dqn.agent import DqnAgent
 from qwop.finetune.agents.dqn.settings import DdqnLoopSettings, DdqnSettings
+from qwop.finetune.agents.q_learning import demonstrated_transitions
 from qwop.finetune.agents.registry import ALGORITHMS
 from qwop.finetune.checkpoint import checkpoints, load_checkpoint
 from qwop.finetune.experience.collector import Collector, EpisodeEnd
@@ -82,7 +83,7 @@ class Run:
         policy = Policy(self.network, spec, ObservationSpec(shape))
         self.loop = build_run(ALGORITHMS["ddqn"], policy, dataset, settings, context)
         agent = self.loop.agent
-        assert isinstance(agent, DdqnAgent)
+        assert isinstance(agent, DqnAgent)
         self.memory, self.learner = agent.memory, agent.learner
         if state:
             self.loop.set_state(state)

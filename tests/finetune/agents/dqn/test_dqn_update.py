@@ -9,8 +9,8 @@ import pytest
 import torch
 from qwop.envs.spec import ObservationSpec
 from qwop.finetune.agents.base import AgentContext
-from qwop.finetune.agents.dqn.agent import DdqnAgent, new_q_network
-from qwop.finetune.agents.dqn.learner import DdqnLearner
+from qwop.finetune.agents.dqn.agent import DqnAgent, new_q_network
+from qwop.finetune.agents.dqn.learner import DqnLearner
 from qwop.finetune.agents.dqn.settings import ADAM, RMSPROP, DqnLoopSettings, DqnSettings
 from qwop.finetune.experience.sequences import LIVE, Finals, Sequences
 from qwop.finetune.metrics import Metrics
@@ -114,8 +114,8 @@ def test_iterations_are_those_of_the_paper(optimiser: str, clip: bool) -> None:
     )
     network = new_q_network(settings)(2, ACTIONS, torch.Generator().manual_seed(0))
     reference = Reference(network, optimiser, clip)
-    agent = DdqnAgent(
-        DdqnLearner(network, settings, torch.device("cpu")),
+    agent = DqnAgent(
+        DqnLearner(network, settings, torch.device("cpu")),
         TransitionMemory(LOOP.capacity, ObservationSpec((2,))),
         None,
         settings,

@@ -8,7 +8,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 from qwop.common.errors import BadInput
-from qwop.finetune.agents.dqn.learner import DdqnLearner
+from qwop.finetune.agents.dqn.learner import DqnLearner
 from qwop.finetune.agents.dqn.settings import DdqnSettings
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE
 from qwop.finetune.experience.transitions import Transitions
@@ -18,10 +18,10 @@ from torch import Tensor
 CPU = torch.device("cpu")
 
 
-def learner(seed: int = 0, **settings: Any) -> DdqnLearner:
+def learner(seed: int = 0, **settings: Any) -> DqnLearner:
     chosen = DdqnSettings(**{"hidden": (16, 8), "reward_scale": 1.0, **settings})
     generator = torch.Generator().manual_seed(seed)
-    return DdqnLearner(DuelingQ(2, 3, chosen.hidden, generator, max(chosen.quantiles, 1)), chosen, CPU)
+    return DqnLearner(DuelingQ(2, 3, chosen.hidden, generator, max(chosen.quantiles, 1)), chosen, CPU)
 
 
 def make(n: int = 8, seed: int = 0, source: int = LIVE, **columns: Any) -> Transitions:
@@ -171,4 +171,4 @@ def test_settings_that_cannot_be_used_are_refused(wrong: dict[str, Any]) -> None
 
 def test_a_network_of_other_quantiles_is_refused() -> None:
     with pytest.raises(BadInput, match=r"algorithm\.quantiles=5: .* has expected values"):
-        DdqnLearner(DuelingQ(2, 3, (8,)), DdqnSettings(quantiles=5), CPU)
+        DqnLearner(DuelingQ(2, 3, (8,)), DdqnSettings(quantiles=5), CPU)

@@ -1,23 +1,19 @@
 """`qwop-finetune algorithm=ddqn` as a person uses it."""
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
-from qwop.datasets.schema import DatasetInfo, Episode
-from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.finetune.main import main
 from qwop.policies.files import load_policy, save_policy
 from qwop.policies.networks import ActorCritic, DuelingQ
 from qwop.policies.policy import Policy
 
 CARTPOLE = EnvironmentSpec("CartPole-v1")
 
-Finetune = Callable[..., tuple[int, str]]
+Finetune = Callable[..., tuple[int, str, str]]
 
 SMALL = (
     "+schedule=speed",
@@ -37,33 +33,11 @@ SMALL = (
 )
 
 
-@pytest.fixture
-def finetune(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-    make_episode: Callable[..., Episode],
-) -> Finetune:
-    """Runs the command in this process, in a folder with demonstrations; its exit code, and what it said."""
-    writer = DatasetWriter(tmp_path / "demos", DatasetInfo(CARTPOLE, ObservationSpec((4,)), 2))
-    for length in (30, 25):
-        writer.write(make_episode(length, actions=2, shape=(4,)))
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: str) -> tuple[int, str]:
-        monkeypatch.setattr(sys, "argv", ["qwop-finetune", *arguments])
-        try:
-            main()
-            code = 0
-        except SystemExit as exit_:
-            code = exit_.code
-        return code, capsys.readouterr().err
-
-    return call
+pytestmark = pytest.mark.usefixtures("demonstrations")
 
 
 def test_demonstrations_alone_are_enough_to_start_from(finetune: Finetune, tmp_path: Path) -> None:
-    code, said = finetune("demonstrations=demos", *SMALL, "out=run")
+    code, _, said = finetune("demonstrations=demos", *SMALL, "out=run")
     assert code == 0, said
     policy = load_policy(tmp_path / "run" / "policy.safetensors")
     assert isinstance(policy.network, DuelingQ)
@@ -75,7 +49,7 @@ def test_demonstrations_alone_are_enough_to_start_from(finetune: Finetune, tmp_p
     assert any(row["memory/demonstrations"] > 0.3 for row in rows)
     assert "share of random actions" in (tmp_path / "run" / "report.html").read_text()
 
-    resumed, said = finetune("demonstrations=demos", *SMALL, "out=run", "resume=true")
+    resumed, _, said = finetune("demonstrations=demos", *SMALL, "out=run", "resume=true")
     assert resumed == 0, said
     again = load_policy(tmp_path / "run" / "policy.safetensors").network
     assert all(
@@ -97,7 +71,7 @@ def test_bad_input_is_one_line_and_writes_nothing(
     finetune: Finetune, tmp_path: Path, arguments: list[str], message: str
 ) -> None:
     save_policy(tmp_path / "actor.safetensors", Policy(ActorCritic(4, 2, (16,)), CARTPOLE, ObservationSpec((4,))))
-    code, said = finetune(*SMALL, *arguments, "out=run")
+    code, _, said = finetune(*SMALL, *arguments, "out=run")
     assert code == 2
     assert message in said
     assert len(said.strip().splitlines()) == 1

@@ -10,8 +10,8 @@ import torch
 from numpy.typing import NDArray
 from qwop.envs.spec import ObservationSpec
 from qwop.finetune.agents.base import AgentContext
-from qwop.finetune.agents.dqn.agent import DdqnAgent
-from qwop.finetune.agents.dqn.learner import DdqnLearner
+from qwop.finetune.agents.dqn.agent import DqnAgent
+from qwop.finetune.agents.dqn.learner import DqnLearner
 from qwop.finetune.agents.dqn.settings import DdqnLoopSettings, DdqnSettings
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Finals, Sequences
 from qwop.finetune.experience.transitions import Transitions, TransitionStream
@@ -218,8 +218,8 @@ def test_iterations_are_those_of_the_papers(quantiles: int) -> None:
         ObservationSpec((2,)),
         PrioritySettings(settings.alpha, settings.priority_epsilon, settings.demonstration_bonus),
     )
-    agent = DdqnAgent(
-        DdqnLearner(network, settings, torch.device("cpu")),
+    agent = DqnAgent(
+        DqnLearner(network, settings, torch.device("cpu")),
         memory,
         TransitionStream(demonstrations()),
         settings,

@@ -9,8 +9,8 @@ import torch
 from numpy.typing import NDArray
 from qwop.envs.spec import ObservationSpec
 from qwop.finetune.agents.base import AgentContext
-from qwop.finetune.agents.dqn.agent import DdqnAgent
-from qwop.finetune.agents.dqn.learner import DdqnLearner
+from qwop.finetune.agents.dqn.agent import DqnAgent
+from qwop.finetune.agents.dqn.learner import DqnLearner
 from qwop.finetune.agents.dqn.settings import DdqnLoopSettings, DdqnSettings
 from qwop.finetune.experience.sequences import Sequences
 from qwop.finetune.experience.transitions import Transitions
@@ -23,7 +23,7 @@ SETTINGS = DdqnSettings(hidden=(4,), n_steps=3, gamma=0.9, gamma_rate=9.0, beta_
 NOW = PhaseValues(learning_rate=0.5, imitation=0.3)
 
 
-class Recording(DdqnLearner):
+class Recording(DqnLearner):
     """Keeps what its updates are called with, and learns nothing; only action 1 brings errors."""
 
     def __init__(self) -> None:
@@ -41,17 +41,17 @@ class Recording(DdqnLearner):
         self.copies.append(len(self.updates))
 
 
-def make_agent(rate: float | None = None, **loop: Any) -> tuple[DdqnAgent, Recording]:
+def make_agent(rate: float | None = None, **loop: Any) -> tuple[DqnAgent, Recording]:
     learner = Recording()
     settings = DdqnLoopSettings(
         **{"num_envs": 2, "steps": 4, "capacity": 400, "start": 8, "batch_size": 32, "train_every": 4.0, **loop}
     )
     memory = PrioritisedMemory(settings.capacity, ObservationSpec((2,)), PrioritySettings(alpha=1.0, epsilon=1e-9))
     context = AgentContext(torch.device("cpu"), Metrics(), np.random.default_rng(0), 0, rate)
-    return DdqnAgent(learner, memory, None, SETTINGS, settings, context), learner
+    return DqnAgent(learner, memory, None, SETTINGS, settings, context), learner
 
 
-def steps_stored(agent: DdqnAgent) -> list[int]:
+def steps_stored(agent: DqnAgent) -> list[int]:
     """The steps of each stored transition: those that its observations are apart."""
     stored = agent.memory.contents()
     return [round(d) for d in (stored.next_observations[:, 0] - stored.observations[:, 0]).tolist()]

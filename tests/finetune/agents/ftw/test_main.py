@@ -9,7 +9,7 @@ from qwop.finetune.checkpoint import checkpoints
 from qwop.policies.files import load_policy
 from qwop.policies.two_timescale import TwoTimescaleActorCritic
 
-Finetune = Callable[..., tuple[int, str]]
+Finetune = Callable[..., tuple[int, str, str]]
 
 SMALL = (
     "algorithm=ftw", "algorithm.hidden=[16]", "algorithm.memory=16", "algorithm.latent=8", "algorithm.period=3",
@@ -27,12 +27,12 @@ def test_a_resumed_run_that_is_rewarded_for_events_equals_an_uninterrupted_one(
     finetune: Finetune, tmp_path: Path
 ) -> None:
     for run in ("whole", "half"):
-        code, said = finetune(*SMALL, *EVENTS, f"out={run}")
+        code, _, said = finetune(*SMALL, *EVENTS, f"out={run}")
         assert code == 0, said
     for newer in checkpoints(tmp_path / "half/checkpoints")[1:]:
         newer.unlink()
     (tmp_path / "half/policy.safetensors").unlink()
-    code, said = finetune(*SMALL, *EVENTS, "out=half", "resume=true")
+    code, _, said = finetune(*SMALL, *EVENTS, "out=half", "resume=true")
     assert code == 0, said
     one, two = (load_policy(tmp_path / run / "policy.safetensors") for run in ("whole", "half"))
     weights, resumed = one.network.state_dict(), two.network.state_dict()
@@ -50,6 +50,6 @@ def test_a_resumed_run_that_is_rewarded_for_events_equals_an_uninterrupted_one(
     ],
 )
 def test_what_it_cannot_learn_from_is_refused(overrides: tuple[str, ...], said: str, finetune: Finetune) -> None:
-    code, message = finetune("algorithm=ftw", *overrides, "out=run")
+    code, _, message = finetune("algorithm=ftw", *overrides, "out=run")
     assert code == 2
     assert said in message

@@ -9,10 +9,13 @@ import pytest
 import torch
 from qwop.finetune.agents.ftw.learner import FtwLearner
 from qwop.finetune.agents.ftw.settings import FtwSettings
-from qwop.finetune.experience.sequences import LIVE, Finals, Sequences
+from qwop.finetune.experience.sequences import Sequences
 from qwop.policies.noise import absorb, standard_normal
 from qwop.policies.two_timescale import TwoTimescaleActorCritic
 from torch import Tensor
+
+from ..live_play import make_batch
+from ..reference import AdamReference
 
 CPU = torch.device("cpu")
 MEMORY, LATENT, ACTIONS, SIZE = 5, 3, 3, 2
@@ -25,44 +28,30 @@ SETTINGS: dict[str, Any] = {
 }  # fmt: skip
 
 
-def make_batch(seed: int, n: int = 4, k: int = 7) -> Sequences:
-    """Live play with ends and time limits, in the middle of episodes, by a policy that is not the learner's."""
-    random = np.random.default_rng(seed)
-    terminated, truncated = (np.zeros((n, k), dtype=np.bool_) for _ in range(2))
-    terminated[0, 1] = terminated[2, k - 1] = terminated[1, 3] = True
-    truncated[1, 2] = truncated[3, k - 1] = truncated[1, 3] = True
-    sequence, step = truncated.nonzero()
+def make_state(random: np.random.Generator, n: int = 4) -> tuple[Any, ...]:
+    """States in the middle of episodes."""
 
     def numbers(*shape: int) -> Any:
         return random.normal(0, 0.5, shape).astype(np.float32)
 
     fed = np.concatenate([np.eye(ACTIONS)[random.integers(ACTIONS, size=n)], numbers(n, 1)], axis=1)
-    return Sequences(
-        observations=random.normal(3.0, 2.0, size=(n, k + 1, SIZE)).astype(np.float32),
-        actions=random.integers(ACTIONS, size=(n, k)),
-        rewards=random.normal(0.5, 1.0, size=(n, k)).astype(np.float32),
-        behaviour_probabilities=random.dirichlet(np.full(ACTIONS, 8.0), size=(n, k)).astype(np.float32),
-        terminated=terminated,
-        truncated=truncated,
-        finals=Finals(sequence, step, random.normal(5.0, 1.0, size=(len(sequence), SIZE)).astype(np.float32)),
-        source=np.full(n, LIVE, dtype=np.int8),
-        state=(
-            *(numbers(n, MEMORY) for _ in range(4)), numbers(n, LATENT), fed.astype(np.float32),
-            random.integers(9, size=n), random.integers(2**40, size=n),
-        ),
+    return (
+        *(numbers(n, MEMORY) for _ in range(4)), numbers(n, LATENT), fed.astype(np.float32),
+        random.integers(9, size=n), random.integers(2**40, size=n),
     )  # fmt: skip
 
 
-class Reference:
+def batch_of(seed: int) -> Sequences:
+    """Live play that begins in the middle of episodes."""
+    return make_batch(seed, k=7, actions=ACTIONS, size=SIZE, state=make_state)
+
+
+class Reference(AdamReference):
     """The For The Win agent step by step and sequence by sequence, in float64; weights by their names."""
 
     def __init__(self, learner: FtwLearner) -> None:
         parts = (learner.network, learner.auxiliary)
-        self.weights = {name: w.detach().double() for part in parts for name, w in part.named_parameters()}
-        self.first = {name: torch.zeros_like(weight) for name, weight in self.weights.items()}
-        self.second = {name: torch.zeros_like(weight) for name, weight in self.weights.items()}
-        self.steps, self.s = 0, SETTINGS
-        self.seen: list[np.ndarray] = []
+        super().__init__((named for part in parts for named in part.named_parameters()), SETTINGS)
 
     def linear(self, name: str, x: Tensor) -> Tensor:
         return self.weights[f"{name}.weight"] @ x + self.weights[f"{name}.bias"]
@@ -77,9 +66,6 @@ class Reference:
     def gaussian(self, name: str, h: Tensor) -> tuple[Tensor, Tensor]:
         spread = torch.log1p(self.linear(f"{name}.spread", h).exp())
         return self.linear(f"{name}.mean", h), 0.1 * spread / math.log(2) + 1e-6
-
-    def scaled(self, seen: np.ndarray) -> Tensor:
-        return torch.from_numpy((seen.astype(np.float64) - self.mean) / self.std).clamp(-8, 8)
 
     def think(self, seen: np.ndarray, state: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """The thought and the state after it. A gradient is scaled by a mix of the number and its constant."""
@@ -181,39 +167,6 @@ class Reference:
         total = total / (n * k)
         return total if critic_only else total + self.s["feature_control"] * control / steps_known
 
-    def standardise(self, batch: Sequences) -> None:
-        self.seen.append(batch.observations[:, :-1].reshape(-1, SIZE).astype(np.float64))
-        everything = np.concatenate(self.seen)
-        self.mean, self.std = everything.mean(0), everything.std(0)
-
-    def update(
-        self, batch: Sequences, *, learning_rate: float = 1.0, entropy: float = 1.0, critic_only: bool = False
-    ) -> None:
-        first = not self.seen
-        if first:
-            self.standardise(batch)
-        for weight in self.weights.values():
-            weight.requires_grad_()
-        loss = self.loss(batch, entropy, critic_only)
-        gradients = torch.autograd.grad(loss, list(self.weights.values()), allow_unused=True)
-        norm = float(sum((g**2).sum() for g in gradients if g is not None)) ** 0.5
-        factor = min(1.0, self.s["max_gradient_norm"] / (norm + 1e-6))
-        self.steps += 1
-        with torch.no_grad():
-            for (name, weight), gradient in zip(self.weights.items(), gradients, strict=True):
-                if gradient is None:
-                    continue
-                gradient = gradient * factor
-                self.first[name] = 0.9 * self.first[name] + 0.1 * gradient
-                self.second[name] = 0.999 * self.second[name] + 0.001 * gradient**2
-                mean = self.first[name] / (1 - 0.9**self.steps)
-                root = (self.second[name] / (1 - 0.999**self.steps)).sqrt()
-                rate = self.s["learning_rate"] * learning_rate
-                self.weights[name] = weight - rate * mean / (root + self.s["epsilon"])
-        self.weights = {name: weight.detach() for name, weight in self.weights.items()}
-        if not first:
-            self.standardise(batch)
-
 
 def make_learner(seed: int = 0, **more: Any) -> FtwLearner:
     settings = FtwSettings(**{**SETTINGS, **more})
@@ -231,8 +184,8 @@ def test_updates_are_the_papers(more: dict[str, Any]) -> None:
     learner = make_learner()
     reference = Reference(learner)
     for seed in range(3):
-        learner.update(make_batch(seed), **more)
-        reference.update(make_batch(seed), **more)
+        learner.update(batch_of(seed), **more)
+        reference.update(batch_of(seed), **more)
     moved = {**dict(learner.network.named_parameters()), **dict(learner.auxiliary.named_parameters())}
     for name, weight in moved.items():
         np.testing.assert_allclose(weight.detach(), reference.weights[name], rtol=2e-4, atol=3e-5, err_msg=name)
@@ -241,7 +194,7 @@ def test_updates_are_the_papers(more: dict[str, Any]) -> None:
 def test_rewards_are_predicted_from_the_policys_features_of_balanced_windows() -> None:
     """Weight 1 in one update and 0 in the other: the loss's gradient is what they differ by."""
     learner = make_learner(reward_prediction=1.0, feature_control=0.0, posterior_kl=0.0, prior_kl=0.0)
-    played = make_batch(0)
+    played = batch_of(0)
     signals = np.where(np.arange(7) == 5, -1.0, 0.0) * np.ones((4, 1))
     first = learner.update(played, signals=signals.astype(np.float32)).scalars
     assert first["reward_prediction"] == pytest.approx(math.log(3), abs=0.1)
@@ -252,7 +205,7 @@ def test_rewards_are_predicted_from_the_policys_features_of_balanced_windows() -
 
 def test_nothing_is_predicted_where_every_reward_is_something() -> None:
     learner = make_learner(reward_prediction=1.0)
-    assert "reward_prediction" not in learner.update(make_batch(0)).scalars
+    assert "reward_prediction" not in learner.update(batch_of(0)).scalars
 
 
 def assert_same_weights(one: FtwLearner, other: FtwLearner) -> None:
@@ -269,14 +222,14 @@ def test_a_copy_with_the_same_settings_learns_the_same() -> None:
     signals = np.zeros((4, 7), dtype=np.float32)
     signals[:, 5] = 1.0
     for seed in range(2):
-        one.update(make_batch(seed), signals=signals)
-    other.update(make_batch(7))
+        one.update(batch_of(seed), signals=signals)
+    other.update(batch_of(7))
     other.set_state(one.get_state())
     other.tune(one.given)
     assert other.network.description() == one.network.description()
     for seed in range(2, 4):
         for learner in (one, other):
-            learner.update(make_batch(seed), signals=signals)
+            learner.update(batch_of(seed), signals=signals)
     assert_same_weights(one, other)
 
 
@@ -292,7 +245,7 @@ def test_settings_can_be_tuned_while_it_learns() -> None:
         made.at_rate(9.0)
         one.tune(replace(one.given, **{name: value}))
         for learner in (one, other, made):
-            learner.update(make_batch(0))
+            learner.update(batch_of(0))
         assert_same_weights(one, made)
         weights = torch.cat([weight.flatten() for weight in one.network.parameters()])
         assert not torch.equal(weights, torch.cat([weight.flatten() for weight in other.network.parameters()])), name
@@ -305,7 +258,7 @@ def test_sizes_cannot_be_tuned() -> None:
 
 
 def test_a_diagnosis_says_what_happened() -> None:
-    scalars = make_learner().update(make_batch(0)).scalars
+    scalars = make_learner().update(batch_of(0)).scalars
     assert scalars["entropy"] == pytest.approx(math.log(3), abs=0.01)
     assert {"posterior_kl", "prior_kl", "feature_control", "rho", "gradient_norm"} <= scalars.keys()
     assert all(np.isfinite(one) for one in scalars.values())

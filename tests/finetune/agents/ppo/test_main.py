@@ -11,7 +11,7 @@ from qwop.policies.files import load_policy, save_policy
 from qwop.policies.networks import Actor, ActorCritic, DuelingQ
 from qwop.policies.policy import Policy
 
-Finetune = Callable[..., tuple[int, str]]
+Finetune = Callable[..., tuple[int, str, str]]
 
 SMALL = (
     "algorithm=ppo",
@@ -27,7 +27,7 @@ SMALL = (
 
 
 def test_the_champions_schedule_from_nothing(finetune: Finetune, tmp_path: Path) -> None:
-    code, said = finetune("policy=scratch", "environment=QWOP-v1", *SMALL, "schedule.scale=3e-5", "out=run")
+    code, _, said = finetune("policy=scratch", "environment=QWOP-v1", *SMALL, "schedule.scale=3e-5", "out=run")
     assert code == 0, said
     run = tmp_path / "run"
     policies = [load_policy(run / f"{name}.safetensors") for name in ("phases/1-wheels", "phases/2-strides", "policy")]
@@ -50,7 +50,7 @@ def test_a_clone_can_be_continued_on_live_play(finetune: Finetune, tmp_path: Pat
     network = ActorCritic(4, 2, (16,), torch.Generator().manual_seed(0))
     save_policy(tmp_path / "clone.safetensors", Policy(network, EnvironmentSpec("CartPole-v1"), ObservationSpec((4,))))
     alone = [part for part in SMALL if "schedule" not in part]
-    code, said = finetune("policy=clone.safetensors", *alone, "+schedule=alone", "schedule.scale=0.0005", "out=run")
+    code, _, said = finetune("policy=clone.safetensors", *alone, "+schedule=alone", "schedule.scale=0.0005", "out=run")
     assert code == 0, said
     trained = load_policy(tmp_path / "run" / "policy.safetensors").network
     assert isinstance(trained, ActorCritic)
@@ -74,7 +74,7 @@ def test_mistakes_are_one_line_and_leave_nothing(
 ) -> None:
     network = DuelingQ(4, 2, (16, 8), torch.Generator().manual_seed(0))
     save_policy(tmp_path / "q.safetensors", Policy(network, EnvironmentSpec("CartPole-v1"), ObservationSpec((4,))))
-    code, heard = finetune(*arguments, "out=run")
+    code, _, heard = finetune(*arguments, "out=run")
     assert code == 2
     assert said in heard
     assert heard.count("\n") == 1
@@ -85,7 +85,7 @@ def test_a_policy_learns_in_races_against_itself(finetune: Finetune, tmp_path: P
     """Also where a number of games is no multiple of a race's runners."""
     settings = [*(one for one in SMALL if "schedule" not in one), "schedule=alone", "schedule.scale=1e-4"]
     settings += ["evaluation.episodes=3", "evaluation.drawn=0", "+schedule.phases.alone.environment={time_limit: 3}"]
-    code, said = finetune("policy=scratch", "environment=QWOPRace-v1", *settings, "out=run")
+    code, _, said = finetune("policy=scratch", "environment=QWOPRace-v1", *settings, "out=run")
     assert code == 0, said
     policy = load_policy(tmp_path / "run/policy.safetensors")
     assert (policy.environment.id, policy.observation) == ("QWOPRace-v1", ObservationSpec((74,)))

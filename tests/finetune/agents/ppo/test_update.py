@@ -11,31 +11,14 @@ import torch
 from numpy.typing import NDArray
 from qwop.finetune.agents.ppo.learner import PpoLearner
 from qwop.finetune.agents.ppo.settings import PpoSettings
-from qwop.finetune.experience.sequences import LIVE, Finals, Sequences
+from qwop.finetune.experience.sequences import Sequences
 from qwop.policies.networks import Actor, Values
 from qwop.pretrain.rows import Rows
 from torch import Tensor
 
+from ..live_play import make_batch
+
 Numbers = NDArray[np.float64]
-
-
-def make_batch(seed: int, n: int = 4, k: int = 6, actions: int = 3) -> Sequences:
-    """Live play with ends and time limits, by a policy that is not the learner's: ratios are away from 1."""
-    random = np.random.default_rng(seed)
-    terminated, truncated = (np.zeros((n, k), dtype=np.bool_) for _ in range(2))
-    terminated[0, 1] = terminated[2, k - 1] = terminated[1, 3] = True
-    truncated[1, 2] = truncated[3, k - 1] = truncated[1, 3] = True
-    sequence, step = truncated.nonzero()
-    return Sequences(
-        observations=random.normal(3.0, 2.0, size=(n, k + 1, 2)).astype(np.float32),
-        actions=random.integers(actions, size=(n, k)),
-        rewards=random.normal(0.5, 1.0, size=(n, k)).astype(np.float32),
-        behaviour_probabilities=random.dirichlet(np.full(actions, 8.0), size=(n, k)).astype(np.float32),
-        terminated=terminated,
-        truncated=truncated,
-        finals=Finals(sequence, step, random.normal(5.0, 1.0, size=(len(sequence), 2)).astype(np.float32)),
-        source=np.full(n, LIVE, dtype=np.int8),
-    )
 
 
 class Reference:

@@ -13,8 +13,9 @@ from qwop.datasets.schema import DatasetInfo, Episode
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.agents.base import AgentContext
+from qwop.finetune.agents.q_learning import demonstrated_transitions
 from qwop.finetune.agents.registry import ALGORITHMS
-from qwop.finetune.agents.rlpd.agent import RlpdAgent, build_rlpd, demonstrated_transitions
+from qwop.finetune.agents.rlpd.agent import RlpdAgent, build_rlpd
 from qwop.finetune.agents.rlpd.learner import RlpdLearner
 from qwop.finetune.agents.rlpd.settings import RlpdLoopSettings, RlpdSettings
 from qwop.finetune.checkpoint import checkpoints, load_checkpoint

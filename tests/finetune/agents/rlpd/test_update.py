@@ -159,7 +159,7 @@ def test_updates_are_those_of_the_paper() -> None:
         for weights, expected in zip(mine.parameters(), theirs.parameters(), strict=True):
             torch.testing.assert_close(weights.detach().double(), expected.detach(), rtol=0, atol=2e-6)
     moved = max(
-        float((a - b).abs().max())
+        float((a - b).detach().abs().max())
         for a, b in zip(reference.online.parameters(), reference.target.parameters(), strict=True)
     )
     assert moved > 0.01  # or the comparison would say little

@@ -11,7 +11,7 @@ from qwop.policies.files import load_policy
 from qwop.policies.recurrent import RecurrentActorCritic
 from qwop.policies.rollout import play
 
-Finetune = Callable[..., tuple[int, str]]
+Finetune = Callable[..., tuple[int, str, str]]
 
 SMALL = (
     "algorithm=vtrace", "algorithm.hidden=[16]", "algorithm.memory=16", "schedule=alone", "loop.num_envs=8",
@@ -27,10 +27,10 @@ def weights(path: Path) -> dict[str, torch.Tensor]:
 def test_a_resumed_run_equals_an_uninterrupted_one(environment: str, finetune: Finetune, tmp_path: Path) -> None:
     """QWOP's games and the policy's memories of them are saved in the middle; CartPole's begin anew."""
     settings = (*SMALL, f"environment={environment}", "schedule.phases.alone.hours=0.04")
-    code, said = finetune(*settings, "out=whole")
+    code, _, said = finetune(*settings, "out=whole")
     assert code == 0, said
     (tmp_path / "half").mkdir()
-    code, said = finetune(*settings, "out=half")
+    code, _, said = finetune(*settings, "out=half")
     assert code == 0, said
     first = checkpoints(tmp_path / "half/checkpoints")[0]
     for newer in checkpoints(tmp_path / "half/checkpoints")[1:]:
@@ -39,14 +39,14 @@ def test_a_resumed_run_equals_an_uninterrupted_one(environment: str, finetune: F
         policy_state = load_checkpoint(first)["collector"]["policy"]
         assert [np.asarray(part).shape for part in policy_state] == [(8, 16), (8, 16)]
     (tmp_path / "half/policy.safetensors").unlink()
-    code, said = finetune(*settings, "out=half", "resume=true")
+    code, _, said = finetune(*settings, "out=half", "resume=true")
     assert code == 0, said
     one, two = (weights(tmp_path / run / "policy.safetensors") for run in ("whole", "half"))
     assert all(torch.equal(one[name], two[name]) for name in one)
 
 
 def test_a_policy_file_remembers(finetune: Finetune, tmp_path: Path) -> None:
-    code, said = finetune(*SMALL, "environment=CartPole-v1", "schedule.phases.alone.hours=0.02", "out=run")
+    code, _, said = finetune(*SMALL, "environment=CartPole-v1", "schedule.phases.alone.hours=0.02", "out=run")
     assert code == 0, said
     policy = load_policy(tmp_path / "run/policy.safetensors")
     assert isinstance(policy.network, RecurrentActorCritic)
@@ -64,6 +64,6 @@ def test_a_policy_file_remembers(finetune: Finetune, tmp_path: Path) -> None:
     ],
 )
 def test_what_it_cannot_learn_from_is_refused(overrides: tuple[str, ...], said: str, finetune: Finetune) -> None:
-    code, message = finetune("algorithm=vtrace", *overrides, "out=run")
+    code, _, message = finetune("algorithm=vtrace", *overrides, "out=run")
     assert code == 2
     assert said in message

@@ -1,6 +1,5 @@
 """Whole updates of V-trace against a float64 reference written from the paper's equations, without our losses."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -8,54 +7,29 @@ import pytest
 import torch
 from qwop.finetune.agents.vtrace.learner import VtraceLearner
 from qwop.finetune.agents.vtrace.settings import VtraceSettings
-from qwop.finetune.experience.sequences import LIVE, Finals, Sequences
+from qwop.finetune.experience.sequences import Sequences
 from qwop.policies.recurrent import RecurrentActorCritic
 from torch import Tensor
+
+from ..live_play import make_batch
+from ..reference import AdamReference
 
 CPU = torch.device("cpu")
 
 
-def make_batch(seed: int, n: int = 4, k: int = 6, memory: int = 5, actions: int = 3) -> Sequences:
-    """Live play with ends and time limits, by a policy that is not the learner's: ratios are away from 1."""
-    random = np.random.default_rng(seed)
-    terminated, truncated = (np.zeros((n, k), dtype=np.bool_) for _ in range(2))
-    terminated[0, 1] = terminated[2, k - 1] = terminated[1, 3] = True
-    truncated[1, 2] = truncated[3, k - 1] = truncated[1, 3] = True
-    sequence, step = truncated.nonzero()
-    return Sequences(
-        observations=random.normal(3.0, 2.0, size=(n, k + 1, 2)).astype(np.float32),
-        actions=random.integers(actions, size=(n, k)),
-        rewards=random.normal(0.5, 1.0, size=(n, k)).astype(np.float32),
-        behaviour_probabilities=random.dirichlet(np.full(actions, 8.0), size=(n, k)).astype(np.float32),
-        terminated=terminated,
-        truncated=truncated,
-        finals=Finals(sequence, step, random.normal(5.0, 1.0, size=(len(sequence), 2)).astype(np.float32)),
-        source=np.full(n, LIVE, dtype=np.int8),
-        state=tuple(random.normal(0, 0.5, (n, memory)).astype(np.float32) for _ in range(2)),
+def batch_of(seed: int) -> Sequences:
+    """Live play that begins in the middle of episodes."""
+    return make_batch(
+        seed, state=lambda random: tuple(random.normal(0, 0.5, (4, 5)).astype(np.float32) for _ in range(2))
     )
 
 
-class Reference:
+class Reference(AdamReference):
     """IMPALA's actor-critic, step by step and sequence by sequence, in float64."""
-
-    def __init__(self, network: RecurrentActorCritic, settings: Mapping[str, Any]) -> None:
-        self.weights = {name: weight.detach().double() for name, weight in network.named_parameters()}
-        self.first = {name: torch.zeros_like(weight) for name, weight in self.weights.items()}
-        self.second = {name: torch.zeros_like(weight) for name, weight in self.weights.items()}
-        self.steps = 0
-        self.s = settings
-        self.seen: list[np.ndarray] = []
-        self.mean, self.std = np.zeros(2), np.ones(2)
-
-    def standardise(self, batch: Sequences) -> None:
-        self.seen.append(batch.observations[:, :-1].reshape(-1, 2).astype(np.float64))
-        everything = np.concatenate(self.seen)
-        self.mean, self.std = everything.mean(0), everything.std(0)
 
     def cell(self, observation: np.ndarray, h: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
         w = self.weights
-        scaled = torch.from_numpy((observation.astype(np.float64) - self.mean) / self.std).clamp(-8, 8)
-        x = torch.tanh(w["trunk.0.weight"] @ scaled + w["trunk.0.bias"])
+        x = torch.tanh(w["trunk.0.weight"] @ self.scaled(observation) + w["trunk.0.bias"])
         gates = w["core.weight_ih"] @ x + w["core.bias_ih"] + w["core.weight_hh"] @ h + w["core.bias_hh"]
         i, f, g, o = gates.chunk(4)
         c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
@@ -113,34 +87,6 @@ class Reference:
             loss = loss - gain / count - entropy * self.s["entropy_coefficient"] * bonus / count
         return loss
 
-    def update(
-        self, batch: Sequences, *, learning_rate: float = 1.0, entropy: float = 1.0, critic_only: bool = False
-    ) -> None:
-        first = not self.seen
-        if first:
-            self.standardise(batch)
-        for weight in self.weights.values():
-            weight.requires_grad_()
-        parameters = list(self.weights.values())
-        gradients = torch.autograd.grad(self.loss(batch, entropy, critic_only), parameters, allow_unused=True)
-        norm = float(sum((g**2).sum() for g in gradients if g is not None)) ** 0.5
-        factor = min(1.0, self.s["max_gradient_norm"] / (norm + 1e-6))
-        self.steps += 1
-        with torch.no_grad():
-            for (name, weight), gradient in zip(self.weights.items(), gradients, strict=True):
-                if gradient is None:
-                    continue
-                gradient = gradient * factor
-                self.first[name] = 0.9 * self.first[name] + 0.1 * gradient
-                self.second[name] = 0.999 * self.second[name] + 0.001 * gradient**2
-                mean = self.first[name] / (1 - 0.9**self.steps)
-                root = (self.second[name] / (1 - 0.999**self.steps)).sqrt()
-                rate = self.s["learning_rate"] * learning_rate
-                self.weights[name] = weight - rate * mean / (root + self.s["epsilon"])
-        self.weights = {name: weight.detach() for name, weight in self.weights.items()}
-        if not first:
-            self.standardise(batch)
-
 
 @pytest.mark.parametrize(
     "more",
@@ -153,18 +99,18 @@ def test_updates_are_the_papers(more: dict[str, Any]) -> None:
         "learning_rate": 0.01, "epsilon": 1e-3, "max_gradient_norm": 0.4,
     }  # fmt: skip
     network = RecurrentActorCritic(2, 3, (7,), 5, torch.Generator().manual_seed(1))
-    reference = Reference(network, settings)
+    reference = Reference(network.named_parameters(), settings)
     learner = VtraceLearner(network, VtraceSettings(**settings), CPU)
     for seed in range(3):
-        learner.update(make_batch(seed), **more)
-        reference.update(make_batch(seed), **more)
+        learner.update(batch_of(seed), **more)
+        reference.update(batch_of(seed), **more)
     for name, weight in network.named_parameters():
         np.testing.assert_allclose(weight.detach(), reference.weights[name], rtol=2e-4, atol=2e-5, err_msg=name)
 
 
 def test_a_diagnosis_says_what_happened() -> None:
     network = RecurrentActorCritic(2, 3, (7,), 5, torch.Generator().manual_seed(1))
-    diagnosis = VtraceLearner(network, VtraceSettings(), CPU).update(make_batch(0))
+    diagnosis = VtraceLearner(network, VtraceSettings(), CPU).update(batch_of(0))
     assert diagnosis.scalars["entropy"] == pytest.approx(np.log(3), abs=0.01)
     assert 0 < diagnosis.scalars["rho_above_limit"] < 1
     assert all(np.isfinite(one) for one in diagnosis.scalars.values())

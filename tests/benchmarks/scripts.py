@@ -1,0 +1,22 @@
+"""The scripts of `benchmarks/` as modules."""
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+ROOT = Path(__file__).parents[2]
+
+
+def load_script(name: str) -> ModuleType:
+    """Import the script of this name, which finds its neighbours as when it is run."""
+    folder = ROOT / "benchmarks"
+    sys.path.insert(0, str(folder))
+    spec = importlib.util.spec_from_file_location(name, folder / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    found = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = found  # dataclasses look their module up
+    spec.loader.exec_module(found)
+    sys.path.remove(str(folder))
+    return found

@@ -1,0 +1,13 @@
+"""The command."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from qwop.evaluation.main import main
+
+
+@pytest.fixture
+def evaluate(run_command: Callable[..., Any]) -> Callable[..., Any]:
+    """Runs `qwop-evaluate` with these arguments; gives its `code`, `out` and `err`."""
+    return lambda *arguments: run_command(main, *arguments)
