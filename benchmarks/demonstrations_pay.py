@@ -26,6 +26,7 @@ from typing import Any
 from demonstrations_in_replay import folder_of, interval, train
 
 RACE = "schedule.phases.mixed.environment={reward: race}"
+SHOWN_RACE = "schedule.phases.shown.environment={reward: race}"
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ FROM_CLONE, FROM_NOTHING = ["policy={clone}"], ["policy=scratch"]
 SHOWN, NOT_SHOWN = ["schedule.phases.shown.hours=1"], ["schedule.phases.shown.hours=0"]
 KEPT = "schedule.phases.mixed.demonstrations=1"
 NONE = "schedule.phases.mixed.demonstrations=0"
-VALUE_LEARNER = ["schedule=dqfd-like", "policy=scratch", "schedule.phases.mixed.hours=2.77", RACE]
+VALUE_LEARNER = ["schedule=dqfd-like", "policy=scratch", "schedule.phases.mixed.hours=2.77", RACE, SHOWN_RACE]
 
 LEARNERS = {
     "acer": Learner(
