@@ -43,6 +43,7 @@ class PhaseResults:
         self._drawn = drawn
         self._log = log
         self._last: _Judged | None = None
+        self._evaluated: dict[Path, Evaluation] = {}
 
     def add_start(self, policy: Policy) -> str | None:
         """Evaluate the initial policy; returns a summary in one line, None without games."""
@@ -75,7 +76,8 @@ class PhaseResults:
     def keep(self, path: Path, policy: Policy) -> None:
         """Take an evaluated policy for the one that the run leaves, instead of the last one.
 
-        path: its evaluation, which gets the drawn games if it was made within a phase.
+        path: its evaluation, which gets the drawn games if it was made within a phase. The others are only played again
+        if it was made before the run was resumed.
         """
         figures = read_evaluation(path)
         if self._last is None or self._last.figures["decisions"] != figures["decisions"]:
@@ -102,7 +104,7 @@ class PhaseResults:
         return film(path, self._last.games.best, self._last.games.environment, lambda done, of: None)
 
     def _evaluate(self, name: str, policy: Policy, path: Path, decisions: int, drawn: int) -> _Judged:
-        evaluation = evaluate(policy, self._settings)
+        evaluation = self._evaluated[path] = self._evaluated.get(path) or evaluate(policy, self._settings)
         figures = {"phase": name, "decisions": decisions, **evaluation.to_json()}
         if self._settings.greedy and drawn:
             games = replace(self._settings, greedy=False, episodes=drawn)
