@@ -81,7 +81,8 @@ class PhaseResults:
         """
         figures = read_evaluation(path)
         if self._last is None or self._last.figures["decisions"] != figures["decisions"]:
-            self._last = self._evaluate(figures["phase"], policy, path, figures["decisions"], self._drawn)
+            played = self._evaluated.get(path)
+            self._last = self._evaluate(figures["phase"], policy, path, figures["decisions"], self._drawn, played)
 
     @property
     def last(self) -> str | None:
@@ -103,8 +104,11 @@ class PhaseResults:
         path = self._folder.parent / "best.mp4"
         return film(path, self._last.games.best, self._last.games.environment, lambda done, of: None)
 
-    def _evaluate(self, name: str, policy: Policy, path: Path, decisions: int, drawn: int) -> _Judged:
-        evaluation = self._evaluated[path] = self._evaluated.get(path) or evaluate(policy, self._settings)
+    def _evaluate(
+        self, name: str, policy: Policy, path: Path, decisions: int, drawn: int, played: Evaluation | None = None
+    ) -> _Judged:
+        """Play the policy's games and write their figures. played: the greedy ones, if they have been played already."""
+        evaluation = self._evaluated[path] = played or evaluate(policy, self._settings)
         figures = {"phase": name, "decisions": decisions, **evaluation.to_json()}
         if self._settings.greedy and drawn:
             games = replace(self._settings, greedy=False, episodes=drawn)
