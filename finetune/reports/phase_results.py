@@ -107,7 +107,7 @@ class PhaseResults:
     def _evaluate(
         self, name: str, policy: Policy, path: Path, decisions: int, drawn: int, played: Evaluation | None = None
     ) -> _Judged:
-        """Play the policy's games and write their figures. played: the greedy ones, if they have been played already."""
+        """Play the policy's games and write their figures. played: the greedy ones, if they are known."""
         evaluation = self._evaluated[path] = played or evaluate(policy, self._settings)
         figures = {"phase": name, "decisions": decisions, **evaluation.to_json()}
         if self._settings.greedy and drawn:
