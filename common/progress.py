@@ -45,4 +45,5 @@ def progress_bar(unit: str, console: Console | None = None) -> Progress:
         TextColumn("left"),
         TimeRemainingColumn(),
         console=console,
+        refresh_per_second=4,
     )

@@ -61,8 +61,10 @@ def _mean(name: str, values: NDArray[Any], same: Sequence[Any] | None) -> dict[s
 
 
 def _splits(results: Sequence[GameResult]) -> dict[str, Any]:
-    """The median and the best time to each mark of the runs that reached it, and the top speed."""
+    """The median and best time to each mark of the runs that reached it, and the top speed; nothing without splits."""
     known = [result.splits for result in results if result.splits is not None]
+    if not known:
+        return {}
     figures: dict[str, Any] = {}
     for place, mark in enumerate(MARKS):
         seconds = np.array([one.seconds[place] for one in known if one.seconds[place] is not None], dtype=np.float64)

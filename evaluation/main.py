@@ -113,13 +113,15 @@ def run(settings: EvaluateSettings) -> None:
     console = plain_console()
     with naming(settings.policy), progress_bar("games", console) as bar:
         task = bar.add_task("playing", total=games_of(games, spec))
-        evaluation = evaluate(policy, games, spec, lambda done: bar.update(task, completed=done), compare_if_original)
+        evaluation = evaluate(
+            policy, games, spec, lambda done: bar.update(task, completed=done), compare_if_original, splits=True
+        )
         late = None
         if _delays(settings, spec):
             task = bar.add_task("playing with late decisions", total=games.episodes or DRAWN)
             delayed = EnvironmentSpec(spec.id, {**spec.settings, "delay": settings.late})
             asked = replace(games, max_idle_frames=LONGEST_ROLLING, episodes=games.episodes or DRAWN)
-            late = evaluate(policy, asked, delayed, lambda done: bar.update(task, completed=done))
+            late = evaluate(policy, asked, delayed, lambda done: bar.update(task, completed=done), splits=True)
     out = write_configuration(settings, Path(settings.folder))
     more = {"simulator": agreement_json(agreements)} if in_original else {}
     if late is not None:

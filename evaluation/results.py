@@ -13,7 +13,7 @@ class GameResult:
     """One game of an evaluation.
 
     metres: the game's score. seconds: from the first key to the end, at 30 frames a second. These and `idle_frames` are
-    None in an environment whose games are no runs, `splits` in one whose games are not made of keys.
+    None in an environment whose games are no runs, `splits` unless they were asked for and the game is made of keys.
     """
 
     index: int
@@ -32,8 +32,8 @@ class GameResult:
         return self.outcome == "finished"
 
 
-def result_of(game: Game) -> GameResult:
-    """Summarise a game."""
+def result_of(game: Game, splits: bool = False) -> GameResult:
+    """Summarise a game. splits: take its times along the run, for which it is played again."""
 
     def number(name: str) -> float | None:
         return float(game.info[name]) if name in game.info else None
@@ -47,7 +47,7 @@ def result_of(game: Game) -> GameResult:
         metres=number("score"),
         seconds=number("time"),
         idle_frames=int(game.info["idle_frames"]) if "idle_frames" in game.info else None,
-        splits=None if game.keys is None else splits_of(np.concatenate(game.keys)),
+        splits=splits_of(np.concatenate(game.keys)) if splits and game.keys is not None else None,
     )
 
 

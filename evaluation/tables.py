@@ -78,5 +78,5 @@ def figure(figures: dict[str, Any], name: str, unit: str) -> str:
 
 
 def _with_best(figures: dict[str, Any], name: str, unit: str = "s") -> str:
-    median, best = figures[f"median_{name}"], figures[f"best_{name}"]
+    median, best = figures.get(f"median_{name}"), figures.get(f"best_{name}")
     return "none" if median is None else f"{median:.2f} {unit} ({best:.2f})"

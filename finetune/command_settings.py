@@ -84,7 +84,11 @@ class FinetuneSettings(Settings):
     seed: int = seed("Decides everything random.", RunSettings.seed)
     device: str = setting("auto", "Where to learn; auto takes a GPU if there is one.", choices=DEVICES)
     threads: int = setting(
-        1, "Threads of the learner's arithmetic on a CPU; live play uses the other cores.", at_least=1, at_most=1024
+        1,
+        "Threads of the learner's arithmetic on a CPU (ppo: of each of its two networks, which learn side by side); "
+        "live play uses the other cores.",
+        at_least=1,
+        at_most=1024,
     )
     max_idle_frames: int = max_idle_frames(RunSettings.max_idle_frames)
     video: bool = setting(True, "Make a film of the last evaluation's best game.")

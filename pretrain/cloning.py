@@ -78,6 +78,7 @@ def cloning_epochs(network: ActorCritic, rows: Rows, settings: CloningSettings, 
             {"params": [p for p in parameters if p.ndim == 1], "weight_decay": 0.0},
         ],
         lr=settings.learning_rate,
+        foreach=True,
     )
     updates = settings.epochs * math.ceil(len(rows) / settings.batch_size)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, updates)

@@ -148,7 +148,7 @@ def _play(policy: Policy, chosen: PretrainSettings, console: Console) -> list[Ev
             games = EvaluationSettings(
                 episodes=chosen.games, seed=chosen.seed, max_idle_frames=chosen.max_idle_frames, greedy=greedy
             )
-            evaluations.append(evaluate(policy, games, progress=show))
+            evaluations.append(evaluate(policy, games, progress=show, splits=True))
     console.print(games_table(evaluations))
     return evaluations
 

@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw, ImageFont
 from ..engine import layout as at
 from ..names import KEY_O, KEY_P, KEY_Q, KEY_W
 from .backdrop import GROUND_Y
-from .figure import HURDLE, RUNNER, Canvas, Shape, draw_shapes
+from .figure import HURDLE, RUNNER, Canvas, Shape, draw_shapes, reach
 from .scenery import Scenery
 
 _RUNNER_AT = 0.42
@@ -19,8 +19,7 @@ _RUNNER_AT = 0.42
 _LIFT_ABOVE = -5.0
 """The view rises with a torso above this, units."""
 
-_REACH = 4.2
-"""Nothing drawn of a body is farther from its centre than this, units."""
+_REACH = reach((*RUNNER, *HURDLE))[:, None]
 
 _SUPERSAMPLING = 3
 Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
@@ -43,8 +42,8 @@ class Drawing:
         image = self._scenery.draw(left, lift)
         origin = (left / self._scale, GROUND_Y - (self._scenery.ground + lift) / self._scale)
         self._shadow(image, torso_x, origin)
-        self._supersampled(image, state, state[at.HURDLE_BASE :], origin, HURDLE)
-        self._supersampled(image, state, state[: at.HURDLE_BASE], origin, RUNNER)
+        self._supersampled(image, state, slice(at.HURDLE_BASE, None), origin, HURDLE)
+        self._supersampled(image, state, slice(at.HURDLE_BASE), origin, RUNNER)
         self._panel(image, metres, seconds, keys)
         return np.asarray(image)
 
@@ -52,13 +51,14 @@ class Drawing:
         self,
         image: Image.Image,
         state: NDArray[np.float64],
-        rows: NDArray[np.float64],
+        bodies: slice,
         origin: tuple[float, float],
         shapes: Sequence[Shape],
     ) -> None:
-        """Draw the bodies of `rows` with antialiasing: enlarge their part of the picture, draw, and shrink it again."""
-        low = np.floor((rows[:, :2].min(axis=0) - _REACH - origin) * self._scale).astype(int)
-        high = np.ceil((rows[:, :2].max(axis=0) + _REACH - origin) * self._scale).astype(int)
+        """Draw these bodies with antialiasing: enlarge their part of the picture, draw, and shrink it again."""
+        centres, around = state[bodies, :2], _REACH[bodies]
+        low = np.floor(((centres - around).min(axis=0) - origin) * self._scale).astype(int)
+        high = np.ceil(((centres + around).max(axis=0) - origin) * self._scale).astype(int)
         left, top = np.maximum(low, 0).tolist()
         right, bottom = np.minimum(high, (self.width, self.height)).tolist()
         if left >= right or top >= bottom:

@@ -5,6 +5,7 @@ Data, so that whoever draws (pictures and films here, the recorder's page in a b
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,10 @@ HAIR, HAIR_EDGE, BAND = (74, 46, 30), (48, 29, 20), (230, 62, 52)
 EYE, MOUTH = (42, 30, 26), (150, 62, 52)
 WOOD, WOOD_EDGE, BAR, BAR_STRIPE = (222, 226, 232), (120, 128, 142), (250, 250, 250), (222, 64, 54)
 EDGE = 0.13
-"""Half the width of the dark edge round a shape, units."""
+"""Width of the dark edge round a shape, units."""
+
+_ARC = np.pi / 6
+"""Longest straight piece of a round corner, radians."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,11 @@ class Shape:
     points: Points
     fill: Colour
     edge: Colour | None = None
+
+    @cached_property
+    def outline(self) -> Points:
+        """The polygon grown by the edge, float64 [m, 2]: filled under the shape, it leaves the edge round it."""
+        return grown(self.points, EDGE)
 
 
 @dataclass(frozen=True)
@@ -49,14 +58,40 @@ class Canvas:
 
 def draw_shapes(canvas: Canvas, shapes: Sequence[Shape], state: NDArray[np.float64]) -> None:
     """Draw the shapes, first to last, where a state [14, 6] has their bodies."""
-    rotations = [_rotation(angle) for angle in state[:, 2]]
-    width = max(round(2 * EDGE * canvas.scale), 1)
+    rotations = canvas.scale * np.array([_rotation(angle) for angle in state[:, 2]])
+    centres = canvas.scale * (state[:, :2] - canvas.origin)
     for shape in shapes:
-        world = shape.points @ rotations[shape.body] + state[shape.body, :2]
-        pixels = ((world - canvas.origin) * canvas.scale).ravel().tolist()
+        rotation, centre = rotations[shape.body], centres[shape.body]
         if shape.edge is not None:
-            canvas.draw.line([*pixels, *pixels[:4]], fill=shape.edge, width=width, joint="curve")
-        canvas.draw.polygon(pixels, fill=shape.fill)
+            canvas.draw.polygon((shape.outline @ rotation + centre).ravel().tolist(), fill=shape.edge)
+        canvas.draw.polygon((shape.points @ rotation + centre).ravel().tolist(), fill=shape.fill)
+
+
+def grown(points: Points, margin: float) -> Points:
+    """Grow a simple polygon [n, 2] by a margin on all sides; convex corners become round, the others stay corners."""
+    x, y = points.T
+    along = np.roll(points, -1, axis=0) - points
+    along /= np.hypot(*along.T)[:, None]
+    turning = np.sign(x @ np.roll(y, -1) - y @ np.roll(x, -1))  # the sign of the area: which way the corners go round
+    outward = turning * np.stack([along[:, 1], -along[:, 0]], axis=1)
+    corners = []
+    for corner, before, after in zip(points, np.roll(outward, 1, axis=0), outward, strict=True):
+        sine, cosine = before[0] * after[1] - before[1] * after[0], before @ after
+        if sine * turning > 0:
+            angle = np.arctan2(sine, cosine)
+            parts = int(np.ceil(abs(angle) / _ARC))
+            corners += [corner + margin * before @ _rotation(part * angle / parts) for part in range(parts + 1)]
+        else:
+            corners.append(corner + margin * (before + after) / (1 + cosine))
+    return np.array(corners)
+
+
+def reach(shapes: Sequence[Shape]) -> Points:
+    """Return the distance from its centre that nothing drawn of a body exceeds, float64 [14], units."""
+    farthest = np.zeros(at.MOVING)
+    for shape in shapes:
+        farthest[shape.body] = max(farthest[shape.body], np.hypot(*shape.outline.T).max())
+    return farthest
 
 
 def _rotation(angle: float) -> Points:

@@ -49,7 +49,13 @@ def write_video(path: str | os.PathLike[str], pictures: Pictures, fps: float = F
     path.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(path) as partial:
         film: Any = imageio.v2.get_writer(
-            partial, fps=fps, codec="libx264", pixelformat="yuv420p", macro_block_size=2, quality=7
+            partial,
+            fps=fps,
+            codec="libx264",
+            pixelformat="yuv420p",
+            macro_block_size=2,
+            quality=7,
+            output_params=["-preset", "veryfast"],  # in half the time of the default, and 6 % larger
         )
         with closing(film):  # as a context of its own, the writer would leave ffmpeg running on an exception
             picture = None

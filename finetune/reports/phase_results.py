@@ -43,6 +43,7 @@ class PhaseResults:
         self._drawn = drawn
         self._log = log
         self._last: _Judged | None = None
+        self._evaluated: dict[Path, Evaluation] = {}
 
     def add_start(self, policy: Policy) -> str | None:
         """Evaluate the initial policy; returns a summary in one line, None without games."""
@@ -75,11 +76,13 @@ class PhaseResults:
     def keep(self, path: Path, policy: Policy) -> None:
         """Take an evaluated policy for the one that the run leaves, instead of the last one.
 
-        path: its evaluation, which gets the drawn games if it was made within a phase.
+        path: its evaluation, which gets the drawn games if it was made within a phase. The others are only played again
+        if it was made before the run was resumed.
         """
         figures = read_evaluation(path)
         if self._last is None or self._last.figures["decisions"] != figures["decisions"]:
-            self._last = self._evaluate(figures["phase"], policy, path, figures["decisions"], self._drawn)
+            played = self._evaluated.get(path)
+            self._last = self._evaluate(figures["phase"], policy, path, figures["decisions"], self._drawn, played)
 
     @property
     def last(self) -> str | None:
@@ -101,8 +104,11 @@ class PhaseResults:
         path = self._folder.parent / "best.mp4"
         return film(path, self._last.games.best, self._last.games.environment, lambda done, of: None)
 
-    def _evaluate(self, name: str, policy: Policy, path: Path, decisions: int, drawn: int) -> _Judged:
-        evaluation = evaluate(policy, self._settings)
+    def _evaluate(
+        self, name: str, policy: Policy, path: Path, decisions: int, drawn: int, played: Evaluation | None = None
+    ) -> _Judged:
+        """Play the policy's games and write their figures. played: the greedy ones, if they are known."""
+        evaluation = self._evaluated[path] = played or evaluate(policy, self._settings)
         figures = {"phase": name, "decisions": decisions, **evaluation.to_json()}
         if self._settings.greedy and drawn:
             games = replace(self._settings, greedy=False, episodes=drawn)

@@ -94,6 +94,15 @@ def test_the_games_are_those_of_the_seed_whatever_the_number_at_a_time(policy: P
     assert evaluate(policy, EvaluationSettings(episodes=7, seed=5)).results != many.results
 
 
+def test_times_along_the_runs_are_taken_where_they_are_asked_for(policy: Policy) -> None:
+    settings = EvaluationSettings(episodes=3, seed=4)
+    asked, plain = evaluate(policy, settings, splits=True), evaluate(policy, settings)
+    assert all(result.splits is not None for result in asked.results)
+    assert "median_top_speed" in asked.summary()
+    assert "median_top_speed" not in plain.summary()
+    assert tuple(replace(result, splits=None) for result in asked.results) == plain.results
+
+
 def test_games_begin_with_idle_frames_from_none_to_the_most(policy: Policy) -> None:
     results = evaluate(policy, EvaluationSettings(episodes=60, max_idle_frames=3)).results
     assert {result.idle_frames for result in results} == {0, 1, 2, 3}

@@ -1,6 +1,7 @@
 """The PPO learner: policy, value network, optimiser, and one update on the newest live play."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ class PpoLearner:
     """Learns the policy's network in place, and V(s) in a network of its own.
 
     A network whose scaler has no statistics yet gets running ones from all live play; existing statistics stay fixed.
+    The two networks share no weight, so each step computes the gradient of V in a thread beside that of the policy.
     """
 
     def __init__(
@@ -38,7 +40,12 @@ class PpoLearner:
         self.values = values.to(device)
         self._device = device
         self._scale = RunningScale(network)
-        self._optimiser = torch.optim.Adam(self._parameters(), lr=settings.learning_rate, eps=settings.epsilon)
+        self._optimiser = torch.optim.Adam(
+            self._parameters(), lr=settings.learning_rate, eps=settings.epsilon, foreach=True
+        )
+        # MKL would otherwise give that thread as many threads as there are cores.
+        threads = (torch.get_num_threads(),)
+        self._beside = ThreadPoolExecutor(1, "critic", initializer=torch.set_num_threads, initargs=threads)
 
     def at_rate(self, decisions_per_second: float | None) -> None:
         """Keep the horizon in seconds in an environment with this decision rate."""
@@ -133,20 +140,20 @@ class PpoLearner:
         imitation: float,
         imitated: Rows | None,
     ) -> dict[str, Tensor]:
-        loss = self.settings.value_coefficient * ppo.value_loss(self._value(observations), returns)
+        self._optimiser.zero_grad(set_to_none=True)
+        critic = self._beside.submit(self._add_critic_gradient, observations, returns)
         with torch.set_grad_enabled(not critic_only):
             log_pi = torch.log_softmax(self._logits(observations), dim=-1)
             log_ratio = log_pi.gather(-1, actions.unsqueeze(-1)).squeeze(-1) - log_mu
             ratio, bonus = log_ratio.exp(), ppo.entropy(log_pi).mean()
-        if not critic_only:
-            surrogate = ppo.clipped_surrogate(ratio, advantage, self.settings.clip).mean()
-            loss = loss - surrogate - entropy_weight * bonus
         more: dict[str, Tensor] = {}
-        if imitated is not None and not critic_only:
-            more["imitation_loss"] = self._imitation_loss(imitated)
-            loss = loss + imitation * more["imitation_loss"]
-        self._optimiser.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
+        if not critic_only:
+            loss = -ppo.clipped_surrogate(ratio, advantage, self.settings.clip).mean() - entropy_weight * bonus
+            if imitated is not None:
+                more["imitation_loss"] = self._imitation_loss(imitated)
+                loss = loss + imitation * more["imitation_loss"]
+            loss.backward()  # type: ignore[no-untyped-call]
+        critic.result()
         norm = torch.nn.utils.clip_grad_norm_(self._parameters(), self.settings.max_gradient_norm)
         self._optimiser.step()
         with torch.no_grad():
@@ -157,6 +164,11 @@ class PpoLearner:
                 "gradient_norm": norm,
                 **{name: number.detach() for name, number in more.items()},
             }
+
+    def _add_critic_gradient(self, observations: Tensor, returns: Tensor) -> None:
+        """Give the weights of V their gradient."""
+        loss = self.settings.value_coefficient * ppo.value_loss(self._value(observations), returns)
+        loss.backward()  # type: ignore[no-untyped-call]
 
     def _imitation_loss(self, rows: Rows) -> Tensor:
         """Cross-entropy of the policy with the demonstrated probabilities, or with the actions without them."""
