@@ -1,4 +1,4 @@
-"""Shared by `offline_learners.py` and `imitation_learners.py`: run learners of another library and tabulate their games.
+"""Shared by `offline_learners.py` and `imitation_learners.py`: run another library's learners and tabulate their games.
 
 A result is every start played greedily, and 100 games with drawn actions.
 """
@@ -31,7 +31,7 @@ Learn = Callable[..., Network]
 
 
 class EpsilonGreedy(Network):
-    """A random action in a share `RANDOM` of the decisions, else that of `choose`: observations [n, ...] to int64 [n]."""
+    """The action of `choose`, observations [n, ...] to int64 [n]; in a share `RANDOM` of the decisions a random one."""
 
     architecture = "epsilon-greedy"
 
