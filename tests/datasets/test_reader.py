@@ -257,7 +257,10 @@ def with_column(name: str, values: Any, kind: pa.DataType) -> Callable[[pa.Table
         (without_metadata, "its metadata lacks schema_version"),
         (with_metadata(schema_version=9), "schema version 9, expected at most 2; upgrade"),
         (with_metadata(actions=12), "says actions is 11, not 12"),
-        (with_metadata(environment={"id": "QWOP-v1", "settings": {"frames_per_step": 4}}), "says frames_per_step is 3, not 4"),
+        (
+            with_metadata(environment={"id": "QWOP-v1", "settings": {"frames_per_step": 4}}),
+            "says frames_per_step is 3, not 4",
+        ),
         (with_metadata(outcome="won"), "outcome 'won'"),
         (with_metadata(schema_version=1, seed=0), "schema_version is 2, not 1"),
         (with_metadata(player="another"), "its content was changed"),
