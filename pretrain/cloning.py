@@ -65,7 +65,6 @@ def cloning_epochs(network: ActorCritic, rows: Rows, settings: CloningSettings, 
     probabilities = rows.probabilities if settings.soft_targets else None
     settings = settings.completed(soft=probabilities is not None)
     assert settings.dropout is not None
-    assert settings.label_smoothing is not None
     generator = torch.Generator().manual_seed(seed)
     observations = torch.from_numpy(rows.observations)
     actions = torch.from_numpy(rows.actions)

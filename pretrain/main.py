@@ -166,7 +166,7 @@ main = Command(
             "five clones, each with other episodes held out",
         ),
         (
-            "qwop-pretrain dataset=data/kurodo out=runs/d3rlpy backend=d3rlpy label_smoothing=0",
+            "qwop-pretrain dataset=data/kurodo out=runs/d3rlpy backend=d3rlpy",
             "by d3rlpy's DiscreteBC",
         ),
     ],

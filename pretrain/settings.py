@@ -45,9 +45,9 @@ class CloningSettings(Settings):
         at_least=0,
         below=1,
     )
-    label_smoothing: float | None = setting(
-        None,
-        "Fraction of each label spread evenly over all actions. null: 0.02, with soft targets or d3rlpy 0.",
+    label_smoothing: float = setting(
+        0.0,
+        "Fraction of each label spread evenly over all actions; as many of a clone's drawn actions are random.",
         at_least=0,
         below=1,
     )
@@ -70,12 +70,9 @@ class CloningSettings(Settings):
 
     def completed(self, soft: bool) -> "CloningSettings":
         """The settings with a number in place of every null; soft: the rows have probabilities to learn."""
-        hard = not soft
-        smoothing = 0.02 if hard and self.backend == "torch" else 0.0
         return replace(
             self,
-            dropout=0.2 * hard if self.dropout is None else self.dropout,
-            label_smoothing=smoothing if self.label_smoothing is None else self.label_smoothing,
+            dropout=0.2 * (not soft) if self.dropout is None else self.dropout,
             input_noise=0.1 * soft if self.input_noise is None else self.input_noise,
         )
 

@@ -69,9 +69,8 @@ def test_probabilities_are_learned_from_few_rows_whatever_action_was_drawn() -> 
 @pytest.mark.parametrize(
     ("given", "soft", "numbers"),
     [
-        (CloningSettings(), False, (0.2, 0.02, 0.0)),
+        (CloningSettings(), False, (0.2, 0.0, 0.0)),
         (CloningSettings(), True, (0.0, 0.0, 0.1)),
-        (CloningSettings(backend="d3rlpy"), False, (0.2, 0.0, 0.0)),
         (CloningSettings(dropout=0.3, label_smoothing=0.1, input_noise=0.4), True, (0.3, 0.1, 0.4)),
     ],
 )

@@ -63,7 +63,7 @@ def test_clones_with_d3rlpy_into_the_same_kind_of_file(make_dataset: Callable[[i
         "d3rlpy", reason="d3rlpy is not installed: pip install --no-deps d3rlpy==2.8.1 beside its extra"
     )
     out = tmp_path / "run"
-    pretrain(f"dataset={make_dataset(12)}", f"out={out}", "backend=d3rlpy", "label_smoothing=0", "games=0")
+    pretrain(f"dataset={make_dataset(12)}", f"out={out}", "backend=d3rlpy", "games=0")
     found = json.loads((out / "pretraining.json").read_text())["held_out"]
     assert found["clone"]["accuracy"] > found["majority"]["accuracy"] + 0.2
     assert load_policy(out / "policy.safetensors").actions == 2
@@ -96,7 +96,7 @@ def test_d3rlpy_that_is_not_installed_is_refused_with_how_to_install_it(
 ) -> None:
     monkeypatch.setattr("qwop.pretrain.d3rlpy_backend.find_spec", lambda name: None)
     with pytest.raises(BadInput, match=r"pip install 'qwop\[d3rlpy\]'"):
-        pretrain(f"dataset={make_dataset(6)}", f"out={tmp_path / 'run'}", "backend=d3rlpy", "label_smoothing=0")
+        pretrain(f"dataset={make_dataset(6)}", f"out={tmp_path / 'run'}", "backend=d3rlpy")
     assert not (tmp_path / "run").exists()
 
 
