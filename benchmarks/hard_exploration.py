@@ -7,7 +7,7 @@ MountainCar-v0 and Acrobot-v1 cost 1 a step until the goal, which play at random
 pays only at the end of a chain: fetch the key, open the door, go to the goal; its rooms are new in each episode. 2,000
 decisions are ten episodes of the first that miss the goal, four of the second and eight of the third.
 
-Weak demonstrators, part of whose actions are random, show twenty episodes; their probabilities are recorded. A learner
+Demonstrators, part of whose actions are random, show twenty episodes; their probabilities are recorded. A learner
 has the same decisions, updates and settings with the demonstrations (in its batches, in its memory, imitated, or cloned
 before) and without. Rewards are scaled so that the values of a solved episode are between 1 and 10 in size: DoorKey's
 single reward of at most 1 is multiplied by 10, the others' costs by 0.1.
@@ -143,7 +143,7 @@ def fetch(env: gymnasium.Env[Any, Any], seen: NDArray[Any]) -> int:
 TASKS = {
     "mountain-car": Task("MountainCar-v0", -110.0, swing, 1 / 20, 20, 2_000, 0.1),
     "acrobot": Task("Acrobot-v1", -100.0, pump, 1 / 3, 20, 2_000, 0.1),
-    "door-key": Task("DoorKey-v0", 0.8, fetch, 1 / 5, 20, 2_000, 10.0),
+    "door-key": Task("DoorKey-v0", 0.8, fetch, 1 / 20, 20, 2_000, 10.0),
 }
 
 FALLING, KEPT = Ramp(1.0, 0.05), Ramp(1.0, 1.0)
