@@ -130,12 +130,15 @@ def test_a_folder_that_is_gone_is_one_line(walk: Run) -> None:
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_an_interrupted_command_says_so_and_has_its_own_exit_code(walk: Run, sent: signal.Signals, code: int) -> None:
     before = signal.getsignal(signal.SIGTERM)
-    # A shell's background jobs inherit an ignored SIGINT; a command in the foreground has Python's handler.
+    # A shell's background jobs inherit an ignored SIGINT, those of nohup an ignored SIGHUP; a command in the foreground
+    # has the usual handlers.
     interrupts = signal.signal(signal.SIGINT, signal.default_int_handler)
+    hangups = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     try:
         assert walk(work=lambda settings: os.kill(os.getpid(), sent)) == (code, "\nqwop-walk: interrupted\n")
     finally:
         signal.signal(signal.SIGINT, interrupts)
+        signal.signal(signal.SIGHUP, hangups)
     assert signal.getsignal(signal.SIGTERM) is before
 
 

@@ -6,7 +6,8 @@ extra must exist. Every `python` block is executed, the blocks of a page one aft
 block changes that:
 
     <!-- test: run; qwop-pretrain epochs=1 games=2 -->   also runs the block, with these settings added
-    <!-- test: needs stable_baselines3 -->   executes a python block by itself, where that package is installed
+    <!-- test: needs stable_baselines3 -->   executes a python block by itself, or reads the commands
+                                            of an sh block, where that package is installed
     <!-- test: skip: needs a copy of the original game -->   does not execute a python block, and says why
 """
 
@@ -176,12 +177,19 @@ class Parsed(Exception):
     """A script's arguments were accepted."""
 
 
+def takes_arguments(script: Path) -> bool:
+    """True if the script, or a script beside it that it imports from, reads the command line."""
+    code = script.read_text()
+    beside = [other for other in script.parent.glob("*.py") if re.search(rf"^from {other.stem} import", code, re.M)]
+    return any("parse_args()" in one.read_text() for one in (script, *beside))
+
+
 def check_script(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     script = ROOT / arguments[0]
     if script.is_dir():
         script /= "__main__.py"
     assert script.is_file(), f"no such script: {script}"
-    if "parse_args()" not in script.read_text():
+    if not takes_arguments(script):
         assert len(arguments) == 1, f"{script}: takes no arguments"
         return
     parse = argparse.ArgumentParser.parse_args
@@ -199,6 +207,8 @@ def check_script(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("block", of_language("sh"), ids=str)
 def test_commands_are_accepted(block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if block.needs:
+        pytest.importorskip(block.needs)
     check_all(block.code, tmp_path, monkeypatch)
 
 
