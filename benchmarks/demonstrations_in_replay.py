@@ -33,7 +33,7 @@ CURRENT = "behaviour.mode=current"
 
 VARIANTS = {
     "no demonstrations": ["schedule.phases.mixed.demonstrations=0"],
-    "never removed": ["+schedule.phases.alone_again.demonstrations=1", CURRENT],
+    "never removed": ["schedule.phases.alone_again.demonstrations=1", CURRENT],
     "kurodo, current": [CURRENT],
     "kurodo, current_at_sampling": ["behaviour.mode=current_at_sampling"],
     RECORDED: ["behaviour.mode=recorded"],

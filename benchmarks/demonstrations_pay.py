@@ -103,7 +103,6 @@ LEARNERS = {
 which values are learned. PPO imitates the demonstrations, as it has no replay. Learning rate and entropy fall to 0."""
 
 RESTARTS = "schedule.phases.mixed.restarts={share: 0.3, source: demonstrations, metres: [5, 90]}"
-NO_RESTARTS = "schedule.phases.mixed.restarts=null"
 
 VARIANTS = ("clone, replay, restarts", "clone, replay", "clone, restarts", "clone", "replay", "nothing")
 """Uses of the demonstrations: cloned before, in replay, and their states to start three games in ten from."""
@@ -137,7 +136,7 @@ def settings_of(learner: str, variant: str) -> list[str]:
     own, uses = LEARNERS[learner], variant.split(", ")
     start = own.cloned if "clone" in uses else own.anew
     memory = own.replay if "replay" in uses else own.alone
-    return [*own.always, *start, *memory, RESTARTS if "restarts" in uses else NO_RESTARTS]
+    return [*own.always, *start, *memory, *([RESTARTS] if "restarts" in uses else [])]
 
 
 def markdown(out: Path, rows: list[tuple[str, str]], seeds: int) -> str:

@@ -1,11 +1,11 @@
-"""Three environments with a distant goal, 2,000 decisions each: learners with twenty demonstrations and with none.
+"""Three environments with a distant goal, few decisions: learners with twenty demonstrations and with none.
 
     pip install '.[train,minigrid]'
     python benchmarks/hard_exploration.py --seeds 10 --learners rlpd --out runs/hard_exploration
 
 MountainCar-v0 and Acrobot-v1 cost 1 a step until the goal, which play at random hardly ever reaches. MiniGrid's DoorKey
 pays only at the end of a chain: fetch the key, open the door, go to the goal; its rooms are new in each episode. 2,000
-decisions are ten episodes of the first that miss the goal, four of the second and eight of the third.
+decisions are ten episodes of the first that miss the goal, and four of the second; 3,000 are twelve of the third.
 
 Demonstrators, part of whose actions are random, show twenty episodes; their probabilities are recorded. A learner
 has the same decisions, updates and settings with the demonstrations (in its batches, in its memory, imitated, or cloned
@@ -143,7 +143,7 @@ def fetch(env: gymnasium.Env[Any, Any], seen: NDArray[Any]) -> int:
 TASKS = {
     "mountain-car": Task("MountainCar-v0", -110.0, swing, 1 / 20, 20, 2_000, 0.1),
     "acrobot": Task("Acrobot-v1", -100.0, pump, 1 / 3, 20, 2_000, 0.1),
-    "door-key": Task("DoorKey-v0", 0.8, fetch, 1 / 20, 20, 2_000, 10.0),
+    "door-key": Task("DoorKey-v0", 0.8, fetch, 1 / 20, 20, 3_000, 10.0),
 }
 
 FALLING, KEPT = Ramp(1.0, 0.05), Ramp(1.0, 1.0)

@@ -23,7 +23,7 @@ from .checks import printable
 from .errors import BadInput
 from .files import require_writable_folder, write_whole
 from .option_files import with_option_files
-from .overrides import explain, normalise
+from .overrides import explain, normalise, set_in_entries
 from .settings import Settings, defaults, join, read, rules, to_plain
 
 S = TypeVar("S", bound=Settings)
@@ -111,7 +111,9 @@ class Command(Generic[S]):
 
     def _asked(self, arguments: Sequence[str]) -> list[str]:
         """The command line in the forms that Hydra takes."""
-        return with_option_files(normalise(arguments, self.settings), self.settings)
+        asked = with_option_files(normalise(arguments, self.settings), self.settings)
+        with _hydra():
+            return set_in_entries(asked, self.settings, lambda kept: compose(self.name, overrides=kept))
 
     def _apply_hydra(self, arguments: list[str]) -> None:
         """Hydra's own way: jobs, --multirun, --cfg, --info and completion."""

@@ -43,7 +43,7 @@ def with_option_files(arguments: Sequence[str], settings: type[Settings]) -> lis
             options = options_of(rule.prefers, rules(settings)[rule.prefers])
             if preferred not in options:
                 raise BadInput(f"{group}={option}: {rule.prefers}: {show(preferred)}, expected {one_of(options)}")
-            made.append(f"{rule.prefers}={preferred}")
+            made.insert(chosen + 1, f"{rule.prefers}={preferred}")
     return made
 
 

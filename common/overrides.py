@@ -31,7 +31,7 @@ def normalise(overrides: Sequence[str], settings: type[Settings]) -> list[str]:
     than added; `algorithm=null` deletes the group; `environment.delay=0.3` and `environment={delay: 0.3}` need no `+`
     to add to a mapping whose keys are free, nor does `schedule.keep=best` to set what the schedule's file leaves out.
     """
-    groups = [name for name, rule in rules(settings).items() if rule.tag or rule.group]
+    groups = _groups(settings)
     optional = [name for name, rule in rules(settings).items() if rule.group]
     mappings = set(_free_mappings(settings))
     free = tuple(f"{place}." for place in mappings)
@@ -52,6 +52,32 @@ def normalise(overrides: Sequence[str], settings: type[Settings]) -> list[str]:
         else:
             made.append(override)
     return made
+
+
+def set_in_entries(overrides: Sequence[str], settings: type[Settings], compose: COMPOSE) -> list[str]:
+    """The same command line, where `schedule.phases.race.entropy=0.1` needs no `+` to set what that phase leaves out.
+
+    compose makes the configuration of the groups alone, which tells which phases there are.
+    """
+    optional = [name for name, rule in rules(settings).items() if rule.group]
+    if not any(one.startswith(f"{name}.") for one in overrides for name in optional):
+        return list(overrides)
+    try:
+        known = _known(overrides, settings, compose)
+    except Exception:  # a wrong option, which `explain` will tell
+        return list(overrides)
+    places = [(one, one.partition("=")[0]) for one in overrides]
+    return [
+        f"++{one}"
+        if place not in known
+        and any(
+            _is_setting_of_entry(hint_of(settings, name), place.removeprefix(f"{name}."), name, known)
+            for name in optional
+            if place.startswith(f"{name}.")
+        )
+        else one
+        for one, place in places
+    ]
 
 
 def explain(error: Exception, overrides: Sequence[str], settings: type[Settings], compose: COMPOSE) -> Exception:
@@ -90,15 +116,12 @@ def _takes_files(settings: type[Settings], group: str) -> bool:
 
 def _wrong_key(parsed: Sequence[Override], settings: type[Settings], compose: COMPOSE) -> BadInput | None:
     """The error for the first override whose setting is not there, or is there already."""
-    groups = [name for name, rule in rules(settings).items() if rule.tag or rule.group]
+    groups = _groups(settings)
     try:
-        tree: Any = OmegaConf.to_container(
-            compose([str(one.input_line) for one in parsed if one.key_or_group in groups])
-        )
+        known = _known([str(one.input_line) for one in parsed], settings, compose)
     except Exception:  # a group of the user's own folder, perhaps: Hydra's message has to do
         return None
-    known = list(_places(tree))
-    absent = [name for name in groups if name not in tree]
+    absent = [name for name in groups if name not in known]
     for one in parsed:
         place = one.key_or_group
         if place in groups or place.startswith("hydra"):
@@ -109,15 +132,24 @@ def _wrong_key(parsed: Sequence[Override], settings: type[Settings], compose: CO
         elif not one.is_force_add() and place not in known:
             if place.split(".")[0] in absent:
                 return BadInput(f"{one.input_line}: no {place.split('.')[0]} is chosen that it could change")
-            for group in (name for name, rule in rules(settings).items() if rule.group):
-                if _could_be_added(hint_of(settings, group), place.removeprefix(f"{group}."), group, known):
-                    return BadInput(f"{one.input_line}: not set here so far; add it by +{one.input_line}")
             return no_such_setting(place, known)
     return None
 
 
-def _could_be_added(cls: type[Settings], rest: str, place: str, known: Sequence[str]) -> bool:
-    """True if `rest`, a place in `cls`, is a setting that an entry of a mapping may have but does not have yet."""
+def _groups(settings: type[Settings]) -> list[str]:
+    return [name for name, rule in rules(settings).items() if rule.tag or rule.group]
+
+
+def _known(overrides: Sequence[str], settings: type[Settings], compose: COMPOSE) -> list[str]:
+    """The places of all settings that there are with the groups' options that the command line chooses."""
+    groups = _groups(settings)
+    chosen = [one for one in overrides if one.partition("=")[0].lstrip("+~") in groups]
+    tree: Any = OmegaConf.to_container(compose(chosen))
+    return list(_places(tree))
+
+
+def _is_setting_of_entry(cls: type[Settings], rest: str, place: str, known: Sequence[str]) -> bool:
+    """True if `rest`, a place in `cls`, is a setting that an entry of a mapping may have."""
     name, _, inside = rest.partition(".")
     entry, _, key = inside.partition(".")
     if name not in rules(cls) or not key:

@@ -289,7 +289,6 @@ BY_HAND = [
         "schedule=kurodo +schedule.phases.mixed.huors=1",
         "mixed.huors: no such setting; did you mean",
     ),
-    ("finetune", "schedule=kurodo schedule.phases.mixed.live=false", "+schedule.phases.mixed.live=false"),
     ("finetune", "schedule=kurodo +schedule.phases.alone.live=false", "phases.alone.live=false: neither live play nor"),
     (
         "finetune",
