@@ -59,24 +59,19 @@ def set_in_entries(overrides: Sequence[str], settings: type[Settings], compose: 
 
     compose makes the configuration of the groups alone, which tells which phases there are.
     """
-    optional = [name for name, rule in rules(settings).items() if rule.group]
-    if not any(one.startswith(f"{name}.") for one in overrides for name in optional):
+    optional = tuple(f"{name}." for name, rule in rules(settings).items() if rule.group)
+    if not any(one.startswith(optional) for one in overrides):
         return list(overrides)
     try:
         known = _known(overrides, settings, compose)
     except Exception:  # a wrong option, which `explain` will tell
         return list(overrides)
-    places = [(one, one.partition("=")[0]) for one in overrides]
+    left_out = _left_out(settings, known)
+    inside = tuple(f"{place}." for place in left_out)
+    places = [one.partition("=")[0] for one in overrides]
     return [
-        f"++{one}"
-        if place not in known
-        and any(
-            _is_setting_of_entry(hint_of(settings, name), place.removeprefix(f"{name}."), name, known)
-            for name in optional
-            if place.startswith(f"{name}.")
-        )
-        else one
-        for one, place in places
+        f"++{one}" if place in left_out or (place.startswith(inside) and place not in known) else one
+        for one, place in zip(overrides, places, strict=True)
     ]
 
 
@@ -132,8 +127,20 @@ def _wrong_key(parsed: Sequence[Override], settings: type[Settings], compose: CO
         elif not one.is_force_add() and place not in known:
             if place.split(".")[0] in absent:
                 return BadInput(f"{one.input_line}: no {place.split('.')[0]} is chosen that it could change")
-            return no_such_setting(place, known)
+            return no_such_setting(place, [*known, *_left_out(settings, known)])
     return None
+
+
+def _left_out(settings: type[Settings], known: Sequence[str]) -> set[str]:
+    """The places that an entry of a mapping may have and does not have yet, such as `schedule.phases.race.entropy`."""
+    found = set()
+    for group in (name for name, rule in rules(settings).items() if rule.group):
+        for name, rule in rules(hint_of(settings, group)).items():
+            if rule.entries is not None:
+                mapping = f"{group}.{name}"
+                entries = [place for place in known if place.rpartition(".")[0] == mapping]
+                found |= {f"{entry}.{key}" for entry in entries for key in rules(rule.entries)}
+    return found.difference(known)
 
 
 def _groups(settings: type[Settings]) -> list[str]:
@@ -146,16 +153,6 @@ def _known(overrides: Sequence[str], settings: type[Settings], compose: COMPOSE)
     chosen = [one for one in overrides if one.partition("=")[0].lstrip("+~") in groups]
     tree: Any = OmegaConf.to_container(compose(chosen))
     return list(_places(tree))
-
-
-def _is_setting_of_entry(cls: type[Settings], rest: str, place: str, known: Sequence[str]) -> bool:
-    """True if `rest`, a place in `cls`, is a setting that an entry of a mapping may have."""
-    name, _, inside = rest.partition(".")
-    entry, _, key = inside.partition(".")
-    if name not in rules(cls) or not key:
-        return False
-    entries = rules(cls)[name].entries
-    return entries is not None and f"{place}.{name}.{entry}" in known and key.split(".")[0] in rules(entries)
 
 
 def _places(tree: Mapping[str, Any], place: str = "") -> Iterator[str]:

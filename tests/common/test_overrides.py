@@ -29,7 +29,7 @@ def test_an_added_phase_keeps_its_plus() -> None:
     [
         ("schedule.phases.mixd.entropy=1", "no such setting; did you mean schedule.phases.mixed"),
         ("schedule.phases.mixd.hours=1", "no such setting; did you mean schedule.phases.mixed.hours"),
-        ("schedule.phases.mixed.entrpy=1", "no such setting"),
+        ("schedule.phases.mixed.entrpy=1", "no such setting; did you mean schedule.phases.mixed.entropy?"),
         ("schedule.phases.mixed.entropy=-1", "expected a number or [start, end], at least 0"),
         ("+schedule.phases.mixed.hours=1", "is there already; leave the + out"),
     ],
