@@ -142,7 +142,7 @@ def fetch(env: gymnasium.Env[Any, Any], seen: NDArray[Any]) -> int:
 
 TASKS = {
     "mountain-car": Task("MountainCar-v0", -110.0, swing, 1 / 20, 20, 2_000, 0.1),
-    "acrobot": Task("Acrobot-v1", -100.0, pump, 1 / 3, 20, 2_000, 0.1),
+    "acrobot": Task("Acrobot-v1", -100.0, pump, 1 / 3, 20, 3_000, 0.1),
     "door-key": Task("DoorKey-v0", 0.8, fetch, 1 / 20, 20, 3_000, 10.0),
 }
 

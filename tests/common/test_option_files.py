@@ -1,6 +1,7 @@
 """Options that are files: a path instead of a name, and the option of another group that a file is made for."""
 
 from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ OWN = "scale: 0.5\nphases:\n  brief: {hours: 2, learning_rate: [1, 0]}\n"
 def test_a_schedule_brings_the_algorithm_that_it_is_made_for() -> None:
     settings = finetune.read(["schedule=from-clone"])
     assert isinstance(settings.algorithm, PpoSettings)
-    assert settings.loop.num_envs == 128  # the loop follows
+    assert settings.loop.num_envs == 64  # the loop follows
     assert settings.notes == []
     assert isinstance(finetune.read(["+schedule=kurodo"]).algorithm, AcerSettings)
     assert isinstance(finetune.read(["schedule=alone"]).algorithm, AcerSettings)  # made for any: the default
@@ -29,7 +30,7 @@ def test_a_schedule_brings_the_algorithm_that_it_is_made_for() -> None:
 def test_an_algorithm_that_was_chosen_stays_and_a_note_says_so() -> None:
     settings = finetune.read(["schedule=from-clone", "algorithm=acer"])
     assert isinstance(settings.algorithm, AcerSettings)
-    assert settings.notes == ["note: this schedule is made for algorithm=ppo; the run learns by acer"]
+    assert settings.notes == ["note: this schedule is made for algorithm=ppo-clone; the run learns by acer"]
     small = finetune.read(["schedule=from-clone", "algorithm=ppo-small"])
     assert small.loop.num_envs == 16
     assert small.notes == []
@@ -110,3 +111,11 @@ def test_groups_without_files_take_no_paths() -> None:
     command = Command("walk-with-a-path", Walk, lambda settings: None, "Walk.", [])
     with pytest.raises(BadInput, match=r"companion=cat: no such option; choose one of dog$"):
         command.read(["companion=cat"])
+
+
+def test_from_person_is_from_clone_without_imitation() -> None:
+    clone, person = (finetune.read([f"schedule={name}"]) for name in ("from-clone", "from-person"))
+    assert any(phase.imitates for phase in clone.schedule.phases)
+    assert not any(phase.imitates for phase in person.schedule.phases)
+    without = tuple(replace(phase, imitation=Ramp(0.0, 0.0)) for phase in clone.schedule.phases)
+    assert replace(clone, schedule=replace(clone.schedule, phases=without)) == person
