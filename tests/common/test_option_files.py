@@ -1,7 +1,6 @@
 """Options that are files: a path instead of a name, and the option of another group that a file is made for."""
 
-from dataclasses import dataclass
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
