@@ -66,11 +66,11 @@ def set_in_entries(overrides: Sequence[str], settings: type[Settings], compose: 
         known = _known(overrides, settings, compose)
     except Exception:  # a wrong option, which `explain` will tell
         return list(overrides)
-    left_out = _left_out(settings, known)
-    inside = tuple(f"{place}." for place in left_out)
+    settable = _settings_of_entries(settings, known)
+    inside = tuple(f"{place}." for place in settable)
     places = [one.partition("=")[0] for one in overrides]
     return [
-        f"++{one}" if place in left_out or (place.startswith(inside) and place not in known) else one
+        f"++{one}" if place not in known and (place in settable or place.startswith(inside)) else one
         for one, place in zip(overrides, places, strict=True)
     ]
 
@@ -127,12 +127,12 @@ def _wrong_key(parsed: Sequence[Override], settings: type[Settings], compose: CO
         elif not one.is_force_add() and place not in known:
             if place.split(".")[0] in absent:
                 return BadInput(f"{one.input_line}: no {place.split('.')[0]} is chosen that it could change")
-            return no_such_setting(place, [*known, *_left_out(settings, known)])
+            return no_such_setting(place, [*known, *sorted(_settings_of_entries(settings, known).difference(known))])
     return None
 
 
-def _left_out(settings: type[Settings], known: Sequence[str]) -> set[str]:
-    """The places that an entry of a mapping may have and does not have yet, such as `schedule.phases.race.entropy`."""
+def _settings_of_entries(settings: type[Settings], known: Sequence[str]) -> set[str]:
+    """The places that the entries of mappings have or may have, such as `schedule.phases.race.entropy`."""
     found = set()
     for group in (name for name, rule in rules(settings).items() if rule.group):
         for name, rule in rules(hint_of(settings, group)).items():
@@ -140,7 +140,7 @@ def _left_out(settings: type[Settings], known: Sequence[str]) -> set[str]:
                 mapping = f"{group}.{name}"
                 entries = [place for place in known if place.rpartition(".")[0] == mapping]
                 found |= {f"{entry}.{key}" for entry in entries for key in rules(rule.entries)}
-    return found.difference(known)
+    return found
 
 
 def _groups(settings: type[Settings]) -> list[str]:

@@ -17,6 +17,12 @@ def test_a_phase_is_given_a_setting_that_its_schedule_leaves_out(plus: str) -> N
 def test_an_environment_setting_of_a_phase_needs_no_plus_either() -> None:
     settings = finetune.read(["schedule=mix-only", "schedule.phases.mixed.environment.reward=race"])
     assert settings.schedule.phases[0].environment == {"reward": "race"}
+    settings = finetune.read(["schedule=from-clone", "schedule.phases.values.environment.shaping=0.5"])
+    assert settings.schedule.phases[0].environment == {"reward": "race", "shaping": 0.5}
+    settings = finetune.read(["schedule=from-clone", "schedule.phases.race.restarts.order=backwards"])
+    restarts = settings.schedule.phases[1].restarts
+    assert restarts is not None
+    assert (restarts.share, restarts.order) == (0.3, "backwards")
 
 
 def test_an_added_phase_keeps_its_plus() -> None:
