@@ -68,11 +68,15 @@ def set_in_entries(overrides: Sequence[str], settings: type[Settings], compose: 
         return list(overrides)
     settable = _settings_of_entries(settings, known)
     inside = tuple(f"{place}." for place in settable)
-    places = [one.partition("=")[0] for one in overrides]
-    return [
-        f"++{one}" if place not in known and (place in settable or place.startswith(inside)) else one
-        for one, place in zip(overrides, places, strict=True)
-    ]
+
+    def adds(place: str, value: str) -> bool:
+        # Braces add to a mapping that is there.
+        return (place in settable and (place not in known or value[:1] == "{")) or (
+            place not in known and place.startswith(inside)
+        )
+
+    parts = [one.partition("=") for one in overrides]
+    return [f"++{one}" if adds(place, value) else one for one, (place, _, value) in zip(overrides, parts, strict=True)]
 
 
 def explain(error: Exception, overrides: Sequence[str], settings: type[Settings], compose: COMPOSE) -> Exception:

@@ -19,6 +19,8 @@ def test_an_environment_setting_of_a_phase_needs_no_plus_either() -> None:
     assert settings.schedule.phases[0].environment == {"reward": "race"}
     settings = finetune.read(["schedule=from-clone", "schedule.phases.values.environment.shaping=0.5"])
     assert settings.schedule.phases[0].environment == {"reward": "race", "shaping": 0.5}
+    settings = finetune.read(["schedule=from-clone", "schedule.phases.values.environment={shaping: 0.5}"])
+    assert settings.schedule.phases[0].environment == {"reward": "race", "shaping": 0.5}
     settings = finetune.read(["schedule=from-clone", "schedule.phases.race.restarts.order=backwards"])
     restarts = settings.schedule.phases[1].restarts
     assert restarts is not None
