@@ -5,7 +5,7 @@
 
 MountainCar-v0 and Acrobot-v1 cost 1 a step until the goal, which play at random hardly ever reaches. MiniGrid's DoorKey
 pays only at the end of a chain: fetch the key, open the door, go to the goal; its rooms are new in each episode. 2,000
-decisions are ten episodes of the first that miss the goal, and four of the second; 3,000 are twelve of the third.
+decisions are ten episodes of the first that miss the goal; 3,000 are six of the second and twelve of the third.
 
 Demonstrators, part of whose actions are random, show twenty episodes; their probabilities are recorded. A learner
 has the same decisions, updates and settings with the demonstrations (in its batches, in its memory, imitated, or cloned

@@ -103,17 +103,20 @@ class Command(Generic[S]):
     def compose(self, overrides: Sequence[str]) -> DictConfig:
         """The configuration that Hydra composes of a command line, unchecked."""
         asked = self._asked(overrides)
-        with _hydra():
-            try:
-                return compose(self.name, overrides=asked)
-            except Exception as error:
-                raise explain(error, asked, self.settings, lambda kept: compose(self.name, overrides=kept)) from None
+        try:
+            return self._composed(asked)
+        except Exception as error:
+            raise explain(error, asked, self.settings, self._composed) from None
 
     def _asked(self, arguments: Sequence[str]) -> list[str]:
         """The command line in the forms that Hydra takes."""
         asked = with_option_files(normalise(arguments, self.settings), self.settings)
+        return set_in_entries(asked, self.settings, self._composed)
+
+    def _composed(self, overrides: list[str]) -> DictConfig:
+        """The configuration of overrides that are in Hydra's forms."""
         with _hydra():
-            return set_in_entries(asked, self.settings, lambda kept: compose(self.name, overrides=kept))
+            return compose(self.name, overrides=overrides)
 
     def _apply_hydra(self, arguments: list[str]) -> None:
         """Hydra's own way: jobs, --multirun, --cfg, --info and completion."""
@@ -133,10 +136,7 @@ class Command(Generic[S]):
             if started:
                 raise
             overrides = [argument for argument in arguments if not argument.startswith("-")]
-            with _hydra():
-                raise explain(
-                    error, overrides, self.settings, lambda kept: compose(self.name, overrides=kept)
-                ) from None
+            raise explain(error, overrides, self.settings, self._composed) from None
 
     def _work(self, settings: S) -> None:
         for place, folder in _written(settings):

@@ -26,6 +26,10 @@ def test_a_schedule_brings_the_algorithm_that_it_is_made_for() -> None:
     assert isinstance(finetune.read(["schedule=alone"]).algorithm, AcerSettings)  # made for any: the default
 
 
+def test_options_of_hydra_may_stand_behind_a_schedule() -> None:
+    assert with_option_files(["schedule=kurodo", "--cfg=job"], FinetuneSettings)[-1] == "--cfg=job"
+
+
 def test_an_algorithm_that_was_chosen_stays_and_a_note_says_so() -> None:
     settings = finetune.read(["schedule=from-clone", "algorithm=acer"])
     assert isinstance(settings.algorithm, AcerSettings)
