@@ -38,8 +38,16 @@ COPIED = shutil.ignore_patterns(
 LEARNING = ("finetune/agents", "finetune/replay", "finetune/experience", "finetune/schedules")
 """Folders whose code is changed mechanically."""
 
-UNCHANGED = ("torch", "hydra", "hypothesis", "qwop.envs", "qwop.policies.files", "qwop.datasets.writer",
-             "qwop.evaluation.evaluate")  # fmt: skip
+UNCHANGED = (
+    "torch",
+    "torch._dynamo",  # the first optimiser imports it
+    "hydra",
+    "hypothesis",
+    "qwop.envs",
+    "qwop.policies.files",
+    "qwop.datasets.writer",
+    "qwop.evaluation.evaluate",
+)
 """Imported once, before any mutant: slow to import, and never changed."""
 
 PATIENCE = 60.0
@@ -216,7 +224,12 @@ MUTANTS = (
     ),
     Mutant("rlpd: imitates live play", RLPD, "demonstrated * margin_loss", "margin_loss"),
     Mutant("rlpd: imitation is not passed on", RLPD_AGENT, "imitation=now.imitation,", "imitation=0.0,"),
-    Mutant("rlpd: demonstrations are never removed", RLPD_AGENT, "is not None and now.demonstrations:", "is not None:"),
+    Mutant(
+        "rlpd: demonstrations are never removed",
+        RLPD_AGENT,
+        "now.demonstrations / (1.0 + now.demonstrations) if now.live",
+        "0.5 if now.live",
+    ),
     Mutant("rlpd: all of a batch is demonstrations", RLPD_AGENT, "if now.live else 1.0", "if not now.live else 1.0"),
     Mutant(
         "rlpd: γ is kept in another environment",

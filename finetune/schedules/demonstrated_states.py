@@ -1,7 +1,6 @@
 """States along demonstrations, to start games from."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,20 +11,13 @@ from ...datasets.reader import Dataset
 from ...datasets.schema import Episode
 from ...envs.qwop.env import QWOPEnv
 from ...envs.spec import EnvironmentSpec
+from .saved_states import SavedState
 
 EVERY = 10
 """Frames between two states of a demonstration."""
 
 LEFT = 10.0
 """Seconds that a game from a state still has before its time limit, at least."""
-
-
-@dataclass(frozen=True)
-class SavedState:
-    """A game as `QWOPVectorEnv.save_game` gives it, and the metres that its runner had reached."""
-
-    metres: float
-    game: dict[str, Any]
 
 
 def demonstrated_states(

@@ -123,7 +123,7 @@ class PhaseEnvironments:
         if restarts is None:
             return env
         assert isinstance(env, QWOPVectorEnv)
-        if restarts.source == "live":
+        if restarts.source != "demonstrations":
             return Restarts(env, restarts)
         if self._demonstrations is None:
             raise BadInput("restarts.source=demonstrations: the run has none; name them (demonstrations=data/kurodo)")

@@ -13,13 +13,7 @@ from ...common.errors import BadInput
 from ...common.settings import Settings, setting
 from ...envs.qwop.vector import QWOPVectorEnv
 from ...envs.vector import Infos
-from .demonstrated_states import SavedState
-
-KEPT = 256
-"""Capacity for saved states of earlier games."""
-
-KEEP_SHARE = 0.25
-"""Probability, for each step in which some game is in the stretch, of saving one of these games."""
+from .saved_states import FixedStates, PassedStates, SavedState, StatesBeforeFalls, StateSource
 
 FIRST_STRETCH = 0.1
 """Share of the stretch that order=backwards opens at once, at its far end."""
@@ -38,8 +32,15 @@ class RestartSettings(Settings):
     )
     source: str = setting(
         "live",
-        "Origin of the states: live, earlier games of the run, or demonstrations, which must have their keys.",
-        choices=("live", "demonstrations"),
+        "Origin of the states: live, earlier games of the run; falls, the last seconds before falls of these games; or "
+        "demonstrations, which must have their keys.",
+        choices=("live", "falls", "demonstrations"),
+    )
+    seconds: float | None = setting(
+        None,
+        "Time after which a game that started from a saved state is truncated, in seconds. Default: never.",
+        above=0,
+        example="10",
     )
     order: str = setting(
         "uniform",
@@ -70,7 +71,7 @@ class Restarts(VectorWrapper):
     With `demonstrated`, all of its states are available from the beginning. Otherwise states are saved from earlier
     games of the same vector environment that began at the real start; newer ones replace older ones, so they follow the
     current policy. `infos["restarted"]`, bool [n], is true for steps of games that started from a saved state; their
-    time and metres include those of another game.
+    time and metres include those of another game. With `settings.seconds` these games are truncated.
     """
 
     def __init__(
@@ -84,10 +85,12 @@ class Restarts(VectorWrapper):
         self._qwop = env
         self._settings = settings
         self._generator = np.random.default_rng(seed)
-        self._fixed = demonstrated is not None
-        self._saved: list[SavedState] = list(demonstrated or ())
+        self._source: StateSource = _source(settings, env, demonstrated, self._generator)
         self._progress = 0.0
         self._restarted = np.zeros(env.num_envs, dtype=np.bool_)
+        self._steps = np.zeros(env.num_envs, dtype=np.int64)
+        seconds = settings.seconds
+        self._most = None if seconds is None else max(round(seconds * env.task.decisions_per_second), 1)
 
     def follow(self, progress: float) -> None:
         """Note the share of the phase that is over, for order=backwards."""
@@ -97,20 +100,26 @@ class Restarts(VectorWrapper):
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, Infos]:
         if isinstance(seed, int):
-            self._generator = np.random.default_rng(seed)
-        if not self._fixed:
-            self._saved = []
+            self._generator.bit_generator.state = np.random.default_rng(seed).bit_generator.state
+        self._source.clear()
         self._restarted[:] = False
+        self._steps[:] = 0
         return self._qwop.reset(seed=seed, options=options)
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, Infos]:
         observations, rewards, terminated, truncated, infos = self._qwop.step(actions)
-        done = terminated | truncated
         infos["restarted"] = self._restarted.copy()
-        if not self._fixed:
-            self._save_some(infos["distance"], ~done & ~self._restarted)
+        done = terminated | truncated
+        self._source.watch(self._qwop, infos, done, ~self._restarted)
+        self._steps += 1
+        if self._most is not None:
+            over = self._restarted & ~done & (self._steps >= self._most)
+            if over.any():
+                observations = self._end(over, observations, infos)
+                truncated, done = truncated | over, done | over
         for row in np.flatnonzero(done):
             candidates = self._candidates()
+            self._steps[row] = 0
             self._restarted[row] = bool(candidates) and self._generator.random() < self._settings.share
             if self._restarted[row]:
                 chosen = candidates[int(self._generator.integers(len(candidates)))]
@@ -121,33 +130,49 @@ class Restarts(VectorWrapper):
         """Everything, for `set_state`, except the states of demonstrations, which the constructor sets."""
         return {
             "env": self._qwop.get_state(),
-            "saved": [] if self._fixed else [{"metres": one.metres, "game": one.game} for one in self._saved],
+            "source": self._source.get_state(),
             "restarted": self._restarted.copy(),
+            "steps": self._steps.copy(),
             "generator": self._generator.bit_generator.state,
         }
 
     def set_state(self, state: dict[str, Any]) -> NDArray[np.float32]:
-        if not self._fixed:
-            self._saved = [SavedState(**one) for one in state["saved"]]
+        self._source.set_state(state["source"])
         self._restarted[:] = state["restarted"]
+        self._steps[:] = state["steps"]
         self._generator.bit_generator.state = state["generator"]
         return self._qwop.set_state(state["env"])
 
-    def _candidates(self) -> list[SavedState]:
-        if self._settings.order == "uniform":
-            return self._saved
-        low, high = self._settings.stretch(self._progress)
-        return [one for one in self._saved if low <= one.metres < high]
+    def _end(self, over: NDArray[np.bool_], observations: NDArray[Any], infos: Infos) -> NDArray[Any]:
+        """End games that are still running after the step just played; returns all observations of what is next.
 
-    def _save_some(self, metres: NDArray[np.float64], may: NDArray[np.bool_]) -> None:
-        """Occasionally save a random game in the stretch, replacing a random one once the store is full."""
-        low, high = self._settings.metres
-        rows = np.flatnonzero(may & (low <= metres) & (metres < high))
-        if not len(rows) or self._generator.random() >= KEEP_SHARE:
-            return
-        row = int(self._generator.choice(rows))
-        state = SavedState(float(metres[row]), self._qwop.save_game(row))
-        if len(self._saved) < KEPT:
-            self._saved.append(state)
-        else:
-            self._saved[int(self._generator.integers(KEPT))] = state
+        The infos get what `QWOPVectorEnv.step` gives for a game that ended.
+        """
+        running = {name: value for name, value in infos.items() if not name.startswith("_")}
+        final = infos.get("final_obs", observations)
+        rows = over.reshape(-1, *[1] * (observations.ndim - 1))
+        infos["final_info"] = infos.get("final_info", running)
+        infos["final_obs"] = np.where(rows, observations, final)
+        infos["_final_obs"] = infos["_final_info"] = over | infos.get("_final_obs", False)
+        observations, _ = self._qwop.reset(options={"reset_mask": over})
+        return observations
+
+    def _candidates(self) -> Sequence[SavedState]:
+        states = self._source.states
+        if self._settings.order == "uniform":
+            return states
+        low, high = self._settings.stretch(self._progress)
+        return [one for one in states if low <= one.metres < high]
+
+
+def _source(
+    settings: RestartSettings,
+    games: QWOPVectorEnv,
+    demonstrated: Sequence[SavedState] | None,
+    generator: np.random.Generator,
+) -> StateSource:
+    if demonstrated is not None:
+        return FixedStates(demonstrated)
+    if settings.source == "falls":
+        return StatesBeforeFalls(games, settings.metres, generator)
+    return PassedStates(settings.metres, generator)

@@ -123,7 +123,7 @@ class RlpdAgent:
     def _batch(self, now: PhaseValues) -> Transitions:
         """Live transitions, and as many demonstrated ones for each as the phase says; both drawn uniformly."""
         size, shown = self._settings.batch_size, 0
-        if self._demonstrated is not None and now.demonstrations:
+        if self._demonstrated is not None:
             share = now.demonstrations / (1.0 + now.demonstrations) if now.live else 1.0
             shown = min(self._demonstrations_due.take(size * share), size)
         parts = []

@@ -1,11 +1,14 @@
 """Games that begin where earlier ones were."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from qwop.common.errors import BadInput
+from qwop.envs.engine.batch import CLOCK
+from qwop.envs.names import OUTCOMES
 from qwop.envs.qwop.vector import QWOPVectorEnv
 from qwop.finetune.experience.collector import Collector
 from qwop.finetune.schedules.phase import parse_phases
@@ -15,6 +18,9 @@ from qwop.policies.state import ArrayState
 GAMES = 8
 STRETCH = RestartSettings(0.5, (-1.0, 0.4))
 """Metres that runners who press keys at random soon reach."""
+
+FALLS = RestartSettings(0.5, (-10.0, 10.0), source="falls")
+A_SECOND = 30 / 4
 
 
 def vector(settings: RestartSettings = STRETCH) -> Restarts:
@@ -54,16 +60,69 @@ def test_a_restarted_game_is_the_saved_one() -> None:
         assert not np.array_equal(observations[1], observation)
 
 
-def test_it_goes_on_from_its_state_to_the_bit() -> None:
-    one, other = vector(), vector()
+@pytest.mark.parametrize("settings", [STRETCH, FALLS, replace(FALLS, seconds=1.0)])
+def test_it_goes_on_from_its_state_to_the_bit(settings: RestartSettings) -> None:
+    one, other = vector(settings), vector(settings)
     one.reset(seed=3)
     other.reset(seed=4)
-    for chosen in actions(60):
+    for chosen in actions(100):
         one.step(chosen)
     other.set_state(one.get_state())
-    for chosen in actions(60, seed=1):
+    for chosen in actions(200, seed=1):
         for mine, others in zip(one.step(chosen)[:4], other.step(chosen)[:4], strict=True):
             np.testing.assert_array_equal(mine, others)
+
+
+def test_states_before_falls_are_between_one_and_five_seconds_old() -> None:
+    env = vector(replace(FALLS, share=0.01))
+    env.reset(seed=5)
+    before: list[dict[bytes, float]] = [{} for _ in range(GAMES)]
+    ages: dict[bytes, float] = {}
+    for chosen in actions(400, seed=5):
+        *_, terminated, _, infos = env.step(chosen)
+        for row in range(GAMES):
+            if terminated[row]:
+                assert infos["outcome"][row] == OUTCOMES.index("fell")
+                if not infos["restarted"][row]:
+                    ages |= {key: infos["clock"][row] - then for key, then in before[row].items()}
+                before[row] = {}
+            else:
+                before[row][env.env.save_game(row)["reals"].tobytes()] = infos["clock"][row]
+    found = [ages[one["game"]["reals"].tobytes()] for one in env.get_state()["source"]["saved"]]
+    assert len(found) > 20
+    assert 1.0 <= min(found) < 1.3
+    assert 4.0 < max(found) <= 5.4  # eight decisions, of which seven and a half make a second
+
+
+def test_games_from_saved_states_are_truncated_after_their_seconds() -> None:
+    env = vector(replace(FALLS, seconds=1.0))
+    alone = QWOPVectorEnv(GAMES, autoreset_mode="SameStep", frames_per_step=4)
+    alone.reset(seed=0)
+    env.reset(seed=6)
+    lengths, cut, started_anew = np.zeros(GAMES, dtype=np.int64), 0, 0
+    for chosen in actions(400, seed=6):
+        observations, _, terminated, truncated, infos = env.step(chosen)
+        expected, _, _, _, own = alone.step(chosen)
+        done, restarted = terminated | truncated, infos["restarted"]
+        lengths += 1
+        assert (lengths[restarted] <= round(A_SECOND)).all()
+        assert not truncated[~restarted].any()
+        np.testing.assert_array_equal(truncated, restarted & ~terminated & (lengths == round(A_SECOND)))
+        if done.any():
+            np.testing.assert_array_equal(infos["_final_obs"], done)
+            np.testing.assert_array_equal(infos["_final_info"], done)
+        for row in np.flatnonzero(truncated):
+            cut += 1
+            np.testing.assert_array_equal(infos["final_obs"][row], expected[row])
+            assert infos["final_info"]["distance"][row] == own["distance"][row]
+        for row in np.flatnonzero(done):
+            now = env.env.save_game(int(row))
+            np.testing.assert_array_equal(observations[row], now["observations"])
+            alone.put_game(int(row), now)
+            started_anew += truncated[row] and now["numbers"][CLOCK] < 0.2
+            lengths[row] = 0
+    assert cut > 20
+    assert 0.3 < started_anew / cut < 0.7
 
 
 class Uniform:
@@ -92,6 +151,8 @@ def test_games_that_did_not_begin_at_the_start_are_not_reported() -> None:
         {"share": 0.5, "order": "sideways"},
         {"share": 1.5, "metres": [1, 2]},
         {"share": 0.5, "metres": [2, 1]},
+        {"share": 0.5, "source": "trips"},
+        {"share": 0.5, "seconds": 0},
         {"share": 0.5, "metres": 3},
         1,
     ],

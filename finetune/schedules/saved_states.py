@@ -1,0 +1,160 @@
+"""States of games to start other games from: where they come from, and which are kept."""
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...envs.names import outcome_name
+from ...envs.qwop.vector import QWOPVectorEnv
+from ...envs.vector import Infos
+
+CAPACITY = 256
+"""Saved states of earlier games that are kept; a new one then replaces a random one."""
+
+KEEP_SHARE = 0.25
+"""Probability, for each step in which some game is in the stretch, of saving one of these games."""
+
+NOT_BEFORE, NOT_AFTER = 5, 1
+"""Whole seconds before a fall between which states are kept: time enough to prevent it, and not much more."""
+
+
+@dataclass(frozen=True)
+class SavedState:
+    """A game as `QWOPVectorEnv.save_game` gives it, and the metres that its runner had reached."""
+
+    metres: float
+    game: dict[str, Any]
+
+
+class StateSource(Protocol):
+    """Saved states, and the way that they are collected from the games of a vector environment."""
+
+    @property
+    def states(self) -> Sequence[SavedState]:
+        """States that a game may start from now."""
+        ...
+
+    def watch(self, games: QWOPVectorEnv, infos: Infos, ended: NDArray[np.bool_], whole: NDArray[np.bool_]) -> None:
+        """Note what the step just played shows; `ended` and `whole`, bool [n]: over, and begun at the real start."""
+        ...
+
+    def clear(self) -> None:
+        """Forget what was collected."""
+        ...
+
+    def get_state(self) -> dict[str, Any]: ...
+    def set_state(self, state: dict[str, Any]) -> None: ...
+
+
+class FixedStates:
+    """States given from the beginning, as those along demonstrations are."""
+
+    def __init__(self, states: Sequence[SavedState]) -> None:
+        self.states = states
+
+    def watch(self, games: QWOPVectorEnv, infos: Infos, ended: NDArray[np.bool_], whole: NDArray[np.bool_]) -> None:
+        """Do nothing."""
+
+    def clear(self) -> None:
+        """Do nothing."""
+
+    def get_state(self) -> dict[str, Any]:
+        """Nothing: the constructor sets the states."""
+        return {}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Do nothing."""
+
+
+class PassedStates:
+    """States that games which began at the real start passed through between two distances, `metres`."""
+
+    def __init__(self, metres: tuple[float, ...], generator: np.random.Generator) -> None:
+        self._low, self._high = metres
+        self._generator = generator
+        self.states: list[SavedState] = []
+
+    def watch(self, games: QWOPVectorEnv, infos: Infos, ended: NDArray[np.bool_], whole: NDArray[np.bool_]) -> None:
+        """Occasionally save a random one of the games that are in the stretch."""
+        metres = infos["distance"]
+        rows = np.flatnonzero(~ended & whole & (self._low <= metres) & (metres < self._high))
+        if not len(rows) or self._generator.random() >= KEEP_SHARE:
+            return
+        row = int(self._generator.choice(rows))
+        keep(SavedState(float(metres[row]), games.save_game(row)), self.states, self._generator)
+
+    def clear(self) -> None:
+        self.states = []
+
+    def get_state(self) -> dict[str, Any]:
+        return {"saved": plain(self.states)}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        self.states = from_plain(state["saved"])
+
+
+class StatesBeforeFalls:
+    """States of each second from `NOT_BEFORE` to `NOT_AFTER` seconds before a game that began at the real start fell.
+
+    The policy fails from there, so practice follows its mistakes. metres: the stretch that they must lie in.
+    """
+
+    def __init__(self, games: QWOPVectorEnv, metres: tuple[float, ...], generator: np.random.Generator) -> None:
+        self._low, self._high = metres
+        self._generator = generator
+        self._a_second = max(round(games.task.decisions_per_second), 1)
+        self._recent: list[deque[SavedState]] = [deque(maxlen=NOT_BEFORE) for _ in range(games.num_envs)]
+        self._steps = np.zeros(games.num_envs, dtype=np.int64)
+        self.states: list[SavedState] = []
+
+    def watch(self, games: QWOPVectorEnv, infos: Infos, ended: NDArray[np.bool_], whole: NDArray[np.bool_]) -> None:
+        self._steps += 1
+        for row in np.flatnonzero(whole & ~ended & (self._steps % self._a_second == 0)):
+            self._recent[row].append(SavedState(float(infos["distance"][row]), games.save_game(int(row))))
+        for row in np.flatnonzero(ended):
+            if whole[row] and outcome_name(infos["outcome"][row]) == "fell":
+                for state in list(self._recent[row])[:-NOT_AFTER]:
+                    if self._low <= state.metres < self._high:
+                        keep(state, self.states, self._generator)
+            self._recent[row].clear()
+            self._steps[row] = 0
+
+    def clear(self) -> None:
+        self.states = []
+        for recent in self._recent:
+            recent.clear()
+        self._steps[:] = 0
+
+    def get_state(self) -> dict[str, Any]:
+        return {
+            "saved": plain(self.states),
+            "recent": [plain(one) for one in self._recent],
+            "steps": self._steps.copy(),
+        }
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        self.states = from_plain(state["saved"])
+        self._recent = [deque(from_plain(one), maxlen=NOT_BEFORE) for one in state["recent"]]
+        self._steps[:] = state["steps"]
+
+
+def keep(state: SavedState, states: list[SavedState], generator: np.random.Generator) -> None:
+    """Add a state, in place of a random one if there are `CAPACITY`."""
+    if len(states) < CAPACITY:
+        states.append(state)
+    else:
+        states[int(generator.integers(CAPACITY))] = state
+
+
+def plain(states: Sequence[SavedState] | deque[SavedState]) -> list[dict[str, Any]]:
+    """The states as plain data, for a checkpoint."""
+    return [{"metres": one.metres, "game": one.game} for one in states]
+
+
+def from_plain(states: Sequence[dict[str, Any]]) -> list[SavedState]:
+    """The states of `plain`."""
+    return [SavedState(**one) for one in states]
