@@ -144,6 +144,29 @@ class Reference:
             for name, old in self.average.items():
                 old.copy_(self.s["alpha"] * old + (1 - self.s["alpha"]) * self.theta[name])
 
+    def diagnosis(self, batch: Sequences) -> dict[str, float]:
+        """Figures of a batch before the update, in the mean over its steps."""
+        values, entropies, divergences, squares = [], [], [], []
+        for i in range(len(batch.actions)):
+            for t, target in enumerate(self.q_ret(batch, i)):
+                observation = torch.from_numpy(batch.observations[i, t]).double()
+                logits, q = self.outputs(self.theta, observation)
+                pi, pi_average = logits.softmax(0), self.outputs(self.average, observation)[0].softmax(0)
+                values.append(self.bounded((pi * q).sum()))
+                entropies.append(-(pi * pi.log()).sum())
+                divergences.append((pi_average * (pi_average / pi).log()).sum())
+                squares.append((target - q[int(batch.actions[i, t])]) ** 2)
+        means = {
+            name: float(torch.stack(all).mean().detach())
+            for name, all in [
+                ("value", values),
+                ("entropy", entropies),
+                ("kl_to_average", divergences),
+                ("q_error", squares),
+            ]
+        }
+        return means | {"q_error": means["q_error"] ** 0.5}
+
 
 BASE: dict[str, Any] = {
     "gamma": 0.9,
@@ -176,12 +199,11 @@ def trained(
     if returns is not None:
         learner.bound_values(returns)
         reference.bounds = (returns[0] * settings["reward_scale"], returns[1] * settings["reward_scale"])
-    first = None
+    first = Diagnosis({}, {})
     for number, more in enumerate(updates):
         diagnosis = learner.update(make_batch(number), diagnose=True, **more)
-        first = first or diagnosis
+        first = diagnosis if number == 0 else first
         reference.update(make_batch(number), **more)
-    assert first is not None
     return learner, reference, first
 
 
@@ -224,3 +246,12 @@ def test_values_and_targets_stay_within_the_returns_that_were_seen() -> None:
     learner, reference, diagnosis = trained(BASE | {"trust_region": "logits"}, THRICE, returns=(-0.2, 0.5))
     assert 0.0 < diagnosis.scalars["values_outside"] < 1.0
     assert_equal(learner, reference)
+
+
+@pytest.mark.parametrize("returns", [None, (-0.2, 0.5)])
+def test_the_diagnosis_is_of_the_batch_before_the_update(returns: tuple[float, float] | None) -> None:
+    settings = BASE | {"trust_region": "logits"}
+    _, _, diagnosis = trained(settings, [{}], returns)
+    _, reference, _ = trained(settings, [], returns)
+    for name, expected in reference.diagnosis(make_batch(0)).items():
+        assert diagnosis.scalars[name] == pytest.approx(expected, abs=1e-4), name
