@@ -122,7 +122,8 @@ class Seen:
         ended = bool(game.events[-1, _ENDED] and bounds[-1] == len(game.states) - 1)
         outcome = outcome_of(game.events[-1]) if ended else "stopped"
         x, y = states[:, 0, 0], states[:, 0, 1]
-        rewards = rewards_along(settings.reward, x, y, bent_knee(states), shaping=settings.shaping, outcome=outcome)
+        weights = {"shaping": settings.shaping, "fall_penalty": settings.fall_penalty}
+        rewards = rewards_along(settings.reward, x, y, bent_knee(states), **weights, outcome=outcome)
         return cls(
             observations=_observations(game, bounds, settings),
             rewards=rewards.astype(np.float32),

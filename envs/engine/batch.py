@@ -32,8 +32,8 @@ RUNNING, FINISHED, FELL, STOPPED = range(4)
 FINISH_SCORE = 100.0
 """Metres that a game must have scored when the jump lands, to be finished."""
 
-# Entries of `task` (float64; all but the weight of the shaping are whole).
-TASK_REWARD, TASK_LAG, TASK_LIMIT, TASK_OBSERVATION, TASK_SHAPING = range(5)
+# Entries of `task` (float64; all but the last two are whole).
+TASK_REWARD, TASK_LAG, TASK_LIMIT, TASK_OBSERVATION, TASK_SHAPING, TASK_FALL_PENALTY = range(6)
 
 _FRAMES_A_SECOND = 30.0
 _TORSO_X, _TORSO_Y = 6 * at.TORSO + at.X, 6 * at.TORSO + at.Y
@@ -108,8 +108,8 @@ def _end_decisions(reals, counters, numbers, task, work):
             counters[game, OUTCOME] = STOPPED
         knee = min(joint_angle(reals[game], at.LEFT_KNEE), joint_angle(reals[game], at.RIGHT_KNEE))
         numbers[game, REWARD] = decision_reward(
-            task[TASK_REWARD], task[TASK_SHAPING], numbers[game, FROM_X], numbers[game, FROM_Y],
-            reals[game, _TORSO_X], reals[game, _TORSO_Y], knee,
+            task[TASK_REWARD], task[TASK_SHAPING], task[TASK_FALL_PENALTY],
+            numbers[game, FROM_X], numbers[game, FROM_Y], reals[game, _TORSO_X], reals[game, _TORSO_Y], knee,
             counters[game, OUTCOME] == FINISHED, counters[game, OUTCOME] == FELL,
         )  # fmt: skip
 

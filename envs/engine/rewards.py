@@ -6,7 +6,6 @@ from .features import LINE
 SPEED, SHAPED, RACE = 0, 1, 2
 
 FINISH_BONUS = 10.0
-FALL_PENALTY = 1.0
 
 
 @inlined
@@ -21,12 +20,12 @@ def _penalties(y, next_y, knee):
 
 
 @inlined
-def decision_reward(kind, shaping, x, y, next_x, next_y, knee, finished, fell):
+def decision_reward(kind, shaping, fall_penalty, x, y, next_x, next_y, knee, finished, fell):
     """Return a decision's reward: torso from (x, y) to (next_x, next_y), the smaller knee angle after it, its ending.
 
     SPEED:  2·max(Δx, 0)
     SHAPED: max(Δx, 0) − penalties
-    RACE:   (min(x', line) − min(x, line))/10 + 10·[finished] − [fell] − shaping·penalties/10
+    RACE:   (min(x', line) − min(x, line))/10 + 10·[finished] − fall_penalty·[fell] − shaping·penalties/10
     """
     if kind == SPEED:
         return 2.0 * max(next_x - x, 0.0)
@@ -38,16 +37,16 @@ def decision_reward(kind, shaping, x, y, next_x, next_y, knee, finished, fell):
     if finished:
         reward += FINISH_BONUS
     if fell:
-        reward -= FALL_PENALTY
+        reward -= fall_penalty
     return reward
 
 
 @compiled
-def decision_rewards(kind, shaping, x, y, knee, finished, fell, out):
+def decision_rewards(kind, shaping, fall_penalty, x, y, knee, finished, fell, out):
     """`decision_reward` along a game: x, y, knee float64 [T + 1] into out float64 [T]; the ending is the last one's."""
     last = out.shape[0] - 1
     for step in range(out.shape[0]):
         out[step] = decision_reward(
-            kind, shaping, x[step], y[step], x[step + 1], y[step + 1], knee[step + 1],
+            kind, shaping, fall_penalty, x[step], y[step], x[step + 1], y[step + 1], knee[step + 1],
             finished and step == last, fell and step == last,
         )  # fmt: skip

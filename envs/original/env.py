@@ -110,7 +110,8 @@ class QWOPOriginalEnv(OneGame):
         torso = np.array([frames.states[-1, _TORSO] for frames in ends])
         knee = [frames.joints[-1, _KNEES].min() for frames in ends]
         x, y = torso[:, 0], torso[:, 1]
-        return float(rewards_along(self.task.reward, x, y, knee, shaping=self.task.shaping, outcome=outcome)[0])
+        weights = {"shaping": self.task.shaping, "fall_penalty": self.task.fall_penalty}
+        return float(rewards_along(self.task.reward, x, y, knee, **weights, outcome=outcome)[0])
 
     def _info(self) -> dict[str, Any]:
         return {

@@ -62,6 +62,7 @@ class QWOPTask(Settings):
     size: int = setting(84, "Height and width of a picture of observation=pixels, in pixels.", at_least=16, at_most=256)
     colour: bool = setting(False, "Colours in observation=pixels, instead of grey.")
     shaping: float = setting(0.0, "Weight of the training wheels in reward=race.", at_least=0)
+    fall_penalty: float = setting(1.0, "Reward that a fall costs in reward=race, where a metre earns 1.", at_least=0)
     delay: float = setting(0.0, "Probability that the keys of a decision come a frame late.", at_least=0, at_most=1)
 
     def __post_init__(self) -> None:
@@ -69,6 +70,9 @@ class QWOPTask(Settings):
             super().__post_init__()
             if self.shaping and self.reward != "race":
                 raise BadInput(f"shaping={show(self.shaping)}: expected 0 with reward={self.reward}; only race has it")
+            if self.fall_penalty != 1.0 and self.reward != "race":
+                found = show(self.fall_penalty)
+                raise BadInput(f"fall_penalty={found}: expected 1 with reward={self.reward}; only race has it")
             if self.observation == PIXELS and self.observation_lag:
                 raise BadInput(f"observation_lag={self.observation_lag}: expected 0 with observation={PIXELS}")
             for name in ("stack", "size", "colour"):
@@ -100,7 +104,14 @@ class QWOPTask(Settings):
         kind, _ = OBSERVATIONS[self.observation]
         reward = REWARDS[self.reward]
         return np.array(
-            [reward, self.observation_lag, round(self.time_limit * FRAMES_A_SECOND), kind, self.shaping],
+            [
+                reward,
+                self.observation_lag,
+                round(self.time_limit * FRAMES_A_SECOND),
+                kind,
+                self.shaping,
+                self.fall_penalty,
+            ],
             dtype=np.float64,
         )
 

@@ -28,7 +28,7 @@ def phase_environments(first: EnvironmentSpec, phases: Sequence[Phase]) -> tuple
     return tuple(specs)
 
 
-JUDGEMENT = ("reward", "shaping", "time_limit")
+JUDGEMENT = ("reward", "shaping", "fall_penalty", "time_limit")
 """Environment settings that affect neither observations nor the effect of actions."""
 
 
@@ -75,10 +75,10 @@ def play_of(spec: EnvironmentSpec) -> EnvironmentSpec:
     return EnvironmentSpec(spec.id, {name: value for name, value in spec.all_settings.items() if name not in JUDGEMENT})
 
 
-def _rewards(spec: EnvironmentSpec) -> tuple[Any, Any]:
-    """Settings that decide the rewards of an environment: the reward, and its shaping where it has one."""
-    reward = spec.settings.get("reward")
-    return reward, spec.settings.get("shaping") if reward == "race" else None
+def _rewards(spec: EnvironmentSpec) -> tuple[Any, ...]:
+    """Settings that decide the rewards of an environment: the reward, and its weights where it has some."""
+    settings = spec.all_settings
+    return tuple(settings.get(name) for name in ("reward", "shaping", "fall_penalty"))
 
 
 class PhaseEnvironments:

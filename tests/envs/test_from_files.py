@@ -29,7 +29,7 @@ def test_our_environments_settings_in_files_are_those_of_the_task(id: str, task:
 @pytest.mark.parametrize(
     ("id", "settings"),
     [
-        ("QWOP-v1", {"frames_per_step": 2, "reward": "race", "shaping": 0.7, "observation": "full", "delay": 0.3}),
+        ("QWOP-v1", {"frames_per_step": 2, "reward": "race", "shaping": 0.7, "fall_penalty": 2.0, "delay": 0.3}),
         ("qwop/QWOP-v1", {}),
         ("QWOPOriginal-v1", {"frames_per_step": 4, "time_limit": 3.0}),
         ("CartPole-v1", {"sutton_barto_reward": True}),

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from qwop.common.errors import BadInput
 from qwop.envs.names import FEATURES
+from qwop.envs.qwop.env import QWOPEnv
 from qwop.envs.qwop.rewards import rewards_along
 from qwop.envs.qwop.task import QWOPTask
+from qwop.envs.qwop.vector import QWOPVectorEnv
 
 SHARED = Path(__file__).parents[2] / "../shared"
 
@@ -53,6 +55,27 @@ def test_race_pays_metres_up_to_the_line_and_the_end() -> None:
     np.testing.assert_allclose(got, [2.0, -1.0, 98.5, 0.5 + 10.0], atol=1e-12)
     np.testing.assert_allclose(rewards_along("race", x[:2], still[:2], straight[:2], outcome="fell"), [2.0 - 1.0])
     np.testing.assert_allclose(rewards_along("race", x[:2], still[:2], straight[:2], outcome="stopped"), [2.0])
+    for outcome, expected in (("fell", 2.0 - 6.0), ("stopped", 2.0)):
+        got = rewards_along("race", x[:2], still[:2], straight[:2], fall_penalty=6.0, outcome=outcome)
+        np.testing.assert_allclose(got, [expected])
+
+
+def test_a_fall_costs_what_the_task_says_and_nothing_else_does() -> None:
+    """Held from the start, O and P make the runner fall after 16 decisions."""
+    paid = {}
+    for penalty in (1.0, 6.0):
+        for env in (
+            QWOPEnv(reward="race", fall_penalty=penalty),
+            QWOPVectorEnv(1, reward="race", fall_penalty=penalty),
+        ):
+            env.reset(seed=0)
+            action = 7 if isinstance(env, QWOPEnv) else np.array([7])
+            steps = [env.step(action) for _ in range(16)]
+            assert np.all(steps[-1][2])
+            paid[penalty, type(env)] = np.array([float(np.squeeze(step[1])) for step in steps])
+    np.testing.assert_array_equal(paid[6.0, QWOPEnv], paid[6.0, QWOPVectorEnv])
+    np.testing.assert_array_equal(paid[1.0, QWOPEnv][:-1], paid[6.0, QWOPEnv][:-1])
+    np.testing.assert_allclose(paid[1.0, QWOPEnv][-1] - paid[6.0, QWOPEnv][-1], 5.0)
 
 
 def test_the_training_wheels_of_race_are_those_of_shaped() -> None:
@@ -64,8 +87,10 @@ def test_the_training_wheels_of_race_are_those_of_shaped() -> None:
     assert (wheels < 0).any()
 
 
-def test_training_wheels_belong_to_race_alone() -> None:
+def test_training_wheels_and_the_price_of_a_fall_belong_to_race_alone() -> None:
     with pytest.raises(BadInput, match="shaping"):
         QWOPTask(reward="speed", shaping=0.5)
+    with pytest.raises(BadInput, match=r"fall_penalty=2\.0: expected 1 with reward=shaped"):
+        QWOPTask(reward="shaped", fall_penalty=2.0)
     with pytest.raises(BadInput, match="observation"):
         QWOPTask(observation="words")
