@@ -17,7 +17,7 @@ RACE = "QWOPRace-v1"
 class RaceSettings(Settings):
     """The races. The defaults are those in which the champion can run."""
 
-    frames_per_step: int = setting(2, "Game frames (30 a second) per decision.", at_least=1, at_most=3600)
+    frames_per_step: int = setting(1, "Game frames (30 a second) per decision.", at_least=1, at_most=3600)
     observation: str = setting(
         "full", "Numbers of the runner itself: the 71 of the published recordings, or all 94.",
         choices=["features", "full"],

@@ -135,7 +135,7 @@ def test_agents_begin_with_policies_of_an_earlier_run(
     ("arguments", "said"),
     [
         (["start=[champion]"], "champion: a policy (actor, observations float32 [94])"),
-        (["rivals=[champion]", "race.frames_per_step=3"], "decides 15 times a second"),
+        (["rivals=[champion]", "race.frames_per_step=3"], "decides 30 times a second"),
         (["rivals=[champion]", "environment=CartPole-v1"], "rivals: CartPole-v1 is played alone"),
         (["evaluation.against=[missing.safetensors]"], "missing.safetensors"),
         (["agent.learning_rate=[0.1,0.01]"], "learning_rate=[0.1, 0.01]: expected the lowest and the highest"),

@@ -100,7 +100,7 @@ def test_the_reward_is_w_rho_and_the_signal_that_of_sparse_events() -> None:
 
 def test_a_race_is_over_when_the_agent_is_down_and_the_rival_farther() -> None:
     champion = load_policy("champion")
-    spec = EnvironmentSpec("QWOPRace-v1", {"frames_per_step": 2, "observation": "full"})
+    spec = EnvironmentSpec("QWOPRace-v1", {"frames_per_step": 1, "observation": "full"})
     env = RivalRaces(spec, 4)
     runner = Rival(PolicySnapshot(champion.network), View.of(champion, spec, "champion"), WEIGHTS, greedy=True)
     env.enter(WEIGHTS, {3: runner}, [3])
@@ -149,16 +149,17 @@ def test_playing_changes_no_rival_and_continues_to_the_bit() -> None:
 
 def test_the_champion_sees_its_own_numbers_in_a_race() -> None:
     champion = load_policy("champion")
-    view = View.of(champion, RACE, "champion")
-    names = RACE.capabilities.observation_names or ()
+    race = EnvironmentSpec("QWOPRace-v1", {"frames_per_step": 1, "observation": "full"})
+    view = View.of(champion, race, "champion")
+    names = race.capabilities.observation_names or ()
     assert [names[column] for column in view.columns] == list(champion.environment.capabilities.observation_names or ())
 
 
 @pytest.mark.parametrize(
     ("race", "said"),
     [
-        ({"frames_per_step": 3, "observation": "full"}, "decides 15 times a second, but in the race it is 10"),
-        ({"frames_per_step": 2, "observation": "features"}, "which the race does not show; give race.observation=full"),
+        ({"frames_per_step": 3, "observation": "full"}, "decides 30 times a second, but in the race it is 10"),
+        ({"frames_per_step": 1, "observation": "features"}, "which the race does not show; give race.observation=full"),
     ],
 )
 def test_a_policy_that_cannot_run_in_a_race_is_refused(race: dict[str, Any], said: str) -> None:
