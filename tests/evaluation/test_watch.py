@@ -54,10 +54,10 @@ def test_keys_become_a_film(tmp_path: Path) -> None:
 
 
 def test_a_policy_plays_from_the_start_that_was_asked_for() -> None:
-    (clip,) = clips_of(WatchSettings(policy="champion", idle_frames=7))
+    (clip,) = clips_of(WatchSettings(policy="champion", idle_frames=8))
     keys = clip.rows[1:, -1]
-    assert not keys[:7].any()
-    assert keys[7:10].any()
+    assert not keys[:8].any()
+    assert keys[8:11].any()
     assert "finished" in clip.title
 
 
