@@ -47,6 +47,7 @@ BLOCK = 64
 class SearchSettings(Settings):
     """Settings of the search."""
 
+    hold: int = setting(1, "Decisions of the policy for which the search holds an action.", at_least=1, at_most=100)
     width: int = setting(32, "Games in the beam.", at_least=1, at_most=100_000)
     lookahead: int = setting(
         15, "Decisions that the policy plays before a candidate is judged.", at_least=1, at_most=1000
@@ -122,7 +123,7 @@ class Search:
             size = len(kept)
             numbers = self._beam.numbers[:size]
             progress(float(numbers[:, batch.DISTANCE].max()), float(numbers[0, batch.CLOCK]))
-        return _trace_back(chosen)
+        return np.repeat(_trace_back(chosen), self._settings.hold)
 
     def close(self) -> None:
         """End the threads."""
@@ -134,7 +135,13 @@ class Search:
         keys = np.tile(ACTION_KEYS, size)
 
         def play(rows: slice, thread: int) -> NDArray[np.float64]:
-            _play(self._candidates, rows, keys[rows], self._workspaces[thread])
+            counters, orders = self._candidates.counters[rows], self._candidates.orders[rows]
+            for held in range(self._settings.hold):
+                if held:
+                    over = counters[:, batch.OUTCOME] != batch.RUNNING
+                    orders[:, batch.DO] = np.where(over, batch.NOTHING, batch.DECIDE)
+                _play(self._candidates, rows, keys[rows], self._workspaces[thread])
+            orders[:, batch.DO] = batch.DECIDE
             return np.zeros(0)
 
         self._in_parallel(play, len(keys))

@@ -18,13 +18,17 @@ def found_episode(
 ) -> Episode:
     """Play actions, int64 [decisions], after so many idle frames in the environment, without delays.
 
-    A game that has not ended is truncated there.
+    A game that has not ended is truncated there; actions after its end are left out.
     """
     env = environment.make(max_idle_frames=0, delay=0.0)
     observation, info = env.reset(options={"idle_frames": idle_frames})
     observations, rewards, times, keys = [observation], [], [float(info["clock"])], []
     terminated = truncated = False
+    taken = 0
     for action in actions:
+        if terminated or truncated:
+            break
+        taken += 1
         observation, reward, terminated, truncated, info = env.step(int(action))
         observations.append(observation)
         rewards.append(reward)
@@ -34,8 +38,8 @@ def found_episode(
     env.close()
     return Episode(
         observations=np.array(observations, dtype=np.float32),
-        actions=actions.astype(np.int16),
-        behaviour_probabilities=smoothed(actions, len(ACTION_KEYS), EPSILON),
+        actions=actions[:taken].astype(np.int16),
+        behaviour_probabilities=smoothed(actions[:taken], len(ACTION_KEYS), EPSILON),
         rewards=np.array(rewards, dtype=np.float32),
         times=np.array(times),
         keys=tuple(keys),

@@ -88,6 +88,7 @@ def _source(settings: SearchCommandSettings) -> tuple[str, Origin]:
     path = policy_path(settings.policy)
     how = settings.search
     numbers = f"width {how.width}, lookahead {how.lookahead}, siblings {how.siblings}, shortlist {how.shortlist}"
+    numbers += f", hold {how.hold}" if how.hold > 1 else ""
     return f"search from {path.name}, {numbers}", Origin(sha256=policy_digest(path))
 
 

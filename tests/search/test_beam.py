@@ -64,6 +64,15 @@ def test_the_same_search_finds_the_same_game_in_any_number_of_threads(policy: Po
     np.testing.assert_array_equal(one, other)
 
 
+def test_actions_are_held_for_so_many_decisions_and_the_game_found_is_the_one_searched(policy: Policy) -> None:
+    keys, reported = search(policy, width=4, lookahead=2, hold=2)
+    held = keys.reshape(-1, 2 * FRAMES_PER_STEP)
+    assert (held == held[:, :1]).all()
+    searched = keys[: 2 * FRAMES_PER_STEP * len(reported)]
+    assert reported[-1][0] == pytest.approx(metres(searched), abs=0.5)
+    assert reported[-1][1] == pytest.approx(len(searched) / 30, abs=0.1)
+
+
 def test_a_shortlist_of_all_candidates_is_no_shortlist(policy: Policy) -> None:
     every, more = (search(policy, width=2, lookahead=2, shortlist=shortlist)[0] for shortlist in (11, 50))
     np.testing.assert_array_equal(every, more)

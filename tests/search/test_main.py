@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from qwop.datasets.origin import Origin
 from qwop.datasets.reader import open_dataset
 from qwop.envs import replay
 from qwop.envs.qwop.keys_file import read_keys
@@ -15,6 +16,7 @@ from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.files import save_policy
 from qwop.policies.networks import Actor, Values
 from qwop.policies.policy import Policy
+from qwop.search.found import found_episode
 from qwop.search.main import main
 
 Search = Callable[..., Any]
@@ -86,3 +88,13 @@ def test_bad_input_is_one_line_and_nothing_is_written(
     assert said in error
     assert error.count("\n") == 1
     assert not (tmp_path / "out").exists()
+
+
+def test_actions_after_the_end_of_a_found_game_are_left_out() -> None:
+    """O and P, held from the start, make the runner fall after 16 decisions."""
+    environment = EnvironmentSpec("QWOP-v1", {"frames_per_step": 3})
+    episodes = [found_episode(environment, np.full(count, 7), 0, "search", Origin()) for count in (16, 20)]
+    assert [len(one.actions) for one in episodes] == [16, 16]
+    assert [one.outcome for one in episodes] == ["fell", "fell"]
+    np.testing.assert_array_equal(episodes[0].observations, episodes[1].observations)
+    assert episodes[1].behaviour_probabilities.shape == (16, 11)
