@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from qwop.datasets.from_keys import decision_action, effective_action, episode_from_keys, qwop_info
 from qwop.envs import replay
@@ -45,19 +45,29 @@ def test_an_episode_replays_exactly_and_equals_the_environments_observations(
     assert episode.metres == info_of_step["distance"]
 
 
-@given(held=st.lists(st.tuples(st.sampled_from(range(11)), st.integers(1, 6)), min_size=1, max_size=12))
+REWARDS: list[dict[str, Any]] = [{"reward": "shaped"}, {"reward": "race", "shaping": 0.5, "fall_penalty": 6.0}]
+
+
+@given(
+    held=st.lists(st.tuples(st.sampled_from(range(11)), st.integers(1, 6)), min_size=1, max_size=12),
+    reward=st.sampled_from(REWARDS),
+)
+@example(held=[(ACTIONS.index("qp"), 100)], reward=REWARDS[1])  # falls
 @settings(max_examples=20, deadline=None)
-def test_keys_held_for_whole_decisions_are_those_actions_and_rewards(held: list[tuple[int, int]]) -> None:
+def test_keys_held_for_whole_decisions_are_those_actions_and_rewards(
+    held: list[tuple[int, int]], reward: dict[str, Any]
+) -> None:
     actions = np.repeat([action for action, _ in held], [steps for _, steps in held])
-    env = QWOPEnv(frames_per_step=3, reward="shaped")
+    env = QWOPEnv(frames_per_step=3, **reward)
     env.reset()
     rewards = []
     for action in actions:
-        _, reward, terminated, _, _ = env.step(action)
-        rewards.append(reward)
+        _, earned, terminated, _, _ = env.step(action)
+        rewards.append(earned)
         if terminated:
             break
-    episode = episode_from_keys(np.repeat(ACTION_KEYS[actions], 3), INFO, **WHO)
+    info = qwop_info(frames_per_step=3, observation_lag=0, **reward)
+    episode = episode_from_keys(np.repeat(ACTION_KEYS[actions], 3), info, **WHO)
     np.testing.assert_array_equal(episode.actions, actions[: len(rewards)])
     np.testing.assert_array_equal(episode.rewards, np.float32(rewards))
 
