@@ -15,6 +15,7 @@ from .reports.run_log import RunLog
 from .schedules.phase import Phase
 from .schedules.schedule import Schedule
 from .settings import LiveSettings
+from .weight_average import WeightAverage
 
 
 @dataclass(frozen=True)
@@ -68,8 +69,9 @@ class Loop:
 
     One iteration is `num_envs` sequences of `steps` decisions, from which the agent learns. A checkpoint is a barrier:
     nothing is being collected while it is taken, so its state is complete, and a resumed run equals an uninterrupted
-    one to the bit. A phase with its own environment starts new games there; live play in progress is dropped. The last
-    checkpoint is taken when the schedule is over, and a longer schedule can continue from it.
+    one to the bit. A phase with its own environment starts new games there; live play in progress is dropped. A phase
+    with a `weight_average` leaves the mean of its last weights, from which the next one continues. The last checkpoint
+    is taken when the schedule is over, and a longer schedule can continue from it.
     """
 
     def __init__(
@@ -101,6 +103,7 @@ class Loop:
         self._on_checkpoint = on_checkpoint
         self._on_progress = on_progress
         self._actor = PolicySnapshot(agent.network)
+        self._average = WeightAverage(agent.network)
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="live play")
         self._pending: Future[tuple[Sequences, list[EpisodeEnd]]] | None = None
         self._place = schedule.place
@@ -145,6 +148,7 @@ class Loop:
             "phase": self._place,
             "collector": self._collector.get_state(),
             "agent": self.agent.get_state(),
+            "average": self._average.get_state(),
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
@@ -154,6 +158,7 @@ class Loop:
         self._go_to_environment(int(state["phase"]))
         self._collector.set_state(state["collector"])
         self.agent.set_state(state["agent"])
+        self._average.set_state(state["average"])
         self.agent.advance(self.decisions, self._schedule.planned)
 
     def _iterate(self) -> None:
@@ -161,6 +166,8 @@ class Loop:
         live, returns = self._live() if phase.live else (None, [])
         self.agent.observe(live, now)
         self.agent.update(now)
+        if phase.averages(self._schedule.progress):
+            self._average.add()
         self._count(phase, returns)
         self.agent.advance(self.decisions, self._schedule.planned)
 
@@ -183,6 +190,7 @@ class Loop:
     def _end_phase(self, index: int, phase: Phase) -> None:
         if self._pending is not None and (self._schedule.finished or not self._schedule.phase.live):
             self._drop_pending()
+        self._average.settle()
         if not self._schedule.finished:
             self._begin_phase()
         self._on_phase_end(index, phase)

@@ -88,6 +88,13 @@ class Phase(Settings):
         True, "Play the environment. Without it only demonstrations are learned from, and their decisions count."
     )
     critic_only: bool = setting(False, "Learn values and leave the policy as it is.")
+    weight_average: float = setting(
+        0.0,
+        "Share of the phase, at its end, whose weights are averaged: the phase leaves their mean (Polyak and Juditsky "
+        "1992).",
+        at_least=0,
+        at_most=1,
+    )
     evaluations: int = setting(
         0,
         "Evaluations within the phase, evenly spaced, of greedy games alone, besides the one at its end.",
@@ -129,6 +136,10 @@ class Phase(Settings):
         """True if one of its evaluations comes after the first of these shares of the phase, up to the second."""
         parts = self.evaluations + 1
         return int(after * parts) > int(before * parts)
+
+    def averages(self, progress: float) -> bool:
+        """True if the weights count that an iteration leaves which begins when this share of the phase is over."""
+        return progress >= 1.0 - self.weight_average
 
     def at(self, progress: float) -> PhaseValues:
         """The values in force when this share of the phase is over."""

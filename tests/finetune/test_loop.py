@@ -170,6 +170,20 @@ def test_evaluations_within_a_phase_are_evenly_spaced_and_not_at_its_end(tmp_pat
     assert run.kinds("evaluation") == within
 
 
+def test_a_phase_leaves_the_mean_weights_of_its_last_iterations(tmp_path: Path) -> None:
+    shares = {"none": 0.0, "last": 0.25, "half": 0.5}
+    run = Run(tmp_path, tuple(phase(name, 4, weight_average=share) for name, share in shares.items()))
+    left = {}
+
+    def remember(index: int, ended: Phase) -> None:
+        left[ended.name] = float(run.agent.network.policy_head.bias[1].detach().exp()) - 1.0
+
+    run.loop._on_phase_end = remember
+    run.loop.run()
+    # A network after v updates has the bias log(v + 1).
+    assert left == pytest.approx({"none": 4.0, "last": 8.0, "half": math.sqrt(12.0 * 13.0) - 1.0})
+
+
 def test_without_overlap_every_decision_is_of_the_newest_policy_and_with_it_of_the_one_before(tmp_path: Path) -> None:
     plain = Run(tmp_path / "plain", (phase("one", 5),))
     plain.loop.run()
@@ -257,7 +271,7 @@ def test_a_phase_ends_early_where_returns_fall(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("overlap", [True, False])
 def test_a_resumed_run_sees_what_the_uninterrupted_one_sees(tmp_path: Path, overlap: bool) -> None:
-    phases = (phase("one", 5), phase("two", 4, environment={"max_episode_steps": 4}))
+    phases = (phase("one", 5), phase("two", 4, environment={"max_episode_steps": 4}, weight_average=1.0))
     settings = {"overlap": overlap, "checkpoint_every": 30}
     whole = Run(tmp_path / "whole", phases, **settings)
     whole.loop.run()
@@ -271,3 +285,5 @@ def test_a_resumed_run_sees_what_the_uninterrupted_one_sees(tmp_path: Path, over
     assert mine["collector"] == theirs["collector"]
     assert mine["schedule"] == theirs["schedule"]
     assert mine["agent"] == theirs["agent"]
+    heads = (one.agent.network.policy_head.state_dict() for one in (resumed, whole))
+    torch.testing.assert_close(*heads, rtol=0, atol=0)

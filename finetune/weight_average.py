@@ -1,0 +1,43 @@
+"""Mean of a network's weights over the last part of a phase."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..policies.networks import Network
+
+
+class WeightAverage:
+    """θ̄ = (θ_1 + … + θ_n)/n over the weights after each of n iterations (Polyak and Juditsky 1992).
+
+    The last update leaves the weights somewhere around an optimum; their mean lies nearer to it. Buffers, such as the
+    statistics that scale observations, are not averaged.
+    """
+
+    def __init__(self, network: Network) -> None:
+        self._weights: list[Tensor] = list(network.parameters())
+        self._sums: list[Tensor] = []
+        self._count = 0
+
+    @torch.no_grad()
+    def add(self) -> None:
+        """Count the network's current weights."""
+        if not self._count:
+            self._sums = [torch.zeros_like(one, dtype=torch.float64) for one in self._weights]
+        torch._foreach_add_(self._sums, [one.double() for one in self._weights])
+        self._count += 1
+
+    @torch.no_grad()
+    def settle(self) -> None:
+        """Set the network's weights to their mean, if any were counted, and start again."""
+        if self._count:
+            torch._foreach_copy_(self._weights, torch._foreach_div(self._sums, self._count))
+        self._sums, self._count = [], 0
+
+    def get_state(self) -> dict[str, Any]:
+        return {"sums": [one.clone() for one in self._sums], "count": self._count}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        self._count = int(state["count"])
+        self._sums = [one.to(like.device) for one, like in zip(state["sums"], self._weights, strict=self._count > 0)]

@@ -1,0 +1,68 @@
+"""Means of a network's weights."""
+
+import numpy as np
+import torch
+from qwop.finetune.weight_average import WeightAverage
+from qwop.policies.networks import Actor
+
+
+def filled(network: Actor, generator: torch.Generator) -> list[np.ndarray]:
+    """Give the network other weights; returns them."""
+    with torch.no_grad():
+        for weights in network.parameters():
+            weights.copy_(torch.randn(weights.shape, generator=generator) * 1e3)
+    return weights_of(network)
+
+
+def weights_of(network: Actor) -> list[np.ndarray]:
+    return [weights.detach().numpy().copy() for weights in network.parameters()]
+
+
+def test_the_network_gets_the_mean_of_what_was_counted_and_the_next_mean_starts_anew() -> None:
+    network, generator = Actor(3, 2, (4,)), torch.Generator().manual_seed(0)
+    average = WeightAverage(network)
+    for count in (5, 2):
+        seen = []
+        for _ in range(count):
+            seen.append(filled(network, generator))
+            average.add()
+        filled(network, generator)
+        average.settle()
+        for found, *counted in zip(weights_of(network), *seen, strict=True):
+            np.testing.assert_array_equal(found, np.mean(np.float64(counted), axis=0).astype(np.float32))
+
+
+def test_without_anything_counted_the_network_stays_as_it_is() -> None:
+    network = Actor(3, 2, (4,))
+    before = weights_of(network)
+    WeightAverage(network).settle()
+    for found, expected in zip(weights_of(network), before, strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_statistics_that_scale_observations_are_not_averaged() -> None:
+    network = Actor(3, 2, (4,))
+    average = WeightAverage(network)
+    for mean in (1.0, 3.0):
+        network.scaler.take(np.full(3, mean), np.ones(3))
+        average.add()
+    average.settle()
+    np.testing.assert_array_equal(network.scaler.mean, 3.0)
+
+
+def test_a_restored_average_goes_on_to_the_bit() -> None:
+    networks = [Actor(3, 2, (4,)) for _ in range(2)]
+    averages = [WeightAverage(network) for network in networks]
+    generator = torch.Generator().manual_seed(0)
+    for _ in range(3):
+        filled(networks[0], generator)
+        averages[0].add()
+    state = averages[0].get_state()
+    averages[1].set_state(state)
+    for network, average in zip(networks, averages, strict=True):
+        filled(network, torch.Generator().manual_seed(1))
+        average.add()
+        average.settle()
+    assert state["count"] == 3, "a state is a copy"
+    for one, other in zip(*map(weights_of, networks), strict=True):
+        np.testing.assert_array_equal(one, other)
