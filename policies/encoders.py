@@ -96,7 +96,8 @@ class ConvolutionalMLP(nn.Sequential):
 class _Channels(nn.Module):
     """Rows [n, size] as images [n, channels, height, width].
 
-    The channels lie innermost in memory: there PyTorch's convolutions on a CPU learn in half the time.
+    The channels lie innermost in memory, and the numbers already have the precision that autocast asks for: PyTorch's
+    convolutions on a CPU then learn in half the time.
     """
 
     def __init__(self, observation: ObservationSpec) -> None:
@@ -107,7 +108,9 @@ class _Channels(nn.Module):
 
     def forward(self, rows: Tensor) -> Tensor:
         images = rows.reshape(-1, *self._stacked).permute(0, 1, 4, 2, 3).flatten(1, 2)
-        return images.contiguous(memory_format=torch.channels_last)
+        device = rows.device.type
+        dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else rows.dtype
+        return images.to(dtype, memory_format=torch.channels_last)
 
 
 def trunk_for(

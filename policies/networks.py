@@ -20,8 +20,14 @@ HIDDEN = (256, 128)
 """Layer widths of the published runner (71 → 256 → 128 → 11 and 11: 54,166 parameters)."""
 
 SCALED_LIMIT = 8.0
-"""Bound of the scaled observations, in standard deviations, in `Actor` and `Values`. A number that is nearly always 0
-(the hurdle, out of sight) has a tiny deviation at first."""
+"""Bound of the scaled observations, in standard deviations, in networks with tanh layers. A number that is nearly
+always 0 (the hurdle, out of sight) has a tiny deviation at first."""
+
+
+def bounded(scaled: Tensor, observation: ObservationSpec) -> Tensor:
+    """Scaled observations within ±`SCALED_LIMIT`. Bytes, scaled from 0 to 1, are returned as they are, because looking
+    at every pixel once more takes time."""
+    return scaled if observation.dtype == "uint8" else scaled.clamp(-SCALED_LIMIT, SCALED_LIMIT)
 
 
 MOST_LAYERS, WIDEST, MOST_QUANTILES, MOST_MEMBERS = 64, 65_536, 10_000, 1000
@@ -170,7 +176,7 @@ class Actor(LayeredNetwork):
 
     def features(self, observations: Tensor) -> Tensor:
         """Inputs of the head, [..., width], from raw observations."""
-        features: Tensor = self.trunk(self.scaler(observations).clamp(-SCALED_LIMIT, SCALED_LIMIT))
+        features: Tensor = self.trunk(bounded(self.scaler(observations), self.observation))
         return features
 
     def logits(self, observations: Tensor) -> Tensor:
@@ -187,13 +193,13 @@ class Values(nn.Module):
         """An int n stands for observations float32 [n]."""
         super().__init__()
         self.hidden = tuple(hidden)
-        spec = ObservationSpec((observation,)) if isinstance(observation, int) else observation
-        self.trunk = trunk_for(spec, hidden, nn.Tanh, generator)
+        self._observation = ObservationSpec((observation,)) if isinstance(observation, int) else observation
+        self.trunk = trunk_for(self._observation, hidden, nn.Tanh, generator)
         self.head = orthogonal_linear(self.trunk.width, 1, 1.0, generator)
 
     def features(self, scaled: Tensor) -> Tensor:
         """Inputs of the head, [..., width], from scaled observations."""
-        features: Tensor = self.trunk(scaled.clamp(-SCALED_LIMIT, SCALED_LIMIT))
+        features: Tensor = self.trunk(bounded(scaled, self._observation))
         return features
 
     def forward(self, scaled: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from ..common.reading import whole_number
 from ..envs.spec import ObservationSpec
 from .encoders import orthogonal_linear, trunk_for
-from .networks import HIDDEN, SCALED_LIMIT, WIDEST, LayeredNetwork, hidden_widths
+from .networks import HIDDEN, WIDEST, LayeredNetwork, bounded, hidden_widths
 from .state import State
 
 MEMORY = 128
@@ -54,7 +54,7 @@ class RecurrentActorCritic(LayeredNetwork):
 
     def remember(self, observations: Tensor, state: State) -> State:
         """The state after seeing observations [n, ...]; the heads read its first part, h [n, memory]."""
-        scaled = self.scaler(observations.flatten(1)).clamp(-SCALED_LIMIT, SCALED_LIMIT)
+        scaled = bounded(self.scaler(observations.flatten(1)), self.observation)
         after: tuple[Tensor, Tensor] = self.core(self.trunk(scaled), state)
         return after
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from ..common.reading import whole_number
 from ..envs.spec import ObservationSpec
 from .encoders import MLP, orthogonal_linear, trunk_for
-from .networks import HIDDEN, SCALED_LIMIT, WIDEST, LayeredNetwork, hidden_widths
+from .networks import HIDDEN, WIDEST, LayeredNetwork, bounded, hidden_widths
 from .noise import absorb, standard_normal
 from .recurrent import MEMORY, lstm_cell
 from .state import State
@@ -155,7 +155,7 @@ class TwoTimescaleActorCritic(LayeredNetwork):
 
     def encode(self, rows: Tensor) -> Tensor:
         """Features, [..., width], of raw observations [..., observation_size]."""
-        features: Tensor = self.trunk(self.scaler(rows).clamp(-SCALED_LIMIT, SCALED_LIMIT))
+        features: Tensor = self.trunk(bounded(self.scaler(rows), self.observation))
         return features
 
     def feed(self, state: State, actions: Tensor, rewards: Tensor) -> State:
