@@ -100,7 +100,7 @@ LEARNERS = {
     ),
 }
 """ACER plays eight games at once and replays sixteen updates for each; its 129,600 decisions come after 20,000 from
-which values are learned. PPO imitates the demonstrations, as it has no replay. Learning rate and entropy fall to 0."""
+which values are learned. PPO imitates the demonstrations, as it has no replay."""
 
 RESTARTS = "schedule.phases.mixed.restarts={share: 0.3, source: demonstrations, metres: [5, 90]}"
 
