@@ -54,7 +54,7 @@ TASKS = (
             "algorithm.epsilon_share=0.6",
         ),
     ),
-    Task("CartPole-v1", 0.024, 100, 475.0),
+    Task("CartPole-v1", 0.036, 100, 475.0),
 )
 
 
