@@ -29,7 +29,7 @@ from qwop.policies.policy import Policy
 @dataclass(frozen=True)
 class Task:
     """scale: length of the schedule `alone`, as a fraction of 65 hours. episodes: of the evaluation. wanted: the return
-    that counts as solved. settings: of the learner beside those of dqn-small."""
+    that counts as solved. settings: beside those of dqn-small and of the schedule."""
 
     environment: str
     scale: float
@@ -54,7 +54,13 @@ TASKS = (
             "algorithm.epsilon_share=0.6",
         ),
     ),
-    Task("CartPole-v1", 0.036, 100, 475.0),
+    Task(
+        "CartPole-v1",
+        0.036,
+        100,
+        475.0,
+        ("schedule.phases.alone.learning_rate=1", "schedule.phases.alone.weight_average=0.3"),
+    ),
 )
 
 
