@@ -138,7 +138,7 @@ class Phase(Settings):
         return int(after * parts) > int(before * parts)
 
     def averages(self, progress: float) -> bool:
-        """True if the weights count that an iteration leaves which begins when this share of the phase is over."""
+        """True if an iteration that begins when this share of the phase is over counts in the mean of the weights."""
         return progress >= 1.0 - self.weight_average
 
     def at(self, progress: float) -> PhaseValues:
