@@ -96,8 +96,8 @@ class ConvolutionalMLP(nn.Sequential):
 class _Channels(nn.Module):
     """Rows [n, size] as images [n, channels, height, width].
 
-    The channels lie innermost in memory, and the numbers already have the precision that autocast asks for. An update of
-    256 pictures then takes three quarters of the time on a CPU, one of 32 as long as otherwise.
+    The channels lie innermost in memory, and the numbers already have the precision that autocast asks for. An
+    update of 256 pictures then takes three quarters of the time on a CPU, one of 32 as long as otherwise.
     """
 
     def __init__(self, observation: ObservationSpec) -> None:
