@@ -1,11 +1,20 @@
 """The networks that a policy file can hold."""
 
-from .networks import Actor, ActorCritic, DuelingQ, EnsembleQ, Network, QNetwork
+from .networks import Actor, ActorCritic, DuelingQ, EnsembleQ, Network, QNetwork, ValuedActor
 from .recurrent import RecurrentActorCritic
 from .two_timescale import TwoTimescaleActorCritic
 
 ARCHITECTURES: dict[str, type[Network]] = {
     one.architecture: one
-    for one in (ActorCritic, Actor, QNetwork, DuelingQ, EnsembleQ, RecurrentActorCritic, TwoTimescaleActorCritic)
+    for one in (
+        ActorCritic,
+        Actor,
+        ValuedActor,
+        QNetwork,
+        DuelingQ,
+        EnsembleQ,
+        RecurrentActorCritic,
+        TwoTimescaleActorCritic,
+    )
 }
 """Networks by the name that policy files give them. Register a network of your own here before loading its files."""

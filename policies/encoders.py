@@ -86,8 +86,9 @@ class ConvolutionalMLP(nn.Sequential):
         hidden: Sequence[int],
         activation: Callable[[], nn.Module],
         generator: torch.Generator | None = None,
+        kind: str = NATURE,
     ) -> None:
-        convolutions = Convolutions(observation, generator)
+        convolutions = Convolutions(observation, generator, kind)
         layers = MLP(convolutions.width, hidden, activation, generator)
         super().__init__(convolutions, *layers)
         self.width = layers.width
@@ -118,10 +119,11 @@ def trunk_for(
     hidden: Sequence[int],
     activation: Callable[[], nn.Module],
     generator: torch.Generator | None = None,
+    convolutions: str = NATURE,
 ) -> MLP | ConvolutionalMLP:
-    """The layers from scaled observations, in rows, to features: convolutions come first for images."""
+    """The layers from scaled observations, in rows, to features: these `convolutions` come first for images."""
     if observation.is_image:
-        return ConvolutionalMLP(observation, hidden, activation, generator)
+        return ConvolutionalMLP(observation, hidden, activation, generator, convolutions)
     return MLP(observation.size, hidden, activation, generator)
 
 

@@ -20,7 +20,7 @@ from ..common.reading import MEGABYTE, parse_json, read_bytes, whole_number
 from ..envs.spec import LONGEST_REASON, EnvironmentSpec, ObservationSpec
 from .architectures import ARCHITECTURES
 from .champion import policy_path
-from .networks import Values, hidden_widths
+from .networks import Values
 from .policy import Policy
 
 FORMAT = 1
@@ -53,7 +53,7 @@ def save_policy(path: str | os.PathLike[str], policy: Policy) -> Path:
     }
     tensors = dict(policy.network.state_dict())
     if policy.values is not None:
-        document["values"] = {"hidden": list(policy.values.hidden)}
+        document["values"] = policy.values.description()
         tensors |= {VALUES + name: tensor for name, tensor in policy.values.state_dict().items()}
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     data = save(tensors, metadata={METADATA: json.dumps(document, sort_keys=True)})
@@ -119,21 +119,21 @@ def _build(document: Any, tensors: dict[str, torch.Tensor], given: Collection[st
     actions = whole_number(document["actions"], "actions", MOST_ACTIONS)
     made = ARCHITECTURES[architecture["name"]]
     # First on the meta device, without memory: sizes from the file count only if its tensors have them.
-    widths = hidden_widths(document["values"]) if "values" in document else None
+    critic = document.get("values")
     with torch.device("meta"):
         expected = dict(made.from_description(observation, actions, architecture).state_dict())
-        if widths is not None:
-            values = Values(observation, widths)
+        if critic is not None:
+            values = Values.from_description(observation, critic)
             expected |= {VALUES + name: tensor for name, tensor in values.state_dict().items()}
     _require_same_tensors(expected, tensors)
     network = made.from_description(observation, actions, architecture)
     network.load_state_dict({name: tensor for name, tensor in tensors.items() if not name.startswith(VALUES)})
     policy = Policy(network, environment, observation, document["training"])
-    return policy if widths is None else replace(policy, values=_load_values(observation, widths, tensors))
+    return policy if critic is None else replace(policy, values=_load_values(observation, critic, tensors))
 
 
-def _load_values(observation: ObservationSpec, widths: list[int], tensors: dict[str, torch.Tensor]) -> Values:
-    values = Values(observation, widths)
+def _load_values(observation: ObservationSpec, critic: dict[str, Any], tensors: dict[str, torch.Tensor]) -> Values:
+    values = Values.from_description(observation, critic)
     own = {name.removeprefix(VALUES): tensor for name, tensor in tensors.items() if name.startswith(VALUES)}
     values.load_state_dict(own)
     return values

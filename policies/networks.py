@@ -19,6 +19,8 @@ from .state import ArrayState, State, to_arrays, to_tensors
 HIDDEN = (256, 128)
 """Layer widths of the published runner (71 → 256 → 128 → 11 and 11: 54,166 parameters)."""
 
+Activation = type[nn.ReLU] | type[nn.Tanh]
+
 SCALED_LIMIT = 8.0
 """Bound of the scaled observations, in standard deviations, in networks with tanh layers. A number that is nearly
 always 0 (the hurdle, out of sight) has a tiny deviation at first."""
@@ -118,14 +120,14 @@ class LayeredNetwork(Network):
         return cls(observation, actions, hidden_widths(description))
 
 
-class ActorCritic(LayeredNetwork):
-    """ReLU layers shared by a policy head and a Q head, as in ACER with discrete actions (Wang et al. 2017).
+class TrunkedPolicy(LayeredNetwork):
+    """Base class of networks with a trunk and a policy head on its features.
 
-    Weights are orthogonal with gain √2 in the trunk and 0.01 in the heads, so that the initial policy is nearly
-    uniform; biases are zero. V(s) = Σ_a π(a|s) Q(s, a) needs no separate head.
+    Weights are orthogonal with gain √2 in the trunk and 0.01 in the head, so that the initial policy is nearly uniform;
+    biases are zero. For images the `convolutions` of `CONVOLUTIONS` come first.
     """
 
-    architecture = "actor-critic"
+    activation: ClassVar[Activation]
 
     def __init__(
         self,
@@ -133,16 +135,12 @@ class ActorCritic(LayeredNetwork):
         actions: int,
         hidden: Sequence[int] = HIDDEN,
         generator: torch.Generator | None = None,
+        convolutions: str = NATURE,
     ) -> None:
         super().__init__(observation, actions, hidden)
-        self.trunk = trunk_for(self.observation, self.hidden, nn.ReLU, generator)
+        self.convolutions_name = convolutions
+        self.trunk = trunk_for(self.observation, self.hidden, self.activation, generator, convolutions)
         self.policy_head = orthogonal_linear(self.trunk.width, actions, 0.01, generator)
-        self.q_head = orthogonal_linear(self.trunk.width, actions, 0.01, generator)
-
-    def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
-        """Policy logits and Q values, both [..., actions], of raw observations [..., observation_size]."""
-        features = self.features(observations)
-        return self.policy_head(features), self.q_head(features)
 
     def features(self, observations: Tensor) -> Tensor:
         """Inputs of the heads, [..., width], from raw observations."""
@@ -153,15 +151,24 @@ class ActorCritic(LayeredNetwork):
         logits: Tensor = self.policy_head(self.features(observations))
         return logits
 
+    def description(self) -> dict[str, Any]:
+        described = super().description()
+        return {**described, "convolutions": self.convolutions_name} if self.observation.is_image else described
 
-class Actor(LayeredNetwork):
-    """Tanh layers and a policy head: PPO's policy, whose values are learned by a separate network (`Values`).
+    @classmethod
+    def from_description(cls, observation: ObservationSpec, actions: int, description: Mapping[str, Any]) -> Self:
+        widths, convolutions = hidden_widths(description), convolutions_of(description)
+        return cls(observation, actions, widths, convolutions=convolutions)
 
-    Weights are orthogonal with gain √2, 0.01 in the head; biases are zero. Scaled observations are clipped to
-    ±`SCALED_LIMIT`.
+
+class ActorCritic(TrunkedPolicy):
+    """ReLU layers shared by a policy head and a Q head, as in ACER with discrete actions (Wang et al. 2017).
+
+    The Q head is initialised as the policy head is. V(s) = Σ_a π(a|s) Q(s, a) needs no separate head.
     """
 
-    architecture = "actor"
+    architecture = "actor-critic"
+    activation: ClassVar[Activation] = nn.ReLU
 
     def __init__(
         self,
@@ -169,32 +176,66 @@ class Actor(LayeredNetwork):
         actions: int,
         hidden: Sequence[int] = HIDDEN,
         generator: torch.Generator | None = None,
+        convolutions: str = NATURE,
     ) -> None:
-        super().__init__(observation, actions, hidden)
-        self.trunk = trunk_for(self.observation, self.hidden, nn.Tanh, generator)
-        self.policy_head = orthogonal_linear(self.trunk.width, actions, 0.01, generator)
+        super().__init__(observation, actions, hidden, generator, convolutions)
+        self.q_head = orthogonal_linear(self.trunk.width, actions, 0.01, generator)
+
+    def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
+        """Policy logits and Q values, both [..., actions], of raw observations [..., observation_size]."""
+        features = self.features(observations)
+        return self.policy_head(features), self.q_head(features)
+
+
+class Actor(TrunkedPolicy):
+    """Tanh layers and a policy head: PPO's policy, whose values are learned by a separate network (`Values`).
+
+    Scaled observations are clipped to ±`SCALED_LIMIT`.
+    """
+
+    architecture = "actor"
+    activation: ClassVar[Activation] = nn.Tanh
 
     def features(self, observations: Tensor) -> Tensor:
-        """Inputs of the head, [..., width], from raw observations."""
         features: Tensor = self.trunk(bounded(self.scaler(observations), self.observation))
         return features
 
-    def logits(self, observations: Tensor) -> Tensor:
-        logits: Tensor = self.policy_head(self.features(observations))
-        return logits
+
+class ValuedActor(Actor):
+    """An `Actor` with ReLU layers and a head for V(s) beside that of the policy, as PPO learns Atari's games (Huang et
+    al. 2022). The value head has gain 1."""
+
+    architecture = "valued-actor"
+    activation: ClassVar[Activation] = nn.ReLU
+
+    def __init__(
+        self,
+        observation: ObservationSpec | int,
+        actions: int,
+        hidden: Sequence[int] = HIDDEN,
+        generator: torch.Generator | None = None,
+        convolutions: str = NATURE,
+    ) -> None:
+        super().__init__(observation, actions, hidden, generator, convolutions)
+        self.value_head = orthogonal_linear(self.trunk.width, 1, 1.0, generator)
 
 
 class Values(nn.Module):
     """V(s) beside a policy: tanh layers over observations that the policy's scaler has scaled; gain 1 in the head."""
 
     def __init__(
-        self, observation: ObservationSpec | int, hidden: Sequence[int], generator: torch.Generator | None = None
+        self,
+        observation: ObservationSpec | int,
+        hidden: Sequence[int],
+        generator: torch.Generator | None = None,
+        convolutions: str = NATURE,
     ) -> None:
         """An int n stands for observations float32 [n]."""
         super().__init__()
         self.hidden = tuple(hidden)
+        self.convolutions_name = convolutions
         self._observation = ObservationSpec((observation,)) if isinstance(observation, int) else observation
-        self.trunk = trunk_for(self._observation, hidden, nn.Tanh, generator)
+        self.trunk = trunk_for(self._observation, hidden, nn.Tanh, generator, convolutions)
         self.head = orthogonal_linear(self.trunk.width, 1, 1.0, generator)
 
     def features(self, scaled: Tensor) -> Tensor:
@@ -206,6 +247,16 @@ class Values(nn.Module):
         """V(s), [...], of scaled observations [..., observation_size]."""
         values: Tensor = self.head(self.features(scaled))
         return values.squeeze(-1)
+
+    def description(self) -> dict[str, Any]:
+        """The settings of the network, as plain data."""
+        described: dict[str, Any] = {"hidden": list(self.hidden)}
+        return {**described, "convolutions": self.convolutions_name} if self._observation.is_image else described
+
+    @classmethod
+    def from_description(cls, observation: ObservationSpec, description: Mapping[str, Any]) -> Self:
+        """An untrained network of this description. Raises KeyError, TypeError or ValueError for a wrong one."""
+        return cls(observation, hidden_widths(description), convolutions=convolutions_of(description))
 
 
 class QNetwork(LayeredNetwork):
@@ -280,11 +331,8 @@ class QNetwork(LayeredNetwork):
         for name, value in options.items():
             if not isinstance(value, bool):
                 raise ValueError(f"{name} is {show(value)}, expected true or false")
-        kind = description.get("convolutions", NATURE)  # older files lack it
-        if kind not in CONVOLUTIONS:
-            raise ValueError(f"convolutions is {show(kind)}, expected one of {', '.join(CONVOLUTIONS)}")
-        widths = hidden_widths(description)
-        return cls(observation, actions, widths, quantiles=quantiles, convolutions=kind, **options)
+        widths, convolutions = hidden_widths(description), convolutions_of(description)
+        return cls(observation, actions, widths, quantiles=quantiles, convolutions=convolutions, **options)
 
 
 class DuelingQ(QNetwork):
@@ -389,3 +437,11 @@ def hidden_widths(description: Mapping[str, Any]) -> list[int]:
     if not isinstance(hidden, list) or len(hidden) > MOST_LAYERS:
         raise ValueError(f"hidden is {show(hidden)}, expected a list of at most {MOST_LAYERS} widths")
     return [whole_number(width, "hidden", WIDEST) for width in hidden]
+
+
+def convolutions_of(description: Mapping[str, Any]) -> str:
+    """The name of the convolutions that a file describes; ValueError for one that is unknown."""
+    name = description.get("convolutions", NATURE)  # older files lack it
+    if name not in [*CONVOLUTIONS]:
+        raise ValueError(f"convolutions is {show(name)}, expected one of {', '.join(CONVOLUTIONS)}")
+    return str(name)

@@ -13,8 +13,9 @@ from ..envs.spec import EnvironmentSpec, ObservationSpec
 from .networks import Network, Values, feed_arrays
 from .state import ArrayState, concatenate_rows, put_rows, select_rows, to_arrays, to_tensors
 
-ROWS = 64
-"""Rows of one network call. Fewer are padded, because the last bits of a matrix product depend on its size."""
+ROWS, PICTURES = 64, 16
+"""Rows of one network call, and pictures of one. Fewer are padded, because the last bits of a matrix product depend on
+its size."""
 
 
 @dataclass(frozen=True)
@@ -62,21 +63,23 @@ class Policy:
 
         observations [n, *shape]; state as `initial_state` or the step before gave it.
 
-        Rows go through the network `ROWS` at a time, the last block padded, so that a row's probabilities are the same
-        to the bit whatever its neighbours and however many there are (for layers whose widths are multiples of 16).
+        Rows go through the network `ROWS` at a time (pictures: `PICTURES`), the last block padded, so that a row's
+        probabilities are the same to the bit whatever its neighbours and however many there are (for layers whose
+        widths are multiples of 16).
         """
         wanted = self.network.observation
         device = next(self.network.parameters()).device
         rows = np.ascontiguousarray(observations, dtype=wanted.dtype).reshape(len(observations), *wanted.shape)
         probabilities = np.empty((len(rows), self.actions), dtype=np.float32)
         following = []
+        at_once = PICTURES if wanted.is_image else ROWS
         with torch.inference_mode():
-            for start in range(0, len(rows), ROWS):
-                block = slice(start, start + ROWS)
+            for start in range(0, len(rows), at_once):
+                block = slice(start, start + at_once)
                 filled = slice(len(rows[block]))
-                padded = wanted.zeros(ROWS)
+                padded = wanted.zeros(at_once)
                 padded[filled] = rows[block]
-                before = put_rows(self.initial_state(ROWS), filled, select_rows(state, block))
+                before = put_rows(self.initial_state(at_once), filled, select_rows(state, block))
                 logits, after = self.network.step(torch.from_numpy(padded).to(device), to_tensors(before, device))
                 probabilities[block] = torch.softmax(logits, dim=-1)[filled].cpu().numpy()
                 following.append(select_rows(to_arrays(after), filled))

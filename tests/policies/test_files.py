@@ -10,7 +10,7 @@ import torch
 from qwop.common.errors import BadInput
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.files import METADATA, load_policy, save_policy
-from qwop.policies.networks import Actor, ActorCritic, DuelingQ, EnsembleQ, Values
+from qwop.policies.networks import Actor, ActorCritic, DuelingQ, EnsembleQ, ValuedActor, Values
 from qwop.policies.policy import Policy
 from safetensors import safe_open
 from safetensors.torch import save_file
@@ -34,14 +34,15 @@ def test_a_saved_policy_comes_back_whole(tmp_path: Path) -> None:
         assert torch.equal(loaded.network.state_dict()[name], tensor)
 
 
-def test_an_actor_comes_back(tmp_path: Path) -> None:
-    network = Actor(4, 3, (16, 8), torch.Generator().manual_seed(0))
+@pytest.mark.parametrize("architecture", [Actor, ValuedActor])
+def test_an_actor_comes_back(tmp_path: Path, architecture: type[Actor]) -> None:
+    network = architecture(4, 3, (16, 8), torch.Generator().manual_seed(0))
     network.scaler.fit(np.random.default_rng(0).normal(3, 2, size=(50, 4)))
     loaded = load_policy(
         save_policy(tmp_path / "p", Policy(network, EnvironmentSpec("CartPole-v1"), ObservationSpec((4,))))
     ).network
     rows = torch.randn(10, 4)
-    assert isinstance(loaded, Actor)
+    assert type(loaded) is architecture
     assert torch.equal(loaded.logits(rows), network.logits(rows))
 
 

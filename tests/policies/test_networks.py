@@ -14,6 +14,9 @@ from qwop.policies.networks import (
     EnsembleQ,
     LayeredNetwork,
     QNetwork,
+    TrunkedPolicy,
+    ValuedActor,
+    Values,
     dueling,
 )
 from qwop.policies.scaling import ObservationScaler, PixelScaler, RunningStatistics
@@ -150,7 +153,7 @@ def test_the_first_of_equal_q_values_is_the_greedy_action() -> None:
 IMAGES = [(84, 84), (4, 84, 84), (36, 36, 3), (2, 40, 50, 3)]
 
 
-@pytest.mark.parametrize("architecture", [ActorCritic, Actor, QNetwork, DuelingQ])
+@pytest.mark.parametrize("architecture", [ActorCritic, Actor, ValuedActor, QNetwork, DuelingQ])
 @pytest.mark.parametrize("shape", IMAGES)
 def test_images_go_through_convolutions(architecture: type[LayeredNetwork], shape: tuple[int, ...]) -> None:
     network = architecture(ObservationSpec(shape, "uint8"), 6, (8,), torch.Generator().manual_seed(0))
@@ -177,6 +180,29 @@ def test_the_network_of_2013_is_smaller_and_its_description_says_so() -> None:
     assert QNetwork.from_description(spec, 4, older).description()["convolutions"] == "nature"
     with pytest.raises(ValueError, match="expected one of nature, nips"):
         QNetwork.from_description(spec, 4, {**older, "convolutions": "deep"})
+
+
+@pytest.mark.parametrize("architecture", [ActorCritic, Actor, ValuedActor])
+def test_policies_have_the_convolutions_that_their_description_names(architecture: type[TrunkedPolicy]) -> None:
+    spec = ObservationSpec((4, 84, 84), "uint8")
+    network = architecture(spec, 4, (256,), convolutions="nips")
+    convolutions = [one for one in network.modules() if isinstance(one, torch.nn.Conv2d)]
+    assert [one.out_channels for one in convolutions] == [16, 32]
+    again = architecture.from_description(spec, 4, network.description())
+    assert [p.shape for p in again.parameters()] == [p.shape for p in network.parameters()]
+    assert architecture.from_description(spec, 4, {"hidden": [8]}).description()["convolutions"] == "nature"
+    with pytest.raises(ValueError, match="expected one of nature, nips"):
+        architecture.from_description(spec, 4, {"hidden": [8], "convolutions": "deep"})
+    assert "convolutions" not in architecture(4, 2, (8,), convolutions="nips").description()
+
+
+def test_values_of_pictures_have_the_convolutions_that_their_description_names() -> None:
+    spec = ObservationSpec((4, 84, 84), "uint8")
+    values = Values(spec, (8,), convolutions="nips")
+    again = Values.from_description(spec, values.description())
+    assert [p.shape for p in again.parameters()] == [p.shape for p in values.parameters()]
+    assert values.trunk.width == 8
+    assert sum(isinstance(one, torch.nn.Conv2d) for one in values.modules()) == 2
 
 
 def test_a_dueling_network_shares_its_convolutions() -> None:

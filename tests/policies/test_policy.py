@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from qwop.common.errors import BadInput
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.networks import ActorCritic
-from qwop.policies.policy import Policy, choose
+from qwop.policies.policy import PICTURES, Policy, choose
 
 
 def make_policy(shape: tuple[int, ...] = (71,), actions: int = 11) -> Policy:
@@ -104,3 +104,13 @@ def test_a_policy_of_another_shape_is_refused_in_one_line() -> None:
         make_policy().require_fit(ObservationSpec((4,)), 2, "p.safetensors", "CartPole-v1()")
     assert "\n" not in str(caught.value)
     make_policy().require_fit(ObservationSpec((71,)), 11, "p.safetensors", "QWOP-v1()")
+
+
+@pytest.mark.parametrize("count", [1, PICTURES, 2 * PICTURES + 5])
+def test_pictures_do_not_depend_on_their_neighbours(count: int) -> None:
+    spec = ObservationSpec((36, 36), "uint8")
+    policy = Policy(ActorCritic(spec, 3, (16,), torch.Generator().manual_seed(0)), EnvironmentSpec("CartPole-v1"), spec)
+    pictures = np.random.default_rng(0).integers(256, size=(count, 36, 36)).astype(np.uint8)
+    probabilities = policy.probabilities(pictures)
+    assert len({tuple(row) for row in probabilities.tolist()}) == count
+    assert np.array_equal(policy.probabilities(pictures[-1:]), probabilities[-1:])

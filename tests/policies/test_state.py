@@ -129,5 +129,5 @@ def test_an_architecture_that_is_not_registered_is_refused(
 ) -> None:
     path = save_policy(tmp_path / "p.safetensors", alternating(CARTPOLE))
     monkeypatch.undo()
-    with pytest.raises(BadInput, match="architecture alternating, expected actor-critic or actor or q or dueling-q"):
+    with pytest.raises(BadInput, match="architecture alternating, expected actor-critic or actor or valued-actor or "):
         load_policy(path)

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from ....common.settings import setting
-from ....policies.encoders import CONVOLUTIONS, NATURE
 from ...settings import LiveSettings
 from ..clipping import ClipsRewards
+from ..convolutions import convolutions
 from ..discounting import Discounted
 
 ADAM, RMSPROP = "adam", "rmsprop"
@@ -49,12 +49,7 @@ class DqnSettings(ClipsRewards, Discounted):
     hidden: tuple[int, ...] = setting(
         (512,), "Widths of a new network's layers, for images those after the convolutions.", at_least=1, at_most=65_536
     )
-    convolutions: str = setting(
-        NATURE,
-        "Convolutions of a new network for images: nature, those of Mnih et al. 2015, or nips, the smaller ones of "
-        "Mnih et al. 2013, nearly three times as fast.",
-        choices=[*CONVOLUTIONS],
-    )
+    convolutions: str = convolutions()
     epsilon_start: float = setting(1.0, "Fraction of random actions at the start.", at_least=0, at_most=1)
     epsilon_end: float = setting(0.1, "Fraction of random actions in the end.", at_least=0, at_most=1)
     epsilon_share: float = setting(

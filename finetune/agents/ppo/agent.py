@@ -8,7 +8,7 @@ import torch
 
 from ....common.errors import BadInput
 from ....datasets.reader import Dataset
-from ....policies.networks import Actor, ActorCritic, Values
+from ....policies.networks import Actor, ActorCritic, ValuedActor, Values
 from ....policies.policy import Policy
 from ....pretrain.rows import Rows, rows_of
 from ...experience.sequences import Sequences
@@ -39,7 +39,7 @@ class PpoAgent:
         return self.learner.network
 
     @property
-    def values(self) -> Values:
+    def values(self) -> Values | None:
         return self.learner.values
 
     def warm_up(self, play: Callable[[], Sequences]) -> None:
@@ -88,7 +88,10 @@ class PpoAgent:
 
 def new_actor(settings: PpoSettings) -> MakeNetwork:
     """The untrained network of these settings."""
-    return lambda observation, actions, generator: Actor(observation, actions, settings.hidden, generator)
+    kind = ValuedActor if settings.shared else Actor
+    return lambda observation, actions, generator: kind(
+        observation, actions, settings.hidden, generator, settings.convolutions
+    )
 
 
 def build_ppo(
@@ -101,8 +104,9 @@ def build_ppo(
     network = policy.network
     if not isinstance(network, Actor | ActorCritic):
         raise BadInput(
-            f"algorithm=ppo: the policy's network is {network.architecture}, expected {Actor.architecture} or "
-            f"{ActorCritic.architecture}; start from policy=scratch or a policy of qwop-pretrain"
+            f"algorithm=ppo: the policy's network is {network.architecture}, expected {Actor.architecture}, "
+            f"{ValuedActor.architecture} or {ActorCritic.architecture}; start from policy=scratch or a policy of "
+            "qwop-pretrain"
         )
     for phase in settings.phases:
         if phase.uses_demonstrations or not phase.live:
@@ -116,11 +120,11 @@ def build_ppo(
             raise BadInput("imitation: the run has no demonstrations; name them (demonstrations=data/kurodo)")
         require_same_play(settings.phases, policy.environment, dataset)
         demonstrated = rows_of(dataset)
-    if policy.values is not None:
-        values = copy.deepcopy(policy.values)
-    else:
+    values = copy.deepcopy(policy.values)
+    if values is None and not isinstance(network, ValuedActor):
         generator = torch.Generator().manual_seed(context.seed)
-        values = Values(network.observation, settings.algorithm.hidden, generator)
+        chosen = settings.algorithm
+        values = Values(network.observation, chosen.hidden, generator, chosen.convolutions)
     learner = PpoLearner(network, values, settings.algorithm, context.device)
     learner.at_rate(context.decisions_per_second)
     return PpoAgent(learner, demonstrated, context)

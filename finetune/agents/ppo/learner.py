@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ....policies.networks import Actor, ActorCritic, Values
+from ....policies.networks import Actor, ActorCritic, ValuedActor, Values
 from ....pretrain.cloning import cloning_loss
 from ....pretrain.rows import Rows
 from ...experience.sequences import Sequences
@@ -26,18 +26,21 @@ PATIENCE = 1.5
 
 
 class PpoLearner:
-    """Learns the policy's network in place, and V(s) in a network of its own.
+    """Learns the policy's network in place, and V(s) in a network of its own, or by the value head of a `ValuedActor`.
 
     A network whose scaler has no statistics yet gets running ones from all live play; existing statistics stay fixed.
-    The two networks share no weight, so each step computes the gradient of V in a thread beside that of the policy.
+    Two networks share no weight, so each step computes the gradient of V in a thread beside that of the policy.
     """
 
     def __init__(
-        self, network: Actor | ActorCritic, values: Values, settings: PpoSettings, device: torch.device
+        self, network: Actor | ActorCritic, values: Values | None, settings: PpoSettings, device: torch.device
     ) -> None:
+        """values: None for a `ValuedActor`, and only for it."""
+        if (values is None) != isinstance(network, ValuedActor):
+            raise ValueError("a network of values is needed beside a policy without a value head, and only there")
         self.settings = self._given = settings
         self.network = network.to(device)
-        self.values = values.to(device)
+        self.values = None if values is None else values.to(device)
         self._device = device
         self._scale = RunningScale(network)
         self._optimiser = torch.optim.Adam(
@@ -141,19 +144,27 @@ class PpoLearner:
         imitated: Rows | None,
     ) -> dict[str, Tensor]:
         self._optimiser.zero_grad(set_to_none=True)
-        critic = self._beside.submit(self._add_critic_gradient, observations, returns)
+        critic = None
+        if self.values is not None:
+            critic = self._beside.submit(self._add_critic_gradient, self.values, observations, returns)
         with torch.set_grad_enabled(not critic_only):
-            log_pi = torch.log_softmax(self._logits(observations), dim=-1)
+            features = self._features(observations)
+            log_pi = torch.log_softmax(self.network.policy_head(features), dim=-1)
             log_ratio = log_pi.gather(-1, actions.unsqueeze(-1)).squeeze(-1) - log_mu
             ratio, bonus = log_ratio.exp(), ppo.entropy(log_pi).mean()
+        losses: list[Tensor] = []
         more: dict[str, Tensor] = {}
+        if isinstance(self.network, ValuedActor):
+            losses.append(self._critic_loss(self.network.value_head(features).squeeze(-1), returns))
         if not critic_only:
-            loss = -ppo.clipped_surrogate(ratio, advantage, self.settings.clip).mean() - entropy_weight * bonus
+            losses.append(-ppo.clipped_surrogate(ratio, advantage, self.settings.clip).mean() - entropy_weight * bonus)
             if imitated is not None:
                 more["imitation_loss"] = self._imitation_loss(imitated)
-                loss = loss + imitation * more["imitation_loss"]
-            loss.backward()  # type: ignore[no-untyped-call]
-        critic.result()
+                losses.append(imitation * more["imitation_loss"])
+        if losses:
+            torch.stack(losses).sum().backward()  # type: ignore[no-untyped-call]
+        if critic is not None:
+            critic.result()
         norm = torch.nn.utils.clip_grad_norm_(self._parameters(), self.settings.max_gradient_norm)
         self._optimiser.step()
         with torch.no_grad():
@@ -165,23 +176,23 @@ class PpoLearner:
                 **{name: number.detach() for name, number in more.items()},
             }
 
-    def _add_critic_gradient(self, observations: Tensor, returns: Tensor) -> None:
-        """Give the weights of V their gradient."""
-        loss = self.settings.value_coefficient * ppo.value_loss(self._value(observations), returns)
-        loss.backward()  # type: ignore[no-untyped-call]
+    def _add_critic_gradient(self, critic: Values, observations: Tensor, returns: Tensor) -> None:
+        """Give the weights of V's own network their gradient."""
+        self._critic_loss(self._own_value(critic, observations), returns).backward()  # type: ignore[no-untyped-call]
+
+    def _critic_loss(self, values: Tensor, returns: Tensor) -> Tensor:
+        return self.settings.value_coefficient * ppo.value_loss(values, returns)
 
     def _imitation_loss(self, rows: Rows) -> Tensor:
         """Cross-entropy of the policy with the demonstrated probabilities, or with the actions without them."""
-        logits = self._logits(self._tensor(rows.observations))
+        logits = self.network.policy_head(self._features(self._tensor(rows.observations)))
         probabilities = None if rows.probabilities is None else self._tensor(rows.probabilities)
         return cloning_loss(logits, self._tensor(rows.actions), probabilities=probabilities)
 
-    def _logits(self, observations: Tensor) -> Tensor:
-        """Logits of the policy, the head in float32 whatever the precision of the layers below."""
+    def _features(self, observations: Tensor) -> Tensor:
+        """Inputs of the policy's heads, which are float32 whatever the precision of the layers below."""
         with autocast(self.settings.precision, self._device):
-            features = self.network.features(observations)
-        logits: Tensor = self.network.policy_head(features.float())
-        return logits
+            return self.network.features(observations).float()
 
     def _minibatches(self, count: int, shuffle: np.random.Generator) -> Iterator[Tensor]:
         """Indices of all steps in random order, `minibatch` at a time."""
@@ -189,15 +200,24 @@ class PpoLearner:
 
     @property
     def _parts(self) -> Parts:
-        return {"network": self.network, "values": self.values, "optimiser": self._optimiser}
+        own: Parts = {} if self.values is None else {"values": self.values}
+        return {"network": self.network, **own, "optimiser": self._optimiser}
 
     def _parameters(self) -> list[torch.nn.Parameter]:
-        return [*self.network.parameters(), *self.values.parameters()]
+        return [*self.network.parameters(), *(() if self.values is None else self.values.parameters())]
 
     def _value(self, observations: Tensor) -> Tensor:
+        """V(s), [...], of raw observations [..., size]."""
+        if self.values is not None:
+            return self._own_value(self.values, observations)
+        assert isinstance(self.network, ValuedActor)
+        values: Tensor = self.network.value_head(self._features(observations)).squeeze(-1)
+        return values
+
+    def _own_value(self, critic: Values, observations: Tensor) -> Tensor:
         with autocast(self.settings.precision, self._device):
-            features = self.values.features(self.network.scaler(observations))
-        values: Tensor = self.values.head(features.float()).squeeze(-1)
+            features = critic.features(self.network.scaler(observations))
+        values: Tensor = critic.head(features.float()).squeeze(-1)
         return values
 
     def _tensor(self, array: NDArray[Any]) -> Tensor:

@@ -6,6 +6,7 @@ from ....common.settings import setting
 from ....policies.networks import HIDDEN
 from ...settings import LiveSettings
 from ..clipping import ClipsRewards
+from ..convolutions import convolutions
 from ..discounting import Discounted
 from ..precision import precision
 
@@ -39,6 +40,12 @@ class PpoSettings(ClipsRewards, Discounted):
     )
     hidden: tuple[int, ...] = setting(
         HIDDEN, "Widths of the value network's layers, and of a new policy's.", at_least=1, at_most=65_536
+    )
+    convolutions: str = convolutions()
+    shared: bool = setting(
+        False,
+        "Give a new policy a head for V(s) on its own layers (ReLU), as usual for pictures, instead of learning V(s) "
+        "in a network of its own.",
     )
     precision: str = precision()
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from qwop.finetune.agents.ppo.learner import PpoLearner
 from qwop.finetune.agents.ppo.settings import PpoSettings
 from qwop.finetune.experience.sequences import Sequences
-from qwop.policies.networks import Actor, Values
+from qwop.policies.networks import Actor, ValuedActor, Values
 from qwop.pretrain.rows import Rows
 from torch import Tensor
 
@@ -24,9 +24,9 @@ Numbers = NDArray[np.float64]
 class Reference:
     """PPO of Schulman et al. (2017) with generalised advantages (2016), in float64."""
 
-    def __init__(self, network: Actor, values: Values, settings: Mapping[str, Any]) -> None:
+    def __init__(self, network: Actor, values: Values | None, settings: Mapping[str, Any]) -> None:
         self.pi = [p.detach().double() for p in network.parameters()]
-        self.v = [p.detach().double() for p in values.parameters()]
+        self.v = [] if values is None else [p.detach().double() for p in values.parameters()]
         self.s = settings
         self.first = [torch.zeros_like(p) for p in (*self.pi, *self.v)]
         self.second = [torch.zeros_like(p) for p in (*self.pi, *self.v)]
@@ -48,9 +48,17 @@ class Reference:
         """One layer of tanh under a linear one."""
         return torch.tanh(rows @ weights[0].T + weights[1]) @ weights[2].T + weights[3]
 
+    def policy(self, rows: Tensor) -> Tensor:
+        """π(·|s)."""
+        return self.layers(self.pi, rows).softmax(-1)
+
+    def critic(self, rows: Tensor, critic_only: bool) -> Tensor:
+        """V(s)."""
+        return self.layers(self.v, rows).squeeze(-1)
+
     def value(self, observations: NDArray[np.float32]) -> Numbers:
         with torch.no_grad():
-            return self.layers(self.v, self.scaled(observations)).squeeze(-1).numpy()
+            return self.critic(self.scaled(observations), False).numpy()
 
     def advantages(self, batch: Sequences) -> tuple[Numbers, Numbers]:
         """Â and V of every step: sums of γλ-discounted errors along each episode, looked at one by one."""
@@ -99,11 +107,11 @@ class Reference:
             for start in range(0, len(actions), self.s["minibatch"]):
                 part = order[start : start + self.s["minibatch"]]
                 parameters = [p.requires_grad_() for p in (*self.pi, *self.v)]
-                pi = self.layers(self.pi, observations[part]).softmax(-1)
+                pi = self.policy(observations[part])
                 ratio = pi[torch.arange(len(part)), actions[part]] / mu[part]
                 gain = torch.minimum(ratio * advantage[part], ratio.clamp(1 - clip, 1 + clip) * advantage[part])
                 bonus = -(pi * pi.log()).sum(-1)
-                error = (self.layers(self.v, observations[part]).squeeze(-1) - returns[part]) ** 2
+                error = (self.critic(observations[part], critic_only) - returns[part]) ** 2
                 loss = self.s["value_coefficient"] * error.mean()
                 if demonstrated is not None:
                     chosen = shuffle.integers(len(demonstrated), size=self.s["imitation_minibatch"])
@@ -123,7 +131,7 @@ class Reference:
         """Mean −Σ_a μ(a|s) ln π(a|s) of the chosen decisions, μ being one-hot where it is unknown."""
         losses = []
         for number in chosen:
-            pi = self.layers(self.pi, self.scaled(shown.observations[number])).softmax(-1)
+            pi = self.policy(self.scaled(shown.observations[number]))
             mu = np.eye(3)[shown.actions[number]] if shown.probabilities is None else shown.probabilities[number]
             losses.append(-sum(float(mu[a]) * pi[a].log() for a in range(3)))
         return torch.stack(losses).mean()
@@ -142,6 +150,20 @@ class Reference:
             v.copy_(0.999 * v + 0.001 * (factor * g) ** 2)
             corrected = m / (1 - 0.9 ** self.steps[i]), v / (1 - 0.999 ** self.steps[i])
             p -= rate * corrected[0] / (corrected[1].sqrt() + self.s["epsilon"])
+
+
+class SharedReference(Reference):
+    """π and V with a common layer of ReLUs, which a step of the critic alone leaves as it is."""
+
+    def shared(self, rows: Tensor) -> Tensor:
+        return (rows @ self.pi[0].T + self.pi[1]).clamp(min=0)
+
+    def policy(self, rows: Tensor) -> Tensor:
+        return (self.shared(rows) @ self.pi[2].T + self.pi[3]).softmax(-1)
+
+    def critic(self, rows: Tensor, critic_only: bool) -> Tensor:
+        features = self.shared(rows).detach() if critic_only else self.shared(rows)
+        return (features @ self.pi[4].T + self.pi[5]).squeeze(-1)
 
 
 BASE: dict[str, Any] = {
@@ -167,14 +189,16 @@ SHOWN = Rows(
 DRAWN = replace(SHOWN, probabilities=np.random.default_rng(5).dirichlet(np.ones(3), size=9).astype(np.float32))
 
 
-def trained(settings: Mapping[str, Any], updates: list[dict[str, Any]]) -> tuple[PpoLearner, Reference]:
+def trained(
+    settings: Mapping[str, Any], updates: list[dict[str, Any]], shared: bool = False
+) -> tuple[PpoLearner, Reference]:
     """Our learner and the reference after the same updates."""
-    network = Actor(2, 3, (8,), torch.Generator().manual_seed(0))
+    network = (ValuedActor if shared else Actor)(2, 3, (8,), torch.Generator().manual_seed(0))
     with torch.no_grad():
         network.policy_head.weight.mul_(30)
-    values = Values(2, (6,), torch.Generator().manual_seed(1))
+    values = None if shared else Values(2, (6,), torch.Generator().manual_seed(1))
     learner = PpoLearner(network, values, PpoSettings(**settings), torch.device("cpu"))
-    reference = Reference(copy.deepcopy(network), learner.values, settings)
+    reference = (SharedReference if shared else Reference)(copy.deepcopy(network), learner.values, settings)
     mine, theirs = np.random.default_rng(5), np.random.default_rng(5)
     for number, more in enumerate(updates):
         learner.update(make_batch(number), mine, **more)
@@ -184,12 +208,14 @@ def trained(settings: Mapping[str, Any], updates: list[dict[str, Any]]) -> tuple
 
 def assert_equal(learner: PpoLearner, reference: Reference) -> None:
     for module, expected in ((learner.network, reference.pi), (learner.values, reference.v)):
-        for weights, other in zip(module.parameters(), expected, strict=True):
+        parameters = [] if module is None else [*module.parameters()]
+        for weights, other in zip(parameters, expected, strict=True):
             torch.testing.assert_close(weights.detach().double(), other, rtol=0, atol=3e-6)
     np.testing.assert_allclose(learner.network.scaler.mean.numpy(), reference.mean, rtol=1e-6)
     np.testing.assert_allclose(learner.network.scaler.std.numpy(), reference.std, rtol=1e-6)
 
 
+@pytest.mark.parametrize("shared", [False, True], ids=["two networks", "one network"])
 @pytest.mark.parametrize(
     ("changes", "updates"),
     [
@@ -203,8 +229,8 @@ def assert_equal(learner: PpoLearner, reference: Reference) -> None:
     ],
     ids=["plain", "factors", "critic only", "small norm", "narrow clip", "imitation", "imitation without a policy"],
 )
-def test_updates_are_those_of_the_paper(changes: dict[str, Any], updates: list[dict[str, Any]]) -> None:
-    learner, reference = trained(BASE | changes, updates)
+def test_updates_are_those_of_the_paper(changes: dict[str, Any], updates: list[dict[str, Any]], shared: bool) -> None:
+    learner, reference = trained(BASE | changes, updates, shared)
     assert_equal(learner, reference)
 
 

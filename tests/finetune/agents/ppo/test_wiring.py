@@ -1,6 +1,7 @@
 """PPO's agent: what reaches its learner, and from where."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +12,14 @@ from qwop.common.errors import BadInput
 from qwop.datasets import DatasetInfo, DatasetWriter, Episode, open_dataset
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.agents.base import AgentContext
-from qwop.finetune.agents.ppo.agent import PpoAgent, build_ppo
+from qwop.finetune.agents.ppo.agent import PpoAgent, build_ppo, new_actor
 from qwop.finetune.agents.ppo.learner import PpoLearner
 from qwop.finetune.agents.ppo.settings import PpoLoopSettings, PpoSettings
 from qwop.finetune.experience.sequences import Sequences
 from qwop.finetune.metrics import Diagnosis, Metrics
 from qwop.finetune.schedules.phase import FULL, Phase, PhaseValues
 from qwop.finetune.settings import RunSettings
-from qwop.policies.networks import Actor, Values
+from qwop.policies.networks import Actor, ValuedActor, Values
 from qwop.policies.policy import Policy
 from qwop.pretrain.rows import Rows
 
@@ -100,3 +101,25 @@ def test_a_policys_values_are_continued_and_kept_as_they_were() -> None:
     with torch.no_grad():
         agent.values.head.bias.add_(1.0)
     assert torch.equal(values(scaled), before)
+
+
+@pytest.mark.parametrize(("size", "changes"), [(4, {}), (36 * 36, {"convolutions": "nips"})])
+def test_a_new_policy_and_its_values_are_those_of_the_settings(size: int, changes: dict[str, Any]) -> None:
+    observation = ObservationSpec((4,)) if size == 4 else ObservationSpec((36, 36), "uint8")
+    for shared in (False, True):
+        settings = replace(SETTINGS, shared=shared, **changes)
+        network = new_actor(settings)(observation, 2, torch.Generator().manual_seed(0))
+        assert isinstance(network, ValuedActor) == shared
+        policy = Policy(network, EnvironmentSpec("CartPole-v1"), observation)
+        agent = build_ppo(policy, None, RunSettings((Phase("x", 1.0),), settings, PpoLoopSettings()), context())
+        assert (agent.values is None) == shared
+        learned = [network, *(() if agent.values is None else (agent.values,))]
+        for module in learned:
+            convolutions = [one for one in module.modules() if isinstance(one, torch.nn.Conv2d)]
+            assert len(convolutions) == (2 if changes else 0)
+
+
+def test_values_of_a_policy_with_a_head_for_them_are_learned_by_it_alone() -> None:
+    for network, values in ((ValuedActor(2, 3, (4,)), Values(2, (4,))), (Actor(2, 3, (4,)), None)):
+        with pytest.raises(ValueError, match="beside a policy without a value head"):
+            PpoLearner(network, values, SETTINGS, torch.device("cpu"))
