@@ -27,8 +27,7 @@ always 0 (the hurdle, out of sight) has a tiny deviation at first."""
 
 
 def bounded(scaled: Tensor, observation: ObservationSpec) -> Tensor:
-    """Scaled observations within ±`SCALED_LIMIT`. Bytes, scaled from 0 to 1, are returned as they are, because looking
-    at every pixel once more takes time."""
+    """Scaled observations within ±`SCALED_LIMIT`; pictures are returned as they are."""
     return scaled if observation.dtype == "uint8" else scaled.clamp(-SCALED_LIMIT, SCALED_LIMIT)
 
 
@@ -108,6 +107,10 @@ class LayeredNetwork(Network):
         """Numbers in one observation."""
         return self.observation.size
 
+    def layer_input(self, observations: Tensor) -> Tensor:
+        """Inputs of the first layer: scaled numbers, or the bytes of pictures, which the convolutions scale."""
+        return observations if observations.dtype == torch.uint8 else self.scaler(observations)
+
     def step(self, observations: Tensor, state: State) -> tuple[Tensor, State]:
         """Like `Network.step`; observations [n, ...] of any shape are flattened to rows."""
         return self.logits(observations.flatten(1)), state
@@ -144,7 +147,7 @@ class TrunkedPolicy(LayeredNetwork):
 
     def features(self, observations: Tensor) -> Tensor:
         """Inputs of the heads, [..., width], from raw observations."""
-        features: Tensor = self.trunk(self.scaler(observations))
+        features: Tensor = self.trunk(self.layer_input(observations))
         return features
 
     def logits(self, observations: Tensor) -> Tensor:
@@ -197,7 +200,7 @@ class Actor(TrunkedPolicy):
     activation: ClassVar[Activation] = nn.Tanh
 
     def features(self, observations: Tensor) -> Tensor:
-        features: Tensor = self.trunk(bounded(self.scaler(observations), self.observation))
+        features: Tensor = self.trunk(bounded(self.layer_input(observations), self.observation))
         return features
 
 
@@ -221,7 +224,7 @@ class ValuedActor(Actor):
 
 
 class Values(nn.Module):
-    """V(s) beside a policy: tanh layers over observations that the policy's scaler has scaled; gain 1 in the head."""
+    """V(s) beside a policy: tanh layers over the policy's own `layer_input`; gain 1 in the head."""
 
     def __init__(
         self,
@@ -304,7 +307,7 @@ class QNetwork(LayeredNetwork):
 
     def quantile_values(self, observations: Tensor) -> Tensor:
         """Quantiles of the return, [..., actions, quantiles], of raw observations [..., observation_size]."""
-        features = self.convolutions(self.scaler(observations))
+        features = self.convolutions(self.layer_input(observations))
         advantages: Tensor = self.advantage(features).unflatten(-1, (self.actions, self.quantiles))
         return dueling(self.value(features).unsqueeze(-2), advantages) if self.dueling else advantages
 

@@ -54,7 +54,7 @@ class RecurrentActorCritic(LayeredNetwork):
 
     def remember(self, observations: Tensor, state: State) -> State:
         """The state after seeing observations [n, ...]; the heads read its first part, h [n, memory]."""
-        scaled = bounded(self.scaler(observations.flatten(1)), self.observation)
+        scaled = bounded(self.layer_input(observations.flatten(1)), self.observation)
         after: tuple[Tensor, Tensor] = self.core(self.trunk(scaled), state)
         return after
 

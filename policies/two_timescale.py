@@ -155,7 +155,7 @@ class TwoTimescaleActorCritic(LayeredNetwork):
 
     def encode(self, rows: Tensor) -> Tensor:
         """Features, [..., width], of raw observations [..., observation_size]."""
-        features: Tensor = self.trunk(bounded(self.scaler(rows), self.observation))
+        features: Tensor = self.trunk(bounded(self.layer_input(rows), self.observation))
         return features
 
     def feed(self, state: State, actions: Tensor, rewards: Tensor) -> State:

@@ -84,9 +84,10 @@ def cloning_epochs(network: ActorCritic, rows: Rows, settings: CloningSettings, 
     for _ in range(settings.epochs):
         losses = []
         for batch in torch.split(torch.randperm(len(rows), generator=generator), settings.batch_size):
-            seen = network.scaler(observations[batch])
+            rows_seen = observations.index_select(0, batch)
+            seen = network.layer_input(rows_seen)
             if settings.input_noise:
-                seen = seen + settings.input_noise * torch.randn(seen.shape, generator=generator)
+                seen = network.scaler(rows_seen) + settings.input_noise * torch.randn(seen.shape, generator=generator)
             logits = policy_logits(network, seen, settings.dropout, generator)
             mu = None if targets is None else targets[batch]
             loss = cloning_loss(logits, actions[batch], weights, settings.label_smoothing, mu)

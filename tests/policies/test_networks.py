@@ -19,6 +19,7 @@ from qwop.policies.networks import (
     Values,
     dueling,
 )
+from qwop.policies.recurrent import RecurrentActorCritic
 from qwop.policies.scaling import ObservationScaler, PixelScaler, RunningStatistics
 
 
@@ -221,6 +222,25 @@ def test_colours_and_frames_are_the_channels_of_their_pixel() -> None:
     assert as_channels.shape == (1, 6, 36, 40)
     assert as_channels[0, 1 * 3 + 2, 5, 7] == 1.0
     assert as_channels.sum() == 1.0
+
+
+@pytest.mark.parametrize("architecture", [ActorCritic, Actor, ValuedActor, RecurrentActorCritic])
+def test_bytes_count_as_the_numbers_that_the_scaler_makes_of_them(architecture: type[LayeredNetwork]) -> None:
+    spec = ObservationSpec((2, 36, 36), "uint8")
+    network = architecture(spec, 6, (8,), generator=torch.Generator().manual_seed(0))
+    pictures = torch.randint(256, (5, 2 * 36 * 36), dtype=torch.uint8)
+    from_bytes, _ = network.step(pictures, network.initial_state(5))
+    from_numbers, _ = network.step(pictures.float(), network.initial_state(5))
+    assert not torch.allclose(from_bytes, from_bytes[:1])
+    torch.testing.assert_close(from_bytes, from_numbers)
+
+
+def test_q_values_of_bytes_are_those_of_the_numbers_that_the_scaler_makes_of_them() -> None:
+    network = QNetwork(ObservationSpec((2, 36, 36), "uint8"), 6, (8,), torch.Generator().manual_seed(0))
+    pictures = torch.randint(256, (5, 2 * 36 * 36), dtype=torch.uint8)
+    q = network(pictures)
+    assert not torch.allclose(q, q[:1])
+    torch.testing.assert_close(q, network(pictures.float()))
 
 
 def test_bytes_are_scaled_to_one() -> None:

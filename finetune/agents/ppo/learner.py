@@ -101,7 +101,7 @@ class PpoLearner:
                         chosen = shuffle.integers(len(demonstrated), size=self.settings.imitation_minibatch)
                         imitated = demonstrated[chosen]
                     numbers = self._step(
-                        observations[part],
+                        observations.index_select(0, part),  # rows as wholes, unlike observations[part]
                         actions[part],
                         log_mu[part],
                         advantage[part],
@@ -216,7 +216,7 @@ class PpoLearner:
 
     def _own_value(self, critic: Values, observations: Tensor) -> Tensor:
         with autocast(self.settings.precision, self._device):
-            features = critic.features(self.network.scaler(observations))
+            features = critic.features(self.network.layer_input(observations))
         values: Tensor = critic.head(features.float()).squeeze(-1)
         return values
 
