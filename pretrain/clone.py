@@ -43,7 +43,7 @@ def clone(
     settings = settings or CloningSettings()
     train, validation = hold_out(len(episodes), settings.validation, seed)
     generator = torch.Generator().manual_seed(seed)
-    network = ActorCritic(info.observation, info.actions, settings.hidden, generator)
+    network = ActorCritic(info.observation, info.actions, settings.hidden, generator, settings.convolutions)
     rows, checked = rows_of(chosen(episodes, train)), rows_of(chosen(episodes, validation))
     network.scaler.fit(rows.observations)
     training = {"cloned_from": {"episodes": len(episodes), "decisions": len(rows) + len(checked)}}

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from ..common.errors import BadInput
 from ..common.settings import Settings, nested, setting
 from ..common.shared_settings import max_idle_frames, seed
+from ..policies.convolutions import convolutions
 from ..policies.networks import HIDDEN
 
 BACKENDS = ("torch", "d3rlpy")
@@ -64,6 +65,7 @@ class CloningSettings(Settings):
         at_most=1,
     )
     hidden: tuple[int, ...] = setting(HIDDEN, "Widths of the network's hidden layers.", at_least=1, at_most=65_536)
+    convolutions: str = convolutions()
     validation: float = setting(
         0.15, "Fraction of the episodes that decides when to stop; the network is not fitted to them.", above=0, below=1
     )

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from ....common.settings import setting
+from ....policies.convolutions import convolutions
 from ...settings import LiveSettings
 from ..clipping import ClipsRewards
-from ..convolutions import convolutions
 from ..discounting import Discounted
 
 ADAM, RMSPROP = "adam", "rmsprop"

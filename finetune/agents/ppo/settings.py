@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from ....common.settings import setting
+from ....policies.convolutions import convolutions
 from ....policies.networks import HIDDEN
 from ...settings import LiveSettings
 from ..clipping import ClipsRewards
-from ..convolutions import convolutions
 from ..discounting import Discounted
 from ..precision import precision
 

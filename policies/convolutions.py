@@ -1,9 +1,9 @@
-"""Convolutions of a new network for pictures."""
+"""The setting that names the convolutions of a new network for pictures."""
 
 from typing import Any
 
-from ...common.settings import setting
-from ...policies.encoders import CONVOLUTIONS, NATURE
+from ..common.settings import setting
+from .encoders import CONVOLUTIONS, NATURE
 
 
 def convolutions() -> Any:
