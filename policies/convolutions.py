@@ -10,7 +10,7 @@ def convolutions() -> Any:
     """Declare the setting."""
     return setting(
         NATURE,
-        "Convolutions of a new network for images: nature, those of Mnih et al. 2015, or nips, the smaller ones of "
-        "Mnih et al. 2013, nearly three times as fast.",
+        "Convolutions of a new network for images: nature, those of Mnih et al. 2015; nips, the smaller ones of Mnih "
+        "et al. 2013, twice as fast; fine, with small strides, for pictures of about 36 pixels.",
         choices=[*CONVOLUTIONS],
     )

@@ -179,7 +179,7 @@ def test_the_network_of_2013_is_smaller_and_its_description_says_so() -> None:
     assert [p.shape for p in again.parameters()] == [p.shape for p in network.parameters()]
     older = {name: value for name, value in network.description().items() if name != "convolutions"}
     assert QNetwork.from_description(spec, 4, older).description()["convolutions"] == "nature"
-    with pytest.raises(ValueError, match="expected one of nature, nips"):
+    with pytest.raises(ValueError, match="expected one of nature, nips, fine"):
         QNetwork.from_description(spec, 4, {**older, "convolutions": "deep"})
 
 
@@ -192,9 +192,15 @@ def test_policies_have_the_convolutions_that_their_description_names(architectur
     again = architecture.from_description(spec, 4, network.description())
     assert [p.shape for p in again.parameters()] == [p.shape for p in network.parameters()]
     assert architecture.from_description(spec, 4, {"hidden": [8]}).description()["convolutions"] == "nature"
-    with pytest.raises(ValueError, match="expected one of nature, nips"):
+    with pytest.raises(ValueError, match="expected one of nature, nips, fine"):
         architecture.from_description(spec, 4, {"hidden": [8], "convolutions": "deep"})
     assert "convolutions" not in architecture(4, 2, (8,), convolutions="nips").description()
+
+
+def test_small_strides_leave_more_of_a_small_picture() -> None:
+    spec = ObservationSpec((3, 36, 36), "uint8")
+    widths = {kind: Convolutions(spec, kind=kind).width for kind in ("nature", "nips", "fine")}
+    assert widths == {"nature": 64, "nips": 32 * 3 * 3, "fine": 64 * 8 * 8}
 
 
 def test_values_of_pictures_have_the_convolutions_that_their_description_names() -> None:
