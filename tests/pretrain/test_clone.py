@@ -49,4 +49,6 @@ def test_a_player_of_pictures_is_cloned_by_the_convolutions_of_the_settings(
     layers = [one.out_channels for one in policy.network.modules() if isinstance(one, torch.nn.Conv2d)]
     assert layers == features
     unseen = episode(8)
-    assert (policy.probabilities(unseen.observations[:-1]).argmax(-1) == unseen.actions).mean() > 0.95
+    probabilities = policy.probabilities(unseen.observations[:-1])
+    assert (probabilities.argmax(-1) == unseen.actions).mean() > 0.95
+    assert probabilities.max(-1).mean() > 0.8  # as sure as it learned to be: it plays on the scale that it learned on
