@@ -11,17 +11,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from qwop.common.charts import HEIGHT, WIDTH, Band, line_chart
+from qwop.common.charts import Band, line_chart, side_by_side
 from qwop.finetune.reports.milestones import seconds_of
 from qwop.finetune.reports.report import MILESTONE_COLUMNS, milestone_rows
 from qwop.finetune.reports.run_log import read_metrics
-
-STYLE = """
-rect.paper { fill: #fff; } text { font: 11px system-ui, sans-serif; fill: #555; }
-.title { font-weight: 600; font-size: 13px; fill: #222; } .grid { stroke: #ddd; stroke-width: 0.7; }
-polyline { fill: none; stroke-width: 1.6; stroke-linejoin: round; }
-.band { fill: #999; font-size: 10px; } .plain { fill: #f4f6f9; stroke: #fff; }
-"""
 
 CHARTS = (
     ("seconds of finished games", {"mean": "live/seconds_of_finishers", "best": "live/best_seconds"}),
@@ -44,16 +37,7 @@ def picture(rows: list[dict[str, Any]]) -> str:
             for name, column in columns.items()
         }
         drawn.append(line_chart(title, lines, bands, "hours"))
-    drawn = [chart for chart in drawn if chart]
-    inside = "".join(
-        chart.replace("<svg ", f'<svg x="{number * WIDTH}" width="{WIDTH}" height="{HEIGHT}" ', 1)
-        for number, chart in enumerate(drawn)
-    )
-    width = WIDTH * len(drawn)
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {HEIGHT}"><style>{STYLE}</style>'
-        f'<rect class="paper" width="{width}" height="{HEIGHT}"/>{inside}</svg>\n'
-    )
+    return side_by_side(drawn)
 
 
 def main() -> None:

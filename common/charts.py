@@ -32,6 +32,14 @@ svg .band { fill: #888; font-size: 12.5px; } svg .shaded { fill: #f6dfc8; } svg 
 """
 """Style of the charts in a page, and of a grid of them (class `charts`)."""
 
+PICTURE_STYLE = """
+rect.paper { fill: #fff; } text { font: 11px system-ui, sans-serif; fill: #555; }
+.title { font-weight: 600; font-size: 13px; fill: #222; } .grid { stroke: #ddd; stroke-width: 0.7; }
+polyline { fill: none; stroke-width: 1.6; stroke-linejoin: round; }
+.band { fill: #999; font-size: 10px; } .plain { fill: #f4f6f9; stroke: #fff; }
+"""
+"""Style of charts in a picture of their own."""
+
 Point = tuple[float, float]
 Points = list[Point]
 
@@ -139,6 +147,20 @@ def line_chart(
         else:
             parts.append(f'<polyline points="{_path(frame, points)}" stroke="{coloured[name]}">{title_}</polyline>')
     return "".join([*parts, *(_legend(coloured) if colours is None else ()), "</svg>"])
+
+
+def side_by_side(charts: Sequence[str]) -> str:
+    """The charts in a row, as an SVG file of its own; empty ones are left out."""
+    drawn = [chart for chart in charts if chart]
+    inside = "".join(
+        chart.replace("<svg ", f'<svg x="{number * WIDTH}" width="{WIDTH}" height="{HEIGHT}" ', 1)
+        for number, chart in enumerate(drawn)
+    )
+    width = WIDTH * len(drawn)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {HEIGHT}"><style>{PICTURE_STYLE}</style>'
+        f'<rect class="paper" width="{width}" height="{HEIGHT}"/>{inside}</svg>\n'
+    )
 
 
 def scatter_chart(title: str, groups: Mapping[str, Mapping[str, Point]], x_name: str, *, diagonal: bool = False) -> str:

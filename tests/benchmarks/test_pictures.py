@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from PIL import Image
+from qwop.common.command import CONFIGURATION
 from qwop.datasets.embedded import embedded_dataset
 from qwop.finetune.reports.run_log import METRICS
 
@@ -37,6 +38,24 @@ def test_the_way_there(tmp_path: Path) -> None:
     picture = (tmp_path / "way.svg").read_text()
     assert picture.startswith("<svg xmlns=")
     assert "share of games finished" in picture
+
+
+def test_learning_curves_have_a_chart_for_each_environment_and_a_line_for_each_seed(tmp_path: Path) -> None:
+    runs = []
+    for environment, seed in (("CartPole-v1", 0), ("CartPole-v1", 1), ("ALE/Pong-v5", 0)):
+        runs.append(tmp_path / f"{environment[:2]}-{seed}")
+        runs[-1].mkdir()
+        (runs[-1] / CONFIGURATION).write_text(f"environment: {environment}\nseed: {seed}\n")
+        rows = [
+            {"decisions": 1000 * n, "phase": "play", "speed/decisions_per_second": 1.0, "live/return": n + seed}
+            for n in range(3)
+        ]
+        (runs[-1] / METRICS).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    draw("learning_curves.py", tmp_path / "curves.svg", *runs)
+    picture = (tmp_path / "curves.svg").read_text()
+    assert picture.count('role="img"') == 2
+    assert picture.count("<polyline") == 3
+    assert all(text in picture for text in ("CartPole-v1: return", "ALE/Pong-v5: return", "seed 1"))
 
 
 def test_the_front_page_animation(tmp_path: Path) -> None:
