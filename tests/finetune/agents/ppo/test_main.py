@@ -1,6 +1,7 @@
 """`qwop-finetune algorithm=ppo` as a person uses it."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 import torch
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.files import load_policy, save_policy
-from qwop.policies.networks import Actor, ActorCritic, DuelingQ
+from qwop.policies.networks import Actor, ActorCritic, DuelingQ, ValuedActor
 from qwop.policies.policy import Policy
 
 Finetune = Callable[..., tuple[int, str, str]]
@@ -44,6 +45,29 @@ def test_the_champions_schedule_from_nothing(finetune: Finetune, tmp_path: Path)
     assert {row["phase"] for row in rows} == {"wheels", "strides", "race", "sharpen", "hurdle"}
     assert all(0 < row["learner/entropy"] < 2.4 for row in rows)
     assert "KL from the behaviour policy" in (run / "report.html").read_text()
+
+
+def test_the_schedule_of_pictures_from_nothing_and_resumed(finetune: Finetune, tmp_path: Path) -> None:
+    small = [part for part in SMALL if "schedule" not in part and "algorithm=" not in part]
+    settings = ["policy=scratch", "environment=QWOP-v1", "schedule=pictures", *small, "schedule.scale=1e-4"]
+    code, _, said = finetune(*settings, "out=run")
+    assert code == 0, said
+    policies = [load_policy(tmp_path / f"run/{name}.safetensors") for name in ("phases/1-wheels", "policy")]
+    assert [policy.environment.settings["time_limit"] for policy in policies] == [30.0, 100.0]
+    for policy in policies:
+        assert policy.observation == ObservationSpec((3, 36, 36), "uint8")
+        assert isinstance(policy.network, ValuedActor)
+        assert policy.network.description()["convolutions"] == "nips"
+        assert policy.values is None
+
+    shutil.copytree(tmp_path / "run", tmp_path / "again")
+    (*older, newest) = sorted((tmp_path / "again" / "checkpoints").iterdir())
+    assert older
+    newest.unlink()
+    code, _, said = finetune(*settings, "out=again", "resume=true")
+    assert code == 0, said
+    ended = [(tmp_path / run / "policy.safetensors").read_bytes() for run in ("run", "again")]
+    assert ended[0] == ended[1]
 
 
 def test_a_clone_can_be_continued_on_live_play(finetune: Finetune, tmp_path: Path) -> None:
