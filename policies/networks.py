@@ -144,6 +144,10 @@ class TrunkedPolicy(LayeredNetwork):
         self.convolutions_name = convolutions
         self.trunk = trunk_for(self.observation, self.hidden, self.activation, generator, convolutions)
         self.policy_head = orthogonal_linear(self.trunk.width, actions, 0.01, generator)
+        self.add_heads(generator)
+
+    def add_heads(self, generator: torch.Generator | None) -> None:
+        """Make the heads besides that of the policy."""
 
     def features(self, observations: Tensor) -> Tensor:
         """Inputs of the heads, [..., width], from raw observations."""
@@ -173,16 +177,8 @@ class ActorCritic(TrunkedPolicy):
     architecture = "actor-critic"
     activation: ClassVar[Activation] = nn.ReLU
 
-    def __init__(
-        self,
-        observation: ObservationSpec | int,
-        actions: int,
-        hidden: Sequence[int] = HIDDEN,
-        generator: torch.Generator | None = None,
-        convolutions: str = NATURE,
-    ) -> None:
-        super().__init__(observation, actions, hidden, generator, convolutions)
-        self.q_head = orthogonal_linear(self.trunk.width, actions, 0.01, generator)
+    def add_heads(self, generator: torch.Generator | None) -> None:
+        self.q_head = orthogonal_linear(self.trunk.width, self.actions, 0.01, generator)
 
     def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
         """Policy logits and Q values, both [..., actions], of raw observations [..., observation_size]."""
@@ -211,15 +207,7 @@ class ValuedActor(Actor):
     architecture = "valued-actor"
     activation: ClassVar[Activation] = nn.ReLU
 
-    def __init__(
-        self,
-        observation: ObservationSpec | int,
-        actions: int,
-        hidden: Sequence[int] = HIDDEN,
-        generator: torch.Generator | None = None,
-        convolutions: str = NATURE,
-    ) -> None:
-        super().__init__(observation, actions, hidden, generator, convolutions)
+    def add_heads(self, generator: torch.Generator | None) -> None:
         self.value_head = orthogonal_linear(self.trunk.width, 1, 1.0, generator)
 
 
