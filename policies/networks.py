@@ -109,7 +109,8 @@ class LayeredNetwork(Network):
 
     def layer_input(self, observations: Tensor) -> Tensor:
         """Inputs of the first layer: scaled numbers, or the bytes of pictures, which the convolutions scale."""
-        return observations if observations.dtype == torch.uint8 else self.scaler(observations)
+        unscaled = self.observation.is_image and observations.dtype == torch.uint8
+        return observations if unscaled else self.scaler(observations)
 
     def step(self, observations: Tensor, state: State) -> tuple[Tensor, State]:
         """Like `Network.step`; observations [n, ...] of any shape are flattened to rows."""

@@ -241,6 +241,17 @@ def test_bytes_count_as_the_numbers_that_the_scaler_makes_of_them(architecture: 
     torch.testing.assert_close(from_bytes, from_numbers)
 
 
+@pytest.mark.parametrize("architecture", [ActorCritic, Actor, ValuedActor, QNetwork, DuelingQ, RecurrentActorCritic])
+def test_bytes_that_are_no_picture_are_scaled_to_one(architecture: type[LayeredNetwork]) -> None:
+    memory = ObservationSpec((128,), "uint8")  # a console's, for example
+    network = architecture(memory, 6, (8,), generator=torch.Generator().manual_seed(0))
+    seen = torch.randint(256, (5, 128), dtype=torch.uint8)
+    assert network.layer_input(seen).max() <= 1.0
+    logits, _ = network.step(seen, network.initial_state(5))
+    again, _ = network.step(seen.float(), network.initial_state(5))
+    torch.testing.assert_close(logits, again)
+
+
 def test_q_values_of_bytes_are_those_of_the_numbers_that_the_scaler_makes_of_them() -> None:
     network = QNetwork(ObservationSpec((2, 36, 36), "uint8"), 6, (8,), torch.Generator().manual_seed(0))
     pictures = torch.randint(256, (5, 2 * 36 * 36), dtype=torch.uint8)
