@@ -1,6 +1,7 @@
 """The networks that a policy file can hold."""
 
-from .networks import Actor, ActorCritic, DuelingQ, EnsembleQ, Network, QNetwork, ValuedActor
+from .networks import Actor, ActorCritic, Network, ValuedActor
+from .q_networks import DuelingQ, EnsembleQ, QNetwork
 from .recurrent import RecurrentActorCritic
 from .two_timescale import TwoTimescaleActorCritic
 

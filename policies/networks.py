@@ -8,11 +8,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ..common.checks import show
-from ..common.errors import BadInput
 from ..common.reading import whole_number
 from ..envs.spec import ObservationSpec
-from .encoders import CONVOLUTIONS, NATURE, Convolutions, normed_layers, orthogonal_linear, plain_layers, trunk_for
-from .ensemble import Ensemble
+from .encoders import CONVOLUTIONS, NATURE, orthogonal_linear, trunk_for
 from .scaling import ObservationScaler, PixelScaler
 from .state import ArrayState, State, to_arrays, to_tensors
 
@@ -31,7 +29,7 @@ def bounded(scaled: Tensor, observation: ObservationSpec) -> Tensor:
     return scaled if observation.dtype == "uint8" else scaled.clamp(-SCALED_LIMIT, SCALED_LIMIT)
 
 
-MOST_LAYERS, WIDEST, MOST_QUANTILES, MOST_MEMBERS = 64, 65_536, 10_000, 1000
+MOST_LAYERS, WIDEST = 64, 65_536
 """Limits on the sizes that a file may describe."""
 
 
@@ -251,156 +249,6 @@ class Values(nn.Module):
         return cls(observation, hidden_widths(description), convolutions=convolutions_of(description))
 
 
-class QNetwork(LayeredNetwork):
-    """Q values. For images `convolutions` come first ("nature": Mnih et al. 2015), then layers of the widths `hidden`.
-
-    `dueling`: two separate stacks of layers, for V(s) and the advantages (Wang et al. 2016). `layer_norm`: each hidden
-    layer is linear, layer norm, ReLU. `quantiles` N > 1: each Q value is the mean of N quantiles of the return. Weights
-    are Xavier's (orthogonal in the convolutions), biases zero.
-
-    As a policy it acts ε-greedily: π(a|s) = (1 − ε)·1{a = argmax Q(s, ·)} + ε/A, exactly; of equal Q values the first
-    counts as the argmax. ε is a buffer, so files keep the last ε; greedy play is argmax Q.
-    """
-
-    architecture = "q"
-    epsilon: Tensor
-
-    def __init__(
-        self,
-        observation: ObservationSpec | int,
-        actions: int,
-        hidden: Sequence[int] = HIDDEN,
-        generator: torch.Generator | None = None,
-        quantiles: int = 1,
-        *,
-        dueling: bool = False,
-        layer_norm: bool = False,
-        convolutions: str = NATURE,
-    ) -> None:
-        super().__init__(observation, actions, hidden)
-        self.convolutions_name = convolutions
-        if quantiles < 1:
-            raise ValueError(f"{quantiles} quantiles, expected at least 1")
-        self.quantiles, self.dueling, self.layer_norm = quantiles, dueling, layer_norm
-        size = self.observation_size
-        if self.observation.is_image:
-            self.convolutions: nn.Module = Convolutions(self.observation, generator, convolutions)
-            size = self.convolutions.width
-        else:
-            self.convolutions = nn.Identity()
-        layers = normed_layers if layer_norm else plain_layers
-        if dueling:
-            self.value = layers((size, *self.hidden, quantiles), generator)
-        self.advantage = layers((size, *self.hidden, actions * quantiles), generator)
-        self.register_buffer("epsilon", torch.tensor(0.0))
-
-    def quantile_values(self, observations: Tensor) -> Tensor:
-        """Quantiles of the return, [..., actions, quantiles], of raw observations [..., observation_size]."""
-        features = self.convolutions(self.layer_input(observations))
-        advantages: Tensor = self.advantage(features).unflatten(-1, (self.actions, self.quantiles))
-        return dueling(self.value(features).unsqueeze(-2), advantages) if self.dueling else advantages
-
-    def forward(self, observations: Tensor) -> Tensor:
-        """Q(s, ·), [..., actions], of raw observations [..., observation_size]."""
-        return self.quantile_values(observations).mean(-1)
-
-    def logits(self, observations: Tensor) -> Tensor:
-        return epsilon_greedy_logits(self(observations), self.epsilon)
-
-    def description(self) -> dict[str, Any]:
-        return {
-            **super().description(),
-            "quantiles": self.quantiles,
-            "dueling": self.dueling,
-            "layer_norm": self.layer_norm,
-            "convolutions": self.convolutions_name,
-        }
-
-    @classmethod
-    def from_description(cls, observation: ObservationSpec, actions: int, description: Mapping[str, Any]) -> Self:
-        quantiles = whole_number(description["quantiles"], "quantiles", MOST_QUANTILES)
-        options = {name: description[name] for name in ("dueling", "layer_norm")}
-        for name, value in options.items():
-            if not isinstance(value, bool):
-                raise ValueError(f"{name} is {show(value)}, expected true or false")
-        widths, convolutions = hidden_widths(description), convolutions_of(description)
-        return cls(observation, actions, widths, quantiles=quantiles, convolutions=convolutions, **options)
-
-
-class DuelingQ(QNetwork):
-    """The published runner's Q network, dueling and with layer norm (71 → 256 → 128 → 11 and 1: 105,740 parameters)."""
-
-    architecture = "dueling-q"
-
-    def __init__(
-        self,
-        observation: ObservationSpec | int,
-        actions: int,
-        hidden: Sequence[int] = HIDDEN,
-        generator: torch.Generator | None = None,
-        quantiles: int = 1,
-    ) -> None:
-        super().__init__(observation, actions, hidden, generator, quantiles, dueling=True, layer_norm=True)
-
-    def description(self) -> dict[str, Any]:
-        return {"hidden": list(self.hidden), "quantiles": self.quantiles}
-
-    @classmethod
-    def from_description(cls, observation: ObservationSpec, actions: int, description: Mapping[str, Any]) -> Self:
-        quantiles = whole_number(description["quantiles"], "quantiles", MOST_QUANTILES)
-        return cls(observation, actions, hidden_widths(description), quantiles=quantiles)
-
-
-class EnsembleQ(LayeredNetwork):
-    """Q values of several members, each with layers of its own: linear, layer norm, ReLU (RLPD, Ball et al. 2023).
-
-    Q(s, a) is the mean over the members. Weights are Xavier's, biases zero. As a policy it acts ε-greedily, as
-    `DuelingQ` does.
-    """
-
-    architecture = "ensemble-q"
-    epsilon: Tensor
-
-    def __init__(
-        self,
-        observation: ObservationSpec | int,
-        actions: int,
-        hidden: Sequence[int] = HIDDEN,
-        generator: torch.Generator | None = None,
-        members: int = 5,
-    ) -> None:
-        super().__init__(observation, actions, hidden)
-        if members < 1:
-            raise ValueError(f"{members} members, expected at least 1")
-        if self.observation.dtype != "float32":
-            raise BadInput(
-                f"observations {self.observation}: an ensemble takes numbers, not pictures; use algorithm=dqn"
-            )
-        self.members = members
-        self.layers = Ensemble(members, (self.observation_size, *self.hidden, actions), generator)
-        self.register_buffer("epsilon", torch.tensor(0.0))
-
-    def member_values(self, observations: Tensor) -> Tensor:
-        """Q_i(s, ·) of each member, [members, ..., actions], of raw observations [..., observation_size]."""
-        values: Tensor = self.layers(self.scaler(observations))
-        return values
-
-    def forward(self, observations: Tensor) -> Tensor:
-        """Q(s, ·), [..., actions], of raw observations [..., observation_size]."""
-        return self.member_values(observations).mean(0)
-
-    def logits(self, observations: Tensor) -> Tensor:
-        return epsilon_greedy_logits(self(observations), self.epsilon)
-
-    def description(self) -> dict[str, Any]:
-        return {**super().description(), "members": self.members}
-
-    @classmethod
-    def from_description(cls, observation: ObservationSpec, actions: int, description: Mapping[str, Any]) -> Self:
-        members = whole_number(description["members"], "members", MOST_MEMBERS)
-        return cls(observation, actions, hidden_widths(description), members=members)
-
-
 def feed_arrays(network: Network, state: ArrayState, actions: NDArray[Any], rewards: NDArray[Any]) -> ArrayState:
     """`Network.feed` for arrays on the CPU, [n] both; the state of a memoryless network stays as it is."""
     if not state:
@@ -409,18 +257,6 @@ def feed_arrays(network: Network, state: ArrayState, actions: NDArray[Any], rewa
     with torch.inference_mode():
         taken, earned = torch.from_numpy(actions).to(device), torch.from_numpy(rewards).to(device, torch.float32)
         return to_arrays(network.feed(to_tensors(state, device), taken, earned))
-
-
-def epsilon_greedy_logits(q: Tensor, epsilon: Tensor) -> Tensor:
-    """log π(·|s), [..., A], of the policy (1 − ε)·1{a = argmax Q(s, ·)} + ε/A."""
-    actions = q.shape[-1]
-    greedy = nn.functional.one_hot(q.argmax(dim=-1), actions)
-    return ((1 - epsilon) * greedy + epsilon / actions).log()
-
-
-def dueling(values: Tensor, advantages: Tensor) -> Tensor:
-    """Q(s, a) = V(s) + A(s, a) − mean_a' A(s, a'), [..., A, N], from values [..., 1, N] and advantages [..., A, N]."""
-    return values + advantages - advantages.mean(dim=-2, keepdim=True)
 
 
 def hidden_widths(description: Mapping[str, Any]) -> list[int]:

@@ -16,8 +16,9 @@ from qwop.envs.qwop.session import GameStart, Opening, PlayedGame
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.main import main
 from qwop.policies.files import save_policy
-from qwop.policies.networks import ActorCritic, DuelingQ
+from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
+from qwop.policies.q_networks import DuelingQ
 
 DIGEST = "0123456789ab"
 

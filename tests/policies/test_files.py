@@ -10,8 +10,9 @@ import torch
 from qwop.common.errors import BadInput
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.files import METADATA, load_policy, save_policy
-from qwop.policies.networks import Actor, ActorCritic, DuelingQ, EnsembleQ, ValuedActor, Values
+from qwop.policies.networks import Actor, ActorCritic, ValuedActor, Values
 from qwop.policies.policy import Policy
+from qwop.policies.q_networks import DuelingQ, EnsembleQ
 from safetensors import safe_open
 from safetensors.torch import save_file
 

@@ -6,19 +6,8 @@ import torch
 from qwop.common.errors import BadInput
 from qwop.envs.spec import ObservationSpec
 from qwop.policies.encoders import Convolutions
-from qwop.policies.networks import (
-    SCALED_LIMIT,
-    Actor,
-    ActorCritic,
-    DuelingQ,
-    EnsembleQ,
-    LayeredNetwork,
-    QNetwork,
-    TrunkedPolicy,
-    ValuedActor,
-    Values,
-    dueling,
-)
+from qwop.policies.networks import SCALED_LIMIT, Actor, ActorCritic, LayeredNetwork, TrunkedPolicy, ValuedActor, Values
+from qwop.policies.q_networks import DuelingQ, EnsembleQ, QNetwork, dueling
 from qwop.policies.recurrent import RecurrentActorCritic
 from qwop.policies.scaling import ObservationScaler, PixelScaler, RunningStatistics
 

@@ -9,8 +9,8 @@ from ....common.errors import BadInput
 from ....datasets.reader import Dataset
 from ....envs.spec import ObservationSpec
 from ....policies.encoders import NATURE
-from ....policies.networks import DuelingQ, QNetwork
 from ....policies.policy import Policy
+from ....policies.q_networks import DuelingQ, QNetwork
 from ...experience.sequences import DEMONSTRATIONS, Sequences
 from ...experience.transitions import NStep, Transitions, TransitionStream, mixed
 from ...replay.prioritised_memory import PrioritisedMemory, PrioritySettings

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ....common.errors import BadInput
-from ....policies.networks import QNetwork
+from ....policies.q_networks import QNetwork
 from ...experience.sequences import DEMONSTRATIONS, SOURCES
 from ...experience.transitions import Transitions
 from ...metrics import Diagnosis

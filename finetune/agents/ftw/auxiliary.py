@@ -8,7 +8,8 @@ from torch import Tensor, nn
 
 from ....envs.spec import ObservationSpec
 from ....policies.encoders import MLP, orthogonal_linear
-from ....policies.networks import SCALED_LIMIT, dueling
+from ....policies.networks import SCALED_LIMIT
+from ....policies.q_networks import dueling
 from ....policies.two_timescale import TwoTimescaleActorCritic
 from . import losses as ftw
 from .reward_stores import WINDOW

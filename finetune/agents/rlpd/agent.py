@@ -10,8 +10,8 @@ import torch
 from ....common.errors import BadInput
 from ....datasets.reader import Dataset
 from ....envs.spec import ObservationSpec
-from ....policies.networks import EnsembleQ
 from ....policies.policy import Policy
+from ....policies.q_networks import EnsembleQ
 from ...experience.sequences import Sequences
 from ...experience.transitions import NStep, Transitions
 from ...replay.prioritised_memory import PrioritisedMemory, PrioritySettings

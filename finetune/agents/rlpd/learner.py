@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ....policies.networks import EnsembleQ
+from ....policies.q_networks import EnsembleQ
 from ...experience.sequences import DEMONSTRATIONS, SOURCES
 from ...experience.transitions import Transitions
 from ...metrics import Diagnosis

@@ -3,7 +3,8 @@
 import numpy as np
 import torch
 from qwop.finetune.experience.snapshot import PolicySnapshot
-from qwop.policies.networks import Actor, DuelingQ, Network
+from qwop.policies.networks import Actor, Network
+from qwop.policies.q_networks import DuelingQ
 from qwop.policies.state import State
 from qwop.policies.two_timescale import TwoTimescaleActorCritic
 from torch import Tensor, nn

@@ -25,8 +25,9 @@ from qwop.finetune.run import RunContext, build_run
 from qwop.finetune.schedules.phase import Phase, Ramp
 from qwop.finetune.schedules.schedule import PUBLISHED_RATE
 from qwop.finetune.settings import RunSettings
-from qwop.policies.networks import ActorCritic, DuelingQ
+from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
+from qwop.policies.q_networks import DuelingQ
 from torch import Tensor
 
 CARTPOLE = EnvironmentSpec("CartPole-v1")

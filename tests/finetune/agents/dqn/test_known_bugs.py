@@ -22,8 +22,8 @@ from qwop.finetune.experience.transitions import Transitions
 from qwop.finetune.metrics import Metrics
 from qwop.finetune.replay.transition_memory import TransitionMemory
 from qwop.finetune.schedules.phase import PhaseValues
-from qwop.policies.networks import QNetwork
 from qwop.policies.policy import Policy
+from qwop.policies.q_networks import QNetwork
 
 NOW = PhaseValues()
 CPU = torch.device("cpu")

@@ -12,7 +12,7 @@ from qwop.finetune.agents.dqn.learner import DqnLearner
 from qwop.finetune.agents.dqn.settings import DdqnSettings
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE
 from qwop.finetune.experience.transitions import Transitions
-from qwop.policies.networks import DuelingQ
+from qwop.policies.q_networks import DuelingQ
 from torch import Tensor
 
 CPU = torch.device("cpu")

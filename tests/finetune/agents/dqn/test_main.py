@@ -8,8 +8,9 @@ import pytest
 import torch
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.files import load_policy, save_policy
-from qwop.policies.networks import ActorCritic, DuelingQ
+from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
+from qwop.policies.q_networks import DuelingQ
 
 CARTPOLE = EnvironmentSpec("CartPole-v1")
 

@@ -18,7 +18,7 @@ from qwop.finetune.experience.transitions import Transitions, TransitionStream
 from qwop.finetune.metrics import Metrics
 from qwop.finetune.replay.prioritised_memory import PrioritisedMemory, PrioritySettings
 from qwop.finetune.schedules.phase import PhaseValues
-from qwop.policies.networks import DuelingQ
+from qwop.policies.q_networks import DuelingQ
 from torch import Tensor
 
 STREAMS, STEPS, ACTIONS, ITERATIONS, SEED = 2, 6, 3, 4, 11

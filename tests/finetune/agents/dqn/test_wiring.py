@@ -17,7 +17,7 @@ from qwop.finetune.experience.transitions import Transitions
 from qwop.finetune.metrics import Diagnosis, Metrics
 from qwop.finetune.replay.prioritised_memory import PrioritisedMemory, PrioritySettings
 from qwop.finetune.schedules.phase import Phase, PhaseValues, Ramp
-from qwop.policies.networks import DuelingQ
+from qwop.policies.q_networks import DuelingQ
 
 SETTINGS = DdqnSettings(hidden=(4,), n_steps=3, gamma=0.9, gamma_rate=9.0, beta_start=0.4)
 NOW = PhaseValues(learning_rate=0.5, imitation=0.3)

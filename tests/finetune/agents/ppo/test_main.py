@@ -9,8 +9,9 @@ import pytest
 import torch
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.files import load_policy, save_policy
-from qwop.policies.networks import Actor, ActorCritic, DuelingQ, ValuedActor
+from qwop.policies.networks import Actor, ActorCritic, ValuedActor
 from qwop.policies.policy import Policy
+from qwop.policies.q_networks import DuelingQ
 
 Finetune = Callable[..., tuple[int, str, str]]
 

@@ -29,8 +29,9 @@ from qwop.finetune.run import RunContext, build_run
 from qwop.finetune.schedules.phase import Phase, PhaseValues, Ramp
 from qwop.finetune.schedules.schedule import PUBLISHED_RATE
 from qwop.finetune.settings import RunSettings
-from qwop.policies.networks import ActorCritic, EnsembleQ
+from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
+from qwop.policies.q_networks import EnsembleQ
 
 SETTINGS = RlpdSettings(hidden=(4,), members=2, subset=1, n_steps=3, gamma=0.9)
 LOOP = RlpdLoopSettings(num_envs=2, steps=4, capacity=40, start=9, batch_size=10, updates_per_decision=0.5)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from qwop.policies.files import load_policy
-from qwop.policies.networks import EnsembleQ
+from qwop.policies.q_networks import EnsembleQ
 
 
 @pytest.mark.usefixtures("demonstrations")

@@ -16,7 +16,7 @@ from qwop.finetune.experience.transitions import Transitions
 from qwop.finetune.metrics import Metrics
 from qwop.finetune.replay.prioritised_memory import PrioritisedMemory, PrioritySettings
 from qwop.finetune.schedules.phase import PhaseValues
-from qwop.policies.networks import EnsembleQ
+from qwop.policies.q_networks import EnsembleQ
 from torch import Tensor
 
 STREAMS, STEPS, ACTIONS, SEED, RATE = 2, 8, 3, 5, 18.0
