@@ -11,6 +11,7 @@ from pathlib import Path
 
 from qwop.common.charts import Points, line_chart, side_by_side
 from qwop.common.command import CONFIGURATION
+from qwop.common.errors import BadInput
 from qwop.common.same_settings import read_settings
 from qwop.finetune.reports.run_log import read_metrics
 
@@ -24,8 +25,11 @@ def main() -> None:
     given = parser.parse_args()
     lines: dict[str, dict[str, Points]] = defaultdict(dict)
     for run in given.runs:
-        settings = read_settings(run / CONFIGURATION)
-        points = [(row["decisions"] / 1e6, row[RETURN]) for row in read_metrics(run) if RETURN in row]
+        try:
+            settings, rows = read_settings(run / CONFIGURATION), read_metrics(run)
+        except BadInput as error:
+            parser.error(str(error))
+        points = [(row["decisions"] / 1e6, row[RETURN]) for row in rows if RETURN in row]
         lines[settings["environment"]][f"seed {settings['seed']}"] = points
     charts = [line_chart(f"{name}: return", seeds, [], "million decisions") for name, seeds in lines.items()]
     given.picture.write_text(side_by_side(charts), encoding="utf-8")

@@ -82,7 +82,7 @@ def _train(settings: FinetuneSettings) -> None:
             bar.update(task, description=_describe(done), completed=done.decisions, total=total)
 
         def now(environment: EnvironmentSpec) -> Policy:
-            return replace(trained, environment=environment, values=loop.agent.values)
+            return replace(trained, environment=environment, network=loop.agent.network, values=loop.agent.values)
 
         def evaluate(index: int, phase: Phase, within: bool) -> None:
             bar.update(task, description=f"evaluating {'in' if within else 'after'} {phase.name}")

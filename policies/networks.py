@@ -209,6 +209,18 @@ class ValuedActor(Actor):
     def add_heads(self, generator: torch.Generator | None) -> None:
         self.value_head = orthogonal_linear(self.trunk.width, 1, 1.0, generator)
 
+    @classmethod
+    def from_actor_critic(cls, network: ActorCritic, generator: torch.Generator) -> Self:
+        """The policy of an `ActorCritic`, whose layers are ReLU as well, in copied weights; its Q head is left out.
+
+        Observations beyond ±`SCALED_LIMIT`, which an `ActorCritic` does not clip, may change its probabilities.
+        """
+        made = cls(network.observation, network.actions, network.hidden, generator, network.convolutions_name)
+        made.to(next(network.parameters()).device)
+        for part in ("scaler", "trunk", "policy_head"):
+            getattr(made, part).load_state_dict(getattr(network, part).state_dict())
+        return made
+
 
 class Values(nn.Module):
     """V(s) beside a policy: tanh layers over the policy's own `layer_input`; gain 1 in the head."""

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from qwop.datasets import DatasetInfo, DatasetWriter, Episode
-from qwop.datasets.behaviour_probabilities import smoothed
+from qwop.datasets import DatasetInfo, DatasetWriter
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+
+from .players import shown
 
 INFO = DatasetInfo(EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)), 2)
 
@@ -23,22 +24,7 @@ def make_dataset(tmp_path: Path) -> Callable[[int], Path]:
         for number in range(count):
             seen = random.normal(scale=[0.5, 0.5, 0.05, 0.5], size=(61, 4)).astype(np.float32)
             actions = (seen[:-1, 2] + 0.2 * seen[:-1, 3] > 0).astype(np.int16)
-            writer.write(
-                Episode(
-                    observations=seen,
-                    actions=actions,
-                    behaviour_probabilities=smoothed(actions, 2, 0.05),
-                    rewards=np.ones(60, dtype=np.float32),
-                    times=np.arange(61.0),
-                    keys=None,
-                    terminated=True,
-                    truncated=False,
-                    outcome="terminated",
-                    player="a player",
-                    source=f"game {number}",
-                    probabilities_from="smoothed(0.05)",
-                )
-            )
+            writer.write(shown(seen, actions, f"game {number}"))
         return folder
 
     return make

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 import torch
 from qwop.datasets import DatasetInfo, Episode
-from qwop.datasets.behaviour_probabilities import smoothed
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.pretrain.clone import clone
 from qwop.pretrain.settings import CloningSettings
+
+from .players import shown
 
 PICTURES = ObservationSpec((36, 36), "uint8")
 INFO = DatasetInfo(EnvironmentSpec("CartPole-v1"), PICTURES, 2)
@@ -21,20 +22,7 @@ def episode(number: int) -> Episode:
     pictures[right, :, 18:] += 100
     pictures[~right, :, :18] += 100
     actions = right[:-1].astype(np.int16)
-    return Episode(
-        observations=pictures,
-        actions=actions,
-        behaviour_probabilities=smoothed(actions, 2, 0.05),
-        rewards=np.ones(40, dtype=np.float32),
-        times=np.arange(41.0),
-        keys=None,
-        terminated=True,
-        truncated=False,
-        outcome="terminated",
-        player="a player",
-        source=f"game {number}",
-        probabilities_from="smoothed(0.05)",
-    )
+    return shown(pictures, actions, f"game {number}")
 
 
 @pytest.mark.parametrize(("convolutions", "features"), [("nature", [32, 64, 64]), ("nips", [16, 32])])

@@ -100,7 +100,10 @@ def build_ppo(
     settings: RunSettings[PpoSettings, PpoLoopSettings],
     context: AgentContext,
 ) -> PpoAgent:
-    """Make the agent that learns the policy's network, in place, from the policy's values, or untrained ones."""
+    """Make the agent that learns the policy's network, in place, from the policy's values, or untrained ones.
+
+    With `shared`, an `ActorCritic` without values becomes a `ValuedActor` first.
+    """
     network = policy.network
     if not isinstance(network, Actor | ActorCritic):
         raise BadInput(
@@ -120,10 +123,17 @@ def build_ppo(
             raise BadInput("imitation: the run has no demonstrations; name them (demonstrations=data/kurodo)")
         require_same_play(settings.phases, policy.environment, dataset)
         demonstrated = rows_of(dataset)
-    values = copy.deepcopy(policy.values)
+    values, chosen = copy.deepcopy(policy.values), settings.algorithm
+    generator = torch.Generator().manual_seed(context.seed)
+    if chosen.shared and not isinstance(network, ValuedActor):
+        if values is not None or not isinstance(network, ActorCritic):
+            raise BadInput(
+                f"algorithm.shared=true: the policy's network is {network.architecture}"
+                f"{'' if values is None else ' with values of its own'}, which cannot take a head for V(s) on its own "
+                "layers; start from policy=scratch or a policy of qwop-pretrain, or set algorithm.shared=false"
+            )
+        network = ValuedActor.from_actor_critic(network, generator)
     if values is None and not isinstance(network, ValuedActor):
-        generator = torch.Generator().manual_seed(context.seed)
-        chosen = settings.algorithm
         values = Values(network.observation, chosen.hidden, generator, chosen.convolutions)
     learner = PpoLearner(network, values, settings.algorithm, context.device)
     learner.at_rate(context.decisions_per_second)

@@ -44,8 +44,8 @@ class PpoSettings(ClipsRewards, Discounted):
     convolutions: str = convolutions()
     shared: bool = setting(
         False,
-        "Give a new policy a head for V(s) on its own layers (ReLU), as usual for pictures, instead of learning V(s) "
-        "in a network of its own.",
+        "Give a new policy or a clone a head for V(s) on its own layers (ReLU), as usual for pictures, instead of "
+        "learning V(s) in a network of its own.",
     )
     precision: str = precision()
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.files import load_policy, save_policy
-from qwop.policies.networks import Actor, ActorCritic, ValuedActor
+from qwop.policies.networks import Actor, ActorCritic, Network, ValuedActor
 from qwop.policies.policy import Policy
 from qwop.policies.q_networks import DuelingQ
 
@@ -71,15 +71,21 @@ def test_the_schedule_of_pictures_from_nothing_and_resumed(finetune: Finetune, t
     assert ended[0] == ended[1]
 
 
-def test_a_clone_can_be_continued_on_live_play(finetune: Finetune, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("shared", "kind"), [("false", ActorCritic), ("true", ValuedActor)])
+def test_a_clone_can_be_continued_on_live_play(
+    finetune: Finetune, tmp_path: Path, shared: str, kind: type[Network]
+) -> None:
     network = ActorCritic(4, 2, (16,), torch.Generator().manual_seed(0))
     save_policy(tmp_path / "clone.safetensors", Policy(network, EnvironmentSpec("CartPole-v1"), ObservationSpec((4,))))
-    alone = [part for part in SMALL if "schedule" not in part]
-    code, _, said = finetune("policy=clone.safetensors", *alone, "+schedule=alone", "schedule.scale=0.0005", "out=run")
+    settings = [part for part in SMALL if "schedule" not in part]
+    settings += ["policy=clone.safetensors", "+schedule=alone", "schedule.scale=0.0005", f"algorithm.shared={shared}"]
+    code, _, said = finetune(*settings, "out=run")
     assert code == 0, said
     trained = load_policy(tmp_path / "run" / "policy.safetensors").network
-    assert isinstance(trained, ActorCritic)
+    assert isinstance(trained, kind)
+    assert trained.hidden == network.hidden
     assert not torch.equal(trained.trunk[0].weight, network.trunk[0].weight)
+    assert finetune(*settings, "out=run", "resume=true")[0] == 0
 
 
 @pytest.mark.parametrize(

@@ -19,11 +19,13 @@ from qwop.finetune.experience.sequences import Sequences
 from qwop.finetune.metrics import Diagnosis, Metrics
 from qwop.finetune.schedules.phase import FULL, Phase, PhaseValues
 from qwop.finetune.settings import RunSettings
-from qwop.policies.networks import Actor, ValuedActor, Values
+from qwop.policies.networks import Actor, ActorCritic, ValuedActor, Values
 from qwop.policies.policy import Policy
 from qwop.pretrain.rows import Rows
 
 SETTINGS = PpoSettings(gamma=0.9, gamma_rate=10.0, hidden=(4,))
+
+PICTURES = ObservationSpec((36, 36), "uint8")
 
 DEMONSTRATED = Rows(np.zeros((2, 2), dtype=np.float32), np.zeros(2, dtype=np.int64), np.full(2, -1))
 
@@ -105,7 +107,7 @@ def test_a_policys_values_are_continued_and_kept_as_they_were() -> None:
 
 @pytest.mark.parametrize(("size", "changes"), [(4, {}), (36 * 36, {"convolutions": "nips"})])
 def test_a_new_policy_and_its_values_are_those_of_the_settings(size: int, changes: dict[str, Any]) -> None:
-    observation = ObservationSpec((4,)) if size == 4 else ObservationSpec((36, 36), "uint8")
+    observation = ObservationSpec((4,)) if size == 4 else PICTURES
     for shared in (False, True):
         settings = replace(SETTINGS, shared=shared, **changes)
         network = new_actor(settings)(observation, 2, torch.Generator().manual_seed(0))
@@ -117,6 +119,30 @@ def test_a_new_policy_and_its_values_are_those_of_the_settings(size: int, change
         for module in learned:
             convolutions = [one for one in module.modules() if isinstance(one, torch.nn.Conv2d)]
             assert len(convolutions) == (2 if changes else 0)
+
+
+def test_a_clone_takes_a_value_head_on_its_own_layers() -> None:
+    clone = ActorCritic(PICTURES, 2, (4,), torch.Generator().manual_seed(3), "nips")
+    policy = Policy(clone, EnvironmentSpec("CartPole-v1"), PICTURES)
+    settings = RunSettings((Phase("x", 1.0),), replace(SETTINGS, shared=True), PpoLoopSettings())
+    agent = build_ppo(policy, None, settings, context())
+    rows = torch.randint(0, 256, (5, PICTURES.size), dtype=torch.uint8)
+    assert isinstance(agent.network, ValuedActor)
+    assert agent.values is None
+    assert torch.equal(agent.network.logits(rows), clone.logits(rows))
+    with torch.no_grad():
+        agent.network.policy_head.bias.add_(1.0)
+    assert not torch.equal(agent.network.logits(rows), clone.logits(rows))
+
+
+@pytest.mark.parametrize(("network", "values"), [(Actor(4, 2, (4,)), None), (ActorCritic(4, 2, (4,)), Values(4, (4,)))])
+def test_policies_whose_layers_cannot_be_shared_are_refused(
+    network: Actor | ActorCritic, values: Values | None
+) -> None:
+    policy = Policy(network, EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)), values=values)
+    settings = RunSettings((Phase("x", 1.0),), replace(SETTINGS, shared=True), PpoLoopSettings())
+    with pytest.raises(BadInput, match=r"algorithm\.shared=true: .* set algorithm\.shared=false"):
+        build_ppo(policy, None, settings, context())
 
 
 def test_values_of_a_policy_with_a_head_for_them_are_learned_by_it_alone() -> None:
