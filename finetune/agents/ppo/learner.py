@@ -85,8 +85,7 @@ class PpoLearner:
                     self.settings.gae_lambda,
                 )
             returns = (estimates + values[:, :-1]).flatten()
-            deviation = estimates.std().clamp_min(self.settings.advantage_floor) + 1e-8
-            advantage = ((estimates - estimates.mean()) / deviation).flatten()
+            advantage = ((estimates - estimates.mean()) / (estimates.std() + 1e-8)).flatten()
             observations, actions = rows[:, :-1].flatten(0, 1), self._tensor(played.actions).flatten()
             mu = self._tensor(played.behaviour_probabilities).flatten(0, 1)
             log_mu = mu.gather(-1, actions.unsqueeze(-1)).squeeze(-1).log()

@@ -23,12 +23,6 @@ class PpoSettings(ClipsRewards, Discounted):
     clip: float = setting(0.2, "Clipping range ε of the surrogate: ratios beyond 1 ± ε are not rewarded.", above=0)
     epochs: int = setting(3, "Passes over the newest live play, at most.", at_least=1, at_most=10_000)
     minibatch: int = setting(2048, "Decisions of an update; with 4096, QWOP runners soon fall behind.", at_least=1)
-    advantage_floor: float = setting(
-        0.0,
-        "Smallest standard deviation that advantages are divided by. Where rewards are rare, all advantages of an "
-        "iteration may be the value network's noise; dividing by its tiny deviation makes large steps of it.",
-        at_least=0,
-    )
     target_kl: float = setting(
         0.02, "No further pass once the KL divergence from the policy that played exceeds 1.5 times this.", above=0
     )
