@@ -31,7 +31,7 @@ LARGEST = 1_000_000
 """Largest number that a file may set."""
 
 MOST = 64
-"""Settings of an environment, and items of a list, at most."""
+"""Largest number of settings of an environment, and of items in a list."""
 
 _ID = re.compile(r"(?=.{1,128}$)([A-Za-z0-9_-]+/)?[A-Za-z0-9_.-]*[A-Za-z0-9]")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")

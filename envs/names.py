@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 FRAMES_A_SECOND = 30
+"""Frames per second of the game's clock."""
 
 UNITS_A_METRE = 10.0
-"""Frames per second of the game's clock."""
 
 LONGEST_GAME = 3600
 """Seconds that a game's time limit may be: an hour, of a game that a good runner ends within one minute."""

@@ -24,10 +24,10 @@ OBSERVATION_DTYPES = ("float32", "uint8")
 MOST_DIMENSIONS = 8
 
 MOST_COLOURS = 4
-"""Numbers of a pixel, at most."""
+"""Largest number of colour values of a pixel."""
 
 LARGEST_OBSERVATION = 2**24
-"""Numbers in an observation that a file describes, at most: more than a picture of 2,560 × 1,440 pixels has."""
+"""Largest size of an observation that a file may describe: more numbers than a picture of 2,560 × 1,440 pixels has."""
 
 LONGEST_REASON = 200
 """Characters of another library's error that a message quotes."""

@@ -31,10 +31,10 @@ VALUES = "values."
 """Beginning of the names of the value network's tensors, in a file that has one."""
 
 LARGEST_FILE, LARGEST_HEADER = 128 * MEGABYTE, 4 * MEGABYTE
-"""Bytes of a policy file and of its header, at most: 30 million weights."""
+"""Largest size in bytes of a policy file (30 million weights), and of its header."""
 
 MOST_ACTIONS = 32_767
-"""Actions of a policy, at most; episodes hold them as int16."""
+"""Largest number of actions of a policy; episodes hold them as int16."""
 
 MAKE_ONE = "make one with qwop-pretrain or qwop-finetune"
 

@@ -14,8 +14,8 @@ from .networks import Network, Values, feed_arrays
 from .state import ArrayState, concatenate_rows, put_rows, select_rows, to_arrays, to_tensors
 
 ROWS, PICTURES = 64, 16
-"""Rows of one network call, and pictures of one. Fewer are padded, because the last bits of a matrix product depend on
-its size."""
+"""Rows of numbers in one network call, and pictures in one. Smaller calls are padded, because the last bits of a matrix
+product depend on its size."""
 
 
 @dataclass(frozen=True)

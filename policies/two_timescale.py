@@ -63,7 +63,7 @@ class TwoTimescaleState(NamedTuple):
 
 
 class TwoTimescaleActorCritic(LayeredNetwork):
-    """Two LSTMs that propose a latent z to each other, and heads for the policy and for V(s) that read it.
+    """Two LSTMs, of which the slow one gives a latent z its prior and the fast one its posterior; heads that read z.
 
         slow core, at decisions 0, τ, 2τ, … of an episode:  hᵖ_t = LSTM_p(h^q_{t−1}; hᵖ_{t−1}), else hᵖ_t = hᵖ_{t−1}
         prior:                                              P_t = N(μᵖ, σᵖ²) of hᵖ_t

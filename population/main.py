@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -61,7 +61,7 @@ class _Run:
         settings = self._settings
         state = require_resumable(settings, self._out)
         rivals = self._rivals()
-        start = {path: load_policy(path) for path in settings.start or ()} if state is None else {}
+        start = [(path, load_policy(path)) for path in settings.start or ()] if state is None else []
         against = self._against(rivals)
         arguments = self._workshop_arguments(rivals)
         with closing(Workshop(*arguments)) as workshop:
@@ -87,7 +87,7 @@ class _Run:
             self._save_policies()
             self._end(against)
 
-    def _begin(self, start: Mapping[str, Policy]) -> None:
+    def _begin(self, start: Sequence[tuple[str, Policy]]) -> None:
         self._population.begin(start)
         for member in self._population.members:
             save_policy(self._out / FIRST / _name(member.id), self._population.policy(member))

@@ -1,6 +1,6 @@
 """A population: agents that play, learn, are rated, and copy better ones, round by round."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -68,21 +68,21 @@ class Population:
         self._learners: list[dict[str, Any]] = []
         self._play: list[dict[str, Any] | None] = []
 
-    def begin(self, start: Mapping[str, Policy] | None = None) -> None:
-        """Make the agents; the first ones with the weights of the policies given, by name.
+    def begin(self, start: Sequence[tuple[str, Policy]] = ()) -> None:
+        """Make the agents; the first ones with the weights of the policies given, each with its name.
 
         Raises BadInput if there are too many, or one does not fit.
         """
-        random, given = self._generator, list((start or {}).items())
-        if len(given) > self._settings.agents:
+        random = self._generator
+        if len(start) > self._settings.agents:
             raise BadInput(
-                f"start: {len(given)} policies for {self._settings.agents} agents; give fewer, or more agents"
+                f"start: {len(start)} policies for {self._settings.agents} agents; give fewer, or more agents"
             )
         for number in range(self._settings.agents):
             genes = {name: gene.draw(random) for name, gene in self._genes.items()}
             drawn = drawn_rewards(random)
             rewards = drawn if self._settings.rewards == "drawn" else dict(HAND_MADE)
-            name, policy = given[number] if number < len(given) else ("", None)
+            name, policy = start[number] if number < len(start) else ("", None)
             member = Member(number, 1000.0, genes, rewards if self._settings.is_race else {}, founder=number)
             self.members.append(member)
             with naming(name):

@@ -131,10 +131,12 @@ def _explanation(settings: PopulationSettings) -> str:
         "itself": "against itself",
     }[settings.opponents]
     play = f"races {meets}" if settings.is_race else f"plays {escape(settings.environment)}"
+    evolution = settings.evolution
+    short = "win less" if evolution.literal else "lose more"
     after = (
-        f"An agent that would lose more than {settings.evolution.better:.0%} of its matches against another copies it, "
-        "and changes a little of what it inherits."
-        if settings.evolution.enabled
+        f"An agent that would {short} than {evolution.better:.0%} of its matches against another copies it, and "
+        "changes a little of what it inherits."
+        if evolution.enabled
         else "In this run no agent is copied."
     )
     return _note(

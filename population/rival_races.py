@@ -75,8 +75,8 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
     """n races of two, in each of which the agent runs against one of its rivals; for the agent, n environments.
 
     An environment begins its next race in the same step, against the next of the rivals in `schedule`. A race also ends
-    once its result is certain: the agent is down and the rival is farther, or the agent has finished and the rival has
-    not. The reward is w·ρ with the agent's own `weights`.
+    once its result is clear: the agent is down and the rival is farther (few fall back again), or the agent has
+    finished and the rival has not. The reward is w·ρ with the agent's own `weights`.
     """
 
     metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012  (Gymnasium's form)
@@ -197,7 +197,7 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
             self._states[number] = put_rows(self._states[number], rows, state)
 
     def _certain(self, infos: Infos, running: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Races under way that the agent is certain to win and to lose, bool [n] each."""
+        """Races under way that count as won and as lost, bool [n] each: nearly all of them would end so."""
         outcome, metres, clock = (infos[name] for name in ("outcome", "distance", "clock"))
         finished = outcome == batch.FINISHED
         down = (outcome != batch.RUNNING) & ~finished

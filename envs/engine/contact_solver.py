@@ -1,6 +1,6 @@
 """Contact constraints: on the velocities (normal and friction impulses), then on the positions.
 
-Games differ in what touches, so a contact is solved in its own lane alone: bodies' numbers are taken from the lanes'
+Contacts differ from game to game, so each is solved in its own lane alone: bodies' numbers are taken from the lanes'
 memory, manifolds and impulses from the game's rows.
 """
 

@@ -1,6 +1,6 @@
 """Sine and cosine as Chrome computed them until 2023, to the last bit: those of Sun's library fdlibm 5.3.
 
-The published recordings were made in such a browser. |x| ≤ π/4 is for two short polynomials; anything larger is
+The published recordings were made in such a browser. Two short polynomials serve |x| ≤ π/4; anything larger is
 reduced by a multiple of π/2 first, in as many parts as the cancellation calls for.
 """
 

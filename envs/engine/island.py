@@ -1,8 +1,8 @@
-"""An island, bodies that hang together by touch or joint, solved in the lanes of several games at once.
+"""An island, bodies connected by touch or joint, solved in the lanes of several games at once.
 
 The same island of up to `width` games: its bodies and joints are the same in all of them and are solved side by side,
 its contacts are each game's own. A game's numbers are taken from its row into its lane, and back into the row when it
-is done. In `memory` number `place` of all lanes lies together, at `width * place`.
+is done. In `memory` the numbers `place` of all lanes lie together, at `width * place`.
 """
 
 from . import layout as at
@@ -38,7 +38,7 @@ WORK = STACK + at.ROWS
 
 @internal
 def solve_island(lanes, reals, integers, memory, work):
-    """Solve the island that `work` tells, in the games that it tells.
+    """Solve the island that `work` describes, in the games that it lists.
 
     reals float64 [n, REALS], integers int32 [n, INTEGERS]: the games; memory float64 [width · LANE] and more, of which
     nothing is kept; work int64 [width, WORK] and more.

@@ -51,7 +51,7 @@ def cache_folder() -> Path:
 
 
 def remove_unused(base: Path, days: float = UNUSED_DAYS) -> None:
-    """Remove the kernels of other sources in `base` that no process has loaded for so many days."""
+    """Remove the kernels of other sources in `base` that no process has loaded for this many days."""
     for folder in base.glob("engine-*"):
         with suppress(OSError):  # another process may be removing it
             if folder != cache_folder() and folder.stat().st_mtime < time.time() - days * 86400:

@@ -2,9 +2,9 @@
 
 A `Lanes` value holds one float64 (or one truth) of each of `width` games, and kernels calculate with it as with a plain
 number; in machine code it is a vector. Every operation rounds each lane as it would round the number alone, so a game
-is the same in any lane and at any width. A single lane is the plain number itself: one source serves one game and many.
+is the same in any lane and at any width. A single lane is the plain number itself: the same code serves one and many.
 
-How many lanes there are is told to a kernel by a tuple of so many zeros (`ONE_LANE`, `ALL_LANES`), whose length the
+The number of lanes is passed to a kernel as a tuple of that many zeros (`ONE_LANE`, `ALL_LANES`), whose length the
 compiler knows.
 """
 
@@ -271,7 +271,7 @@ def masked(typing_context: Any, value: Any, bits: Any) -> Any:
 
 @_operation
 def look_up(typing_context: Any, table: Any, place: Any) -> Any:
-    """The four numbers of a row of `table`, float64 [128, 4]: the row that the last 7 bits of `place` tell."""
+    """The four numbers of a row of `table`, float64 [128, 4]: the row that the last 7 bits of `place` select."""
     width = _width_of(place)
     four = types.UniTuple(_lanes_or_one(types.float64, width), 4)
 

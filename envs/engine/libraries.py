@@ -3,8 +3,8 @@
 Chromium has computed them by the C library's algorithm since 2023 (`trigonometry`), and by fdlibm's before. The two
 differ in the last bit of some arguments, so a game recorded in an older browser replays exactly only with the latter.
 
-Kernels are told which by the type of their `lanes`, a tuple of zeros (see `lanes`): whole zeros stand for today's
-library, zeros of floating point for fdlibm. It is a choice of the compiler's, so neither pays for the other.
+The type of a kernel's `lanes`, a tuple of zeros (see `lanes`), names the library: integer zeros stand for today's,
+floating-point zeros for fdlibm. The compiler makes the choice, so it costs nothing at run time.
 """
 
 from typing import Any
@@ -25,7 +25,7 @@ def lanes_of(trigonometry: str, width: int = WIDTH) -> tuple[int | float, ...]:
 
 
 def sine_and_cosine(lanes, x):
-    """Compute sin x and cos x, of a number or of lanes of them (in kernels alone)."""
+    """Compute sin x and cos x, of a number or of lanes of them (only inside kernels)."""
     raise NotImplementedError("sine_and_cosine is for kernels; math.sin and math.cos are for Python")
 
 

@@ -20,7 +20,7 @@ def play_keys(
     keys: NDArray[np.uint8],
     lanes: tuple[int | float, ...] = ONE_LANE,
 ) -> NDArray[np.float64]:
-    """Play a game (rows [1, REALS] and [1, INTEGERS]) with `keys` [n]: what it was from now on, frame by frame.
+    """Play a game (rows [1, REALS] and [1, INTEGERS]) with `keys` [n]; return its states from now on, frame by frame.
 
     float64 [m + 1, 93]: bodies, events and what they do not show (`features.hidden_of`); m < n if the game ended.
     """

@@ -1,6 +1,6 @@
 """One step of the world, 0.04 s: contacts renewed, islands of touching and jointed bodies solved, boxes moved.
 
-The worlds of several games go forward together. As long as nothing but the track touches a runner, his island is the
+The worlds of several games advance together. As long as nothing but the track touches a runner, his island is the
 same in every game, and is solved in all of them at once; any other island is solved alone, by the same code.
 """
 
@@ -36,7 +36,7 @@ _RUNNER = sum(1 << int(body) for body in RUNNER_BODIES)
 
 
 def workspace(width: int = WIDTH) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Work space of the kernels for so many lanes, besides the games: `memory` and `work`, for one thread.
+    """Working memory of the kernels for this many lanes, besides the games: `memory` and `work`, for one thread.
 
     The last row of each is for what is solved alone. Nothing in them outlives a call but the runner's island.
     """

@@ -19,8 +19,8 @@ _FLAGS = ("--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftsha
 @contextmanager
 def open_browser(headless: bool = True, binary: str | None = None) -> Iterator[Any]:
     """A Selenium driver of a new browser, with a profile of its own, closed with the context or with this process.
-    `binary`: which; else the first on the path, else where Selenium finds one. BadInput, saying what is missing, where
-    there is none.
+    `binary`: the program; by default the first on the path, else the one that Selenium finds. Raises BadInput that says
+    what is missing where there is none.
     """
     try:
         from selenium import webdriver

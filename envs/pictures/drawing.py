@@ -27,7 +27,7 @@ _INK, _PAPER, _LIT, _LIT_EDGE = (36, 44, 60), (255, 255, 255), (255, 209, 70), (
 
 
 class Drawing:
-    """Draws states of the game, `width` by `height` pixels. It caches what stands still, so keep it."""
+    """Draws states of the game, `width` by `height` pixels. It caches what does not move, so reuse it."""
 
     def __init__(self, width: int = 640, height: int = 400) -> None:
         self.width, self.height = width, height

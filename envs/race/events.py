@@ -20,10 +20,11 @@ EVENTS = (
     left_foot, right_foot         touchdowns of a foot
     other_foot                    touchdowns of the foot that did not come down last
     knee, hand, torso, head       touchdowns of calves and thighs, of arms, of the torso, of the head
-    fall, finish                  1 when the runner's game ends that way
+    fall                          1 when the runner falls
     hurdle_hit, hurdle_cleared    touches of the hurdle; 1 when the torso is a metre past it for the first time
+    finish                        1 when the runner finishes
     decision                      1 for every decision that the runner made
-    took_lead, lost_lead          1 when it comes more than half a metre ahead of all opponents; when one of them does
+    took_lead, lost_lead          1 when it gets more than half a metre ahead of all opponents; when one of them does
     won, lost                     1 at the end of the race
 """
 

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 TIE_FRAMES = 1
-"""A finish that is only so many frames earlier is a tie."""
+"""A finish that is earlier by no more than this many frames is a tie."""
 
 TIE_METRES = 0.5
 """Largest difference in metres that counts as a draw between two runners who did not finish."""
@@ -20,10 +20,10 @@ def results(
     finished, frames (on the clock at the end) and metres: of n races of m runners, [n, m]; teams: the team of each
     runner, [m], numbered from 0.
 
-    A team counts as its best runner: the first who finished, or else the one who came farthest. It wins if it beats
-    every other team, loses if another beats it, and draws otherwise, and so does a team without opponents. One beats
-    the other by finishing alone, by finishing more than `TIE_FRAMES` earlier, or, if neither finished, by more than
-    `TIE_METRES`.
+    The best runner decides a team's result: the first who finished, or else the one who came farthest. A team wins if
+    it beats every other team, loses if another beats it, and draws otherwise, and so does a team without opponents. One
+    beats the other by finishing alone, by finishing more than `TIE_FRAMES` earlier, or, if neither finished, by more
+    than `TIE_METRES`.
     """
     never = np.iinfo(np.int64).max // 2
     number = int(teams.max()) + 1

@@ -34,7 +34,7 @@ _SPEED = 6 * at.TORSO + at.VX
 class QWOPRaceVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any]]):
     """`QWOPRace-v1`: races over 100 metres, each runner in an exact world of its own, in lock step.
 
-    Each environment of the batch is a runner; so many neighbouring ones as a race has runners (2 by default) run
+    Each environment of the batch is a runner; as many neighbouring ones as a race has runners (2 by default) run
     against each other, and `num_envs` is a multiple of that. A runner's world is that of `QWOP-v1`, to the bit, and its
     actions are the same 11.
 

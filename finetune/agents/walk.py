@@ -16,7 +16,8 @@ Seen = TypeVar("Seen")
 
 
 class Stopped(NamedTuple, Generic[Seen]):
-    """Outputs of a network for the final observations of these sequences, int64 [m], which a time limit stopped."""
+    """Outputs of a network for the final observations of the sequences, int64 [m], whose episode a time limit ended at
+    this step."""
 
     step: int
     sequences: NDArray[np.int64]

@@ -126,9 +126,9 @@ class ActorsCollector:
         self._results(requests)
 
     def _drop(self) -> None:
-        for number, handle in self._under_way.items():
+        under_way, self._under_way = self._under_way, {}
+        for number, handle in under_way.items():
             self._result(number, handle, ("saves_games",))
-        self._under_way = {}
 
     def _ask_all(self, *request: Any) -> list[Any]:
         return self._results([request] * len(self._members))
@@ -146,6 +146,7 @@ class ActorsCollector:
             except ActorDied as death:
                 cause = death
             self.replaced += 1
+            self._under_way.pop(number, None)  # what the dead one was playing
             self._members[number] = self._actors.start(self._phase, self._generator.spawn(1)[0])
             handle = self._actors.ask(self._members[number], *request)
         raise BadInput(

@@ -81,10 +81,20 @@ class RayEngine:
         return done[0]
 
     def result(self, handle: Any) -> Any:
+        errors = self._ray.exceptions
         try:
             return self._ray.get(handle)
-        except self._ray.exceptions.RayActorError as error:
+        except errors.RayActorError as error:
+            lines = str(error).strip().splitlines()
+            # The error of an actor that could not be made comes last, after its traceback.
+            raise ActorDied(lines[-1 if error.actor_init_failed else 0]) from None
+        except (errors.OutOfMemoryError, errors.ObjectLostError) as error:
+            # Killed by Ray, or gone with the machine that held its result.
             raise ActorDied(str(error).strip().partition("\n")[0]) from None
+        except errors.RayTaskError as error:
+            if isinstance(error.cause, BadInput):  # whose text here would be a traceback
+                raise BadInput(str(error.cause)) from None
+            raise
 
 
 class RayActors(RayEngine):

@@ -7,6 +7,7 @@ import numpy as np
 from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
+from ...common.errors import BadInput
 from ...envs.names import outcome_name
 from ...envs.qwop.task import FRAMES_A_SECOND
 from ...envs.spec import ObservationSpec
@@ -166,7 +167,12 @@ class Collector:
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Continue where the state was taken."""
+        """Continue where the state was taken; BadInput where several actors played."""
+        if "actors" in state:
+            raise BadInput(
+                f"distributed=local: the checkpoint has the games of {len(state['actors'])} actors; resume with the "
+                "distribution that the run was started with"
+            )
         self._generator.bit_generator.state = state["generator"]
         if "seed" in state:
             self._reset(int(state["seed"]))

@@ -12,7 +12,7 @@ from .ring import Ring
 
 
 class SequenceMemory:
-    """The newest `capacity` sequences; a source can be removed at once. Of pictures, each frame is stored once.
+    """The newest `capacity` sequences; a source can be removed at once. Each frame of pictures is stored once.
 
     Removal keeps the order of the rest and frees the slots, so no sequence of the source remains.
     """

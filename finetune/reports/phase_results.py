@@ -74,7 +74,7 @@ class PhaseResults:
                 path.with_suffix(".safetensors").unlink(missing_ok=True)
 
     def keep(self, path: Path, policy: Policy) -> None:
-        """Take an evaluated policy for the one that the run leaves, instead of the last one.
+        """Make an evaluated policy the one that the run leaves, instead of the last one.
 
         path: its evaluation, which gets the drawn games if it was made within a phase. The others are only played again
         if it was made before the run was resumed.

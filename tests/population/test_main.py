@@ -124,17 +124,24 @@ def test_agents_begin_with_policies_of_an_earlier_run(
     code, _, wrong = population(*small, "rounds=1", "evaluation.games=0", "out=one")
     assert code == 0, wrong
     code, _, wrong = population(
-        *small, "rounds=1", "evaluation.games=0", "seed=5", "start=[one/best.safetensors]", "out=two"
+        *small,
+        "rounds=1",
+        "evaluation.games=0",
+        "seed=5",
+        f"start=[{', '.join(['one/best.safetensors'] * 2)}]",
+        "out=two",
     )
     assert code == 0, wrong
-    assert same(tmp_path / "two/first/agent-00.safetensors", tmp_path / "one/best.safetensors")
-    assert not same(tmp_path / "two/first/agent-01.safetensors", tmp_path / "one/best.safetensors")
+    for number, begins_alike in enumerate((True, True, False)):  # a policy named twice is for two agents
+        first = tmp_path / f"two/first/agent-{number:02d}.safetensors"
+        assert same(first, tmp_path / "one/best.safetensors") is begins_alike
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (["start=[champion]"], "champion: a policy (actor, observations float32 [94])"),
+        (["start=[champion,champion,champion,champion]"], "start: 4 policies for 3 agents"),
         (["rivals=[champion]", "race.frames_per_step=3"], "decides 30 times a second"),
         (["rivals=[champion]", "environment=CartPole-v1"], "rivals: CartPole-v1 is played alone"),
         (["evaluation.against=[missing.safetensors]"], "missing.safetensors"),

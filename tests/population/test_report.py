@@ -5,7 +5,7 @@ from typing import Any
 
 from qwop.population.lineage import agent_colour, family_tree
 from qwop.population.report import write_report
-from qwop.population.settings import PopulationSettings
+from qwop.population.settings import EvolutionSettings, PopulationSettings
 
 
 def row(round: int, copies: list[list[int]], agents: int = 3) -> dict[str, Any]:
@@ -51,6 +51,15 @@ def test_a_report_tells_what_evolved(tmp_path: Path) -> None:
     assert "+0.8" in report
     assert "50%" in report  # of the time
     assert len(report) < 200_000  # long runs are thinned out
+
+
+def test_a_report_tells_by_which_rule_agents_are_copied(tmp_path: Path) -> None:
+    for evolution, said in (
+        (EvolutionSettings(), "An agent that would lose more than 70% of its matches against another copies it"),
+        (EvolutionSettings(literal=True), "An agent that would win less than 70% of its matches against another"),
+        (EvolutionSettings(enabled=False), "no agent is copied"),
+    ):
+        assert said in write_report(tmp_path, PopulationSettings(evolution=evolution), [row(1, [])]).read_text()
 
 
 def test_a_report_is_drawn_before_the_first_round(tmp_path: Path) -> None:

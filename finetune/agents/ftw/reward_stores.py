@@ -88,12 +88,14 @@ class _Store:
         return Windows(*(part[slots] for part in self._windows))
 
     def get_state(self) -> dict[str, Any] | None:
-        """Copies of the filled slots, oldest first."""
+        """Copies of the filled slots, oldest first, and the slot of the oldest, because windows are drawn by slot."""
         if self._windows is None:
             return None
-        return {name: part[self._ring.by_age()] for name, part in self._windows._asdict().items()}
+        windows = {name: part[self._ring.by_age()] for name, part in self._windows._asdict().items()}
+        return {**windows, "start": self._ring.start}
 
     def set_state(self, state: dict[str, Any] | None) -> None:
         self._ring, self._windows = Ring(self.capacity), None
         if state is not None:
+            self._ring.refill(0, int(state.get("start", 0)))  # earlier versions moved the oldest to slot 0
             self.add(Windows(np.asarray(state["observations"]), np.asarray(state["rewards"])))

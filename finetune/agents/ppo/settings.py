@@ -14,8 +14,8 @@ from ..precision import precision
 @dataclass(frozen=True)
 class PpoSettings(ClipsRewards, Discounted):
     """Proximal policy optimisation (Schulman et al. 2017) on live play, with an imitation loss on demonstrations where
-    a phase asks for it (Rajeswaran et al. 2018). Coefficients, norm, clip and Adam's ε
-    are those of "The 37 implementation details of PPO" (Huang et al. 2022)."""
+    a phase asks for it (Rajeswaran et al. 2018). Coefficients, norm, clip and Adam's ε are those of "The 37
+    implementation details of PPO" (Huang et al. 2022)."""
 
     gamma: float = 0.985
     gamma_rate: float = 10.0

@@ -114,6 +114,9 @@ def test_saved_games_go_on_where_they_were() -> None:
     assert_same(one.collect(acting)[0], two.collect(acting)[0])
     with pytest.raises(BadInput, match=r"distributed.actors=3: the checkpoint has the games of 2; resume with"):
         make(QWOP, 2, 3)[0].set_state(one.get_state())
+    serial = Collector(environments(QWOP, 2).make(0), STEPS, np.random.default_rng(0))
+    with pytest.raises(BadInput, match=r"distributed=local: the checkpoint has the games of 2 actors; resume with"):
+        serial.set_state(one.get_state())
 
 
 def test_an_actor_that_died_is_replaced_and_the_others_go_on() -> None:
@@ -167,6 +170,19 @@ def test_what_an_actor_that_died_had_under_way_is_played_anew() -> None:
     assert len(ours.collect(policy(CARTPOLE))[0]) == 2
     assert ours.replaced == 1
     assert engine.calls[-1] == (2, "collect")
+
+
+def test_an_actor_that_died_before_a_checkpoint_is_replaced_once() -> None:
+    """Its play under way has gone with it, and is not waited for."""
+    for barrier in (ActorsCollector.get_state, ActorsCollector.restart):
+        ours, engine = make(QWOP, 2, 2, asynchronous=True)
+        ours.collect(policy(QWOP))
+        engine.actors[1] = None
+        barrier(ours)
+        for _ in range(4):
+            ours.collect(policy(QWOP))[0].check_valid()
+        assert ours.replaced == 1
+        assert len(engine.actors) == 3
 
 
 def test_phases_are_numbers_until_an_actor_enters_them() -> None:

@@ -79,11 +79,12 @@ def test_the_newest_windows_replace_the_oldest_in_small_parts(make_sequences: Ma
     assert plays == {4, 5, 6, 7, 8, 9, 10, 11}  # two windows of each
 
 
-def test_a_copy_draws_the_same(make_sequences: Make) -> None:
+@pytest.mark.parametrize("plays", [5, 11], ids=["filling", "full"])
+def test_a_copy_draws_the_same(plays: int, make_sequences: Make) -> None:
     generator, other_generator = np.random.default_rng(3), np.random.default_rng(4)
     one, other = RewardStores(16, generator), RewardStores(16, other_generator)
     assert other.get_state() == {"none": None, "some": None}
-    for first in range(5):
+    for first in range(plays):  # two windows of each kind, into stores of 16
         played = make_sequences(2, steps=9, first=first)
         one.add(played, signals_of(played, (0, 4), (1, 8)))
     other.set_state(one.get_state())
