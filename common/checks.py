@@ -70,6 +70,8 @@ def expected(hint: Any, rule: Rule) -> str:
         words = rule.expected
     elif rule.choices:
         words = one_of(rule.choices)
+        if get_origin(without_none(hint)) in (tuple, list):
+            words = f"a list in brackets of {words}"
     else:
         words = _kind_in_words(without_none(hint), rule)
     return f"{words}, or null" if allows_none(hint) else words

@@ -19,12 +19,13 @@ from hydra.core.global_hydra import GlobalHydra
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from .checks import printable
+from .checks import printable, show
 from .errors import BadInput
 from .files import require_writable_folder, write_whole
 from .option_files import with_option_files
 from .overrides import explain, normalise, set_in_entries
-from .settings import Settings, defaults, join, read, rules, to_plain
+from .same_settings import read_settings
+from .settings import Settings, defaults, join, names_in, read, rules, to_plain
 
 S = TypeVar("S", bound=Settings)
 
@@ -170,9 +171,22 @@ class Command(Generic[S]):
 
 
 def write_configuration(settings: Settings, out: Path) -> Path:
-    """Make a run's folder and write the resolved settings into it."""
+    """Make a run's folder and write the resolved settings into it; BadInput if another command's are there."""
+    require_no_other_run(out, type(settings))
     write_whole(out / CONFIGURATION, to_yaml(settings))
     return out
+
+
+def require_no_other_run(out: Path, settings: type[Settings]) -> None:
+    """Raise BadInput if the folder holds the run of a command of other settings, whose files would be overwritten."""
+    if not (out / CONFIGURATION).exists():
+        return
+    before = read_settings(out / CONFIGURATION)
+    if foreign := [name for name, value in before.items() if value is not None and name not in names_in(settings)]:
+        raise BadInput(
+            f"out={out}: holds the run of another command, whose {CONFIGURATION} sets {show(foreign[0])}; give out= "
+            "another folder"
+        )
 
 
 def to_yaml(settings: Settings) -> str:

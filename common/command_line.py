@@ -6,7 +6,11 @@ from collections.abc import Iterator, Mapping
 from importlib import resources
 from typing import Any
 
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.errors import HydraException
+
 from .checks import Rule
+from .overrides import quoted
 from .reading import parse_yaml
 from .settings import Settings, changes, join, option_of, options_of, read, rules, to_plain
 
@@ -18,7 +22,7 @@ def command_line(program: str, settings: Settings, first: str = "", *, without: 
     such as resume.
     """
     words = {word.partition("=")[0]: word for word in _words(settings)}
-    in_front = [words.pop(first).partition("=")[2]] if first in words else []
+    in_front = [str(getattr(settings, first))] if words.pop(first, None) else []
     return shlex.join([*program.split(), *in_front, *(word for name, word in words.items() if name not in without)])
 
 
@@ -75,4 +79,13 @@ def _in_words(value: Any) -> str:
         return f"{{{', '.join(f'{key}: {_in_words(one)}' for key, one in value.items())}}}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_in_words, value))}]"
-    return str(value)
+    return _quoted_if_need_be(value) if isinstance(value, str) else str(value)
+
+
+def _quoted_if_need_be(text: str) -> str:
+    """A text in quotes where Hydra would not read the bare one as this text, alone and in a list."""
+    try:
+        parsed = [OverridesParser.create().parse_override(f"x={form}").value() for form in (text, f"[{text}]")]
+    except HydraException:
+        parsed = []
+    return text if parsed == [text, [text]] else quoted(text)

@@ -127,12 +127,15 @@ def whole_folder(folder: Path, setting: str) -> Iterator[Path]:
     BadInput, naming the setting, where the folder holds something already. What is filled is a folder beside it; one
     that a killed process left there is removed.
     """
+    _require_empty(folder, setting)
+    asked, folder = folder, folder.resolve()  # a link cannot be replaced by a folder, what it leads to can
+    if folder == Path.cwd():
+        raise BadInput(f"{setting}={asked}: is the working folder; give {setting}= a new folder")
     parent = folder.parent
     with suppress(OSError):
         for entry in os.scandir(parent):
             if LEFTOVER.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False):
                 _remove_if_left(Path(entry.path))
-    _require_empty(folder, setting)
     made = make_missing(parent)
     partial = parent / f".{uuid4().hex}.partial"
     try:
@@ -141,7 +144,7 @@ def whole_folder(folder: Path, setting: str) -> Iterator[Path]:
         _lock(descriptor, exclusive=False)
         try:
             yield partial
-            _require_empty(folder, setting)
+            _require_empty(asked, setting)
             if folder.is_dir():
                 folder.rmdir()
             partial.rename(folder)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, get_origin
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override
+from hydra.core.override_parser.types import Override, Quote, QuotedString
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 
@@ -77,6 +77,11 @@ def set_in_entries(overrides: Sequence[str], settings: type[Settings], compose: 
 
     parts = [one.partition("=") for one in overrides]
     return [f"++{one}" if adds(place, value) else one for one, (place, _, value) in zip(overrides, parts, strict=True)]
+
+
+def quoted(text: str) -> str:
+    """A text in quotes, in which Hydra takes all characters but an interpolation (${…}) as they are."""
+    return QuotedString(text, Quote.single).with_quotes()
 
 
 def explain(error: Exception, overrides: Sequence[str], settings: type[Settings], compose: COMPOSE) -> Exception:

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
-
+from ..common.progress import plain_console
 from ..common.settings import Settings, setting
 from .describe import describe
 from .verb import Verb
@@ -25,7 +24,7 @@ class DescribeSettings(Settings):
 def run(settings: DescribeSettings) -> None:
     """Write the derived files and print the statistics."""
     summary = describe(Path(settings.dataset), accept=settings.accept)
-    Console().print(summary.table(settings.dataset))
+    plain_console().print(summary.table(settings.dataset))
 
 
 command = Verb(

@@ -4,6 +4,7 @@ import sys
 from importlib import import_module
 
 from ..common.command import EXIT_BAD_INPUT
+from ..common.overrides import quoted
 
 VERBS = {
     "verify": ("qwop.datasets.verification.command", "check everything, including by replay"),
@@ -34,7 +35,7 @@ def main() -> None:
         print(f"qwop-dataset: {found}; expected one of {', '.join(VERBS)}, as --help shows them", file=sys.stderr)
         sys.exit(EXIT_BAD_INPUT)
     if arguments and "=" not in arguments[0] and not arguments[0].startswith("-"):
-        arguments = [f"dataset={_quoted(arguments[0])}", *arguments[1:]]
+        arguments = [f"dataset={quoted(arguments[0])}", *arguments[1:]]
     sys.argv = [sys.argv[0], *arguments]
     module, _ = VERBS[verb]
     import_module(module).command()
@@ -45,9 +46,3 @@ def _usage() -> str:
     return (
         f"qwop-dataset VERB DIR setting=value …\n\nVerbs:\n{verbs}\n\nqwop-dataset VERB --help shows a verb's settings."
     )
-
-
-def _quoted(text: str) -> str:
-    """A text quoted for Hydra, with any characters."""
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"

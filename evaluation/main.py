@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from ..common.command import Command, to_yaml, write_configuration
+from ..common.command import Command, require_no_other_run, to_yaml, write_configuration
 from ..common.command_line import command_line
 from ..common.errors import BadInput, naming
 from ..common.files import require_writable_folder, write_whole
@@ -95,6 +95,7 @@ class EvaluateSettings(Settings):
 def run(settings: EvaluateSettings) -> None:
     """Play, print a table, and write evaluation.json, report.html, the best game's keys and its film into `out`."""
     require_writable_folder(Path(settings.folder), "out")
+    require_no_other_run(Path(settings.folder), EvaluateSettings)
     if settings.keys is not None:
         _run_keys(settings.keys, settings)
         return

@@ -8,13 +8,12 @@ from html import escape
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
 
 from ..common.command import Command
 from ..common.errors import BadInput
-from ..common.files import write_whole
+from ..common.files import require_writable_folder, write_whole
 from ..common.page import page, video
-from ..common.progress import progress_bar
+from ..common.progress import plain_console, progress_bar
 from ..common.settings import Settings, setting
 from ..common.shared_settings import LONGEST_IDLE, seed
 from ..datasets.clips import clip_of, clip_title
@@ -75,8 +74,10 @@ MOST_FILMS = 5
 
 def run(settings: WatchSettings) -> None:
     """Show the game, or write it as a page or a film."""
-    console = Console()
+    console = plain_console()
     out = None if settings.out is None else Path(settings.out)
+    if out is not None:
+        require_writable_folder(out.parent, "out")
     if out is not None and out.suffix == FILM:
         with progress_bar("pictures", console) as bar:
             task = bar.add_task("film", total=None)

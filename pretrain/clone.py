@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 
 import torch
 
+from ..common.errors import BadInput
 from ..datasets.schema import DatasetInfo, Episode
 from ..policies.networks import ActorCritic
 from ..policies.policy import Policy
@@ -58,4 +59,9 @@ def clone(
         settings.patience,
         lambda epoch: on_epoch(epoch, policy),
     )
+    if not any(epoch.is_best for epoch in epochs):
+        raise BadInput(
+            f"learning_rate={settings.learning_rate:g}: the training diverges, to a policy whose probabilities are no "
+            "numbers; lower it"
+        )
     return Clone(policy, epochs)

@@ -1,6 +1,7 @@
 """`qwop-reestimate`: copy a dataset with behaviour probabilities re-estimated by cloning its player."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from ..common.occupancy import whole_folder
 from ..common.progress import plain_console, progress_bar
 from ..datasets.describe import describe
 from ..datasets.reader import Dataset, open_dataset
-from ..datasets.schema import Episode
+from ..datasets.schema import SCHEMA_VERSION, Episode
 from ..datasets.writer import DatasetWriter
 from ..policies.threads import use_one_thread
 from .clone import clone
@@ -27,7 +28,7 @@ def run(chosen: ReestimateSettings) -> None:
     use_one_thread()
     with whole_folder(out, "out") as folder:
         episodes = reestimate(dataset, chosen, console)
-        writer = DatasetWriter(folder, dataset.info)
+        writer = DatasetWriter(folder, replace(dataset.info, version=SCHEMA_VERSION))
         for episode in episodes:
             writer.write(episode)
     found = measure(

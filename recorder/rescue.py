@@ -34,4 +34,8 @@ class RescuingWriter:
             self._elsewhere.write(episode)
         except (OSError, BadInput):
             return "the game that has just ended is lost, all before it are kept; make room, then record again"
-        return f"what could not be written is in {self._elsewhere.folder}; make room, move it there, then record again"
+        rescued = self._elsewhere.folder
+        return (
+            f"what could not be written is in {rescued}, a dataset of its own; make room, then put both together: "
+            f"qwop-dataset merge {self.folder} others=[{rescued}] out={self.folder}-2"
+        )

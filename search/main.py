@@ -6,9 +6,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from ..common.command import Command, write_configuration
+from ..common.command import Command, require_no_other_run, write_configuration
+from ..common.errors import BadInput
 from ..common.files import require_writable_folder
-from ..common.progress import progress_bar
+from ..common.progress import plain_console, progress_bar
 from ..common.settings import Settings, nested, setting
 from ..common.shared_settings import LONGEST_IDLE
 from ..datasets.folder import next_number
@@ -47,18 +48,28 @@ class SearchCommandSettings(Settings):
     )
     video: bool = setting(True, "Make a film of the best game.")
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        last = self.first + (self.games - 1) * self.every
+        if last > LONGEST_IDLE:
+            raise BadInput(
+                f"games={self.games}: the last would begin after {last:,} frames without a key, expected at most "
+                f"{LONGEST_IDLE:,}; lower games, first or every"
+            )
+
 
 def run(settings: SearchCommandSettings) -> None:
     """Search for the games missing in `out`; write them there, with the best one's keys and film."""
     out = Path(settings.out)
     require_writable_folder(out, "out")
+    require_no_other_run(out, SearchCommandSettings)
     use_one_thread()
     policy = load_policy(settings.policy)
     search = Search(policy, settings.search, settings.threads or os.cpu_count() or 1)
     info = DatasetInfo(policy.environment, policy.observation, policy.actions)
     writer = DatasetWriter(out / GAMES, info)
     write_configuration(settings, out)
-    console = Console()
+    console = plain_console()
     source, origin = _source(settings)
     found = {(one.source, one.origin): one for one in open_dataset(out / GAMES)} if next_number(out / GAMES) else {}
     with progress_bar("metres", console) as bar:
@@ -74,7 +85,13 @@ def run(settings: SearchCommandSettings) -> None:
             def show(metres: float, seconds: float) -> None:
                 bar.update(task, completed=round(metres), description=f"after {idle} idle frames, {seconds:.1f} s")  # noqa: B023
 
-            episode = found_episode(policy.environment, search.run(idle, show), idle, source, this)
+            actions = search.run(idle, show)
+            if not len(actions):
+                raise BadInput(
+                    f"first={settings.first}: after {idle:,} frames without a key the game is over; lower games, first "
+                    "or every"
+                )
+            episode = found_episode(policy.environment, actions, idle, source, this)
             writer.write(episode)
             found[source, this] = episode
             bar.remove_task(task)

@@ -3,9 +3,8 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rich.console import Console
-
 from ...common.errors import BadInput
+from ...common.progress import plain_console
 from ...common.settings import Settings, setting
 from ..folder import episode_number
 from ..reader import Dataset, open_dataset
@@ -30,7 +29,7 @@ class DropSettings(Settings):
 
 def run(settings: DropSettings) -> None:
     """Write the episodes that stay, numbered anew."""
-    console = Console()
+    console = plain_console()
     dataset, out = open_dataset(settings.dataset), Path(settings.out)
     kept = dataset.select(remaining(dataset, settings))
     info = replace(dataset.info, version=SCHEMA_VERSION)

@@ -4,9 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rich.console import Console
-
 from ...common.errors import BadInput
+from ...common.progress import plain_console
 from ...common.settings import Settings, setting
 from ..reader import Dataset, open_dataset
 from ..schema import SCHEMA_VERSION, Episode
@@ -33,7 +32,7 @@ class MergeSettings(Settings):
 
 def run(settings: MergeSettings) -> None:
     """Write the episodes of all datasets, one after the other; BadInput if their settings differ."""
-    console = Console()
+    console = plain_console()
     datasets = [open_dataset(folder) for folder in (settings.dataset, *settings.others)]
     first = datasets[0]
     for other in datasets[1:]:

@@ -1,15 +1,15 @@
 """Atomic creation of a new dataset."""
 
-import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from uuid import uuid4
 
 from rich.console import Console
 
 from ...common.errors import BadInput
+from ...common.files import require_writable_folder
+from ...common.occupancy import whole_folder
 from ...common.progress import progress_bar
 from ..describe import describe
 from ..reader import Dataset
@@ -30,18 +30,9 @@ def new_folder(out: Path, sources: Sequence[Dataset]) -> Iterator[Path]:
         old, new = source.folder.resolve(), out.resolve()
         if new == old or old in new.parents:
             raise BadInput(f"out={out}: is inside {source.folder}, which stays as it is; give out= another folder")
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise BadInput(f"out={out}: is not empty; give out= a new folder")
-    out.parent.mkdir(parents=True, exist_ok=True)
-    partial = out.with_name(f".{out.name}.{uuid4().hex[:8]}.partial")
-    partial.mkdir()
-    try:
+    require_writable_folder(out, "out")
+    with whole_folder(out, "out") as partial:
         yield partial
-        if out.exists():
-            out.rmdir()
-        os.rename(partial, out)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
 
 
 def write_dataset(

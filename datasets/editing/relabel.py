@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from rich.console import Console
-
 from ...common.errors import BadInput
+from ...common.progress import plain_console
 from ...common.settings import Settings, setting
 from ...envs.qwop.rewards import REWARDS
 from ...envs.qwop.task import FRAMES_A_SECOND, OBSERVATIONS, QWOPTask
@@ -56,7 +55,7 @@ class RelabelSettings(Settings):
 
 def run(settings: RelabelSettings) -> None:
     """Replay every game. If the decision rate stays, actions and behaviour probabilities do too."""
-    console = Console()
+    console = plain_console()
     dataset, out = open_dataset(settings.dataset), Path(settings.out)
     info = new_info(dataset, settings)
     with new_folder(out, [dataset]) as folder:

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 
 from ...common.errors import BadInput
+from ...common.progress import plain_console
 from ...common.settings import Settings, setting
 from ...common.shared_settings import seed
 from ..describe import describe
@@ -16,6 +16,9 @@ from ..reader import open_dataset
 from ..schema import SCHEMA_VERSION
 from ..verb import Verb
 from .new_dataset import new_folder, write_dataset
+
+USUAL = {"train": 0.8, "test": 0.2}
+"""The parts where none are named. They are no default of the setting, which Hydra would merge with the parts given."""
 
 
 @dataclass(frozen=True)
@@ -27,16 +30,17 @@ class SplitSettings(Settings):
         help="Folder of the parts, each a dataset in a folder of its name.", example="data/me-parts", written=True
     )
     parts: Mapping[str, Any] = setting(
-        {"train": 0.8, "test": 0.2}, "Share of the episodes in each part, such as 'parts={train: 0.7, test: 0.3}'."
+        {},
+        "Share of the episodes in each part, such as 'parts={train: 0.7, test: 0.3}'. Empty: {train: 0.8, test: 0.2}.",
     )
     seed: int = seed("Decides which episodes go where.")
 
 
 def run(settings: SplitSettings) -> None:
     """Deal the episodes to the parts at random; every episode is in one of them."""
-    console = Console()
+    console = plain_console()
     dataset, out = open_dataset(settings.dataset), Path(settings.out)
-    dealt = deal(len(dataset), settings.parts, settings.seed)
+    dealt = deal(len(dataset), settings.parts or USUAL, settings.seed)
     info = replace(dataset.info, version=SCHEMA_VERSION)
     with new_folder(out, [dataset]) as folder:
         for name, indices in dealt.items():

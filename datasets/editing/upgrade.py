@@ -3,8 +3,7 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rich.console import Console
-
+from ...common.progress import plain_console
 from ...common.settings import Settings, setting
 from ..reader import open_dataset
 from ..schema import SCHEMA_VERSION
@@ -22,7 +21,7 @@ class UpgradeSettings(Settings):
 
 def run(settings: UpgradeSettings) -> None:
     """Write every episode anew, with the same content."""
-    console = Console()
+    console = plain_console()
     dataset, out = open_dataset(settings.dataset), Path(settings.out)
     info = replace(dataset.info, version=SCHEMA_VERSION)
     with new_folder(out, [dataset]) as folder:

@@ -3,10 +3,9 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rich.console import Console
-
 from ...common.errors import BadInput
-from ...common.files import whole_file
+from ...common.files import require_writable_folder, whole_file
+from ...common.progress import plain_console
 from ...common.settings import Settings, setting
 from ..editing.new_dataset import new_folder
 from ..reader import Dataset, open_dataset
@@ -40,7 +39,7 @@ class ExportSettings(Settings):
 
 def run(settings: ExportSettings) -> None:
     """Write the dataset, and print what the format cannot hold."""
-    console = Console()
+    console = plain_console()
     dataset, out = open_dataset(settings.dataset), Path(settings.out)
     info = replace(dataset.info, version=SCHEMA_VERSION)
     if settings.to in FOLDERS:
@@ -48,9 +47,9 @@ def run(settings: ExportSettings) -> None:
             FOLDERS[settings.to](dataset, info, out.resolve().name, folder)
     else:
         _write_file(dataset, info, settings.to, out)
-    console.print(f"{out}: {len(dataset)} episodes for {settings.to}", soft_wrap=True, highlight=False, markup=False)
+    console.print(f"{out}: {len(dataset)} episodes for {settings.to}", soft_wrap=True, highlight=False)
     for lost in LOST.get(settings.to, ()):
-        console.print(f"not held by this format: {lost}", soft_wrap=True, highlight=False, markup=False)
+        console.print(f"not held by this format: {lost}", soft_wrap=True, highlight=False)
 
 
 def _write_file(dataset: Dataset, info: DatasetInfo, format: str, out: Path) -> None:
@@ -58,6 +57,7 @@ def _write_file(dataset: Dataset, info: DatasetInfo, format: str, out: Path) -> 
         raise BadInput(f"out={out}: expected the name of a file that ends in {SUFFIXES[format]}")
     if out.exists():
         raise BadInput(f"out={out}: is there already; give out= a new name")
+    require_writable_folder(out.parent, "out")
     out.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(out) as partial:
         if format == "d3rlpy":

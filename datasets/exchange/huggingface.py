@@ -16,9 +16,11 @@ import pyarrow as pa
 import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 
+from ...common.checks import show
 from ...common.errors import BadInput
 from ...common.files import write_whole
 from ...common.reading import parse_json
+from ...envs.spec import LONGEST_REASON
 from ..card import CARD, column_table, front_matter, summary_table
 from ..folder import DESCRIPTION, read_info, to_text
 from ..reader import Dataset
@@ -73,9 +75,12 @@ def read(path: Path) -> Imported:
     """Open a folder that `export` wrote, also if the hub has divided its files otherwise."""
     info = read_info(path)
     try:
-        about = pads.dataset(path / EPISODES).to_table().sort_by("episode").to_pylist()
+        table = pads.dataset(path / EPISODES).to_table()
+        if missing := [name for name in ("episode", *COLUMNS) if name not in table.column_names]:
+            raise ValueError(f"no column {missing[0]}")
+        about = table.sort_by("episode").to_pylist()
     except (OSError, KeyError, ValueError, pa.ArrowException) as error:
-        raise BadInput(f"{path / EPISODES}: cannot be read ({error})") from None
+        raise BadInput(f"{path / EPISODES}: cannot be read ({show(error, LONGEST_REASON)})") from None
     return Imported(info, _episodes(path, info, about), len(about))
 
 
@@ -91,8 +96,10 @@ def _episodes(path: Path, info: DatasetInfo, about: list[dict[str, Any]]) -> Ite
             schema = arrow_schema(info).with_metadata(metadata)
             columns = [table.column(field.name).cast(field.type) for field in schema]
             yield from_table(pa.table(columns, schema=schema), info, row["episode"])
-        except (BadInput, KeyError, ValueError, pa.ArrowException) as error:
+        except BadInput as error:
             raise BadInput(f"{path}: episode {number}: {error}") from None
+        except (KeyError, ValueError, pa.ArrowException) as error:
+            raise BadInput(f"{path}: episode {number}: {show(error, LONGEST_REASON)}") from None
 
 
 def _split(folder: Path) -> Iterator[pa.Table]:

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from ...common.errors import BadInput
+from ...common.progress import plain_console
 from ...common.settings import Settings, setting
 from ...envs.spec import EnvironmentSpec
 from ..editing.new_dataset import finish, new_folder, write_dataset
@@ -48,13 +47,13 @@ class DatasetImportSettings(Settings):
 
 def run(settings: DatasetImportSettings) -> None:
     """Write the episodes as a dataset, and print what was filled in."""
-    console = Console()
+    console = plain_console()
     path, out = Path(settings.dataset), Path(settings.out)
     found = open_foreign(path, settings)
     with new_folder(out, []) as folder:
         write_dataset(folder, found.info, found.episodes, found.total, console, [])
     for note in found.notes:
-        console.print(note, soft_wrap=True, highlight=False, markup=False)
+        console.print(note, soft_wrap=True, highlight=False)
     finish(out, console)
 
 

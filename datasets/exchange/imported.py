@@ -64,7 +64,10 @@ def imported_episode(
     """
     if observations.shape[1:] != info.observation.shape:
         raise BadInput(f"observations have shape {list(observations.shape[1:])}, expected {info.observation}")
-    taken = np.asarray(actions).reshape(len(rewards))
+    taken = np.asarray(actions)
+    if taken.size != len(rewards):
+        raise BadInput(f"actions have shape {list(taken.shape)}, expected one whole number for each reward")
+    taken = taken.reshape(len(rewards))
     if taken.dtype.kind not in "iu" and (taken != taken.astype(np.int64)).any():
         raise BadInput("actions are no whole numbers")
     if len(taken) and not 0 <= taken.min() <= taken.max() < info.actions:

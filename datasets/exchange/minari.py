@@ -12,10 +12,11 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.checks import show
 from ...common.errors import BadInput
 from ...common.reading import parse_json
 from ...envs.registration import NAMESPACE
-from ...envs.spec import EnvironmentSpec, ObservationSpec, interface_of
+from ...envs.spec import LONGEST_REASON, EnvironmentSpec, ObservationSpec, interface_of
 from ..origin import Origin
 from ..reader import Dataset
 from ..schema import DatasetInfo, Episode
@@ -109,12 +110,15 @@ def _buffers(episodes: Iterable[Episode]) -> Iterator[Any]:
 
 
 def _episodes(found: Any, info: DatasetInfo, unknown: Unknown, path: Path) -> Iterator[Episode]:
-    metadata = found.storage.get_episode_metadata(found.episode_indices)
-    for number, (one, about) in enumerate(zip(found, metadata, strict=True)):
-        try:
+    number = 0
+    try:
+        metadata = found.storage.get_episode_metadata(found.episode_indices)
+        for number, (one, about) in enumerate(zip(found, metadata, strict=True)):
             yield _episode(one, about, info, unknown, path.name, number)
-        except BadInput as error:
-            raise BadInput(f"{path}: episode {number}: {error}") from None
+    except BadInput as error:
+        raise BadInput(f"{path}: episode {number}: {error}") from None
+    except (OSError, ValueError, KeyError, RuntimeError, AssertionError) as error:
+        raise BadInput(f"{path}: Minari cannot read it ({show(error, LONGEST_REASON)})") from None
 
 
 def _episode(one: Any, about: dict[str, Any], info: DatasetInfo, unknown: Unknown, source: str, number: int) -> Episode:

@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
-
 from ...common.command import to_yaml
 from ...common.command_line import command_line
 from ...common.errors import BadInput
 from ...common.files import write_whole
+from ...common.progress import plain_console
 from ...common.settings import Settings, setting
 from ..reader import open_dataset
 from ..verb import Verb
@@ -48,7 +47,7 @@ def run(settings: ReportSettings) -> None:
     samples = [sample(open_dataset(folder), settings.games) for folder in folders]
     made_by = command_line("qwop-dataset report", settings, "dataset")
     write_whole(settings.file, document(samples, made_by, to_yaml(settings)))
-    Console().print(f"report: {settings.file}", highlight=False, soft_wrap=True)
+    plain_console().print(f"report: {settings.file}", highlight=False, soft_wrap=True)
 
 
 command = Verb(

@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 
 from ...common.errors import BadInput
-from ...common.progress import progress_bar
+from ...common.progress import plain_console, progress_bar
 from ...common.settings import Settings, setting
 from ..folder import EPISODE_NAME
 from ..verb import Verb
@@ -35,7 +35,7 @@ class VerifySettings(Settings):
 
 def run(settings: VerifySettings) -> None:
     """Check the files and print a line for every problem; BadInput if there is one that is not harmless."""
-    console = Console()
+    console = plain_console()
     folder = Path(settings.dataset)
     began = time.monotonic()
     verification = Verification(folder, replay=settings.replay, threads=settings.threads or _cores())
@@ -46,12 +46,12 @@ def run(settings: VerifySettings) -> None:
     found = [problem for one in verification.checked for problem in one.problems] + list(verification.of_folder())
     faults, notes = [one for one in found if not one.harmless], [one for one in found if one.harmless]
     for note in notes:
-        console.print(f"note: {note}", soft_wrap=True, highlight=False, markup=False)
+        console.print(f"note: {note}", soft_wrap=True, highlight=False)
     if settings.set_aside:
         movable = [one for one in faults if one.file.suffix == ".parquet"]
         moved = set_aside(folder, movable)
         for one in movable:
-            console.print(f"set aside: {one}", soft_wrap=True, highlight=False, markup=False)
+            console.print(f"set aside: {one}", soft_wrap=True, highlight=False)
         faults = [one for one in faults if one not in movable]
         if moved:
             console.print(
@@ -62,7 +62,7 @@ def run(settings: VerifySettings) -> None:
             )
     if faults:
         raise _failed(faults, folder, console)
-    console.print(_result(verification, time.monotonic() - began), soft_wrap=True, highlight=False, markup=False)
+    console.print(_result(verification, time.monotonic() - began), soft_wrap=True, highlight=False)
 
 
 def _failed(faults: list[Problem], folder: Path, console: Console) -> BadInput:
@@ -70,7 +70,7 @@ def _failed(faults: list[Problem], folder: Path, console: Console) -> BadInput:
     if len(faults) == 1:
         return BadInput(f"{faults[0]}; {_advice(faults[0], folder)}")
     for fault in faults:
-        console.print(f"{fault}", soft_wrap=True, highlight=False, markup=False)
+        console.print(f"{fault}", soft_wrap=True, highlight=False)
     files = len({fault.file for fault in faults})
     return BadInput(f"{folder}: {len(faults)} problems in {files} files, the first in {faults[0].file}")
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from uuid import uuid4
 
+from ...common.files import cannot_be_written
 from ..checksums import add_removed
 from .problem import Problem
 
@@ -24,7 +25,10 @@ def set_aside(folder: Path, problems: Iterable[Problem]) -> list[Path]:
             reasons.setdefault(problem.file, []).append(problem.found)
     if not reasons:
         return []
-    (folder / FOLDER).mkdir(exist_ok=True)
+    try:
+        (folder / FOLDER).mkdir(exist_ok=True)
+    except OSError as error:
+        raise cannot_be_written(folder / FOLDER, error) from None
     moved = []
     for path, found in reasons.items():
         # The number may be used again, so the name alone could already be taken.

@@ -7,17 +7,14 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol
 from uuid import uuid4
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ...common.errors import BadInput
 from ...datasets.checksums import add_removed
 from ...datasets.folder import EPISODE_NAME
+from ...datasets.from_keys import replay_episode
 from ...datasets.reader import open_dataset, read_episode
-from ...datasets.schema import DatasetInfo
+from ...datasets.schema import DatasetInfo, Episode
 from ...envs.names import EVENT_COLUMNS
 from ...envs.pictures.video import seconds_from_first_key
-from ...envs.qwop.replay import replay
 
 DISCARDED = "discarded"
 """Subfolder of the dataset for discarded games; nothing recorded is ever deleted."""
@@ -101,14 +98,14 @@ class Library:
         best = max(own, key=lambda entry: entry.rank, default=None)
         return {"games": [asdict(entry) for entry in entries], "best": None if best is None else asdict(best)}
 
-    def keys(self, collection: str, name: str) -> NDArray[np.uint8]:
-        """Read the keys of a game's frames, uint8 [n]; KeyError if there is no such game."""
+    def game(self, collection: str, name: str) -> Episode:
+        """Read a game, which has keys; KeyError if there is no such game."""
         folder = self._collections[collection]
         path = self._path(folder, name)
-        keys = read_episode(path, open_dataset(folder).info).keys
-        if keys is None:
+        episode = read_episode(path, open_dataset(folder).info)
+        if episode.keys is None:
             raise KeyError(name)
-        return np.concatenate(keys)
+        return episode
 
     def discard(self, name: str) -> Path:
         """Move an own game to the discarded ones and return its new path; KeyError if there is no such game."""
@@ -143,13 +140,12 @@ def read_qwop_entry(collection: str, path: Path, info: DatasetInfo) -> QwopEntry
     episode = read_episode(path, info)
     if episode.keys is None:
         return None
-    keys = np.concatenate(episode.keys)
     return QwopEntry(
         collection=collection,
         name=path.stem,
         player=episode.player,
         created=episode.created or "",
         outcome=episode.outcome,
-        metres=float(replay(keys).events[-1, _SCORE]),
-        seconds=float(seconds_from_first_key(keys)[-1]),
+        metres=float(replay_episode(episode).events[-1, _SCORE]),
+        seconds=float(seconds_from_first_key(episode.keys_of_frames)[-1]),
     )

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ...common.errors import BadInput
-from ...envs.pictures.frame_rows import rows_of_game
+from ...datasets.from_keys import replay_episode
+from ...envs.pictures.frame_rows import rows_of_replay
 from ...envs.pictures.scene import SCRIPTS, Scene
 from .library import Library
 
@@ -55,7 +56,8 @@ class Site:
                 return _json(self._library.to_json())
             case ["games", collection, name] if name.endswith(".bin"):
                 try:
-                    rows = rows_of_game(self._library.keys(collection, name.removesuffix(".bin")))
+                    game = self._library.game(collection, name.removesuffix(".bin"))
+                    rows = rows_of_replay(replay_episode(game), game.keys_of_frames)
                 except (KeyError, BadInput, OSError):
                     return None
                 return Answer(rows.tobytes(), TYPES[".bin"])

@@ -48,6 +48,16 @@ def test_a_command_line_gives_its_settings_again(settings: Walk) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    ["a,b", "a=b", "(a)", "[a]", "{a: 1}", "it's", 'a "b"', "a\\b", "a\\", "a\\'b", "é", "~a", "null", "1e3", " a"],
+)
+def test_texts_that_hydra_reads_otherwise_are_quoted(text: str) -> None:
+    settings = Walk(place=text, free={"a": text})
+    words = shlex.split(command_line("qwop-walk", settings))[1:]
+    assert WALK.read(words) == settings
+
+
+@pytest.mark.parametrize(
     "line",
     [
         "qwop-finetune schedule=kurodo algorithm=acer",

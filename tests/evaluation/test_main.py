@@ -73,6 +73,23 @@ def test_writes_a_report_the_best_games_keys_and_its_film(
     assert not re.search(r'(src|href)="(?!data:)', page)
 
 
+def test_the_folder_of_another_command_is_refused(policy_file: Path, tmp_path: Path, evaluate: Evaluate) -> None:
+    (tmp_path / "config.yaml").write_text("held_out: 0.2\n")
+    (tmp_path / "report.html").write_text("of the training")
+    code, _, error = evaluate(f"policy={policy_file}", "episodes=2", "video=false", f"out={tmp_path}")
+    assert code == 2
+    assert error.count("\n") == 1
+    assert "holds the run of another command, whose config.yaml sets held_out; give out= another folder" in error
+    assert (tmp_path / "config.yaml").read_text() == "held_out: 0.2\n"
+    assert (tmp_path / "report.html").read_text() == "of the training"
+
+
+def test_an_evaluation_may_be_made_again_in_its_folder(policy_file: Path, tmp_path: Path, evaluate: Evaluate) -> None:
+    for episodes in (2, 3):
+        assert evaluate(f"policy={policy_file}", f"episodes={episodes}", "video=false", f"out={tmp_path}").code == 0
+    assert "episodes: 3" in (tmp_path / "config.yaml").read_text()
+
+
 def test_the_report_lies_beside_the_policy_by_default(policy_file: Path, evaluate: Evaluate) -> None:
     assert evaluate(f"policy={policy_file}", "episodes=2", "video=false").code == 0
     out = policy_file.with_name("runner-evaluation")

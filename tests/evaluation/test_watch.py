@@ -85,3 +85,10 @@ def test_a_game_without_keys_and_numbers_to_draw_from_is_refused(folder: Path, t
     DatasetWriter(tmp_path / "full", info).write(replace(episode, keys=None))
     with pytest.raises(BadInput, match="cannot be drawn; write a film"):
         clips_of(WatchSettings(dataset=str(tmp_path / "full")))
+
+
+@pytest.mark.parametrize("name", ["page.html", "film.mp4"])
+def test_a_place_that_is_no_folder_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(BadInput, match=r"out=.*file is a file; give out= another folder"):
+        run(WatchSettings(keys="champion", out=str(tmp_path / "file" / name)))

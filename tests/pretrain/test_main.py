@@ -163,3 +163,9 @@ def test_a_damaged_episode_is_named_before_anything_is_written(
     with pytest.raises(BadInput, match=r"episode-000004\.parquet: was changed"):
         pretrain(f"dataset={dataset}", f"out={tmp_path / 'run'}")
     assert not (tmp_path / "run").exists()
+
+
+def test_a_training_that_diverges_is_refused_in_a_line(make_dataset: Callable[[int], Path], tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"learning_rate=1e\+30: the training diverges, .*; lower it"):
+        pretrain(f"dataset={make_dataset(6)}", f"out={tmp_path / 'run'}", "learning_rate=1e30", "epochs=2")
+    assert not (tmp_path / "run" / "policy.safetensors").exists()

@@ -120,3 +120,10 @@ def test_bad_input_writes_nothing(people: Path, tmp_path: Path, overrides: list[
         reestimate(f"dataset={people}", f"out={tmp_path / 'new'}", *(text.format(people=people) for text in overrides))
     assert contents(people) == before
     assert not (tmp_path / "new").exists()
+
+
+def test_a_dataset_of_version_1_gets_a_copy_of_the_current_one(tmp_path: Path) -> None:
+    old = Path(__file__).parents[1] / "datasets" / "version_1"
+    run(main.read([f"dataset={old}", f"out={tmp_path / 'new'}", "folds=3", "cloning.epochs=1"]))
+    new = open_dataset(tmp_path / "new")
+    assert (len(new), new.info.version) == (len(open_dataset(old)), 2)

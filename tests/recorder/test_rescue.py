@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from qwop.common.errors import BadInput
 from qwop.datasets import open_dataset
+from qwop.datasets.editing import merge
 from qwop.datasets.from_keys import episode_from_keys, qwop_info
 from qwop.datasets.writer import DatasetWriter
 from qwop.recorder.main import record
@@ -46,6 +47,18 @@ def test_games_that_cannot_be_written_are_in_a_dataset_of_temporary_files(full: 
     (folder,) = (tmp_path / "temporary").iterdir()
     assert f"is in {folder}" in said.pop()
     assert [sum(map(len, episode.keys or ())) for episode in open_dataset(folder)] == [9, 12]
+
+
+def test_rescued_games_join_the_others_as_the_message_says(full: RescuingWriter, tmp_path: Path) -> None:
+    DatasetWriter(tmp_path / "dataset", INFO).write(game(6))
+    with pytest.raises(BadInput, match="make room, then put both together") as caught:
+        full.write(game(9))
+    _, _, said = str(caught.value).partition("qwop-dataset merge ")
+    folder, *words = said.split()
+    merge.run(merge.command.read([f"dataset={folder}", *words]))
+    out = tmp_path / "dataset-2"
+    assert [sum(map(len, episode.keys or ())) for episode in open_dataset(out)] == [6, 9]
+    assert len(open_dataset(tmp_path / "dataset")) == 1
 
 
 def test_where_nothing_can_be_written_the_game_is_said_to_be_lost(full: RescuingWriter, tmp_path: Path) -> None:

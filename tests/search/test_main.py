@@ -69,6 +69,7 @@ def test_finds_games_that_replay_and_goes_on_where_it_stopped(
         (["policy={file}", "width=0"], "width=0"),
         (["policy={file}", "games=0"], "games=0"),
         (["policy={file}", "first=-1"], "first=-1"),
+        (["policy={file}", "first=2000", "games=3", "every=600"], "the last would begin after 3,200 frames"),
         (["policy={without}"], "without values"),
     ],
 )
@@ -88,6 +89,21 @@ def test_bad_input_is_one_line_and_nothing_is_written(
     assert said in error
     assert error.count("\n") == 1
     assert not (tmp_path / "out").exists()
+
+
+def test_a_start_after_the_end_of_the_game_is_refused(policy_file: Path, tmp_path: Path, search: Search) -> None:
+    small = [f"policy={policy_file}", f"out={tmp_path / 'out'}", "width=2", "lookahead=2", "video=false"]
+    code, _, error = search(*small, "first=100")  # the time limit is 90 frames
+    assert code == 2
+    assert "first=100: after 100 frames without a key the game is over" in error
+
+
+def test_the_folder_of_another_command_is_refused(policy_file: Path, tmp_path: Path, search: Search) -> None:
+    (tmp_path / "config.yaml").write_text("schedule: {}\n")
+    code, _, error = search(f"policy={policy_file}", f"out={tmp_path}", "video=false")
+    assert code == 2
+    assert "holds the run of another command, whose config.yaml sets schedule" in error
+    assert [path.name for path in tmp_path.iterdir()] == ["config.yaml"]
 
 
 def test_actions_after_the_end_of_a_found_game_are_left_out() -> None:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetWriter, Episode, open_dataset
+from qwop.datasets import describe_command as describe
 from qwop.datasets.editing import drop, merge, relabel, split, upgrade
 from qwop.datasets.from_keys import episode_from_keys, qwop_info
 from qwop.datasets.verification.command import command as verify
@@ -88,6 +89,16 @@ def test_every_episode_is_in_one_part(mine: Path, tmp_path: Path) -> None:
     train, test = verified(out / "train"), verified(out / "test")
     assert (len(train), len(test)) == (3, 2)
     assert sorted(arrays(train + test)) == sorted(arrays(list(open_dataset(mine))))
+
+
+@pytest.mark.parametrize(
+    ("given", "names"), [([], {"train", "test"}), (["parts={first: 0.4, rest: 0.6}"], {"first", "rest"})]
+)
+def test_parts_have_the_names_given_or_the_usual_ones(
+    mine: Path, tmp_path: Path, given: list[str], names: set[str]
+) -> None:
+    split.run(split.command.read([f"dataset={mine}", f"out={tmp_path / 'parts'}", *given]))
+    assert {path.name for path in (tmp_path / "parts").iterdir()} == names
 
 
 @pytest.mark.parametrize(
@@ -173,6 +184,53 @@ def test_a_folder_in_use_is_refused(mine: Path, tmp_path: Path) -> None:
     (tmp_path / "out" / "notes.txt").write_text("mine")
     with pytest.raises(BadInput, match="is not empty"):
         upgrade.run(upgrade.command.read([f"dataset={mine}", f"out={tmp_path / 'out'}"]))
+
+
+def test_a_link_to_an_empty_folder_may_be_the_place_of_the_new(mine: Path, tmp_path: Path) -> None:
+    (tmp_path / "large disk").mkdir()
+    (tmp_path / "out").symlink_to(tmp_path / "large disk")
+    upgrade.run(upgrade.command.read([f"dataset={mine}", f"out={tmp_path / 'out'}"]))
+    assert (tmp_path / "out").is_symlink()
+    assert len(open_dataset(tmp_path / "large disk")) == 5
+
+
+def test_the_working_folder_is_no_place_for_the_new(
+    mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    with pytest.raises(BadInput, match=r"out=\.: is the working folder"):
+        upgrade.run(upgrade.command.read([f"dataset={mine}", "out=."]))
+
+
+def test_what_a_killed_command_left_is_removed_by_the_next(
+    mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = [f"dataset={mine}", f"out={tmp_path / 'out'}"]
+    with monkeypatch.context() as killed:
+        killed.setattr("shutil.rmtree", lambda *_, **__: None)
+        killed.setattr(DatasetWriter, "write", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            upgrade.run(upgrade.command.read(arguments))
+    assert len(list(tmp_path.iterdir())) == 2
+    upgrade.run(upgrade.command.read(arguments))
+    assert {path.name for path in tmp_path.iterdir()} == {"mine", "out"}
+
+
+def test_names_are_printed_as_they_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = make(tmp_path / "[b]mine", range(2), "[/you]")
+    drop.run(drop.command.read([f"dataset='{folder}'", f"out={tmp_path / 'out'}", "episodes=[0]"]))
+    describe.run(describe.command.read([f"dataset='{folder}'"]))
+    run_verify(verify.read([f"dataset='{folder}'"]))
+    printed = capsys.readouterr().out
+    assert "[/you] 1" in printed
+    assert "[/you] 2" in printed
+    assert "[b]mine: 2 episodes" in printed
+
+
+def test_an_outcome_without_brackets_is_asked_for_with_them(mine: Path, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"outcomes=fell: expected a list in brackets of finished, fell, "):
+        drop.command.read([f"dataset={mine}", f"out={tmp_path / 'out'}", "outcomes=fell"])
 
 
 def test_an_interrupted_command_leaves_nothing(mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

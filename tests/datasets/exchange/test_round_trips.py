@@ -1,3 +1,4 @@
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,8 @@ from qwop.datasets.exchange.export_command import ExportSettings
 from qwop.datasets.exchange.export_command import run as export
 from qwop.datasets.exchange.import_command import DatasetImportSettings
 from qwop.datasets.exchange.import_command import run as import_
+from qwop.datasets.exchange.imported import Unknown, imported_episode
+from qwop.datasets.from_keys import qwop_info
 from qwop.datasets.reader import Dataset, open_dataset
 from qwop.datasets.tables import identity
 from qwop.envs.spec import EnvironmentSpec
@@ -180,6 +183,9 @@ def test_an_export_says_what_is_lost(games: Dataset, tmp_path: Path, capsys: pyt
         ("baselines", "there", r"ends in \.npz"),
         ("baselines", "old.npz", "is there already"),
         ("huggingface", "old", "is not empty"),
+        ("huggingface", "old.npz", r"old\.npz is a file"),
+        ("huggingface", "old.npz/new", r"old\.npz is a file"),
+        ("baselines", "old.npz/new.npz", r"old\.npz is a file"),
     ],
 )
 def test_nothing_is_overwritten(to: str, out: str, message: str, games: Dataset, tmp_path: Path) -> None:
@@ -217,3 +223,33 @@ def test_version_1_is_exported_as_the_newest(tmp_path: Path) -> None:
     assert back.info.version == 2
     for ours, theirs in zip(old, back, strict=True):
         assert identity(theirs) == identity(replace(ours, software_version=theirs.software_version))
+
+
+def test_a_torn_file_of_minari_is_named(games: Dataset, tmp_path: Path) -> None:
+    pytest.importorskip("minari", reason="minari is not installed: pip install 'qwop[minari]'")
+    pytest.importorskip("h5py", reason="h5py is not installed: pip install 'qwop[minari]'")
+    export(ExportSettings(str(games.folder), "minari", str(tmp_path / "games-v0")))
+    os.truncate(tmp_path / "games-v0" / "data" / "main_data.hdf5", 5000)
+    with pytest.raises(BadInput, match=r"games-v0: Minari cannot read it \(.*truncated"):
+        import_(DatasetImportSettings(str(tmp_path / "games-v0"), str(tmp_path / "back")))
+    assert not (tmp_path / "back").exists()
+
+
+@pytest.mark.parametrize("column", ["origin", "episode"])
+def test_a_missing_column_is_named_in_a_line(games: Dataset, tmp_path: Path, column: str) -> None:
+    import pyarrow.parquet as pq
+
+    export(ExportSettings(str(games.folder), "huggingface", str(tmp_path / "hub")))
+    (file,) = (tmp_path / "hub" / "episodes").iterdir()
+    pq.write_table(pq.read_table(file).drop([column]), file)
+    with pytest.raises(BadInput, match=rf"hub/episodes: cannot be read \(no column {column}\)$"):
+        import_(DatasetImportSettings(str(tmp_path / "hub"), str(tmp_path / "back")))
+
+
+def test_actions_of_several_numbers_are_refused() -> None:
+    info = qwop_info(frames_per_step=3)
+    seen = np.zeros((4, 71), np.float32)
+    with pytest.raises(BadInput, match=r"actions have shape \[3, 2\], expected one whole number for each reward"):
+        imported_episode(
+            info, Unknown("me", 0.05), seen, np.zeros((3, 2)), np.zeros(3), terminated=True, source="a test"
+        )

@@ -194,3 +194,11 @@ def test_other_environments_are_verified_without_replay(
     writer.write(make_episode(shape=(4,), count=2, keys=None))
     verify(tmp_path / "data", "replay=true")
     assert "0 played again" in capsys.readouterr().out
+
+
+def test_a_file_in_place_of_the_folder_for_faulty_episodes_is_named(folder: Path) -> None:
+    (folder / "episode-000000.parquet").write_bytes(b"torn")
+    (folder / "set-aside").touch()
+    with pytest.raises(BadInput, match=r"set-aside: cannot be written \(.*set-aside is a file\)"):
+        run(command.read([f"dataset={folder}", "set_aside=true"]))
+    assert (folder / "episode-000000.parquet").read_bytes() == b"torn"

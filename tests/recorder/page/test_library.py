@@ -4,12 +4,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from qwop.datasets.from_keys import episode_from_keys, qwop_info
+from qwop.datasets.from_keys import episode_from_keys, qwop_info, replay_episode
 from qwop.datasets.schema import DatasetInfo
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs import EnvironmentSpec, replay
+from qwop.envs.pictures.frame_rows import rows_of_replay
+from qwop.envs.qwop.keys_file import read_keys
+from qwop.envs.qwop.session import GameStart, Opening
 from qwop.envs.spec import ObservationSpec
+from qwop.policies.champion import keys_path
 from qwop.recorder.page.library import Library
+from qwop.recorder.page.site import Site
 
 INFO = qwop_info(frames_per_step=3, reward="shaped", observation_lag=0)
 
@@ -58,9 +63,25 @@ def test_games_recorded_meanwhile_appear(tmp_path: Path) -> None:
 
 def test_the_keys_of_a_game_replay_it(tmp_path: Path) -> None:
     record(tmp_path / "own", SHORT, FALL)
-    keys = Library(tmp_path / "own", {}).keys("own", "episode-000001")
+    keys = Library(tmp_path / "own", {}).game("own", "episode-000001").keys_of_frames
     assert keys.tolist() == FALL[: len(keys)]
     assert replay(keys).events[-1, 4] == 1
+
+
+def test_a_game_that_began_otherwise_is_listed_and_shown_as_it_was_played(tmp_path: Path) -> None:
+    keys = read_keys(keys_path("champion"))
+    start = GameStart(opening=Opening(2))  # after which the same keys fall sooner
+    game = episode_from_keys(keys, INFO, player="me", source="a page", epsilon=0.05, start=start)
+    DatasetWriter(tmp_path, INFO).write(game)
+    played = replay_episode(game)
+    assert played.events[-1, 0] != replay(game.keys_of_frames).events[-1, 0]
+
+    library = Library(tmp_path, {})
+    (entry,) = library.entries()
+    assert entry.rank == (False, 0.0, played.events[-1, 0])
+    shown = Site(library, {}).answer("games/own/episode-000000.bin")
+    assert shown is not None
+    assert shown.content == rows_of_replay(played, game.keys_of_frames).tobytes()
 
 
 def test_a_discarded_game_is_out_of_the_dataset_but_not_deleted(tmp_path: Path) -> None:
@@ -81,11 +102,11 @@ def test_unknown_names_are_refused(tmp_path: Path, name: str) -> None:
     record(tmp_path / "own", SHORT)
     library = Library(tmp_path / "own", {})
     with pytest.raises(KeyError):
-        library.keys("own", name)
+        library.game("own", name)
     with pytest.raises(KeyError):
         library.discard(name)
     with pytest.raises(KeyError):
-        library.keys("elsewhere", "episode-000000")
+        library.game("elsewhere", "episode-000000")
 
 
 def test_games_without_keys_or_of_another_environment_are_left_out(tmp_path: Path) -> None:
