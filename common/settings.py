@@ -72,8 +72,12 @@ def setting(
 
 
 def nested(cls: type["Settings"], help: str, *, inline: bool = False) -> Any:
-    """Declare settings within settings; inline, they stand beside this dataclass's own, without a prefix."""
-    return field(default_factory=cls, metadata={"rule": Rule(help, inline=inline)})
+    """Declare settings within settings; inline, they stand beside this dataclass's own, without a prefix.
+
+    They are required if any of theirs is.
+    """
+    metadata = {"rule": Rule(help, inline=inline)}
+    return field(metadata=metadata) if required(cls) else field(default_factory=cls, metadata=metadata)
 
 
 def choice_of(

@@ -148,6 +148,15 @@ def test_help_explains_every_setting_within_the_terminal(
     assert max(map(len, shown.splitlines())) <= width
 
 
+@pytest.mark.parametrize(
+    "command", {command.program: command for command, _ in LINES}.values(), ids=lambda one: one.program
+)
+def test_help_needs_no_setting(command: Command[Any], capsys: pytest.CaptureFixture[str]) -> None:
+    print_help(command, [], Console(width=100))
+    shown = capsys.readouterr().out
+    assert all(name in shown for name, rule in rules(command.settings).items() if not rule.inline)
+
+
 @lines
 def test_every_wrong_value_of_every_setting_is_refused_by_its_name(command: Command[Any], line: list[str]) -> None:
     node = composed(command, line)
