@@ -46,9 +46,7 @@ def parse_info(content: bytes, path: Path) -> DatasetInfo:
 def require_same(found: DatasetInfo, expected: DatasetInfo, folder: Path) -> None:
     """Raise BadInput, naming the differences, unless episodes of `expected` can be added to the dataset in `folder`."""
     if differences := found.differences(expected):
-        raise BadInput(
-            f"{folder}: a dataset with other settings: {'; '.join(differences)}; give dataset= another folder"
-        )
+        raise BadInput(f"{folder}: a dataset with other settings: {'; '.join(differences)}; give another folder")
     if found.version != SCHEMA_VERSION:
         raise BadInput(
             f"{folder}: a dataset of version {found.version}, which can be read but not added to; write it anew with: "

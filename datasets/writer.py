@@ -40,11 +40,9 @@ class DatasetWriter:
             if not (self.folder / DESCRIPTION).exists():
                 self._describe()
         except (FileExistsError, NotADirectoryError):
-            raise BadInput(f"{self.folder}: a file is in the way; give dataset= another folder") from None
+            raise BadInput(f"{self.folder}: a file is in the way; give another folder") from None
         except OSError as error:
-            raise BadInput(
-                f"{self.folder}: cannot be written ({error.strerror}); give dataset= another folder"
-            ) from None
+            raise BadInput(f"{self.folder}: cannot be written ({error.strerror}); give another folder") from None
         require_same(read_info(self.folder), info, self.folder)
         self._presence = Occupancy(self.folder, within=(RECORDINGS,))
         read_checksums(self.folder)  # raises if they cannot be read, rather than at the first episode
@@ -73,7 +71,7 @@ class DatasetWriter:
 
     def _describe(self) -> None:
         if next_number(self.folder) > 0:
-            raise BadInput(f"{self.folder}: has episodes but no {DESCRIPTION}; give dataset= another folder")
+            raise BadInput(f"{self.folder}: has episodes but no {DESCRIPTION}; give another folder")
         self._place(DESCRIPTION, to_text(self.info.to_json()).encode())  # unless another writer was faster
 
 

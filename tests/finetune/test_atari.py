@@ -1,5 +1,6 @@
 """Atari from a recorded game to training: what the page records is what a clone and DQN's memory see."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from qwop.finetune.reports.run_log import RunLog
 from qwop.finetune.run import RunContext, build_run
 from qwop.finetune.schedules.phase import Phase, Ramp
 from qwop.finetune.settings import RunSettings
+from qwop.policies.files import load_policy
 from qwop.policies.policy import Policy
 from qwop.policies.rollout import play
 from qwop.pretrain.clone import clone
@@ -82,3 +84,16 @@ def test_dqn_learns_from_games_and_demonstrations_with_clipped_rewards(tmp_path:
     assert not torch.equal(before, torch.cat([p.detach().flatten() for p in network.parameters()]))
     assert isinstance(run.agent, DqnAgent)
     assert run.agent.memory.shares()["demonstrations"] == pytest.approx(1 / 3, abs=0.05)
+
+
+def test_sparse_rewards_are_looked_for_with_long_frame_skips_and_played_for_with_the_usual_ones(
+    finetune: Callable[..., tuple[int, str, str]], tmp_path: Path
+) -> None:
+    code, _, said = finetune(
+        "schedule=atari-sparse", "policy=scratch", "environment=ALE/Freeway-v5", "schedule.scale=0.0005", "out=run",
+        "+schedule.phases.find.environment.time_limit=2", "loop.num_envs=2", "loop.steps=4", "algorithm.hidden=[8]",
+        "evaluation.episodes=1", "evaluation.drawn=0", "video=false",
+    )  # fmt: skip
+    assert code == 0, said
+    policies = [load_policy(tmp_path / "run" / f"{name}.safetensors") for name in ("phases/1-find", "policy")]
+    assert [policy.environment.settings["frameskip"] for policy in policies] == [20, 4]
