@@ -171,21 +171,22 @@ class Command(Generic[S]):
 
 
 def write_configuration(settings: Settings, out: Path) -> Path:
-    """Make a run's folder and write the resolved settings into it; BadInput if another command's are there."""
+    """Make a run's folder and write the resolved settings into it; BadInput if those of another command are there."""
     require_no_other_run(out, type(settings))
     write_whole(out / CONFIGURATION, to_yaml(settings))
     return out
 
 
 def require_no_other_run(out: Path, settings: type[Settings]) -> None:
-    """Raise BadInput if the folder holds the run of a command of other settings, whose files would be overwritten."""
+    """Raise BadInput if the folder's configuration sets what `settings` lacks: another command's run, whose files would
+    be overwritten."""
     if not (out / CONFIGURATION).exists():
         return
     before = read_settings(out / CONFIGURATION)
     if foreign := [name for name, value in before.items() if value is not None and name not in names_in(settings)]:
         raise BadInput(
-            f"out={out}: holds the run of another command, whose {CONFIGURATION} sets {show(foreign[0])}; give out= "
-            "another folder"
+            f"out={out}: holds the run of another command, or of another version, whose {CONFIGURATION} sets "
+            f"{show(foreign[0])}; give out= another folder"
         )
 
 

@@ -18,19 +18,32 @@ MOST_QUANTILES, MOST_MEMBERS = 10_000, 1000
 """Limits on the sizes that a file may describe."""
 
 
-class QNetwork(LayeredNetwork):
+class EpsilonGreedy(LayeredNetwork):
+    """Base class of networks of Q values, `forward`, that act ε-greedily by them.
+
+    π(a|s) = (1 − ε)·1{a = argmax Q(s, ·)} + ε/A, exactly; of equal Q values the first counts as the argmax. ε is a
+    buffer, so files keep the last ε; greedy play is argmax Q.
+    """
+
+    epsilon: Tensor
+
+    def __init__(self, observation: ObservationSpec | int, actions: int, hidden: Sequence[int]) -> None:
+        super().__init__(observation, actions, hidden)
+        self.register_buffer("epsilon", torch.tensor(0.0))
+
+    def logits(self, observations: Tensor) -> Tensor:
+        return epsilon_greedy_logits(self(observations), self.epsilon)
+
+
+class QNetwork(EpsilonGreedy):
     """Q values. For images `convolutions` come first ("nature": Mnih et al. 2015), then layers of the widths `hidden`.
 
     `dueling`: two separate stacks of layers, for V(s) and the advantages (Wang et al. 2016). `layer_norm`: each hidden
     layer is linear, layer norm, ReLU. `quantiles` N > 1: each Q value is the mean of N quantiles of the return. Weights
     are Xavier's (orthogonal in the convolutions), biases zero.
-
-    As a policy it acts ε-greedily: π(a|s) = (1 − ε)·1{a = argmax Q(s, ·)} + ε/A, exactly; of equal Q values the first
-    counts as the argmax. ε is a buffer, so files keep the last ε; greedy play is argmax Q.
     """
 
     architecture = "q"
-    epsilon: Tensor
 
     def __init__(
         self,
@@ -59,7 +72,6 @@ class QNetwork(LayeredNetwork):
         if dueling:
             self.value = layers((size, *self.hidden, quantiles), generator)
         self.advantage = layers((size, *self.hidden, actions * quantiles), generator)
-        self.register_buffer("epsilon", torch.tensor(0.0))
 
     def quantile_values(self, observations: Tensor) -> Tensor:
         """Quantiles of the return, [..., actions, quantiles], of raw observations [..., observation_size]."""
@@ -70,9 +82,6 @@ class QNetwork(LayeredNetwork):
     def forward(self, observations: Tensor) -> Tensor:
         """Q(s, ·), [..., actions], of raw observations [..., observation_size]."""
         return self.quantile_values(observations).mean(-1)
-
-    def logits(self, observations: Tensor) -> Tensor:
-        return epsilon_greedy_logits(self(observations), self.epsilon)
 
     def description(self) -> dict[str, Any]:
         return {
@@ -118,15 +127,13 @@ class DuelingQ(QNetwork):
         return cls(observation, actions, hidden_widths(description), quantiles=quantiles)
 
 
-class EnsembleQ(LayeredNetwork):
+class EnsembleQ(EpsilonGreedy):
     """Q values of several members, each with layers of its own: linear, layer norm, ReLU (RLPD, Ball et al. 2023).
 
-    Q(s, a) is the mean over the members. Weights are Xavier's, biases zero. As a policy it acts ε-greedily, as
-    `DuelingQ` does.
+    Q(s, a) is the mean over the members. Weights are Xavier's, biases zero.
     """
 
     architecture = "ensemble-q"
-    epsilon: Tensor
 
     def __init__(
         self,
@@ -145,7 +152,6 @@ class EnsembleQ(LayeredNetwork):
             )
         self.members = members
         self.layers = Ensemble(members, (self.observation_size, *self.hidden, actions), generator)
-        self.register_buffer("epsilon", torch.tensor(0.0))
 
     def member_values(self, observations: Tensor) -> Tensor:
         """Q_i(s, ·) of each member, [members, ..., actions], of raw observations [..., observation_size]."""
@@ -155,9 +161,6 @@ class EnsembleQ(LayeredNetwork):
     def forward(self, observations: Tensor) -> Tensor:
         """Q(s, ·), [..., actions], of raw observations [..., observation_size]."""
         return self.member_values(observations).mean(0)
-
-    def logits(self, observations: Tensor) -> Tensor:
-        return epsilon_greedy_logits(self(observations), self.epsilon)
 
     def description(self) -> dict[str, Any]:
         return {**super().description(), "members": self.members}
