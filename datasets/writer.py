@@ -37,6 +37,7 @@ class DatasetWriter:
         EnvironmentSpec.from_json(info.environment.to_json())  # so that the result can be read
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
+            self._presence = Occupancy(self.folder, within=(RECORDINGS,))  # before it writes anything
             if not (self.folder / DESCRIPTION).exists():
                 self._describe()
         except (FileExistsError, NotADirectoryError):
@@ -44,7 +45,6 @@ class DatasetWriter:
         except OSError as error:
             raise BadInput(f"{self.folder}: cannot be written ({error.strerror}); give another folder") from None
         require_same(read_info(self.folder), info, self.folder)
-        self._presence = Occupancy(self.folder, within=(RECORDINGS,))
         read_checksums(self.folder)  # raises if they cannot be read, rather than at the first episode
         self._next = next_number(self.folder)
 

@@ -160,6 +160,25 @@ def test_two_writers_at_once_lose_nothing(
     ]
 
 
+def test_a_writer_that_starts_while_another_describes_the_folder_removes_nothing_of_it(
+    tmp_path: Path, info: DatasetInfo, make_episode: Callable[..., Episode], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others: list[DatasetWriter] = []
+    link = os.link
+
+    def another_starts(partial: Path, name: Path) -> None:
+        if not others:
+            monkeypatch.setattr(os, "link", link)
+            others.append(DatasetWriter(tmp_path, info))
+        link(partial, name)
+
+    monkeypatch.setattr(os, "link", another_starts)
+    for writer in (DatasetWriter(tmp_path, info), *others):
+        writer.write(make_episode())
+    assert len(others) == 1
+    assert len(open_dataset(tmp_path).files) == 2
+
+
 ENDLESS = """
 import sys
 import numpy as np
