@@ -14,15 +14,16 @@ _FIRST, _SECOND = 0xBF58476D1CE4E5B9 - 2**64, 0x94D049BB133111EB - 2**64
 """Odd constants of SplitMix64, as signed numbers."""
 
 
-def absorb(keys: Tensor, observations: Tensor) -> Tensor:
-    """The keys, int64 [n], of episodes after another observation each, [n, size] float32 or uint8.
-
-    A key depends on every bit of every observation so far, and on their order.
-    """
+def digest(observations: Tensor) -> Tensor:
+    """Hashes, int64 [n], of observations [n, size] float32 or uint8: of every bit and of their order."""
     words = _words(observations)
     places = torch.arange(1, words.shape[-1] + 1, device=words.device)
-    digest = (words * (_mixed(places * _GOLDEN) | 1)).sum(-1)
-    return _mixed((keys ^ digest) + _GOLDEN)
+    return (words * (_mixed(places * _GOLDEN) | 1)).sum(-1)
+
+
+def absorb(keys: Tensor, digests: Tensor) -> Tensor:
+    """The keys, int64 [n], of episodes after another observation each, given by its digest, int64 [n]."""
+    return _mixed((keys ^ digests) + _GOLDEN)
 
 
 def standard_normal(keys: Tensor, size: int) -> Tensor:

@@ -49,13 +49,17 @@ class RecurrentActorCritic(LayeredNetwork):
         raise NotImplementedError(f"{self.architecture} has a state: call step")
 
     def step(self, observations: Tensor, state: State) -> tuple[Tensor, State]:
-        state = self.remember(observations, state)
+        state = self.remember(self.encode(observations), state)
         return self.policy_head(state[0]), state
 
-    def remember(self, observations: Tensor, state: State) -> State:
-        """The state after seeing observations [n, ...]; the heads read its first part, h [n, memory]."""
-        scaled = bounded(self.layer_input(observations.flatten(1)), self.observation)
-        after: tuple[Tensor, Tensor] = self.core(self.trunk(scaled), state)
+    def encode(self, observations: Tensor) -> Tensor:
+        """Features, [n, width], of raw observations [n, ...]."""
+        features: Tensor = self.trunk(bounded(self.layer_input(observations.flatten(1)), self.observation))
+        return features
+
+    def remember(self, features: Tensor, state: State) -> State:
+        """The state after seeing features [n, width]; the heads read its first part, h [n, memory]."""
+        after: tuple[Tensor, Tensor] = self.core(features, state)
         return after
 
     def description(self) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """The recurrent core of the For The Win agent (Jaderberg et al. 2019), with two time scales."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ from ..common.reading import whole_number
 from ..envs.spec import ObservationSpec
 from .encoders import MLP, orthogonal_linear, trunk_for
 from .networks import HIDDEN, WIDEST, LayeredNetwork, bounded, hidden_widths
-from .noise import absorb, standard_normal
+from .noise import absorb, digest, standard_normal
 from .recurrent import MEMORY, lstm_cell
 from .state import State
 
@@ -43,6 +44,13 @@ class Thought(NamedTuple):
     posterior: Gaussian
     prior: Gaussian
     ticked: Tensor
+
+
+class Percept(NamedTuple):
+    """The part of an observation that thoughts need: features [n, width], and a digest for the noise, int64 [n]."""
+
+    features: Tensor
+    digest: Tensor
 
 
 class TwoTimescaleState(NamedTuple):
@@ -129,11 +137,20 @@ class TwoTimescaleActorCritic(LayeredNetwork):
         return self.policy_head(thought.latent), state
 
     def think(self, observations: Tensor, state: State, slow_gradient: float = 1.0) -> tuple[Thought, State]:
-        """The thought for observations [n, ...], and the following state.
+        """The thought for observations [n, ...], and the following state; see `ponder`."""
+        return self.ponder(self.perceive(observations), state, slow_gradient)
+
+    def perceive(self, observations: Tensor) -> Percept:
+        """The part of a thought that needs no state, of observations [n, ...]."""
+        rows = observations.flatten(1)
+        return Percept(self.encode(rows), digest(rows))
+
+    def ponder(self, seen: Percept, state: State, slow_gradient: float = 1.0) -> tuple[Thought, State]:
+        """The thought, and the following state.
 
         slow_gradient multiplies the gradients that the fast core passes into the slow one.
         """
-        before, rows = TwoTimescaleState(*state), observations.flatten(1)
+        before = TwoTimescaleState(*state)
         ticked = before.decisions % self.period == 0
         slow, slow_cell = before.slow, before.slow_cell
         if ticked.any():
@@ -143,10 +160,10 @@ class TwoTimescaleActorCritic(LayeredNetwork):
             )
         prior = self.prior(slow)
         guidance = scale_gradient(torch.cat([slow, *prior], dim=-1), slow_gradient)
-        inputs = torch.cat([self.encode(rows), before.fed, guidance, before.latent], dim=-1)
+        inputs = torch.cat([seen.features, before.fed, guidance, before.latent], dim=-1)
         fast, fast_cell = self.fast_core(inputs, (before.fast, before.fast_cell))
         posterior = self.posterior(fast)
-        key = absorb(before.key, rows)
+        key = absorb(before.key, seen.digest)
         latent = posterior.mean + posterior.std * standard_normal(key, self.latent)
         state = TwoTimescaleState(
             fast, fast_cell, slow, slow_cell, latent, torch.zeros_like(before.fed), before.decisions + 1, key
@@ -181,9 +198,20 @@ class TwoTimescaleActorCritic(LayeredNetwork):
 
 
 def scale_gradient(numbers: Tensor, factor: float) -> Tensor:
-    """The same numbers, to the bit, with gradients times a factor."""
-    fixed = numbers.detach()
-    return fixed + factor * (numbers - fixed)
+    """The same numbers, with gradients times a factor."""
+    scaled: Tensor = _ScaledGradient.apply(numbers, factor)  # type: ignore[no-untyped-call]
+    return scaled
+
+
+class _ScaledGradient(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, numbers: Tensor, factor: float) -> Tensor:
+        ctx.factor = factor
+        return numbers.view_as(numbers)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        return gradients[0] * ctx.factor, None
 
 
 class _GaussianHead(nn.Module):
@@ -195,9 +223,7 @@ class _GaussianHead(nn.Module):
         self.spread = orthogonal_linear(inputs, size, 0.01, generator)
 
     def forward(self, features: Tensor) -> Gaussian:
-        softplus = nn.functional.softplus
-        at_zero = softplus(torch.zeros((), device=features.device))
-        std = PRIOR_STD * softplus(self.spread(features)) / at_zero + _SMALLEST_STD
+        std = (PRIOR_STD / math.log(2)) * nn.functional.softplus(self.spread(features)) + _SMALLEST_STD
         return Gaussian(self.mean(features), std)
 
 

@@ -36,14 +36,16 @@ class Walk(NamedTuple, Generic[Seen]):
 
 def walk(
     network: Network,
-    look: Callable[[Tensor, State], tuple[Seen, State]],
+    perceive: Callable[[Tensor], tuple[Tensor, ...]],
+    look: Callable[[tuple[Tensor, ...], State], tuple[Seen, State]],
     played: Sequences,
     device: torch.device,
 ) -> Walk[Seen]:
     """Run the network over the sequences, starting from the state stored with each.
 
-    look: computes the outputs for observations [n, *shape] in a state, and the following state. The state is reset
-    where an episode begins, and no gradient passes into the state before a sequence, nor over such a reset.
+    perceive: computes what needs no state from observations [m, *shape], for all steps at once. look: computes the
+    outputs for n of these rows in a state, and the following state. The state is reset where an episode begins, and no
+    gradient passes into the state before a sequence, nor over such a reset.
     """
     n, k = played.actions.shape
     observations, finals, actions, rewards = (
@@ -53,18 +55,20 @@ def walk(
     over = played.terminated | played.truncated
     initial = network.initial_state(n)
     state = to_tensors(played.state, device)
+    percepts = perceive(observations.transpose(0, 1).flatten(0, 1))  # a step's rows side by side
+    ends = perceive(finals) if len(finals) else percepts
     steps, stopped = [], []
     for t in range(k):
-        seen, state = look(observations[:, t], state)
+        seen, state = look(select_rows(percepts, slice(t * n, t * n + n)), state)
         steps.append(seen)
         state = network.feed(state, actions[:, t], rewards[:, t])
         chosen = np.flatnonzero(played.finals.step == t)
         if len(chosen):
             rows = played.finals.sequence[chosen]
             with torch.no_grad():
-                stopped.append(Stopped(t, rows, look(finals[chosen], select_rows(state, rows))[0]))
+                stopped.append(Stopped(t, rows, look(select_rows(ends, chosen), select_rows(state, rows))[0]))
         if over[:, t].any():
             state = reset_rows(state, initial, over[:, t])
     with torch.no_grad():  # only for bootstrapping
-        last, _ = look(observations[:, k], state)
+        last, _ = look(select_rows(percepts, slice(k * n, k * n + n)), state)
     return Walk(steps, stopped, last, state)

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 import torch
-from qwop.policies.noise import absorb, standard_normal
+from qwop.policies.noise import absorb, digest, standard_normal
 
 
 def keys_of(*observations: torch.Tensor) -> torch.Tensor:
     keys = torch.zeros(len(observations[0]), dtype=torch.int64)
     for one in observations:
-        keys = absorb(keys, one)
+        keys = absorb(keys, digest(one))
     return keys
 
 

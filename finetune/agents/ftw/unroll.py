@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from ....policies.state import State
-from ....policies.two_timescale import Gaussian, Thought, TwoTimescaleActorCritic
+from ....policies.two_timescale import Gaussian, Percept, Thought, TwoTimescaleActorCritic
 from ...experience.sequences import Sequences
 from ..vtrace.unroll import final_values
 from ..walk import Stopped, walk
@@ -26,14 +26,6 @@ class Unroll(NamedTuple):
     state: State
 
 
-class _Seen(NamedTuple):
-    """thought, logits [n, A] and value [n] of an observation."""
-
-    thought: Thought
-    logits: Tensor
-    value: Tensor
-
-
 def unroll(
     network: TwoTimescaleActorCritic,
     played: Sequences,
@@ -48,19 +40,20 @@ def unroll(
     reach the value head alone.
     """
 
-    def look(observations: Tensor, state: State) -> tuple[_Seen, State]:
-        thought, state = network.think(observations, state, slow_gradient)
-        latent = thought.latent.detach() if critic_only else thought.latent
-        return _Seen(thought, network.policy_head(thought.latent), network.value_head(latent).squeeze(-1)), state
+    def look(percept: tuple[Tensor, ...], state: State) -> tuple[Thought, State]:
+        return network.ponder(Percept(*percept), state, slow_gradient)
 
-    steps, stopped, last, state = walk(network, look, played, device)
-    thoughts = [seen.thought for seen in steps]
-    finals = final_values(played, [Stopped(at, rows, seen.value) for at, rows, seen in stopped], device)
+    thoughts, stopped, last, state = walk(network, network.perceive, look, played, device)
+    latents = torch.stack([thought.latent for thought in thoughts], dim=1)
+    values = network.value_head(latents.detach() if critic_only else latents).squeeze(-1)
+    with torch.no_grad():  # only for bootstrapping
+        after = network.value_head(last.latent)
+        ends = [Stopped(at, rows, network.value_head(seen.latent).squeeze(-1)) for at, rows, seen in stopped]
     return Unroll(
-        logits=torch.stack([seen.logits for seen in steps], dim=1),
-        values=torch.stack([*(seen.value for seen in steps), last.value], dim=1),
-        final_values=finals,
-        latents=torch.stack([*(thought.latent for thought in thoughts), last.thought.latent], dim=1),
+        logits=network.policy_head(latents),
+        values=torch.cat([values, after], dim=1),
+        final_values=final_values(played, ends, device),
+        latents=torch.cat([latents, last.latent.unsqueeze(1)], dim=1),
         posterior=_stacked([thought.posterior for thought in thoughts]),
         prior=_stacked([thought.prior for thought in thoughts]),
         ticked=torch.stack([thought.ticked for thought in thoughts], dim=1),

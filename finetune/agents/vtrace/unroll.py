@@ -22,29 +22,28 @@ class Unroll(NamedTuple):
     state: State
 
 
-class _Seen(NamedTuple):
-    """logits [n, A] and value [n] of an observation."""
-
-    logits: Tensor
-    value: Tensor
-
-
 def unroll(
     network: RecurrentActorCritic, played: Sequences, device: torch.device, *, critic_only: bool = False
 ) -> Unroll:
     """Run the network over the sequences; see `walk`. With critic_only, gradients of the values reach the value head
     alone."""
 
-    def look(observations: Tensor, state: State) -> tuple[_Seen, State]:
-        state = network.remember(observations, state)
-        memory = state[0].detach() if critic_only else state[0]
-        return _Seen(network.policy_head(state[0]), network.value_head(memory).squeeze(-1)), state
+    def perceive(observations: Tensor) -> tuple[Tensor]:
+        return (network.encode(observations),)
 
-    steps, stopped, last, state = walk(network, look, played, device)
-    values = torch.stack([*(seen.value for seen in steps), last.value], dim=1)
-    logits = torch.stack([seen.logits for seen in steps], dim=1)
-    finals = final_values(played, [Stopped(at, rows, seen.value) for at, rows, seen in stopped], device)
-    return Unroll(logits, values, finals, state)
+    def look(percept: tuple[Tensor, ...], state: State) -> tuple[Tensor, State]:
+        (features,) = percept
+        state = network.remember(features, state)
+        return state[0], state
+
+    steps, stopped, last, state = walk(network, perceive, look, played, device)
+    memories = torch.stack(steps, dim=1)
+    values = network.value_head(memories.detach() if critic_only else memories).squeeze(-1)
+    with torch.no_grad():  # only for bootstrapping
+        after = network.value_head(last)
+        ends = [Stopped(at, rows, network.value_head(memory).squeeze(-1)) for at, rows, memory in stopped]
+    values = torch.cat([values, after], dim=1)
+    return Unroll(network.policy_head(memories), values, final_values(played, ends, device), state)
 
 
 def final_values(played: Sequences, stopped: Sequence[Stopped[Tensor]], device: torch.device) -> Tensor:

@@ -10,7 +10,7 @@ import torch
 from qwop.finetune.agents.ftw.learner import FtwLearner
 from qwop.finetune.agents.ftw.settings import FtwSettings
 from qwop.finetune.experience.sequences import Sequences
-from qwop.policies.noise import absorb, standard_normal
+from qwop.policies.noise import absorb, digest, standard_normal
 from qwop.policies.two_timescale import TwoTimescaleActorCritic
 from torch import Tensor
 
@@ -80,7 +80,7 @@ class Reference(AdamReference):
         x = torch.tanh(self.linear("trunk.0", self.scaled(seen)))
         h, c = self.lstm("fast_core", torch.cat([x, state["fed"], guidance, state["z"]]), h, c)
         mu, sigma = self.gaussian("posterior", h)
-        key = absorb(state["key"], torch.from_numpy(seen)[None])
+        key = absorb(state["key"], digest(torch.from_numpy(seen)[None]))
         z = mu + sigma * standard_normal(key, LATENT)[0].double()
         thought = {"z": z, "mu": mu, "sigma": sigma, "m": m, "s": sd, "ticked": ticked}
         return thought, {"h": h, "c": c, "ph": ph, "pc": pc, "z": z, "age": state["age"] + 1, "key": key}

@@ -95,10 +95,10 @@ def test_a_stopped_episode_is_valued_with_the_state_that_it_had() -> None:
     over = whole.terminated | whole.truncated
     with torch.no_grad():
         for t in range(step + 1):
-            state = network.remember(torch.from_numpy(whole.observations[row : row + 1, t]), state)
+            state = network.remember(network.encode(torch.from_numpy(whole.observations[row : row + 1, t])), state)
             if t < step and over[row, t]:
                 state = network.initial_state(1)
-        memory, _ = network.remember(torch.from_numpy(whole.finals.observations[:1]), state)
+        memory, _ = network.remember(network.encode(torch.from_numpy(whole.finals.observations[:1])), state)
         value = network.value_head(memory).item()
     assert unroll(network, whole, CPU).final_values[row, step].item() == pytest.approx(value, rel=1e-5)
 
