@@ -30,7 +30,7 @@ from .report import EVALUATION, FILM, write_report
 from .rival_races import View
 from .settings import PopulationSettings
 from .training import Workshop
-from .versus import film_race, races_between
+from .versus import film_race, races_between, shared_race
 from .workers import Distributed, Serial, Workers
 
 MAY_DIFFER = (
@@ -172,7 +172,7 @@ class _Run:
         """The policies to race against at the end, by name; empty for the first agents, which may not exist yet."""
         if not self._settings.is_race:
             return {}
-        found = {name: [] if name == FIRST else [rivals.get(name) or self._runner(name)]
+        found = {name: [] if name == FIRST else [rivals.get(name) or self._runner(name, final=True)]
                  for name in self._settings.evaluation.against}  # fmt: skip
         return {**found, **{name: [policy] for name, policy in rivals.items()}}
 
@@ -184,10 +184,11 @@ class _Run:
             raise BadInput(f"rivals: {self._settings.environment} is played alone; leave them out")
         return {name: self._runner(name) for name in self._settings.rivals or ()}
 
-    def _runner(self, name: str) -> Policy:
-        """Load a policy that can run in the race."""
+    def _runner(self, name: str, *, final: bool = False) -> Policy:
+        """Load a policy that can run in the races, or, with `final`, in a final race."""
         policy = load_policy(name)
-        View.of(policy, self._task, name)
+        race = shared_race(self._task, [policy]) if final else self._task
+        View.of(policy, race, name, may_hold=final)
         return policy
 
     def _workshop_arguments(self, rivals: Mapping[str, Policy]) -> tuple[Any, ...]:
@@ -206,7 +207,8 @@ class _Run:
     def _film(self) -> None:
         if not (self._settings.video and self._settings.is_race):
             return
-        one, other = (self._population.policy(member) for member in self._population.best[:2])
+        best = self._population.best
+        one, other = (self._population.policy(member) for member in (best[0], best[min(1, len(best) - 1)]))
         film_race(self._out / FILM, (one, other), self._task, greedy=True)
 
     def _report(self) -> Path:

@@ -104,7 +104,7 @@ class Population:
         self._record(done)
         ratings = self.ratings()
         self.members = [replace(member, rating=float(ratings.ratings[member.id])) for member in self.members]
-        copies = self._evolve() if self._settings.evolution.enabled else []
+        copies = self._evolve() if self._settings.evolution.enabled and len(self.members) > 1 else []
         self.round += 1
         kinds = {kind: sum(one.seconds[kind] for one in done.values()) for kind in ("playing", "learning")}
         figures = tuple(done[member.id].figures for member in self.members)

@@ -26,25 +26,37 @@ _WON, _LOST = EVENTS.index("won"), EVENTS.index("lost")
 
 @dataclass(frozen=True)
 class View:
-    """Columns of a race's observation, int64 [m], that a policy of `QWOP-v1` or of races sees."""
+    """How a policy of `QWOP-v1` or of races runs in a race.
+
+    columns: of the race's observation, int64 [m], that it sees. hold: decisions of the race for each of its own.
+    """
 
     columns: NDArray[np.int64]
+    hold: int = 1
 
     @classmethod
-    def of(cls, policy: Policy, race: EnvironmentSpec, name: str) -> "View":
-        """Raise BadInput, naming the policy, unless it can run in this race."""
+    def of(cls, policy: Policy, race: EnvironmentSpec, name: str, *, may_hold: bool = False) -> "View":
+        """Raise BadInput, naming the policy, unless it can run in this race; with may_hold also in one in which others
+        decide a whole number of times as often."""
         own, theirs = policy.environment.capabilities, race.capabilities
         seen, given = own.observation_names, list(theirs.observation_names or ())
         if seen is None or own.action_names != theirs.action_names or policy.observation.size != len(seen):
             raise BadInput(f"{name}: a policy of {policy.environment.id}, which cannot run in a race")
-        if own.decisions_per_second != theirs.decisions_per_second:
+        hold, rest = divmod(decision_frames(policy.environment), decision_frames(race))
+        if rest or hold == 0 or (hold > 1 and not may_hold):
             raise BadInput(
                 f"{name}: decides {own.decisions_per_second:g} times a second, but in the race it is "
                 f"{theirs.decisions_per_second:g}; give race.frames_per_step= its number of frames a decision"
             )
         if missing := [one for one in seen if one not in given]:
             raise BadInput(f"{name}: sees {missing[0]}, which the race does not show; give race.observation=full")
-        return cls(np.array([given.index(one) for one in seen]))
+        return cls(np.array([given.index(one) for one in seen]), hold)
+
+
+def decision_frames(environment: EnvironmentSpec) -> int:
+    """Game frames for each decision in QWOP or in races; 1 for anything else."""
+    rate = environment.capabilities.decisions_per_second
+    return 1 if rate is None else round(FRAMES_A_SECOND / rate)
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Races between policies, to compare them."""
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,16 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..common.checks import show
+from ..common.errors import BadInput
 from ..envs.engine import batch
 from ..envs.pictures.video import write_video
-from ..envs.race.events import weighted
+from ..envs.race.events import EVENTS, weighted
 from ..envs.race.rules import LOST, WON
 from ..envs.race.vector import QWOPRaceVectorEnv
 from ..envs.spec import EnvironmentSpec
 from ..envs.vector import Infos
 from ..policies.policy import Policy, choose
-from .rival_races import View
+from .rival_races import View, decision_frames
 from .training import event_weights_of
+
+_DECISION = EVENTS.index("decision")
 
 
 @dataclass(frozen=True)
@@ -81,8 +85,9 @@ def races_between(
 ) -> Versus:
     """Race the policy against the others, which are called `name`.
 
-    Race k begins with k idle frames and is against `others[k % len(others)]`; it depends on (seed, k) alone. Raises
-    BadInput if one of them cannot run in the race.
+    Race k begins with k idle frames and is against `others[k % len(others)]`; it depends on (seed, k) alone. Where one
+    of the two decides more often, the race has its rate, and the other keeps to its own. Raises BadInput if one of them
+    cannot run in the race.
     """
     results, metres = np.zeros(games), np.zeros((games, 2))
     seconds = np.full((games, 2), np.nan)
@@ -115,9 +120,20 @@ def film_race(
             if ended.all():
                 return
 
-    rate = race.capabilities.decisions_per_second
+    rate = shared_race(race, policies).capabilities.decisions_per_second
     assert rate is not None
     return write_video(path, pictures(), rate)
+
+
+def shared_race(race: EnvironmentSpec, policies: Sequence[Policy]) -> EnvironmentSpec:
+    """The race at the rate of the policy that decides most often; BadInput unless that is a multiple of its own."""
+    frames = min([decision_frames(race), *(decision_frames(policy.environment) for policy in policies)])
+    if decision_frames(race) % frames:
+        raise BadInput(
+            f"a policy decides every {frames} frames, and the race {decision_frames(race)}: expected a multiple of it; "
+            "give race.frames_per_step= another number"
+        )
+    return EnvironmentSpec(race.id, {**race.settings, "frames_per_step": frames})
 
 
 def _play(
@@ -133,7 +149,8 @@ def _play(
     Yields the infos of both runners, [2n, ...], and the races that have just ended, bool [n], whose places are then
     used for new ones. drawn: called with pictures of the races before each decision.
     """
-    views = [View.of(policy, race, show(policy.environment.id)) for policy in policies]
+    race = shared_race(race, policies)
+    views = [View.of(policy, race, show(policy.environment.id), may_hold=True) for policy in policies]
     weights = [event_weights_of(policy.environment) for policy in policies]
     number = len(starts)
     env = QWOPRaceVectorEnv(2 * number, None if drawn is None else "rgb_array", **race.settings)
@@ -144,19 +161,27 @@ def _play(
             mask = np.repeat(np.arange(number) == place, 2)
             observations, _ = env.reset(options={"reset_mask": mask, "idle_frames": int(start)})
         states = [policy.initial_state(number) for policy in policies]
-        while True:
-            actions = np.zeros(2 * number, dtype=np.int64)
+        actions = np.zeros(2 * number, dtype=np.int64)
+        earned = [np.zeros(number) for _ in policies]
+        for step in itertools.count():
             uniforms = np.array([generator.random(2) for generator in generators])
             for side, policy in enumerate(policies):
+                if step % views[side].hold:
+                    continue
+                if step:
+                    states[side] = policy.feed(states[side], actions[side::2], earned[side].astype(np.float32))
+                    earned[side][:] = 0.0
                 seen = observations[side::2][:, views[side].columns]
                 probabilities, states[side] = policy.step(seen, states[side])
                 actions[side::2], _ = choose(probabilities, None if greedy else uniforms[:, side])
             if drawn is not None:
                 drawn.append(env.render())
             observations, _, terminated, truncated, infos = env.step(actions)
-            for side, policy in enumerate(policies):
-                rewards = weighted(weights[side], infos["events"][side::2]).astype(np.float32)
-                states[side] = policy.feed(states[side], actions[side::2], rewards)
+            for side in range(2):
+                events = infos["events"][side::2].copy()
+                if step % views[side].hold:
+                    events[:, _DECISION] = 0.0  # not one of its own
+                earned[side] += weighted(weights[side], events)
             yield infos, (terminated | truncated)[0::2]
     finally:
         env.close()

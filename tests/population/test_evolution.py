@@ -90,7 +90,7 @@ def test_a_range_of_one_value_never_changes() -> None:
 
 @pytest.mark.parametrize(
     ("gene", "low", "high"),
-    [("learning_rate", 1e-4, 5e-3), ("entropy", 5e-4, 1e-2), ("posterior_kl", 1e-3, 1.0), ("period", 5, 20)],
+    [("learning_rate", 3e-4, 5e-3), ("entropy", 5e-4, 1e-2), ("posterior_kl", 1e-5, 1e-3), ("period", 5, 20)],
 )
 def test_first_values_fill_their_ranges(gene: str, low: float, high: float) -> None:
     random = np.random.default_rng(0)

@@ -30,7 +30,7 @@ def same(one: Path, other: Path) -> bool:
 def test_a_run_leaves_policies_history_evaluation_and_a_report(
     population: Command, small: tuple[str, ...], tmp_path: Path
 ) -> None:
-    code, said, wrong = population(*small, "rounds=2", "rivals=[champion]", "out=run")
+    code, said, wrong = population(*small, "rounds=2", "rivals=[champion]", "race.frames_per_step=1", "out=run")
     assert code == 0, wrong
     run = tmp_path / "run"
     for folder in ("agents", "first"):
@@ -137,6 +137,21 @@ def test_agents_begin_with_policies_of_an_earlier_run(
         assert same(first, tmp_path / "one/best.safetensors") is begins_alike
 
 
+def test_a_single_agent_learns_by_itself_and_races_the_champion_which_decides_more_often(
+    population: Command, small: tuple[str, ...], tmp_path: Path
+) -> None:
+    alone = ("agents=1", "opponents=itself", "evaluation.against=[first,champion]", "evolution.burn_in=0")
+    code, said, wrong = population(*small, *alone, "rounds=2", "out=alone")
+    assert code == 0, wrong
+    rows = [json.loads(line) for line in (tmp_path / "alone/history.jsonl").read_text().splitlines()]
+    assert [len(row["agents"]) for row in rows] == [1, 1]
+    assert not same(tmp_path / "alone/best.safetensors", tmp_path / "alone/first/agent-00.safetensors")
+    races = {one["against"]: one for one in json.loads((tmp_path / "alone/evaluation.json").read_text())["races"]}
+    assert races["champion"]["lost"] == 1.0
+    assert races["champion"]["their_metres"] > 3.0
+    assert load_policy(tmp_path / "alone/best.safetensors").environment.settings["frames_per_step"] == 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -144,10 +159,12 @@ def test_agents_begin_with_policies_of_an_earlier_run(
         (["start=[champion,champion,champion,champion]"], "start: 4 policies for 3 agents"),
         (["rivals=[champion]", "race.frames_per_step=3"], "decides 30 times a second"),
         (["rivals=[champion]", "environment=CartPole-v1"], "rivals: CartPole-v1 is played alone"),
+        (["evaluation.against=[champion]", "race.frames_per_step=3", "race.observation=features"], "race.observation"),
         (["evaluation.against=[missing.safetensors]"], "missing.safetensors"),
         (["agent.learning_rate=[0.1,0.01]"], "learning_rate=[0.1, 0.01]: expected the lowest and the highest"),
         (["agent.learning_rate=[0.1]"], "learning_rate=[0.1]: expected the lowest and the highest"),
-        (["agents=1"], "agents=1: expected"),
+        (["agents=0"], "agents=0: expected"),
+        (["agents=1"], "agents=1: it has nobody to race against; give opponents=itself"),
         (["environment=NoSuch-v1"], "NoSuch"),
         (["resume=true"], "no checkpoint to resume from"),
     ],
