@@ -261,7 +261,7 @@ main = Command(
     "of their hyper-parameters and internal rewards.",
     examples=[
         ("qwop-population", "12 agents from scratch; the report is updated during the run"),
-        ("qwop-population rivals=[champion] evaluation.against=[first,champion]", "the champion races along"),
+        ("qwop-population rivals=[champion] race.frames_per_step=1", "the champion races along, 30 decisions a second"),
         ("qwop-population resume=true rounds=2000", "continue the run in runs/population, further"),
         ("qwop-population agent=vtrace evolution.enabled=false", "one time scale, and no copying"),
         ("qwop-population environment=CartPole-v1 work.num_games=8", "any environment: matches compare returns"),

@@ -141,7 +141,7 @@ def test_a_single_agent_learns_by_itself_and_races_the_champion_which_decides_mo
     population: Command, small: tuple[str, ...], tmp_path: Path
 ) -> None:
     alone = ("agents=1", "opponents=itself", "evaluation.against=[first,champion]", "evolution.burn_in=0")
-    code, said, wrong = population(*small, *alone, "rounds=2", "out=alone")
+    code, _, wrong = population(*small, *alone, "rounds=2", "out=alone")
     assert code == 0, wrong
     rows = [json.loads(line) for line in (tmp_path / "alone/history.jsonl").read_text().splitlines()]
     assert [len(row["agents"]) for row in rows] == [1, 1]
