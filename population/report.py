@@ -22,6 +22,9 @@ EVALUATION, FILM = "evaluation.json", "best_race.mp4"
 MOST_POINTS = 150
 """Largest number of points of a line."""
 
+MOST_CHANGED = 6
+"""Events in the table of changed rewards."""
+
 CONFIDENCE = 1.96
 """Standard errors to each side of a 95 % interval."""
 
@@ -82,22 +85,23 @@ def _sections(folder: Path, settings: PopulationSettings, rows: Sequence[Mapping
     ]
     if races:
         parts += [
-            "<h2>What they reward themselves for</h2>",
+            "<h2>Rewards of their own</h2>",
             _note(_REWARDS + _ORIGINS[settings.rewards]),
             _heat(rows[-1]),
         ]
-        names = list(rows[-1]["agents"][0]["rewards"])
-        parts.append(_charts(rows, {name: _entry("rewards", name) for name in names}))
+        if settings.rewards != "fixed":
+            names = list(rows[-1]["agents"][0]["rewards"])
+            parts += [_changed_rewards(rows), _charts(rows, {name: _entry("rewards", name) for name in names})]
     genes = list(rows[-1]["agents"][0]["genes"])
     parts += [
-        "<h2>How they learn</h2>",
+        "<h2>Settings of their learning</h2>",
         _note(_GENES),
         _charts(rows, {name: _entry("genes", name) for name in genes}, GENES),
     ]
     known = rows[-1]["agents"][0]["figures"]
     figures_of = {name: _entry("figures", name) for name in FIGURES if name in known}
-    parts += ["<h2>While they learn</h2>", _charts(rows, figures_of, FIGURES)]
-    return [*parts, "<h2>Where the time goes</h2>", _time(rows)]
+    parts += ["<h2>Measurements of their learning</h2>", _charts(rows, figures_of, FIGURES)]
+    return [*parts, "<h2>Computing time</h2>", _time(rows)]
 
 
 _REWARDS = (
@@ -245,6 +249,19 @@ def _heat(row: Mapping[str, Any]) -> str:
         cells = "".join(_cell(agent["rewards"][name]) for name in names)
         body.append(f"<tr><td>{mark}agent {agent['id']}, {agent['rating']:.0f}</td>{cells}</tr>")
     return f'<div class="scroll"><table class="heat"><tr><td></td>{head}</tr>{"".join(body)}</table></div>'
+
+
+def _changed_rewards(rows: Sequence[Mapping[str, Any]]) -> str:
+    """A table of the events whose weight has changed most since the first round, averaged over the agents."""
+
+    def means(row: Mapping[str, Any]) -> dict[str, float]:
+        agents = row["agents"]
+        return {name: sum(agent["rewards"][name] for agent in agents) / len(agents) for name in agents[0]["rewards"]}
+
+    before, now = means(rows[0]), means(rows[-1])
+    most = sorted(now, key=lambda name: -abs(now[name] - before[name]))[:MOST_CHANGED]
+    body = [[name.replace("_", " "), f"{before[name]:+.2f}", f"{now[name]:+.2f}"] for name in most]
+    return _note("Mean weights that have changed most:") + figures(["", "after the first round", "now"], body)
 
 
 def _cell(weight: float) -> str:

@@ -115,7 +115,7 @@ def test_any_environment_is_played_alone(population: Command, small: tuple[str, 
     assert any(row["copies"] for row in rows)
     assert "mean return" in said
     assert load_policy(tmp_path / "cart/best.safetensors").environment.id == "CartPole-v1"
-    assert "reward themselves" not in (tmp_path / "cart/report.html").read_text()
+    assert "Rewards of their own" not in (tmp_path / "cart/report.html").read_text()
 
 
 def test_agents_begin_with_policies_of_an_earlier_run(

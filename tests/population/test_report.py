@@ -43,7 +43,7 @@ def test_agents_have_colours_of_their_own() -> None:
 def test_a_report_tells_what_evolved(tmp_path: Path) -> None:
     rows = [row(number, [[0, 2]] if number == 7 else []) for number in range(1, 1001)]
     report = write_report(tmp_path, PopulationSettings(), rows).read_text()
-    for part in ("The agents now", "Family tree", "What they reward themselves for", "Where the time goes"):
+    for part in ("The agents now", "Family tree", "Rewards of their own", "Computing time"):
         assert part in report
     assert report.index("agent 2</td>") < report.index("agent 0</td>")  # the best one first
     assert "2020 ± 10" in report
@@ -51,6 +51,18 @@ def test_a_report_tells_what_evolved(tmp_path: Path) -> None:
     assert "+0.8" in report
     assert "50%" in report  # of the time
     assert len(report) < 200_000  # long runs are thinned out
+
+
+def test_a_report_names_the_rewards_that_changed_most(tmp_path: Path) -> None:
+    before, now = row(1, []), row(2, [])
+    for number, agent in enumerate(now["agents"]):
+        agent["rewards"] = {"fall": -0.9 - 0.01 * number, "won": 0.75}
+    report = write_report(tmp_path, PopulationSettings(), [before, now]).read_text()
+    changed = report[report.index("changed most") :]
+    assert "<td>fall</td><td>-0.50</td><td>-0.91</td>" in changed
+    assert changed.index("<td>fall</td>") < changed.index("<td>won</td>")
+    by_hand = write_report(tmp_path, PopulationSettings(rewards="fixed"), [before, now]).read_text()
+    assert "changed most" not in by_hand
 
 
 def test_a_report_tells_by_which_rule_agents_are_copied(tmp_path: Path) -> None:
