@@ -194,7 +194,7 @@ class _Run:
     def _workshop_arguments(self, rivals: Mapping[str, Policy]) -> tuple[Any, ...]:
         settings = self._settings
         fixed = {settings.agents + number: policy for number, policy in enumerate(rivals.values())}
-        return self._task, settings.agent, settings.work, settings.race.max_idle_frames, fixed
+        return self._task, settings.agent, settings.work, settings.race, fixed
 
     def _checkpoint(self) -> None:
         save_checkpoint(self._out / "checkpoints", self._population.decisions, self._population.get_state())

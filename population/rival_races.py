@@ -1,5 +1,6 @@
 """Races of one agent as an environment: rivals play the other runners."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,12 +15,13 @@ from ..common.errors import BadInput
 from ..envs.engine import batch
 from ..envs.names import FRAMES_A_SECOND
 from ..envs.race.events import EVENTS, SPARSE, weighted
-from ..envs.race.rules import LOST, TIE_FRAMES, TIE_METRES, WON
+from ..envs.race.rules import LOST, TIE_FRAMES, TIE_METRES, WON, results
 from ..envs.race.vector import QWOPRaceVectorEnv
 from ..envs.spec import EnvironmentSpec
 from ..envs.vector import Infos, Step
 from ..policies.policy import Policy, choose
 from ..policies.state import ArrayState, put_rows, reset_rows, select_rows
+from .standing import Standing
 
 _WON, _LOST = EVENTS.index("won"), EVENTS.index("lost")
 
@@ -88,12 +90,13 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
 
     An environment begins its next race in the same step, against the next of the rivals in `schedule`. A race also ends
     once its result is clear: the agent is down and the rival is farther (few fall back again), or the agent has
-    finished and the rival has not. The reward is w·ρ with the agent's own `weights`.
+    finished and the rival has not. And it is stopped, like at its time limit, when nobody runs any more: whoever is not
+    down has made no notable progress for `standstill` seconds. The reward is w·ρ with the agent's own `weights`.
     """
 
     metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012  (Gymnasium's form)
 
-    def __init__(self, race: EnvironmentSpec, num_races: int, **more: Any) -> None:
+    def __init__(self, race: EnvironmentSpec, num_races: int, *, standstill: float = math.inf, **more: Any) -> None:
         self._race = QWOPRaceVectorEnv(
             2 * num_races, autoreset_mode=AutoresetMode.DISABLED, **{**race.settings, **more}
         )
@@ -107,6 +110,7 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
         self._ends: list[RaceEnd] = []
         self._signals: list[NDArray[np.float64]] = []
         self._states: dict[int, ArrayState] = {}
+        self._standstill, self._standing = standstill, Standing(2 * num_races)
         self._clear()
 
     def enter(self, weights: NDArray[np.float64], rivals: Mapping[int, Rival], schedule: Sequence[int]) -> None:
@@ -143,13 +147,15 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
         events, result = infos["events"][0::2], infos["result"][0::2]
         over = (terminated | truncated)[0::2]
         won, lost = self._certain(infos, ~over)
+        still = self._nobody_runs(infos) & ~(over | won | lost)
+        won, lost = won | (still & (_standings(infos) == WON)), lost | (still & (_standings(infos) == LOST))
         events[won, _WON], events[lost, _LOST] = 1.0, 1.0
         result[won], result[lost] = WON, LOST
-        ended = over | won | lost
+        ended = over | won | lost | still
         rewards = weighted(self._weights, events)
         self._signals.append(weighted(self._weights * SPARSE, events))
         mine: Infos = {name: values[0::2] for name, values in infos.items()}
-        stopped = truncated[0::2] & ~terminated[0::2]
+        stopped = (truncated[0::2] & ~terminated[0::2]) | (still & (infos["outcome"][0::2] == batch.RUNNING))
         if ended.any():
             mine |= {"final_obs": observations[0::2].copy(), "final_info": dict(mine)}
             self._note_ends(ended, result, infos)
@@ -166,6 +172,7 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
             "rival": self._rival.copy(),
             "rivals": {str(number): list(state) for number, state in self._states.items()},
             "generator": self._generator.bit_generator.state,
+            "standing": self._standing.get_state(),
         }
 
     def set_state(self, state: Mapping[str, Any]) -> None:
@@ -175,6 +182,7 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
         self._rival = np.array(state["rival"], dtype=np.int64)
         self._states = {int(number): tuple(parts) for number, parts in state["rivals"].items()}
         self._generator.bit_generator.state = state["generator"]
+        self._standing.set_state(state["standing"])
 
     @property
     def under_way(self) -> set[int]:
@@ -218,6 +226,12 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
         won = finished[0::2] & (outcome[1::2] == batch.RUNNING) & late
         return won & running, down[0::2] & farther & running
 
+    def _nobody_runs(self, infos: Infos) -> NDArray[np.bool_]:
+        """Races, bool [n], in which nobody makes progress any more."""
+        standing = self._standing.seconds(infos["distance"], infos["clock"]) > self._standstill
+        idle: NDArray[np.bool_] = standing | (infos["outcome"] != batch.RUNNING)
+        return idle[0::2] & idle[1::2]
+
     def _note_ends(self, ended: NDArray[np.bool_], result: NDArray[np.float64], infos: Infos) -> None:
         for race in np.flatnonzero(ended).tolist():
             finished = infos["outcome"][2 * race] == batch.FINISHED
@@ -227,6 +241,7 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
 
     def _meet(self, begins: NDArray[np.bool_]) -> None:
         """Begin races against the next rivals where `begins`, bool [n], is true."""
+        self._standing.begin(np.repeat(begins, 2))
         for race in np.flatnonzero(begins).tolist():
             self._rival[race] = self._schedule[self._next % len(self._schedule)]
             self._next += 1
@@ -235,3 +250,10 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
             before = self._states.get(number, initial)
             self._states[number] = reset_rows(before, initial, begins & (self._rival == number))
         self._states = {number: state for number, state in self._states.items() if (self._rival == number).any()}
+
+
+def _standings(infos: Infos) -> NDArray[np.float64]:
+    """The agent's results, float64 [n], if the races ended now."""
+    finished, frames = infos["outcome"] == batch.FINISHED, np.rint(infos["clock"] * FRAMES_A_SECOND).astype(np.int64)
+    finished, frames, metres = (one.reshape(-1, 2) for one in (finished, frames, infos["distance"]))
+    return results(finished, frames, metres, np.arange(2))[:, 0]

@@ -24,6 +24,11 @@ class RaceSettings(Settings):
         choices=["features", "full"],
     )  # fmt: skip
     time_limit: float = setting(100.0, "Seconds of the game clock after which a race is stopped.", above=0)
+    standstill: float = setting(
+        10.0,
+        "Seconds after which a race of learners is stopped if whoever is still up has come no half metre farther.",
+        above=0,
+    )
     max_idle_frames: int = max_idle_frames(30)
 
 

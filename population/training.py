@@ -21,7 +21,7 @@ from ..policies.policy import Policy
 from .agents import Genes, PopulationAgents
 from .rewards import event_rewards
 from .rival_races import RaceEnd, Rival, RivalRaces, View
-from .settings import WorkSettings
+from .settings import RaceSettings, WorkSettings
 
 
 @dataclass(frozen=True)
@@ -72,17 +72,18 @@ class Workshop:
         environment: EnvironmentSpec,
         agents: PopulationAgents,
         work: WorkSettings,
-        max_idle_frames: int = 0,
+        race: RaceSettings | None = None,
         fixed: Mapping[int, Policy] | None = None,
     ) -> None:
         torch.set_num_threads(1)
         self.environment, self._agents, self._work = environment, agents, work
         self.observation, self.actions = environment.interface()
         self.rate = environment.capabilities.decisions_per_second
-        more = {"max_idle_frames": max_idle_frames} if environment.capabilities.idle_start else {}
+        race = race or RaceSettings()
+        more = {"max_idle_frames": race.max_idle_frames} if environment.capabilities.idle_start else {}
         self._races: RivalRaces | None = None
         if environment.capabilities.group > 1:
-            self._races = RivalRaces(environment, work.num_games, **more)
+            self._races = RivalRaces(environment, work.num_games, standstill=race.standstill, **more)
             self._env: VectorEnv = self._races
         else:
             self._env = make_vector(environment, work.num_games, **more)

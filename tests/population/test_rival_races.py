@@ -1,5 +1,6 @@
 """Races of one agent against rivals."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -119,6 +120,88 @@ def test_a_race_is_over_when_the_agent_is_down_and_the_rival_farther() -> None:
     assert (infos["outcome"][over] == 2).all()
 
 
+def ends_of(env: RivalRaces, agent: Callable[[], NDArray[np.int64]], decisions: int = 400) -> list[Any]:
+    """The first races to end, each with the decision at which it did, whether it was stopped, and its events."""
+    env.reset(seed=0)
+    for decision in range(1, decisions + 1):
+        _, _, terminated, truncated, infos = env.step(agent())
+        if found := env.take_ends():
+            over = (terminated | truncated).nonzero()[0]
+            return list(zip(found, [decision] * len(found), truncated[over], infos["events"][over], strict=True))
+    return []
+
+
+LONG = EnvironmentSpec("QWOPRace-v1", {**RACE.settings, "time_limit": 100.0})
+
+
+def test_a_race_of_runners_who_stand_still_is_stopped_as_a_draw() -> None:
+    env = RivalRaces(LONG, 4, standstill=2.0)
+    env.enter(WEIGHTS, {0: rival(Always(0))}, [0])
+    ends = ends_of(env, lambda: np.zeros(4, dtype=np.int64))
+    assert len(ends) == 4
+    for end, decision, stopped, events in ends:
+        assert (end.result, end.seconds, decision, stopped) == (0.5, None, 30, True)
+        assert not events[[EVENTS.index("won"), EVENTS.index("lost")]].any()
+
+
+def test_an_agent_that_is_down_waits_for_its_rival_only_while_that_runs() -> None:
+    """Against one who stands, and is therefore beaten by whoever came half a metre farther before the fall."""
+    generator = np.random.default_rng(0)
+    env = RivalRaces(LONG, 16, standstill=3.0)
+    env.enter(WEIGHTS, {0: rival(Always(0))}, [0])
+    env.reset(seed=0)
+    won, found = EVENTS.index("won"), []
+    for _ in range(400):
+        _, _, terminated, truncated, infos = env.step(generator.integers(0, 11, 16))
+        over = (terminated | truncated).nonzero()[0]
+        for end, race in zip(env.take_ends(), over, strict=True):
+            found.append((end.metres, end.result, bool(infos["events"][race, won]), bool(truncated[race])))
+    down = [(metres, result, event) for metres, result, event, stopped in found if not stopped]
+    assert len(down) > 10
+    assert {result for _, result, _ in down} == {0.0, 0.5, 1.0}
+    for metres, result, event in down:
+        assert event == (result == 1.0)
+        assert (metres > 0.3) >= (result == 1.0)
+
+
+def test_a_standstill_counts_from_the_last_progress_in_the_same_race() -> None:
+    """Runners that first stumble on and then stand still or lie there; a restored race ends as it would have."""
+    one, two = (RivalRaces(LONG, 16, standstill=2.0) for _ in range(2))
+    generator, still = np.random.default_rng(1), np.zeros(16, dtype=np.int64)
+    for env in (one, two):
+        env.enter(WEIGHTS, {0: rival(Always(0))}, [0])
+        env.reset(seed=0)
+    for _ in range(20):
+        one.step(generator.integers(0, 11, 16))
+    two.set_state(one.get_state())
+
+    def lengths(env: RivalRaces) -> NDArray[np.int64]:
+        """The decision at which each race's first end comes from here on, and its second one; int64 [2, 16]."""
+        found = np.zeros((2, 16), dtype=np.int64)
+        for decision in range(1, 150):
+            _, _, terminated, truncated, _ = env.step(still)
+            for race in (terminated | truncated).nonzero()[0]:
+                which = int(found[0, race] > 0)
+                found[which, race] = found[which, race] or decision
+        return found
+
+    first, second = lengths(one)
+    assert (first > 30 - 20).sum() > 3  # some stumbled on in the meantime
+    assert (second - first == 30).all()
+    assert np.array_equal(lengths(two), [first, second])
+
+
+def test_a_race_goes_on_while_somebody_runs() -> None:
+    champion = load_policy("champion")
+    spec = EnvironmentSpec("QWOPRace-v1", {"frames_per_step": 1, "observation": "full"})
+    env = RivalRaces(spec, 1, standstill=2.0)
+    runner = Rival(PolicySnapshot(champion.network), View.of(champion, spec, "champion"), WEIGHTS, greedy=True)
+    env.enter(WEIGHTS, {0: runner}, [0])
+    ((end, decision, stopped, _),) = ends_of(env, lambda: np.zeros(1, dtype=np.int64), 2000)
+    assert (end.result, stopped) == (0.0, True)
+    assert decision > 30 * 41  # the champion's time
+
+
 def test_playing_changes_no_rival_and_continues_to_the_bit() -> None:
     """Saved in the middle of races, whose rivals have memories, and restored elsewhere."""
     other = network(1)
@@ -129,12 +212,13 @@ def test_playing_changes_no_rival_and_continues_to_the_bit() -> None:
     def started(env: RivalRaces) -> Collector:
         return Collector(env, 35, np.random.default_rng(0))
 
-    one, two = (races(rivals, [0, 1, 1], max_idle_frames=5) for _ in range(2))
+    one, two = (races(rivals, [0, 1, 1], max_idle_frames=5, standstill=1.2) for _ in range(2))
     collector = started(one)
     collector.collect(actor)
     state = collector.get_state()
     again = WEIGHTS, {number: rival(player) for number, player in rivals.items()}, [1, 0]
     one.enter(*again)
+    one.take_ends()
     expected, _ = collector.collect(actor)
     two.enter(*again)
     continued = started(two)
