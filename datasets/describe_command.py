@@ -1,8 +1,10 @@
 """`qwop-dataset describe`: update a dataset's checksums, card and Croissant metadata."""
 
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..common.occupancy import Occupancy
 from ..common.progress import plain_console
 from ..common.settings import Settings, setting
 from .describe import describe
@@ -23,7 +25,9 @@ class DescribeSettings(Settings):
 
 def run(settings: DescribeSettings) -> None:
     """Write the derived files and print the statistics."""
-    summary = describe(Path(settings.dataset), accept=settings.accept)
+    folder = Path(settings.dataset)
+    with closing(Occupancy(folder)):  # or a recorder that starts takes the files under way for leftovers
+        summary = describe(folder, accept=settings.accept)
     plain_console().print(summary.table(settings.dataset))
 
 

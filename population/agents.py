@@ -119,8 +119,8 @@ class VtraceAgents(PopulationAgents):
 class FtwAgents(PopulationAgents):
     """Agents with two time scales and auxiliary tasks (Jaderberg et al. 2019).
 
-    The weights of the divergences are a hundredth or less of the paper's, whose rewards are much larger: with its 0.001
-    to 1 and 0.0001 to 0.1, agents hardly learned to do anything but what their own prior foresaw.
+    The weights of the divergences end where the paper's begin (0.001 to 1 and 0.0001 to 0.1), for our rewards are
+    smaller; docs/populations.md has measurements.
     """
 
     reward_prediction: tuple[float, ...] = gene(0.1, 1.0, "the weight of reward prediction")

@@ -28,7 +28,7 @@ _WON, _LOST = EVENTS.index("won"), EVENTS.index("lost")
 
 @dataclass(frozen=True)
 class View:
-    """How a policy of `QWOP-v1` or of races runs in a race.
+    """Terms on which a policy of `QWOP-v1` or of races runs in a race.
 
     columns: of the race's observation, int64 [m], that it sees. hold: decisions of the race for each of its own.
     """

@@ -43,7 +43,7 @@ class WorkSettings(Settings):
     unrolls: int = setting(20, "Unrolls of an agent in a round.", at_least=1, at_most=10_000)
     passes: int = setting(
         2,
-        "Steps of learning on each unroll. Playing takes most of the time, and importance weights allow more than one.",
+        "Steps of learning on each unroll; importance weights allow more than one.",
         at_least=1,
         at_most=100,
     )

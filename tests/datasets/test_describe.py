@@ -11,6 +11,7 @@ from qwop.common.errors import BadInput
 from qwop.datasets import DatasetInfo, DatasetWriter, Episode, open_dataset
 from qwop.datasets.checksums import CHECKSUMS
 from qwop.datasets.describe import describe
+from qwop.datasets.describe_command import DescribeSettings, run
 
 
 @pytest.fixture
@@ -25,6 +26,22 @@ def test_the_checksums_are_those_of_the_files(folder: Path) -> None:
     lines = [line.split("  ") for line in (folder / CHECKSUMS).read_text().splitlines()]
     assert sorted(name for _, name in lines) == ["dataset.json", *(f"episode-00000{n}.parquet" for n in range(3))]
     assert all(hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest for digest, name in lines)
+
+
+def test_a_recorder_that_starts_meanwhile_removes_no_file_under_way(
+    folder: Path, info: DatasetInfo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[DatasetWriter] = []
+    replace = Path.replace
+
+    def a_recorder_starts(partial: Path, name: Path) -> Path:
+        started.append(DatasetWriter(folder, info))
+        return replace(partial, name)
+
+    monkeypatch.setattr(Path, "replace", a_recorder_starts)
+    run(DescribeSettings(dataset=str(folder)))
+    assert len(started) == 2
+    assert (folder / "README.md").exists()
 
 
 def test_a_line_that_was_cut_short_does_not_spoil_the_next(

@@ -1,4 +1,4 @@
-"""What becomes of Ray's errors; no cluster is started."""
+"""Ray's errors as the run meets them; no cluster is started."""
 
 import traceback
 from collections.abc import Callable
