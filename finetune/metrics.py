@@ -1,7 +1,7 @@
 """Measurements of a run between two rows of its log."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -18,6 +18,11 @@ class Diagnosis:
 
     scalars: dict[str, float]
     by_source: dict[str, dict[str, float]]
+
+
+def mean_figures(figures: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """The mean of each figure over rows that all have the same ones."""
+    return {name: float(np.mean([row[name] for row in figures])) for name in figures[0]}
 
 
 class Stopwatch:

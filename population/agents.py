@@ -31,7 +31,7 @@ class Learner(Protocol):
     """One agent's network and its learner."""
 
     def update(self, played: Sequences, signals: NDArray[np.float32] | None) -> Diagnosis:
-        """Take a step on the sequences. signals: w·ρ of the sparse events, float32 [n, k], in races."""
+        """Learn from the sequences. signals: w·ρ of the sparse events, float32 [n, k], in races."""
         ...
 
     def get_state(self) -> dict[str, Any]: ...
@@ -57,6 +57,9 @@ class PopulationAgents(Discounted):
     gamma_rate: float = 10.0
     learning_rate: tuple[float, ...] = gene(3e-4, 5e-3, "the learning rate")
     entropy: tuple[float, ...] = gene(5e-4, 1e-2, "the weight of the entropy")
+    passes: int = setting(
+        2, "Steps of learning on each unroll; importance weights allow more than one.", at_least=1, at_most=100
+    )
     hidden: tuple[int, ...] = setting((128,), "Widths of the layers before the memory.", at_least=1, at_most=65_536)
     memory: int = setting(128, "Units of an LSTM.", at_least=1, at_most=65_536)
 
@@ -99,6 +102,7 @@ class VtraceAgents(PopulationAgents):
         return VtraceSettings(
             gamma=self.gamma,
             gamma_rate=self.gamma_rate,
+            passes=self.passes,
             learning_rate=genes["learning_rate"],
             entropy_coefficient=genes["entropy"],
             hidden=self.hidden,
@@ -151,6 +155,7 @@ class FtwAgents(PopulationAgents):
         return FtwSettings(
             gamma=self.gamma,
             gamma_rate=self.gamma_rate,
+            passes=self.passes,
             hidden=self.hidden,
             memory=self.memory,
             latent=self.latent,

@@ -41,12 +41,6 @@ class WorkSettings(Settings):
         25, "Decisions of each game that an agent learns from at once: an unroll.", at_least=1, at_most=10_000
     )
     unrolls: int = setting(20, "Unrolls of an agent in a round.", at_least=1, at_most=10_000)
-    passes: int = setting(
-        2,
-        "Steps of learning on each unroll; importance weights allow more than one.",
-        at_least=1,
-        at_most=100,
-    )
     opponents: int = setting(
         1,
         "Opponents that an agent meets in a round, drawn with replacement. Each costs about as much time as the agent.",

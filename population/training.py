@@ -16,6 +16,7 @@ from ..envs.spec import EnvironmentSpec
 from ..envs.vector import VectorEnv, make_vector
 from ..finetune.experience.collector import Collector
 from ..finetune.experience.snapshot import PolicySnapshot
+from ..finetune.metrics import mean_figures
 from ..policies.networks import Network
 from ..policies.policy import Policy
 from .agents import Genes, PopulationAgents
@@ -136,7 +137,7 @@ class Workshop:
             played, ends = collector.collect(actor)
             signals = None if self._races is None else self._races.take_signals()
             middle = time.perf_counter()
-            diagnoses += [learner.update(played, signals).scalars for _ in range(self._work.passes)]
+            diagnoses.append(learner.update(played, signals).scalars)
             seconds["playing"] += middle - began
             seconds["learning"] += time.perf_counter() - middle
             scores += [end.total_reward for end in ends]
@@ -144,8 +145,7 @@ class Workshop:
             finished += [end.finished for end in ends if end.finished is not None]
         if not collector.saves_games:
             collector.restart()
-        figures = {name: float(np.mean([one[name] for one in diagnoses])) for name in diagnoses[0]}
-        figures |= {"games": float(len(scores))}
+        figures = mean_figures(diagnoses) | {"games": float(len(scores))}
         for name, values in (("return", scores), ("metres", metres), ("finish_share", finished)):
             if values:
                 figures[name] = float(np.mean(values))

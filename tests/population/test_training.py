@@ -68,7 +68,7 @@ def test_rounds_go_on_where_the_last_one_ended(agents: PopulationAgents) -> None
     assert first.play["lengths"].max() > 0
     assert second.play["lengths"].max() > anew.play["lengths"].max()  # races under way went on
     steps = [max(int(one["step"]) for one in done.learner["optimiser"]["state"].values()) for done in (first, second)]
-    assert steps == [WORK.unrolls * WORK.passes, 2 * WORK.unrolls * WORK.passes]
+    assert steps == [WORK.unrolls * agents.passes, 2 * WORK.unrolls * agents.passes]
 
 
 @kinds

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ....policies.two_timescale import TwoTimescaleActorCritic
 from ...experience.sequences import Sequences
-from ...metrics import Diagnosis
+from ...metrics import Diagnosis, mean_figures
 from ..optimisers import descend
 from ..running_scale import RunningScale
 from ..states import Parts, copied_states, load_states
@@ -80,26 +80,15 @@ class FtwLearner:
         entropy: float = 1.0,
         critic_only: bool = False,
     ) -> Diagnosis:
-        """Take one step on the sequences.
+        """Take `passes` steps on the sequences.
 
         signals: rewards that are predicted, [n, k], where most of `played.rewards` are not zero; by default these.
         learning_rate and entropy multiply those of the settings. critic_only learns only the value head.
         """
-        settings = self.settings
         with self._scale.learning_from(played):
-            found = unroll(
-                self.network, played, self._device, slow_gradient=settings.slow_gradient, critic_only=critic_only
-            )
-            loss, scalars = actor_critic(played, found, settings, entropy=entropy, critic_only=critic_only)
             self._stores.add(played, played.rewards if signals is None else signals)
-            if not critic_only:
-                terms = self._terms(played, found)
-                scalars |= {name: term.item() for name, (_, term) in terms.items()}
-                for weight, term in terms.values():
-                    loss = loss + weight * term
-            rate = settings.learning_rate * learning_rate
-            norm = descend(self._optimiser, loss, rate, settings.max_gradient_norm)
-        return Diagnosis(scalars | {"gradient_norm": norm.item()}, {})
+            steps = [self._step(played, learning_rate, entropy, critic_only) for _ in range(self.settings.passes)]
+        return Diagnosis(mean_figures(steps), {})
 
     def get_state(self) -> dict[str, Any]:
         """Copies of everything but the settings: weights, the optimiser's memory, statistics, stores, generator."""
@@ -116,6 +105,21 @@ class FtwLearner:
         self._scale.set_state(state["seen"])
         self._stores.set_state(state["stores"])
         self._generator.bit_generator.state = state["generator"]
+
+    def _step(self, played: Sequences, learning_rate: float, entropy: float, critic_only: bool) -> dict[str, float]:
+        settings = self.settings
+        found = unroll(
+            self.network, played, self._device, slow_gradient=settings.slow_gradient, critic_only=critic_only
+        )
+        loss, scalars = actor_critic(played, found, settings, entropy=entropy, critic_only=critic_only)
+        if not critic_only:
+            terms = self._terms(played, found)
+            scalars |= {name: term.item() for name, (_, term) in terms.items()}
+            for weight, term in terms.values():
+                loss = loss + weight * term
+        rate = settings.learning_rate * learning_rate
+        norm = descend(self._optimiser, loss, rate, settings.max_gradient_norm)
+        return scalars | {"gradient_norm": norm.item()}
 
     def _terms(self, played: Sequences, found: Unroll) -> dict[str, tuple[float, Tensor]]:
         """The losses beside those of V-trace: weight and value of each. What has no weight is left out."""

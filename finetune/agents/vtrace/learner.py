@@ -6,7 +6,7 @@ import torch
 
 from ....policies.recurrent import RecurrentActorCritic
 from ...experience.sequences import Sequences
-from ...metrics import Diagnosis
+from ...metrics import Diagnosis, mean_figures
 from ..optimisers import descend
 from ..running_scale import RunningScale
 from ..states import Parts, copied_states, load_states
@@ -36,17 +36,13 @@ class VtraceLearner:
     def update(
         self, played: Sequences, *, learning_rate: float = 1.0, entropy: float = 1.0, critic_only: bool = False
     ) -> Diagnosis:
-        """Take one step on the sequences.
+        """Take `passes` steps on the sequences.
 
         learning_rate and entropy multiply those of the settings. critic_only learns only the value head.
         """
-        settings = self.settings
         with self._scale.learning_from(played):
-            found = unroll(self.network, played, self._device, critic_only=critic_only)
-            loss, scalars = actor_critic(played, found, settings, entropy=entropy, critic_only=critic_only)
-            rate = settings.learning_rate * learning_rate
-            norm = descend(self._optimiser, loss, rate, settings.max_gradient_norm)
-        return Diagnosis(scalars | {"gradient_norm": norm.item()}, {})
+            steps = [self._step(played, learning_rate, entropy, critic_only) for _ in range(self.settings.passes)]
+        return Diagnosis(mean_figures(steps), {})
 
     def get_state(self) -> dict[str, Any]:
         """Copies of all weights, of the optimiser's memory, and of the statistics."""
@@ -55,3 +51,11 @@ class VtraceLearner:
     def set_state(self, state: dict[str, Any]) -> None:
         load_states(self._parts, state)
         self._scale.set_state(state["seen"])
+
+    def _step(self, played: Sequences, learning_rate: float, entropy: float, critic_only: bool) -> dict[str, float]:
+        settings = self.settings
+        found = unroll(self.network, played, self._device, critic_only=critic_only)
+        loss, scalars = actor_critic(played, found, settings, entropy=entropy, critic_only=critic_only)
+        rate = settings.learning_rate * learning_rate
+        norm = descend(self._optimiser, loss, rate, settings.max_gradient_norm)
+        return scalars | {"gradient_norm": norm.item()}

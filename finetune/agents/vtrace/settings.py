@@ -21,6 +21,9 @@ class VtraceSettings(Discounted):
     c_bar: float = setting(1.0, "Importance weights of the traces are cut off at this.", above=0)
     value_coefficient: float = setting(0.5, "Weight of the critic's loss.", at_least=0)
     entropy_coefficient: float = setting(0.01, "Weight of the entropy, times the phase's factor.", at_least=0)
+    passes: int = setting(
+        1, "Steps of learning on each batch; importance weights allow more than one.", at_least=1, at_most=100
+    )
     learning_rate: float = setting(1e-3, "Adam's learning rate, times the phase's factor.", above=0)
     epsilon: float = setting(1e-5, "Adam's ε, which keeps its divisor from 0.", above=0)
     max_gradient_norm: float = setting(0.5, "Gradients longer than this are scaled down.", above=0)

@@ -38,6 +38,12 @@ class AdamReference:
         first = not self.seen
         if first:
             self.standardise(batch)
+        for _ in range(self.s.get("passes", 1)):
+            self.step(batch, learning_rate, entropy, critic_only)
+        if not first:
+            self.standardise(batch)
+
+    def step(self, batch: Sequences, learning_rate: float, entropy: float, critic_only: bool) -> None:
         for weight in self.weights.values():
             weight.requires_grad_()
         loss = self.loss(batch, entropy, critic_only)
@@ -57,5 +63,3 @@ class AdamReference:
                 rate = self.s["learning_rate"] * learning_rate
                 self.weights[name] = weight - rate * mean / (root + self.s["epsilon"])
         self.weights = {name: weight.detach() for name, weight in self.weights.items()}
-        if not first:
-            self.standardise(batch)

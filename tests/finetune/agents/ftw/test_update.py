@@ -51,7 +51,8 @@ class Reference(AdamReference):
 
     def __init__(self, learner: FtwLearner) -> None:
         parts = (learner.network, learner.auxiliary)
-        super().__init__((named for part in parts for named in part.named_parameters()), SETTINGS)
+        settings = {**SETTINGS, "passes": learner.given.passes}
+        super().__init__((named for part in parts for named in part.named_parameters()), settings)
 
     def linear(self, name: str, x: Tensor) -> Tensor:
         return self.weights[f"{name}.weight"] @ x + self.weights[f"{name}.bias"]
@@ -176,12 +177,12 @@ def make_learner(seed: int = 0, **more: Any) -> FtwLearner:
 
 
 @pytest.mark.parametrize(
-    "more",
-    [{}, {"learning_rate": 0.3, "entropy": 4.0}, {"critic_only": True}],
-    ids=["plain", "factors", "critic only"],
+    ("passes", "more"),
+    [(1, {}), (1, {"learning_rate": 0.3, "entropy": 4.0}), (1, {"critic_only": True}), (2, {})],
+    ids=["plain", "factors", "critic only", "two passes"],
 )
-def test_updates_are_the_papers(more: dict[str, Any]) -> None:
-    learner = make_learner()
+def test_updates_are_the_papers(passes: int, more: dict[str, Any]) -> None:
+    learner = make_learner(passes=passes)
     reference = Reference(learner)
     for seed in range(3):
         learner.update(batch_of(seed), **more)
@@ -201,6 +202,15 @@ def test_rewards_are_predicted_from_the_policys_features_of_balanced_windows() -
     for _ in range(60):
         found = learner.update(played, signals=signals.astype(np.float32)).scalars["reward_prediction"]
     assert found < 0.5
+
+
+def test_windows_are_stored_once_however_often_they_are_learned_from() -> None:
+    once, twice = (make_learner(reward_prediction=1.0, passes=passes) for passes in (1, 2))
+    signals = np.where(np.arange(7) == 5, -1.0, 0.0) * np.ones((4, 1))
+    for learner in (once, twice):
+        learner.update(batch_of(0), signals=signals.astype(np.float32))
+    stored = [learner.get_state()["stores"]["some"]["rewards"] for learner in (once, twice)]
+    np.testing.assert_array_equal(*stored)
 
 
 def test_nothing_is_predicted_where_every_reward_is_something() -> None:

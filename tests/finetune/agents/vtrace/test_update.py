@@ -89,14 +89,14 @@ class Reference(AdamReference):
 
 
 @pytest.mark.parametrize(
-    "more",
-    [{}, {"learning_rate": 0.3, "entropy": 4.0}, {"critic_only": True}],
-    ids=["plain", "factors", "critic only"],
+    ("passes", "more"),
+    [(1, {}), (1, {"learning_rate": 0.3, "entropy": 4.0}), (1, {"critic_only": True}), (2, {})],
+    ids=["plain", "factors", "critic only", "two passes"],
 )
-def test_updates_are_the_papers(more: dict[str, Any]) -> None:
+def test_updates_are_the_papers(passes: int, more: dict[str, Any]) -> None:
     settings: dict[str, Any] = {
         "gamma": 0.9, "rho_bar": 1.2, "c_bar": 0.8, "value_coefficient": 0.7, "entropy_coefficient": 0.05,
-        "learning_rate": 0.01, "epsilon": 1e-3, "max_gradient_norm": 0.4,
+        "learning_rate": 0.01, "epsilon": 1e-3, "max_gradient_norm": 0.4, "passes": passes,
     }  # fmt: skip
     network = RecurrentActorCritic(2, 3, (7,), 5, torch.Generator().manual_seed(1))
     reference = Reference(network.named_parameters(), settings)
