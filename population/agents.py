@@ -17,6 +17,7 @@ from ..finetune.agents.ftw.learner import FtwLearner
 from ..finetune.agents.ftw.settings import FtwSettings
 from ..finetune.agents.vtrace.agent import new_recurrent
 from ..finetune.agents.vtrace.learner import VtraceLearner
+from ..finetune.agents.vtrace.objective import Lesson
 from ..finetune.agents.vtrace.settings import VtraceSettings
 from ..finetune.experience.sequences import Sequences
 from ..finetune.metrics import Diagnosis
@@ -30,8 +31,9 @@ Genes = Mapping[str, float]
 class Learner(Protocol):
     """One agent's network and its learner."""
 
-    def update(self, played: Sequences, signals: NDArray[np.float32] | None) -> Diagnosis:
-        """Learn from the sequences. signals: w·ρ of the sparse events, float32 [n, k], in races."""
+    def update(self, played: Sequences, signals: NDArray[np.float32] | None, lesson: Lesson | None) -> Diagnosis:
+        """Learn from the sequences. signals: w·ρ of the sparse events, float32 [n, k], in races.
+        lesson: a teacher to imitate."""
         ...
 
     def get_state(self) -> dict[str, Any]: ...
@@ -186,8 +188,8 @@ class _WithoutSignals:
         self._learner = learner
         self.get_state, self.set_state = learner.get_state, learner.set_state
 
-    def update(self, played: Sequences, signals: NDArray[np.float32] | None) -> Diagnosis:
-        return self._learner.update(played)
+    def update(self, played: Sequences, signals: NDArray[np.float32] | None, lesson: Lesson | None) -> Diagnosis:
+        return self._learner.update(played, lesson=lesson)
 
 
 class _WithSignals:
@@ -197,8 +199,8 @@ class _WithSignals:
         self._learner = learner
         self.get_state, self.set_state = learner.get_state, learner.set_state
 
-    def update(self, played: Sequences, signals: NDArray[np.float32] | None) -> Diagnosis:
-        return self._learner.update(played, signals=signals)
+    def update(self, played: Sequences, signals: NDArray[np.float32] | None, lesson: Lesson | None) -> Diagnosis:
+        return self._learner.update(played, signals=signals, lesson=lesson)
 
 
 AGENTS = {"ftw": FtwAgents, "vtrace": VtraceAgents}

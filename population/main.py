@@ -29,6 +29,7 @@ from .population import Population
 from .report import EVALUATION, FILM, write_report
 from .rival_races import View
 from .settings import PopulationSettings
+from .teacher import Teacher
 from .training import Workshop
 from .versus import film_race, races_between, shared_race
 from .workers import Distributed, Serial, Workers
@@ -194,7 +195,14 @@ class _Run:
     def _workshop_arguments(self, rivals: Mapping[str, Policy]) -> tuple[Any, ...]:
         settings = self._settings
         fixed = {settings.agents + number: policy for number, policy in enumerate(rivals.values())}
-        return self._task, settings.agent, settings.work, settings.race, fixed
+        return self._task, settings.agent, settings.work, settings.race, fixed, self._teachers()
+
+    def _teachers(self) -> dict[int, Policy]:
+        found = {}
+        for number, name in enumerate(self._settings.teachers or ()):
+            found[number] = load_policy(name)
+            Teacher(found[number], self._task, name)  # refused here by its name
+        return found
 
     def _checkpoint(self) -> None:
         save_checkpoint(self._out / "checkpoints", self._population.decisions, self._population.get_state())
@@ -262,6 +270,10 @@ main = Command(
     examples=[
         ("qwop-population", "12 agents from scratch; the report is updated during the run"),
         ("qwop-population rivals=[champion] race.frames_per_step=1", "the champion races along, 30 decisions a second"),
+        (
+            "qwop-population teachers=[champion,champion] race.frames_per_step=1",
+            "two agents learn from the champion how to run",
+        ),
         ("qwop-population resume=true rounds=2000", "continue the run in runs/population, further"),
         ("qwop-population agent=vtrace evolution.enabled=false", "one time scale, and no copying"),
         ("qwop-population environment=CartPole-v1 work.num_games=8", "any environment: matches compare returns"),

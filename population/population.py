@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..common.errors import BadInput, naming
+from ..common.errors import naming
 from ..policies.policy import Policy
 from .evolution import Member, exploit, explore, should_copy
 from .matchmaking import opponent_probabilities
@@ -71,13 +71,9 @@ class Population:
     def begin(self, start: Sequence[tuple[str, Policy]] = ()) -> None:
         """Make the agents; the first ones with the weights of the policies given, each with its name.
 
-        Raises BadInput if there are too many, or one does not fit.
+        Raises BadInput if one does not fit.
         """
         random = self._generator
-        if len(start) > self._settings.agents:
-            raise BadInput(
-                f"start: {len(start)} policies for {self._settings.agents} agents; give fewer, or more agents"
-            )
         for number in range(self._settings.agents):
             genes = {name: gene.draw(random) for name, gene in self._genes.items()}
             drawn = drawn_rewards(random)
@@ -94,11 +90,10 @@ class Population:
         before = self.ratings().ratings
         orders = {member.id: self._order(member, before) for member in self.members}
         done = self._workers.carry_out(orders, report)
-        work = self._settings.work
+        played = self._settings.work.decisions
         for number, one in done.items():
             self._learners[number], self._play[number] = one.learner, one.play
             member = self.members[number]
-            played = work.num_games * work.steps * work.unrolls
             self.members[number] = replace(member, decisions=member.decisions + played)
             self.decisions += played
         self._record(done)
@@ -156,7 +151,14 @@ class Population:
             int(self._generator.integers(2**31)),
             rivals,
             schedule,
+            *self._teaching(member),
         )
+
+    def _teaching(self, member: Member) -> tuple[int | None, float]:
+        """The agent's teacher, by number, and the weight of imitating it in the next round."""
+        taught = member.id < len(self._settings.teachers or ())
+        weight = self._settings.teaching.at(self.round * self._settings.work.decisions)
+        return (member.id, weight) if taught and weight else (None, 0.0)
 
     def _schedule(self, member: Member, ratings: NDArray[np.float64]) -> tuple[int, ...]:
         """Draw the opponents of a round."""

@@ -48,6 +48,25 @@ class WorkSettings(Settings):
         at_most=1000,
     )
 
+    @property
+    def decisions(self) -> int:
+        """Decisions of an agent in a round."""
+        return self.num_games * self.steps * self.unrolls
+
+
+@dataclass(frozen=True)
+class TeachingSettings(Settings):
+    """Kickstarting (Schmitt et al. 2018): agents with a teacher also learn to act like it, less and less."""
+
+    weight: float = setting(1.0, "First weight of imitating the teacher, beside the agent's own objective.", at_least=0)
+    decisions: int = setting(
+        1_000_000, "Decisions of an agent over which that weight falls to zero, linearly.", at_least=1
+    )
+
+    def at(self, decisions: int) -> float:
+        """The weight after that many decisions of an agent."""
+        return self.weight * max(0.0, 1.0 - decisions / self.decisions)
+
 
 @dataclass(frozen=True)
 class EvolutionSettings(Settings):
@@ -104,6 +123,11 @@ class PopulationSettings(Settings):
     start: tuple[str, ...] | None = setting(
         None, "Policy files for the first agents to start from; the others, or all with null, start from scratch."
     )
+    teachers: tuple[str, ...] | None = setting(
+        None,
+        "Policy files, or champion, that the first agents imitate at first, one each. Unlike those of start they may "
+        "be of any shape, but have no memory.",
+    )
     rivals: tuple[str, ...] | None = setting(
         None, "Policy files, or champion, that race too but never learn. The first one's rating is fixed at 1000."
     )
@@ -130,6 +154,7 @@ class PopulationSettings(Settings):
     agent: FtwAgents | VtraceAgents = choice_of(AGENTS, "ftw", "Agents of the population.")
     race: RaceSettings = nested(RaceSettings, "Races.")
     work: WorkSettings = nested(WorkSettings, "Play of one agent in a round.")
+    teaching: TeachingSettings = nested(TeachingSettings, "Imitation of teachers.")
     evolution: EvolutionSettings = nested(EvolutionSettings, "Exploit and explore.")
     evaluation: VersusSettings = nested(VersusSettings, "Final races of the best agent.")
     distributed: Local | RaySettings = choice_of(
@@ -138,6 +163,9 @@ class PopulationSettings(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        for name in ("start", "teachers"):
+            if len(given := getattr(self, name) or ()) > self.agents:
+                raise BadInput(f"{name}: {len(given)} policies for {self.agents} agents; give fewer, or more agents")
         if self.agents == 1 and self.is_race and not self.rivals and self.opponents != "itself":
             raise BadInput("agents=1: it has nobody to race against; give opponents=itself, or rivals=[champion]")
 

@@ -14,7 +14,9 @@ from ..common.errors import BadInput
 from ..envs.race.task import RaceTask
 from ..envs.spec import EnvironmentSpec
 from ..envs.vector import VectorEnv, make_vector
+from ..finetune.agents.vtrace.objective import Lesson
 from ..finetune.experience.collector import Collector
+from ..finetune.experience.sequences import Sequences
 from ..finetune.experience.snapshot import PolicySnapshot
 from ..finetune.metrics import mean_figures
 from ..policies.networks import Network
@@ -23,6 +25,7 @@ from .agents import Genes, PopulationAgents
 from .rewards import event_rewards
 from .rival_races import RaceEnd, Rival, RivalRaces, View
 from .settings import RaceSettings, WorkSettings
+from .teacher import Teacher
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,8 @@ class RivalState:
 class Order:
     """Work of an agent in a round. learner: its learner's state. play: the state of its games, None to begin new ones.
     rivals: opponents from the population, by number. schedule: numbers of the opponents of its next races, in order.
-    seed: decides everything random that is not in `play`.
+    seed: decides everything random that is not in `play`. teacher: number of the policy to imitate, with the weight
+    `imitation`.
     """
 
     genes: Genes
@@ -48,6 +52,8 @@ class Order:
     seed: int
     rivals: Mapping[int, RivalState] = field(default_factory=dict)
     schedule: tuple[int, ...] = ()
+    teacher: int | None = None
+    imitation: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -65,7 +71,7 @@ class Done:
 
 class Workshop:
     """Carries out the rounds of agents, one after the other. A round depends only on its order. fixed: rivals that
-    never learn, numbered after the population's `count` agents.
+    never learn, numbered after the agents. teachers: policies to imitate, by the numbers that orders name.
     """
 
     def __init__(
@@ -75,6 +81,7 @@ class Workshop:
         work: WorkSettings,
         race: RaceSettings | None = None,
         fixed: Mapping[int, Policy] | None = None,
+        teachers: Mapping[int, Policy] | None = None,
     ) -> None:
         torch.set_num_threads(1)
         self.environment, self._agents, self._work = environment, agents, work
@@ -96,6 +103,10 @@ class Workshop:
                 greedy=True,
             )
             for number, policy in (fixed or {}).items()
+        }
+
+        self._teachers = {
+            number: Teacher(policy, environment, f"teacher {number}") for number, policy in (teachers or {}).items()
         }
 
     def begin(self, genes: Genes, seed: int, policy: Policy | None = None) -> dict[str, Any]:
@@ -137,7 +148,7 @@ class Workshop:
             played, ends = collector.collect(actor)
             signals = None if self._races is None else self._races.take_signals()
             middle = time.perf_counter()
-            diagnoses.append(learner.update(played, signals).scalars)
+            diagnoses.append(learner.update(played, signals, self._lesson(order, played)).scalars)
             seconds["playing"] += middle - began
             seconds["learning"] += time.perf_counter() - middle
             scores += [end.total_reward for end in ends]
@@ -166,6 +177,11 @@ class Workshop:
         network = self._agents.network(self.observation, self.actions, genes, seed)
         return network, self._agents.learner(network, genes, self.rate, seed)
 
+    def _lesson(self, order: Order, played: Sequences) -> Lesson | None:
+        if order.teacher is None or order.imitation == 0.0:
+            return None
+        return Lesson(self._teachers[order.teacher].probabilities(played.observations[:, :-1]), order.imitation)
+
     def _rival(self, state: RivalState) -> Rival:
         every = View(np.arange(self.observation.size))
         network = self._network(state.genes, state.network)
@@ -180,7 +196,7 @@ def _take_weights(network: Network, policy: Policy) -> None:
         raise BadInput(
             f"a policy ({policy.network.architecture}, observations {policy.observation}), which an agent of this "
             f"population ({network.architecture}, {network.observation}) cannot begin with; make it a rival instead "
-            "(rivals=[…]), or choose agent= and its widths to fit"
+            "(rivals=[…]), or its pupil (teachers=[…]), or choose agent= and its widths to fit"
         )
     network.load_state_dict(given)
 

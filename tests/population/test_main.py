@@ -1,6 +1,7 @@
 """`qwop-population` as a person uses it."""
 
 import json
+import math
 import shutil
 import signal
 import subprocess
@@ -137,6 +138,18 @@ def test_agents_begin_with_policies_of_an_earlier_run(
         assert same(first, tmp_path / "one/best.safetensors") is begins_alike
 
 
+def test_an_agent_with_a_teacher_learns_to_act_like_it(
+    population: Command, small: tuple[str, ...], tmp_path: Path
+) -> None:
+    taught = ("teachers=[champion]", "race.frames_per_step=1", "teaching.decisions=240", "evolution.enabled=false")
+    code, _, wrong = population(*small, *taught, "evaluation.games=0", "rounds=4", "out=taught")
+    assert code == 0, wrong
+    rows = [json.loads(line) for line in (tmp_path / "taught/history.jsonl").read_text().splitlines()]
+    figures = [[agent["figures"].get("teaching") for agent in row["agents"]] for row in rows]
+    assert [[figure is not None for figure in row] for row in figures] == [[True, False, False]] * 3 + [[False] * 3]
+    assert figures[2][0] < figures[1][0] < figures[0][0] == pytest.approx(math.log(11), abs=0.1)
+
+
 def test_a_single_agent_learns_by_itself_and_races_the_champion_which_decides_more_often(
     population: Command, small: tuple[str, ...], tmp_path: Path
 ) -> None:
@@ -157,6 +170,9 @@ def test_a_single_agent_learns_by_itself_and_races_the_champion_which_decides_mo
     [
         (["start=[champion]"], "champion: a policy (actor, observations float32 [94])"),
         (["start=[champion,champion,champion,champion]"], "start: 4 policies for 3 agents"),
+        (["teachers=[champion,champion,champion,champion]"], "teachers: 4 policies for 3 agents"),
+        (["teachers=[champion]"], "champion: decides 30 times a second, but in the race it is 15"),
+        (["teachers=[champion]", "environment=CartPole-v1"], "champion: a policy of QWOP-v1"),
         (["rivals=[champion]", "race.frames_per_step=3"], "decides 30 times a second"),
         (["rivals=[champion]", "environment=CartPole-v1"], "rivals: CartPole-v1 is played alone"),
         (["evaluation.against=[champion]", "race.frames_per_step=3", "race.observation=features"], "race.observation"),

@@ -9,7 +9,7 @@ import pytest
 from qwop.population.population import Population
 from qwop.population.rewards import HAND_MADE
 from qwop.population.rival_races import RaceEnd
-from qwop.population.settings import EvolutionSettings, PopulationSettings, WorkSettings
+from qwop.population.settings import EvolutionSettings, PopulationSettings, TeachingSettings, WorkSettings
 from qwop.population.training import Done, Order
 
 AGENTS = 4
@@ -54,6 +54,15 @@ def made(**changed: Any) -> tuple[Population, Workers]:
     population = Population(replace(SETTINGS, **changed), Workshop(), workers)  # type: ignore[arg-type]
     population.begin()
     return population, workers
+
+
+def test_a_teacher_counts_less_and_less() -> None:
+    population, workers = made(teachers=("a", "b"), teaching=TeachingSettings(weight=0.5, decisions=400))
+    for _ in range(5):
+        population.play_round()
+    heard = [[(order.teacher, order.imitation) for order in orders.values()] for orders in workers.orders]
+    assert [row[1] for row in heard] == [(1, 0.5), (1, 0.375), (1, 0.25), (1, 0.125), (None, 0.0)]
+    assert all(row[2:] == [(None, 0.0)] * 2 for row in heard)
 
 
 def test_winners_are_rated_higher() -> None:

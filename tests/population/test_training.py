@@ -9,10 +9,16 @@ import pytest
 import torch
 from qwop.common.errors import BadInput
 from qwop.envs.spec import EnvironmentSpec
+from qwop.finetune.agents.ftw.learner import FtwLearner
+from qwop.finetune.agents.vtrace.learner import VtraceLearner
+from qwop.finetune.agents.vtrace.objective import Lesson
+from qwop.finetune.experience.sequences import Sequences
+from qwop.finetune.metrics import Diagnosis
 from qwop.policies.files import load_policy
 from qwop.population.agents import FtwAgents, PopulationAgents, VtraceAgents
 from qwop.population.rewards import HAND_MADE, drawn_rewards, event_rewards
 from qwop.population.settings import WorkSettings
+from qwop.population.teacher import Teacher
 from qwop.population.training import Order, RivalState, Workshop
 
 RACE = EnvironmentSpec("QWOPRace-v1", {"frames_per_step": 2, "observation": "full", "time_limit": 4.0})
@@ -80,6 +86,35 @@ def test_the_policy_of_an_agent_plays_with_its_own_rewards(agents: PopulationAge
     assert equal(dict(policy.network.state_dict()), dict(order.learner["network"]))
     if "period" in order.genes:
         assert policy.network.description()["period"] == order.genes["period"]
+
+
+@kinds
+def test_a_pupil_hears_what_its_teacher_would_do_in_each_step(
+    agents: PopulationAgents, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    race = EnvironmentSpec("QWOPRace-v1", {**RACE.settings, "frames_per_step": 1})
+    champion = load_policy("champion")
+    workshop = Workshop(race, agents, WORK, teachers={4: champion})
+    order = order_for(workshop, agents)
+    heard: list[tuple[Sequences, Lesson | None]] = []
+
+    def update(learner: Any, played: Sequences, lesson: Lesson | None, **more: Any) -> Diagnosis:
+        heard.append((played, lesson))
+        return Diagnosis({}, {})
+
+    for kind in (VtraceLearner, FtwLearner):
+        monkeypatch.setattr(kind, "update", update)
+    workshop.train(replace(order, teacher=4, imitation=0.3))
+    teacher = Teacher(champion, race, "champion")
+    assert len(heard) == WORK.unrolls
+    for played, lesson in heard:
+        assert lesson is not None
+        assert lesson.weight == 0.3
+        np.testing.assert_array_equal(lesson.teacher, teacher.probabilities(played.observations)[:, :-1])
+    heard.clear()
+    workshop.train(order)
+    workshop.train(replace(order, teacher=4, imitation=0.0))
+    assert [lesson for _, lesson in heard] == [None] * 2 * WORK.unrolls
 
 
 def test_an_agent_begins_with_the_weights_of_a_policy_that_fits() -> None:

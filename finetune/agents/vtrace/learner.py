@@ -10,7 +10,7 @@ from ...metrics import Diagnosis, mean_figures
 from ..optimisers import descend
 from ..running_scale import RunningScale
 from ..states import Parts, copied_states, load_states
-from .objective import actor_critic
+from .objective import Lesson, actor_critic
 from .settings import VtraceSettings
 from .unroll import unroll
 
@@ -34,14 +34,22 @@ class VtraceLearner:
         self.settings = self._given.at_rate(decisions_per_second)
 
     def update(
-        self, played: Sequences, *, learning_rate: float = 1.0, entropy: float = 1.0, critic_only: bool = False
+        self,
+        played: Sequences,
+        *,
+        learning_rate: float = 1.0,
+        entropy: float = 1.0,
+        critic_only: bool = False,
+        lesson: Lesson | None = None,
     ) -> Diagnosis:
         """Take `passes` steps on the sequences.
 
         learning_rate and entropy multiply those of the settings. critic_only learns only the value head.
+        lesson: a teacher to imitate.
         """
         with self._scale.learning_from(played):
-            steps = [self._step(played, learning_rate, entropy, critic_only) for _ in range(self.settings.passes)]
+            passes = range(self.settings.passes)
+            steps = [self._step(played, learning_rate, entropy, critic_only, lesson) for _ in passes]
         return Diagnosis(mean_figures(steps), {})
 
     def get_state(self) -> dict[str, Any]:
@@ -52,10 +60,12 @@ class VtraceLearner:
         load_states(self._parts, state)
         self._scale.set_state(state["seen"])
 
-    def _step(self, played: Sequences, learning_rate: float, entropy: float, critic_only: bool) -> dict[str, float]:
+    def _step(
+        self, played: Sequences, learning_rate: float, entropy: float, critic_only: bool, lesson: Lesson | None
+    ) -> dict[str, float]:
         settings = self.settings
         found = unroll(self.network, played, self._device, critic_only=critic_only)
-        loss, scalars = actor_critic(played, found, settings, entropy=entropy, critic_only=critic_only)
+        loss, scalars = actor_critic(played, found, settings, entropy=entropy, critic_only=critic_only, lesson=lesson)
         rate = settings.learning_rate * learning_rate
         norm = descend(self._optimiser, loss, rate, settings.max_gradient_norm)
         return scalars | {"gradient_norm": norm.item()}

@@ -2,12 +2,14 @@
 
 from typing import NamedTuple, Protocol
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from ...experience.sequences import Sequences
 from ..entropy import entropy as entropy_of
-from .losses import policy_loss, value_loss, vtrace
+from .losses import policy_loss, teaching_loss, value_loss, vtrace
 from .settings import VtraceSettings
 
 
@@ -24,6 +26,13 @@ class Unrolled(Protocol):
     def final_values(self) -> Tensor: ...
 
 
+class Lesson(NamedTuple):
+    """A teacher's probabilities in each step, π_T float32 [n, k, A], and the weight λ of imitating them."""
+
+    teacher: NDArray[np.float32]
+    weight: float
+
+
 class Objective(NamedTuple):
     """A loss to descend, and figures for the log."""
 
@@ -38,8 +47,9 @@ def actor_critic(
     *,
     entropy: float = 1.0,
     critic_only: bool = False,
+    lesson: Lesson | None = None,
 ) -> Objective:
-    """L = L_π + c_V·L_V − c_H·H of an unroll of the sequences.
+    """L = L_π + c_V·L_V − c_H·H of an unroll of the sequences, with a lesson + λ·H(π_T ‖ π).
 
     entropy multiplies c_H. critic_only: L = c_V·L_V.
     """
@@ -68,16 +78,18 @@ def actor_critic(
     loss = settings.value_coefficient * errors
     if not critic_only:
         loss = loss + policy_loss(log_pi, advantages) - entropy * settings.entropy_coefficient * bonus
-    return Objective(
-        loss,
-        {
-            "entropy": bonus.item(),
-            "rho": rho.mean().item(),
-            "rho_above_limit": (rho > settings.rho_bar).float().mean().item(),
-            "value": values[:, :-1].mean().item(),
-            "value_error": errors.sqrt().item(),
-        },
-    )
+    scalars = {
+        "entropy": bonus.item(),
+        "rho": rho.mean().item(),
+        "rho_above_limit": (rho > settings.rho_bar).float().mean().item(),
+        "value": values[:, :-1].mean().item(),
+        "value_error": errors.sqrt().item(),
+    }
+    if lesson is not None and not critic_only:
+        teaching = teaching_loss(log_policy, torch.from_numpy(lesson.teacher).to(log_policy.device))
+        loss = loss + lesson.weight * teaching
+        scalars["teaching"] = teaching.item()
+    return Objective(loss, scalars)
 
 
 def _of(rows: Tensor, actions: Tensor) -> Tensor:

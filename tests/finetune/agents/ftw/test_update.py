@@ -9,6 +9,7 @@ import pytest
 import torch
 from qwop.finetune.agents.ftw.learner import FtwLearner
 from qwop.finetune.agents.ftw.settings import FtwSettings
+from qwop.finetune.agents.vtrace.objective import Lesson
 from qwop.finetune.experience.sequences import Sequences
 from qwop.policies.noise import absorb, digest, standard_normal
 from qwop.policies.two_timescale import TwoTimescaleActorCritic
@@ -202,6 +203,17 @@ def test_rewards_are_predicted_from_the_policys_features_of_balanced_windows() -
     for _ in range(60):
         found = learner.update(played, signals=signals.astype(np.float32)).scalars["reward_prediction"]
     assert found < 0.5
+
+
+def test_a_teacher_is_imitated() -> None:
+    learner = make_learner(learning_rate=0.03)
+    lesson = Lesson(np.full((4, 7, ACTIONS), [0.7, 0.2, 0.1], dtype=np.float32), 5.0)
+    first = learner.update(batch_of(0), lesson=lesson).scalars["teaching"]
+    assert first == pytest.approx(math.log(3), abs=0.01)
+    for _ in range(60):
+        found = learner.update(batch_of(0), lesson=lesson).scalars["teaching"]
+    assert found == pytest.approx(0.8018, abs=0.05)  # the teacher's entropy
+    assert "teaching" not in learner.update(batch_of(0), lesson=lesson, critic_only=True).scalars
 
 
 def test_windows_are_stored_once_however_often_they_are_learned_from() -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from qwop.finetune.agents.vtrace.learner import VtraceLearner
+from qwop.finetune.agents.vtrace.objective import Lesson
 from qwop.finetune.agents.vtrace.settings import VtraceSettings
 from qwop.finetune.experience.sequences import Sequences
 from qwop.policies.recurrent import RecurrentActorCritic
@@ -15,6 +16,7 @@ from ..live_play import make_batch
 from ..reference import AdamReference
 
 CPU = torch.device("cpu")
+TEACHER = np.random.default_rng(3).dirichlet(np.ones(3), (4, 6)).astype(np.float32)
 
 
 def batch_of(seed: int) -> Sequences:
@@ -42,7 +44,7 @@ class Reference(AdamReference):
         n, k = batch.actions.shape
         final = {(int(i), int(t)): number for number, (i, t) in enumerate(zip(*batch.finals[:2], strict=True))}
         gamma, rho_bar, c_bar = self.s["gamma"], self.s["rho_bar"], self.s["c_bar"]
-        gain, errors, bonus = (torch.zeros((), dtype=torch.float64) for _ in range(3))
+        gain, errors, bonus, taught = (torch.zeros((), dtype=torch.float64) for _ in range(4))
         for row in range(n):
             h, c = (torch.from_numpy(part[row]).double() for part in batch.state)
             values, log_pi, entropies, after = [], [], [], []
@@ -51,6 +53,7 @@ class Reference(AdamReference):
                 pi = (self.weights["policy_head.weight"] @ h + self.weights["policy_head.bias"]).softmax(0)
                 log_pi.append(pi[batch.actions[row, t]].log())
                 entropies.append(-(pi * pi.log()).sum())
+                taught = taught + (torch.from_numpy(TEACHER[row, t]).double() * pi.log()).sum()
                 values.append(self.value(h.detach() if critic_only else h))
                 after.append((h, c))
                 if batch.terminated[row, t] or batch.truncated[row, t]:
@@ -85,24 +88,32 @@ class Reference(AdamReference):
         loss = self.s["value_coefficient"] * errors / count
         if not critic_only:
             loss = loss - gain / count - entropy * self.s["entropy_coefficient"] * bonus / count
+            loss = loss - self.s.get("imitation", 0.0) * taught / count
         return loss
 
 
 @pytest.mark.parametrize(
-    ("passes", "more"),
-    [(1, {}), (1, {"learning_rate": 0.3, "entropy": 4.0}), (1, {"critic_only": True}), (2, {})],
-    ids=["plain", "factors", "critic only", "two passes"],
+    ("passes", "imitation", "more"),
+    [
+        (1, 0.0, {}),
+        (1, 0.0, {"learning_rate": 0.3, "entropy": 4.0}),
+        (1, 0.6, {"critic_only": True}),
+        (2, 0.0, {}),
+        (1, 0.6, {"entropy": 4.0}),
+    ],
+    ids=["plain", "factors", "critic only", "two passes", "teacher"],
 )
-def test_updates_are_the_papers(passes: int, more: dict[str, Any]) -> None:
+def test_updates_are_the_papers(passes: int, imitation: float, more: dict[str, Any]) -> None:
     settings: dict[str, Any] = {
         "gamma": 0.9, "rho_bar": 1.2, "c_bar": 0.8, "value_coefficient": 0.7, "entropy_coefficient": 0.05,
         "learning_rate": 0.01, "epsilon": 1e-3, "max_gradient_norm": 0.4, "passes": passes,
     }  # fmt: skip
     network = RecurrentActorCritic(2, 3, (7,), 5, torch.Generator().manual_seed(1))
-    reference = Reference(network.named_parameters(), settings)
+    reference = Reference(network.named_parameters(), settings | {"imitation": imitation})
+    lesson = Lesson(TEACHER, imitation) if imitation else None
     learner = VtraceLearner(network, VtraceSettings(**settings), CPU)
     for seed in range(3):
-        learner.update(batch_of(seed), **more)
+        learner.update(batch_of(seed), lesson=lesson, **more)
         reference.update(batch_of(seed), **more)
     for name, weight in network.named_parameters():
         np.testing.assert_allclose(weight.detach(), reference.weights[name], rtol=2e-4, atol=2e-5, err_msg=name)
