@@ -73,6 +73,11 @@ class FinetuneSettings(Settings):
     demonstrations: str | None = setting(
         None, "Folder of the dataset of demonstrations. null: those that come with the package, if a phase uses any."
     )
+    teacher: str | None = setting(
+        None,
+        "Policy to imitate in the games that the policy plays, by the weight of the phases' teaching: its file, or "
+        "champion. In QWOP it sees numbers, whatever its pupil sees.",
+    )
     environment: str | None = setting(
         None, "Gymnasium id such as CartPole-v1, for policy=scratch without demonstrations; else they name it."
     )

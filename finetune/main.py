@@ -65,6 +65,7 @@ def _train(settings: FinetuneSettings) -> None:
     )
     for note in (*settings.notes, *start.notes):
         console.print(note, highlight=False, soft_wrap=True)
+    teacher = None if settings.teacher is None else (settings.teacher, load_policy(settings.teacher))
     trained = _copy_for_training(start.policy, settings)
     environments = phase_environments(trained.environment, run_settings.phases)
     with progress_bar("decisions", console) as bar, closing(RunLog(out)) as log:
@@ -101,7 +102,7 @@ def _train(settings: FinetuneSettings) -> None:
             on_checkpoint=save,
             on_progress=show,
         )
-        loop = build_run(algorithm, trained, start.demonstrations, run_settings, context)
+        loop = build_run(algorithm, trained, start.demonstrations, run_settings, context, teacher)
         if state is None:
             save_policy(out / START, start.policy)
         else:

@@ -12,7 +12,7 @@ from ..common.errors import BadInput
 from ..datasets.reader import Dataset
 from ..policies.policy import Policy
 from .agents.base import AgentContext
-from .agents.registry import Algorithm
+from .agents.registry import ALGORITHMS, Algorithm
 from .distributed.collector import ActorsCollector, PhaseNumbers
 from .distributed.ray_actors import RayActors
 from .distributed.settings import RaySettings
@@ -50,8 +50,13 @@ def build_run(
     dataset: Dataset | None,
     settings: RunSettings[Any, Any],
     context: RunContext,
+    teacher: tuple[str, Policy] | None = None,
 ) -> Loop:
-    """Compose the loop that trains the policy's network in place. The seed decides everything that is random."""
+    """Compose the loop that trains the policy's network in place. The seed decides everything that is random.
+
+    teacher: a policy, and its name, that phases with teaching imitate.
+    """
+    _require_teacher(algorithm, settings, teacher)
     loop = settings.loop
     environments = PhaseEnvironments(
         phase_environments(policy.environment, settings.phases),
@@ -61,6 +66,7 @@ def build_run(
         policy.actions,
         [phase.restarts for phase in settings.phases],
         dataset,
+        [teacher if phase.is_taught else None for phase in settings.phases],
     )
     rates = [rate or PUBLISHED_RATE for rate in environments.rates]
     schedule = Schedule(settings.phases, rates, settings.scale, ReturnMonitor(settings.stability))
@@ -85,6 +91,20 @@ def build_run(
         on_checkpoint=context.on_checkpoint,
         on_progress=context.on_progress,
     )
+
+
+def _require_teacher(algorithm: Algorithm, settings: RunSettings[Any, Any], teacher: tuple[str, Policy] | None) -> None:
+    taught = [phase.name for phase in settings.phases if phase.is_taught]
+    if taught and not algorithm.taught:
+        able = ", ".join(name for name, one in ALGORITHMS.items() if one.taught)
+        raise BadInput(f"schedule.phases.{taught[0]}.teaching: the algorithm cannot imitate a teacher; choose {able}")
+    if taught and teacher is None:
+        raise BadInput(f"schedule.phases.{taught[0]}.teaching: the run has no teacher; name one (teacher=champion)")
+    if teacher is not None and not taught:
+        raise BadInput(
+            f"teacher={teacher[0]}: no phase imitates it; give one a weight (schedule.phases.NAME.teaching=[1,0]), or "
+            "choose schedule=taught"
+        )
 
 
 def _live_play(

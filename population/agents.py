@@ -17,7 +17,6 @@ from ..finetune.agents.ftw.learner import FtwLearner
 from ..finetune.agents.ftw.settings import FtwSettings
 from ..finetune.agents.vtrace.agent import new_recurrent
 from ..finetune.agents.vtrace.learner import VtraceLearner
-from ..finetune.agents.vtrace.objective import Lesson
 from ..finetune.agents.vtrace.settings import VtraceSettings
 from ..finetune.experience.sequences import Sequences
 from ..finetune.metrics import Diagnosis
@@ -31,9 +30,9 @@ Genes = Mapping[str, float]
 class Learner(Protocol):
     """One agent's network and its learner."""
 
-    def update(self, played: Sequences, signals: NDArray[np.float32] | None, lesson: Lesson | None) -> Diagnosis:
+    def update(self, played: Sequences, signals: NDArray[np.float32] | None, teaching: float) -> Diagnosis:
         """Learn from the sequences. signals: w·ρ of the sparse events, float32 [n, k], in races.
-        lesson: a teacher to imitate."""
+        teaching: the weight of imitating their teacher."""
         ...
 
     def get_state(self) -> dict[str, Any]: ...
@@ -188,8 +187,8 @@ class _WithoutSignals:
         self._learner = learner
         self.get_state, self.set_state = learner.get_state, learner.set_state
 
-    def update(self, played: Sequences, signals: NDArray[np.float32] | None, lesson: Lesson | None) -> Diagnosis:
-        return self._learner.update(played, lesson=lesson)
+    def update(self, played: Sequences, signals: NDArray[np.float32] | None, teaching: float) -> Diagnosis:
+        return self._learner.update(played, teaching=teaching)
 
 
 class _WithSignals:
@@ -199,8 +198,8 @@ class _WithSignals:
         self._learner = learner
         self.get_state, self.set_state = learner.get_state, learner.set_state
 
-    def update(self, played: Sequences, signals: NDArray[np.float32] | None, lesson: Lesson | None) -> Diagnosis:
-        return self._learner.update(played, signals=signals, lesson=lesson)
+    def update(self, played: Sequences, signals: NDArray[np.float32] | None, teaching: float) -> Diagnosis:
+        return self._learner.update(played, signals=signals, teaching=teaching)
 
 
 AGENTS = {"ftw": FtwAgents, "vtrace": VtraceAgents}

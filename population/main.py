@@ -29,8 +29,7 @@ from .population import Population
 from .report import EVALUATION, FILM, write_report
 from .rival_races import View
 from .settings import PopulationSettings
-from .teacher import Teacher
-from .training import Workshop
+from .training import Workshop, teacher_of
 from .versus import film_race, races_between, shared_race
 from .workers import Distributed, Serial, Workers
 
@@ -201,7 +200,7 @@ class _Run:
         found = {}
         for number, name in enumerate(self._settings.teachers or ()):
             found[number] = load_policy(name)
-            Teacher(found[number], self._task, name)  # refused here by its name
+            teacher_of(found[number], self._task, name)  # refused here by its name
         return found
 
     def _checkpoint(self) -> None:

@@ -14,18 +14,16 @@ from ..common.errors import BadInput
 from ..envs.race.task import RaceTask
 from ..envs.spec import EnvironmentSpec
 from ..envs.vector import VectorEnv, make_vector
-from ..finetune.agents.vtrace.objective import Lesson
 from ..finetune.experience.collector import Collector
-from ..finetune.experience.sequences import Sequences
 from ..finetune.experience.snapshot import PolicySnapshot
 from ..finetune.metrics import mean_figures
+from ..finetune.schedules.taught import Taught, Teacher
 from ..policies.networks import Network
 from ..policies.policy import Policy
 from .agents import Genes, PopulationAgents
 from .rewards import event_rewards
 from .rival_races import RaceEnd, Rival, RivalRaces, View
 from .settings import RaceSettings, WorkSettings
-from .teacher import Teacher
 
 
 @dataclass(frozen=True)
@@ -106,7 +104,7 @@ class Workshop:
         }
 
         self._teachers = {
-            number: Teacher(policy, environment, f"teacher {number}") for number, policy in (teachers or {}).items()
+            number: teacher_of(policy, environment, f"teacher {number}") for number, policy in (teachers or {}).items()
         }
 
     def begin(self, genes: Genes, seed: int, policy: Policy | None = None) -> dict[str, Any]:
@@ -137,7 +135,8 @@ class Workshop:
         if self._races is not None:
             rivals = {number: self._rival(one) for number, one in order.rivals.items()}
             self._races.enter(event_rewards(order.rewards), {**rivals, **self._fixed}, order.schedule)
-        collector = Collector(self._env, self._work.steps, np.random.default_rng(order.seed))
+        env = self._env if order.teacher is None else Taught(self._env, self._teachers[order.teacher])
+        collector = Collector(env, self._work.steps, np.random.default_rng(order.seed))
         if order.play is not None:
             collector.set_state(order.play)
         scores, metres, finished, diagnoses = [], [], [], []
@@ -148,7 +147,7 @@ class Workshop:
             played, ends = collector.collect(actor)
             signals = None if self._races is None else self._races.take_signals()
             middle = time.perf_counter()
-            diagnoses.append(learner.update(played, signals, self._lesson(order, played)).scalars)
+            diagnoses.append(learner.update(played, signals, order.imitation).scalars)
             seconds["playing"] += middle - began
             seconds["learning"] += time.perf_counter() - middle
             scores += [end.total_reward for end in ends]
@@ -177,11 +176,6 @@ class Workshop:
         network = self._agents.network(self.observation, self.actions, genes, seed)
         return network, self._agents.learner(network, genes, self.rate, seed)
 
-    def _lesson(self, order: Order, played: Sequences) -> Lesson | None:
-        if order.teacher is None or order.imitation == 0.0:
-            return None
-        return Lesson(self._teachers[order.teacher].probabilities(played.observations[:, :-1]), order.imitation)
-
     def _rival(self, state: RivalState) -> Rival:
         every = View(np.arange(self.observation.size))
         network = self._network(state.genes, state.network)
@@ -206,3 +200,10 @@ def event_weights_of(environment: EnvironmentSpec) -> NDArray[np.float64]:
     if environment.capabilities.group == 1:
         return np.zeros_like(RaceTask().weights)
     return np.array(RaceTask(**environment.settings).weights)
+
+
+def teacher_of(policy: Policy, environment: EnvironmentSpec, name: str) -> Teacher:
+    """Return the policy as a teacher of agents in this environment; BadInput, naming it, if it could not play there."""
+    if environment.capabilities.group == 1:
+        return Teacher.of(policy, environment, name)
+    return Teacher(policy, View.of(policy, environment, name).columns, name)

@@ -37,7 +37,7 @@ NUMBERS = ("features", "full")
 OBSERVATIONS = {
     "features": (FEATURES_ONLY, FEATURES),
     "full": (FULL, FULL_FEATURES),
-    PIXELS: (FEATURES_ONLY, FEATURES),  # the kernels' numbers; pictures are drawn beside them
+    PIXELS: (FULL, FULL_FEATURES),  # the kernels' numbers; pictures are drawn beside them
 }
 """Kinds of observations by name: the kernels' constant, and the size."""
 
@@ -90,9 +90,12 @@ class QWOPTask(Settings):
 
     @property
     def observation_names(self) -> tuple[str, ...] | None:
-        if self.observation == PIXELS:
-            return None
-        return FULL_NAMES if self.observation == "full" else FEATURE_NAMES
+        return None if self.observation == PIXELS else self.number_names
+
+    @property
+    def number_names(self) -> tuple[str, ...]:
+        """Names of the kernels' numbers: those that are observed, or all beside pictures."""
+        return FEATURE_NAMES if self.observation == "features" else FULL_NAMES
 
     @property
     def decisions_per_second(self) -> float:

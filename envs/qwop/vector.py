@@ -236,6 +236,11 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[Any], NDArray[np.int64], 
         return observation
 
     @property
+    def seen_numbers(self) -> NDArray[np.float32]:
+        """Numbers of every game now, float32 [n, 71 or 94]: its observation, or beside a picture all 94."""
+        return self._games.observations.copy()
+
+    @property
     def states(self) -> NDArray[np.float64]:
         """Current bodies, float64 [n, 14, 6]."""
         return self._games.states

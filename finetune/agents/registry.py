@@ -33,7 +33,7 @@ class Algorithm:
     settings, loop: classes of its settings and of those of its loop. build: makes the agent. new_network: the untrained
     network of some settings, for policy=scratch. starts_from_scratch: policy=null means a new network, otherwise the
     pretrained policy or a clone of the demonstrations. asynchronous: corrects for live play by an older policy, so
-    actors need not wait for each other.
+    actors need not wait for each other. taught: can imitate a teacher.
     """
 
     settings: type[Any]
@@ -42,6 +42,7 @@ class Algorithm:
     new_network: Callable[[Any], MakeNetwork]
     starts_from_scratch: bool = False
     asynchronous: bool = False
+    taught: bool = False
 
 
 def _new_actor_critic(settings: AcerSettings) -> MakeNetwork:
@@ -53,15 +54,27 @@ def _new_actor_critic(settings: AcerSettings) -> MakeNetwork:
 
 ALGORITHMS: Mapping[str, Algorithm] = {
     "acer": Algorithm(AcerSettings, AcerLoopSettings, build_acer, _new_actor_critic, asynchronous=True),
-    "ppo": Algorithm(PpoSettings, PpoLoopSettings, build_ppo, new_actor),
+    "ppo": Algorithm(PpoSettings, PpoLoopSettings, build_ppo, new_actor, taught=True),
     "dqn": Algorithm(DqnSettings, DqnLoopSettings, build_dqn, new_q_network, starts_from_scratch=True),
     "ddqn": Algorithm(DdqnSettings, DdqnLoopSettings, build_dqn, new_q_network, starts_from_scratch=True),
     "rlpd": Algorithm(RlpdSettings, RlpdLoopSettings, build_rlpd, new_ensemble_q, starts_from_scratch=True),
     "vtrace": Algorithm(
-        VtraceSettings, VtraceLoopSettings, build_vtrace, new_recurrent, starts_from_scratch=True, asynchronous=True
+        VtraceSettings,
+        VtraceLoopSettings,
+        build_vtrace,
+        new_recurrent,
+        starts_from_scratch=True,
+        asynchronous=True,
+        taught=True,
     ),
     "ftw": Algorithm(
-        FtwSettings, FtwLoopSettings, build_ftw, new_two_timescale, starts_from_scratch=True, asynchronous=True
+        FtwSettings,
+        FtwLoopSettings,
+        build_ftw,
+        new_two_timescale,
+        starts_from_scratch=True,
+        asynchronous=True,
+        taught=True,
     ),
 }
 """Algorithms by `algorithm.name`."""

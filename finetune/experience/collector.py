@@ -41,6 +41,15 @@ class FollowsPhase(Protocol):
         ...
 
 
+@runtime_checkable
+class Teaches(Protocol):
+    """A vector environment in which a teacher says what it would do."""
+
+    def lesson(self, observations: NDArray[Any]) -> NDArray[np.float32]:
+        """π_T(·|s), float32 [n, A], in the current states, which have these observations."""
+        ...
+
+
 @dataclass(frozen=True)
 class EpisodeEnd:
     """A live episode that ended: its return and decisions; where the environment reports them, metres, seconds from
@@ -92,10 +101,13 @@ class Collector:
         terminated = np.empty((n, k), dtype=np.bool_)
         truncated = np.empty((n, k), dtype=np.bool_)
         probabilities: list[NDArray[np.float32]] = []
+        lessons: list[NDArray[np.float32]] = []
         stopped: list[tuple[int, int, NDArray[Any]]] = []
         ends: list[EpisodeEnd] = []
         for t in range(k):
             observations[:, t] = self._observations
+            if isinstance(self._env, Teaches):
+                lessons.append(self._env.lesson(self._observations))
             mu, self._policy_state = policy.step(self._observations, self._policy_state)
             probabilities.append(mu)
             actions[:, t], _ = choose(mu, self._generator.random(n))
@@ -132,6 +144,7 @@ class Collector:
             finals=finals,
             source=np.full(n, LIVE, dtype=np.int8),
             state=state_before,
+            teacher=np.stack(lessons, axis=1) if lessons else None,
         )
         return sequences, ends
 

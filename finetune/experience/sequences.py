@@ -39,7 +39,8 @@ class Sequences:
     episode comes the first observation of the next. actions int64 [n, k]; rewards float32 [n, k];
     behaviour_probabilities float32 [n, k, A], μ(·|s_t); terminated, truncated bool [n, k], of the step; finals: the
     final observations of truncated episodes; source int8 [n], into SOURCES; state: the policy's at each sequence's
-    start, arrays [n, ...], none for a memoryless policy.
+    start, arrays [n, ...], none for a memoryless policy; teacher float32 [n, k, A], a teacher's π_T(·|s_t), if one was
+    asked.
     """
 
     observations: NDArray[Any]
@@ -51,6 +52,7 @@ class Sequences:
     finals: Finals
     source: NDArray[np.int8]
     state: ArrayState = ()
+    teacher: NDArray[np.float32] | None = None
 
     def __len__(self) -> int:
         return len(self.actions)
@@ -100,6 +102,7 @@ def concatenate(parts: Sequence[Sequences], order: NDArray[np.int64] | None = No
         finals=finals,
         source=joined("source"),
         state=select_rows(concatenate_rows([part.state for part in parts]), order),
+        teacher=None if any(part.teacher is None for part in parts) else joined("teacher"),
     )
 
 

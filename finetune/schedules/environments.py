@@ -14,9 +14,11 @@ from ...datasets.schema import Episode
 from ...envs.qwop.vector import QWOPVectorEnv
 from ...envs.spec import EnvironmentSpec, ObservationSpec
 from ...envs.vector import make_vector
+from ...policies.policy import Policy
 from .demonstrated_states import demonstrated_states
 from .phase import Phase
 from .restarts import Restarts, RestartSettings
+from .taught import Taught, Teacher
 
 
 def phase_environments(first: EnvironmentSpec, phases: Sequence[Phase]) -> tuple[EnvironmentSpec, ...]:
@@ -84,7 +86,7 @@ def _rewards(spec: EnvironmentSpec) -> tuple[Any, ...]:
 class PhaseEnvironments:
     """Makes the vector environment of every phase; `specs` and `restarts` have one entry for each.
 
-    demonstrations: for restarts from their states.
+    demonstrations: for restarts from their states. teachers: of each phase, with its name; None in those without.
 
     Raises BadInput, before anything is played, for a phase whose observations or actions differ from the policy's.
     """
@@ -98,10 +100,15 @@ class PhaseEnvironments:
         actions: int,
         restarts: Sequence[RestartSettings | None],
         demonstrations: Dataset | None = None,
+        teachers: Sequence[tuple[str, Policy] | None] | None = None,
     ) -> None:
         self.specs = tuple(specs)
         self._restarts = tuple(restarts)
         self._demonstrations = demonstrations
+        self._teachers = [
+            None if given is None else Teacher.of(given[1], spec, given[0])
+            for given, spec in zip(teachers or [None] * len(specs), specs, strict=True)
+        ]
         self.rates = tuple(spec.capabilities.decisions_per_second for spec in specs)
         """Decisions a second of each phase; None where an environment has no clock."""
         self._num_envs = num_envs
@@ -114,6 +121,22 @@ class PhaseEnvironments:
 
     def make(self, phase: int) -> VectorEnv[Any, Any, Any]:
         """The vector environment of this phase."""
+        teacher = self._teachers[phase]
+        env = self._games(phase)
+        return env if teacher is None else Taught(env, teacher)
+
+    def with_num_envs(self, num_envs: int) -> "PhaseEnvironments":
+        """The same environments with another number of games."""
+        other = copy.copy(self)
+        other._num_envs = num_envs
+        return other
+
+    def same(self, one: int, other: int) -> bool:
+        """True if both phases are played in the same environment."""
+        parts = (self.specs, self._restarts, [teacher is None for teacher in self._teachers])
+        return all(part[one] == part[other] for part in parts)
+
+    def _games(self, phase: int) -> VectorEnv[Any, Any, Any]:
         able = self.specs[phase].capabilities
         more: dict[str, Any] = {"max_idle_frames": self._max_idle_frames} if able.idle_start else {}
         if able.training:
@@ -128,16 +151,6 @@ class PhaseEnvironments:
         if self._demonstrations is None:
             raise BadInput("restarts.source=demonstrations: the run has none; name them (demonstrations=data/kurodo)")
         return Restarts(env, restarts, demonstrated_states(self._demonstrations, self.specs[phase], restarts.metres))
-
-    def with_num_envs(self, num_envs: int) -> "PhaseEnvironments":
-        """The same environments with another number of games."""
-        other = copy.copy(self)
-        other._num_envs = num_envs
-        return other
-
-    def same(self, one: int, other: int) -> bool:
-        """True if both phases are played in the same environment."""
-        return (self.specs[one], self._restarts[one]) == (self.specs[other], self._restarts[other])
 
     def _require_fit(self, spec: EnvironmentSpec, observation: ObservationSpec, actions: int) -> None:
         found = spec.interface()

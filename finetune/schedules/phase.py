@@ -36,6 +36,7 @@ class PhaseValues(NamedTuple):
     demonstrations: float = 0.0
     learning_rate: float = 1.0
     imitation: float = 0.0
+    teaching: float = 0.0
     entropy: float = 1.0
     live: bool = True
     critic_only: bool = False
@@ -83,6 +84,7 @@ class Phase(Settings):
     )
     learning_rate: Ramp = ramp(FULL, "Factor of the algorithm's learning rate.")
     imitation: Ramp = ramp(NONE, "Weight of the imitation loss on demonstrations.")
+    teaching: Ramp = ramp(NONE, "Weight of imitating the teacher in the games that the policy plays.")
     entropy: Ramp = ramp(FULL, "Factor of the algorithm's entropy weight.")
     live: bool = setting(
         True, "Play the environment. Without it only demonstrations are learned from, and their decisions count."
@@ -127,6 +129,11 @@ class Phase(Settings):
         return self.imitation.largest > 0
 
     @property
+    def is_taught(self) -> bool:
+        """True if the teacher is imitated."""
+        return self.teaching.largest > 0
+
+    @property
     def needs_demonstrations(self) -> bool:
         """True if demonstrations enter the memory, are imitated, or give states to start from."""
         restarts = self.restarts is not None and self.restarts.source == "demonstrations"
@@ -147,6 +154,7 @@ class Phase(Settings):
             demonstrations=self.demonstrations.at(progress),
             learning_rate=self.learning_rate.at(progress),
             imitation=self.imitation.at(progress),
+            teaching=self.teaching.at(progress),
             entropy=self.entropy.at(progress),
             live=self.live,
             critic_only=self.critic_only,

@@ -11,15 +11,13 @@ from qwop.common.errors import BadInput
 from qwop.envs.spec import EnvironmentSpec
 from qwop.finetune.agents.ftw.learner import FtwLearner
 from qwop.finetune.agents.vtrace.learner import VtraceLearner
-from qwop.finetune.agents.vtrace.objective import Lesson
 from qwop.finetune.experience.sequences import Sequences
 from qwop.finetune.metrics import Diagnosis
 from qwop.policies.files import load_policy
 from qwop.population.agents import FtwAgents, PopulationAgents, VtraceAgents
 from qwop.population.rewards import HAND_MADE, drawn_rewards, event_rewards
 from qwop.population.settings import WorkSettings
-from qwop.population.teacher import Teacher
-from qwop.population.training import Order, RivalState, Workshop
+from qwop.population.training import Order, RivalState, Workshop, teacher_of
 
 RACE = EnvironmentSpec("QWOPRace-v1", {"frames_per_step": 2, "observation": "full", "time_limit": 4.0})
 WORK = WorkSettings(num_games=4, steps=10, unrolls=2)
@@ -96,25 +94,26 @@ def test_a_pupil_hears_what_its_teacher_would_do_in_each_step(
     champion = load_policy("champion")
     workshop = Workshop(race, agents, WORK, teachers={4: champion})
     order = order_for(workshop, agents)
-    heard: list[tuple[Sequences, Lesson | None]] = []
+    heard: list[tuple[Sequences, float]] = []
 
-    def update(learner: Any, played: Sequences, lesson: Lesson | None, **more: Any) -> Diagnosis:
-        heard.append((played, lesson))
+    def update(learner: Any, played: Sequences, teaching: float, **more: Any) -> Diagnosis:
+        heard.append((played, teaching))
         return Diagnosis({}, {})
 
     for kind in (VtraceLearner, FtwLearner):
         monkeypatch.setattr(kind, "update", update)
     workshop.train(replace(order, teacher=4, imitation=0.3))
-    teacher = Teacher(champion, race, "champion")
+    teacher = teacher_of(champion, race, "champion")
     assert len(heard) == WORK.unrolls
-    for played, lesson in heard:
-        assert lesson is not None
-        assert lesson.weight == 0.3
-        np.testing.assert_array_equal(lesson.teacher, teacher.probabilities(played.observations)[:, :-1])
+    for played, teaching in heard:
+        assert teaching == 0.3
+        assert played.teacher is not None
+        for step in range(WORK.steps):
+            expected = teacher.probabilities(played.observations[:, step])
+            np.testing.assert_array_equal(played.teacher[:, step], expected)
     heard.clear()
     workshop.train(order)
-    workshop.train(replace(order, teacher=4, imitation=0.0))
-    assert [lesson for _, lesson in heard] == [None] * 2 * WORK.unrolls
+    assert all(played.teacher is None and not teaching for played, teaching in heard)
 
 
 def test_an_agent_begins_with_the_weights_of_a_policy_that_fits() -> None:

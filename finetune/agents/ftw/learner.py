@@ -14,7 +14,7 @@ from ...metrics import Diagnosis, mean_figures
 from ..optimisers import descend
 from ..running_scale import RunningScale
 from ..states import Parts, copied_states, load_states
-from ..vtrace.objective import Lesson, actor_critic
+from ..vtrace.objective import actor_critic
 from . import losses as ftw
 from .auxiliary import AuxiliaryNetworks
 from .reward_stores import RewardStores
@@ -79,18 +79,18 @@ class FtwLearner:
         learning_rate: float = 1.0,
         entropy: float = 1.0,
         critic_only: bool = False,
-        lesson: Lesson | None = None,
+        teaching: float = 0.0,
     ) -> Diagnosis:
         """Take `passes` steps on the sequences.
 
         signals: rewards that are predicted, [n, k], where most of `played.rewards` are not zero; by default these.
         learning_rate and entropy multiply those of the settings. critic_only learns only the value head.
-        lesson: a teacher to imitate.
+        teaching: weight λ of imitating the teacher that was asked during play.
         """
         with self._scale.learning_from(played):
             self._stores.add(played, played.rewards if signals is None else signals)
             passes = range(self.settings.passes)
-            steps = [self._step(played, learning_rate, entropy, critic_only, lesson) for _ in passes]
+            steps = [self._step(played, learning_rate, entropy, critic_only, teaching) for _ in passes]
         return Diagnosis(mean_figures(steps), {})
 
     def get_state(self) -> dict[str, Any]:
@@ -110,13 +110,15 @@ class FtwLearner:
         self._generator.bit_generator.state = state["generator"]
 
     def _step(
-        self, played: Sequences, learning_rate: float, entropy: float, critic_only: bool, lesson: Lesson | None
+        self, played: Sequences, learning_rate: float, entropy: float, critic_only: bool, teaching: float
     ) -> dict[str, float]:
         settings = self.settings
         found = unroll(
             self.network, played, self._device, slow_gradient=settings.slow_gradient, critic_only=critic_only
         )
-        loss, scalars = actor_critic(played, found, settings, entropy=entropy, critic_only=critic_only, lesson=lesson)
+        loss, scalars = actor_critic(
+            played, found, settings, entropy=entropy, critic_only=critic_only, teaching=teaching
+        )
         if not critic_only:
             terms = self._terms(played, found)
             scalars |= {name: term.item() for name, (_, term) in terms.items()}

@@ -59,6 +59,7 @@ class PpoAgent:
                 entropy=now.entropy,
                 critic_only=now.critic_only,
                 imitation=now.imitation,
+                teaching=now.teaching,
                 demonstrated=self._demonstrated,
             )
         self._metrics.learned(diagnosis)

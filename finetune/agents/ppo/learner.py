@@ -18,6 +18,7 @@ from ..bootstrap import final_values
 from ..precision import autocast
 from ..running_scale import RunningScale
 from ..states import Parts, copied_states, load_states
+from ..teaching import teaching_loss
 from . import losses as ppo
 from .settings import PpoSettings
 
@@ -63,12 +64,14 @@ class PpoLearner:
         entropy: float = 1.0,
         critic_only: bool = False,
         imitation: float = 0.0,
+        teaching: float = 0.0,
         demonstrated: Rows | None = None,
     ) -> Diagnosis:
         """Take up to `epochs` passes over the sequences.
 
         learning_rate and entropy multiply those of the settings. critic_only learns only V. imitation is the weight of
-        the cloning loss on random decisions of `demonstrated`, drawn anew for each step.
+        the cloning loss on random decisions of `demonstrated`, drawn anew for each step; teaching that of imitating the
+        teacher that was asked during play.
         """
         n, k = played.actions.shape
         with self._scale.learning_from(played):
@@ -88,6 +91,9 @@ class PpoLearner:
             advantage = ((estimates - estimates.mean()) / (estimates.std() + 1e-8)).flatten()
             observations, actions = rows[:, :-1].flatten(0, 1), self._tensor(played.actions).flatten()
             mu = self._tensor(played.behaviour_probabilities).flatten(0, 1)
+            teacher = None
+            if teaching and played.teacher is not None:
+                teacher = self._tensor(played.teacher).flatten(0, 1)
             log_mu = mu.gather(-1, actions.unsqueeze(-1)).squeeze(-1).log()
 
             self._optimiser.param_groups[0]["lr"] = self.settings.learning_rate * learning_rate
@@ -110,6 +116,8 @@ class PpoLearner:
                         critic_only,
                         imitation,
                         imitated,
+                        teaching,
+                        None if teacher is None else teacher[part],
                     )
                     epoch.append(numbers)
                 seen += epoch
@@ -142,6 +150,8 @@ class PpoLearner:
         critic_only: bool,
         imitation: float,
         imitated: Rows | None,
+        teaching: float,
+        teacher: Tensor | None,
     ) -> dict[str, Tensor]:
         self._optimiser.zero_grad(set_to_none=True)
         critic = None
@@ -161,6 +171,9 @@ class PpoLearner:
             if imitated is not None:
                 more["imitation_loss"] = self._imitation_loss(imitated)
                 losses.append(imitation * more["imitation_loss"])
+            if teacher is not None:
+                more["teaching"] = teaching_loss(log_pi, teacher)
+                losses.append(teaching * more["teaching"])
         if losses:
             torch.stack(losses).sum().backward()  # type: ignore[no-untyped-call]
         if critic is not None:

@@ -26,7 +26,13 @@ class Learner(Protocol):
     def at_rate(self, decisions_per_second: float | None) -> None: ...
 
     def update(
-        self, played: Sequences, *, learning_rate: float = 1.0, entropy: float = 1.0, critic_only: bool = False
+        self,
+        played: Sequences,
+        *,
+        learning_rate: float = 1.0,
+        entropy: float = 1.0,
+        critic_only: bool = False,
+        teaching: float = 0.0,
     ) -> Diagnosis: ...
 
     def get_state(self) -> dict[str, Any]: ...
@@ -62,7 +68,11 @@ class VtraceAgent:
         assert self._live is not None
         with self._metrics.stopwatch.on("learning"):
             diagnosis = self.learner.update(
-                self._live, learning_rate=now.learning_rate, entropy=now.entropy, critic_only=now.critic_only
+                self._live,
+                learning_rate=now.learning_rate,
+                entropy=now.entropy,
+                critic_only=now.critic_only,
+                teaching=now.teaching,
             )
         self._metrics.learned(diagnosis)
 

@@ -10,7 +10,7 @@ from ...metrics import Diagnosis, mean_figures
 from ..optimisers import descend
 from ..running_scale import RunningScale
 from ..states import Parts, copied_states, load_states
-from .objective import Lesson, actor_critic
+from .objective import actor_critic
 from .settings import VtraceSettings
 from .unroll import unroll
 
@@ -40,16 +40,16 @@ class VtraceLearner:
         learning_rate: float = 1.0,
         entropy: float = 1.0,
         critic_only: bool = False,
-        lesson: Lesson | None = None,
+        teaching: float = 0.0,
     ) -> Diagnosis:
         """Take `passes` steps on the sequences.
 
         learning_rate and entropy multiply those of the settings. critic_only learns only the value head.
-        lesson: a teacher to imitate.
+        teaching: weight λ of imitating the teacher that was asked during play.
         """
         with self._scale.learning_from(played):
             passes = range(self.settings.passes)
-            steps = [self._step(played, learning_rate, entropy, critic_only, lesson) for _ in passes]
+            steps = [self._step(played, learning_rate, entropy, critic_only, teaching) for _ in passes]
         return Diagnosis(mean_figures(steps), {})
 
     def get_state(self) -> dict[str, Any]:
@@ -61,11 +61,13 @@ class VtraceLearner:
         self._scale.set_state(state["seen"])
 
     def _step(
-        self, played: Sequences, learning_rate: float, entropy: float, critic_only: bool, lesson: Lesson | None
+        self, played: Sequences, learning_rate: float, entropy: float, critic_only: bool, teaching: float
     ) -> dict[str, float]:
         settings = self.settings
         found = unroll(self.network, played, self._device, critic_only=critic_only)
-        loss, scalars = actor_critic(played, found, settings, entropy=entropy, critic_only=critic_only, lesson=lesson)
+        loss, scalars = actor_critic(
+            played, found, settings, entropy=entropy, critic_only=critic_only, teaching=teaching
+        )
         rate = settings.learning_rate * learning_rate
         norm = descend(self._optimiser, loss, rate, settings.max_gradient_norm)
         return scalars | {"gradient_norm": norm.item()}

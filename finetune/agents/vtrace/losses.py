@@ -62,11 +62,6 @@ def policy_loss(log_pi: Tensor, advantages: Tensor) -> Tensor:
     return -(log_pi * advantages).mean()
 
 
-def teaching_loss(log_policy: Tensor, teacher: Tensor) -> Tensor:
-    """H(π_T ‖ π) = −mean Σ_a π_T(a|s)·log π(a|s), of both policies' [n, k, A]: kickstarting (Schmitt et al. 2018)."""
-    return -(teacher * log_policy).sum(-1).mean()
-
-
 def value_loss(values: Tensor, targets: Tensor) -> Tensor:
     """mean (v_t − V(s_t))²; its weight is ½ in the paper."""
     return (targets - values).square().mean()

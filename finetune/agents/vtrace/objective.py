@@ -2,14 +2,13 @@
 
 from typing import NamedTuple, Protocol
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from ...experience.sequences import Sequences
 from ..entropy import entropy as entropy_of
-from .losses import policy_loss, teaching_loss, value_loss, vtrace
+from ..teaching import teaching_loss
+from .losses import policy_loss, value_loss, vtrace
 from .settings import VtraceSettings
 
 
@@ -26,13 +25,6 @@ class Unrolled(Protocol):
     def final_values(self) -> Tensor: ...
 
 
-class Lesson(NamedTuple):
-    """A teacher's probabilities in each step, π_T float32 [n, k, A], and the weight λ of imitating them."""
-
-    teacher: NDArray[np.float32]
-    weight: float
-
-
 class Objective(NamedTuple):
     """A loss to descend, and figures for the log."""
 
@@ -47,9 +39,9 @@ def actor_critic(
     *,
     entropy: float = 1.0,
     critic_only: bool = False,
-    lesson: Lesson | None = None,
+    teaching: float = 0.0,
 ) -> Objective:
-    """L = L_π + c_V·L_V − c_H·H of an unroll of the sequences, with a lesson + λ·H(π_T ‖ π).
+    """L = L_π + c_V·L_V − c_H·H of an unroll of the sequences, with a teacher + λ·H(π_T ‖ π), where λ is `teaching`.
 
     entropy multiplies c_H. critic_only: L = c_V·L_V.
     """
@@ -85,10 +77,10 @@ def actor_critic(
         "value": values[:, :-1].mean().item(),
         "value_error": errors.sqrt().item(),
     }
-    if lesson is not None and not critic_only:
-        teaching = teaching_loss(log_policy, torch.from_numpy(lesson.teacher).to(log_policy.device))
-        loss = loss + lesson.weight * teaching
-        scalars["teaching"] = teaching.item()
+    if teaching and played.teacher is not None and not critic_only:
+        lesson = teaching_loss(log_policy, torch.from_numpy(played.teacher).to(log_policy.device))
+        loss = loss + teaching * lesson
+        scalars["teaching"] = lesson.item()
     return Objective(loss, scalars)
 
 

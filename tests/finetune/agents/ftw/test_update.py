@@ -9,7 +9,6 @@ import pytest
 import torch
 from qwop.finetune.agents.ftw.learner import FtwLearner
 from qwop.finetune.agents.ftw.settings import FtwSettings
-from qwop.finetune.agents.vtrace.objective import Lesson
 from qwop.finetune.experience.sequences import Sequences
 from qwop.policies.noise import absorb, digest, standard_normal
 from qwop.policies.two_timescale import TwoTimescaleActorCritic
@@ -207,13 +206,14 @@ def test_rewards_are_predicted_from_the_policys_features_of_balanced_windows() -
 
 def test_a_teacher_is_imitated() -> None:
     learner = make_learner(learning_rate=0.03)
-    lesson = Lesson(np.full((4, 7, ACTIONS), [0.7, 0.2, 0.1], dtype=np.float32), 5.0)
-    first = learner.update(batch_of(0), lesson=lesson).scalars["teaching"]
+    played = replace(batch_of(0), teacher=np.full((4, 7, ACTIONS), [0.7, 0.2, 0.1], dtype=np.float32))
+    first = learner.update(played, teaching=5.0).scalars["teaching"]
     assert first == pytest.approx(math.log(3), abs=0.01)
     for _ in range(60):
-        found = learner.update(batch_of(0), lesson=lesson).scalars["teaching"]
+        found = learner.update(played, teaching=5.0).scalars["teaching"]
     assert found == pytest.approx(0.8018, abs=0.05)  # the teacher's entropy
-    assert "teaching" not in learner.update(batch_of(0), lesson=lesson, critic_only=True).scalars
+    for without in ({"teaching": 0.0}, {"teaching": 5.0, "critic_only": True}):
+        assert "teaching" not in learner.update(played, **without).scalars
 
 
 def test_windows_are_stored_once_however_often_they_are_learned_from() -> None:

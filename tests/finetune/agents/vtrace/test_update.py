@@ -1,12 +1,12 @@
 """Whole updates of V-trace against a float64 reference written from the paper's equations, without our losses."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from qwop.finetune.agents.vtrace.learner import VtraceLearner
-from qwop.finetune.agents.vtrace.objective import Lesson
 from qwop.finetune.agents.vtrace.settings import VtraceSettings
 from qwop.finetune.experience.sequences import Sequences
 from qwop.policies.recurrent import RecurrentActorCritic
@@ -110,10 +110,9 @@ def test_updates_are_the_papers(passes: int, imitation: float, more: dict[str, A
     }  # fmt: skip
     network = RecurrentActorCritic(2, 3, (7,), 5, torch.Generator().manual_seed(1))
     reference = Reference(network.named_parameters(), settings | {"imitation": imitation})
-    lesson = Lesson(TEACHER, imitation) if imitation else None
     learner = VtraceLearner(network, VtraceSettings(**settings), CPU)
     for seed in range(3):
-        learner.update(batch_of(seed), lesson=lesson, **more)
+        learner.update(replace(batch_of(seed), teacher=TEACHER), teaching=imitation, **more)
         reference.update(batch_of(seed), **more)
     for name, weight in network.named_parameters():
         np.testing.assert_allclose(weight.detach(), reference.weights[name], rtol=2e-4, atol=2e-5, err_msg=name)
