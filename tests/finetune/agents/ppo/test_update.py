@@ -88,6 +88,7 @@ class Reference:
         critic_only: bool = False,
         imitation: float = 0.0,
         demonstrated: Rows | None = None,
+        teaching: float = 0.0,
     ) -> None:
         first = not self.seen
         if first:
@@ -119,6 +120,8 @@ class Reference:
                     loss = loss - gain.mean() - entropy * self.s["entropy_coefficient"] * bonus.mean()
                     if demonstrated is not None:
                         loss = loss + imitation * self.imitation(demonstrated, chosen)
+                    teacher = torch.from_numpy(TEACHER.reshape(len(actions), -1)[part]).double()
+                    loss = loss + teaching * (teacher * (teacher / pi).log()).sum(-1).mean()  # a constant from ours
                 gradients = torch.autograd.grad(loss, parameters, allow_unused=True)
                 self.adam(list(gradients), self.s["learning_rate"] * learning_rate)
                 divergences.append((ratio - 1 - ratio.log()).mean().detach())
@@ -189,6 +192,9 @@ SHOWN = Rows(
 DRAWN = replace(SHOWN, probabilities=np.random.default_rng(5).dirichlet(np.ones(3), size=9).astype(np.float32))
 
 
+TEACHER = np.random.default_rng(6).dirichlet(np.ones(3), size=(4, 6)).astype(np.float32)
+
+
 def trained(
     settings: Mapping[str, Any], updates: list[dict[str, Any]], shared: bool = False
 ) -> tuple[PpoLearner, Reference]:
@@ -201,7 +207,7 @@ def trained(
     reference = (SharedReference if shared else Reference)(copy.deepcopy(network), learner.values, settings)
     mine, theirs = np.random.default_rng(5), np.random.default_rng(5)
     for number, more in enumerate(updates):
-        learner.update(make_batch(number), mine, **more)
+        learner.update(replace(make_batch(number), teacher=TEACHER), mine, **more)
         reference.update(make_batch(number), theirs, **more)
     return learner, reference
 
@@ -226,8 +232,20 @@ def assert_equal(learner: PpoLearner, reference: Reference) -> None:
         ({"clip": 0.01, "entropy_coefficient": 0.0}, [{}, {}]),
         ({}, [{}, {"imitation": 0.5, "demonstrated": SHOWN}, {"imitation": 2.0, "demonstrated": DRAWN}]),
         ({}, [{}, {"imitation": 0.5, "demonstrated": DRAWN, "critic_only": True}]),
+        ({}, [{}, {"teaching": 0.5}, {"teaching": 2.0}]),
+        ({}, [{}, {"teaching": 0.5, "critic_only": True}]),
     ],
-    ids=["plain", "factors", "critic only", "small norm", "narrow clip", "imitation", "imitation without a policy"],
+    ids=[
+        "plain",
+        "factors",
+        "critic only",
+        "small norm",
+        "narrow clip",
+        "imitation",
+        "imitation without a policy",
+        "a teacher",
+        "a teacher without a policy",
+    ],
 )
 def test_updates_are_those_of_the_paper(changes: dict[str, Any], updates: list[dict[str, Any]], shared: bool) -> None:
     learner, reference = trained(BASE | changes, updates, shared)

@@ -51,13 +51,14 @@ def test_one_update_an_iteration_with_the_factors_of_the_phase(make_sequences: C
     agent = PpoAgent(learner, DEMONSTRATED, collaborators)
     for critic_only in (False, True):
         live = make_sequences(4)
-        now = PhaseValues(learning_rate=0.5, entropy=0.2, critic_only=critic_only, imitation=0.7)
+        now = PhaseValues(learning_rate=0.5, entropy=0.2, critic_only=critic_only, imitation=0.7, teaching=0.6)
         agent.observe(live, now)
         agent.update(now)
         played, factors = learner.updates.pop()
         assert played is live
         assert factors.pop("demonstrated") is DEMONSTRATED
-        assert factors == {"learning_rate": 0.5, "entropy": 0.2, "critic_only": critic_only, "imitation": 0.7}
+        expected = {"learning_rate": 0.5, "entropy": 0.2, "critic_only": critic_only, "imitation": 0.7, "teaching": 0.6}
+        assert factors == expected
         assert not learner.updates
     assert collaborators.metrics.row() == {"learner/kl": 0.5}
 
