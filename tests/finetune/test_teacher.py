@@ -1,0 +1,128 @@
+"""`qwop-finetune teacher=…` as a person uses it."""
+
+import json
+import math
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.finetune.checkpoint import checkpoints
+from qwop.finetune.schedules.environments import PhaseEnvironments
+from qwop.finetune.schedules.taught import Taught
+from qwop.policies.files import load_policy, save_policy
+from qwop.policies.networks import ActorCritic
+from qwop.policies.policy import Policy
+
+Finetune = Callable[..., tuple[int, str, str]]
+
+SMALL = (
+    "policy=scratch", "loop.num_envs=8", "loop.steps=20", "loop.log_every=160", "loop.checkpoint_every=480",
+    "algorithm.hidden=[16]", "evaluation.episodes=0", "evaluation.drawn=0", "video=false",
+)  # fmt: skip
+ALGORITHMS = {
+    "ppo": ("algorithm=ppo", "algorithm.minibatch=40", "algorithm.target_kl=1000"),
+    "vtrace": ("algorithm=vtrace", "algorithm.memory=16", "algorithm.passes=4"),
+    "ftw": ("algorithm=ftw", "algorithm.memory=16", "algorithm.latent=8", "algorithm.passes=4"),
+}
+PICTURES = (*SMALL, "environment=QWOP-v1", "schedule=pictures-taught", "schedule.scale=1e-3", "teacher=champion")
+
+
+def rows(run: Path) -> list[dict[str, float]]:
+    return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+
+
+@pytest.fixture
+def teacher(tmp_path: Path) -> Path:
+    """A policy of CartPole that pushes to the right nearly always."""
+    network = ActorCritic(4, 2, (8,), torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        for weight in network.policy_head.parameters():
+            weight.zero_()
+        network.policy_head.bias[1] = 3.0
+    path = tmp_path / "teacher.safetensors"
+    save_policy(path, Policy(network, EnvironmentSpec("CartPole-v1"), ObservationSpec((4,))))
+    return path
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_a_pupil_comes_to_act_like_its_teacher(name: str, teacher: Path, finetune: Finetune, tmp_path: Path) -> None:
+    taught = ("schedule=alone", "schedule.phases.alone.hours=0.3", "schedule.phases.alone.teaching=[20,10]")
+    settings = (*SMALL, *ALGORITHMS[name], *taught, "environment=CartPole-v1", f"teacher={teacher}")
+    code, _, said = finetune(*settings, "algorithm.learning_rate=0.01", "out=run")
+    assert code == 0, said
+    losses = [row["learner/teaching"] for row in rows(tmp_path / "run")]
+    entropy = -sum(p * math.log(p) for p in (1 / (1 + math.exp(3)), 1 / (1 + math.exp(-3))))
+    assert losses[0] > 0.5
+    assert losses[-1] < entropy + 0.1
+
+
+def test_a_pupil_that_sees_pictures_resumes_to_the_bit(finetune: Finetune, tmp_path: Path) -> None:
+    for run in ("whole", "half"):
+        code, _, said = finetune(*PICTURES, f"out={run}")
+        assert code == 0, said
+    losses = [row["learner/teaching"] for row in rows(tmp_path / "whole")]
+    assert losses[-1] < losses[0] < 2.6
+    taken = checkpoints(tmp_path / "half/checkpoints")
+    assert len(taken) > 1
+    for newer in taken[1:]:
+        newer.unlink()
+    code, _, said = finetune(*PICTURES, "out=half", "resume=true")
+    assert code == 0, said
+    one, two = ((tmp_path / run / "policy.safetensors").read_bytes() for run in ("whole", "half"))
+    assert one == two
+
+
+def test_a_phase_without_teaching_has_no_teacher(teacher: Path, finetune: Finetune, tmp_path: Path) -> None:
+    phases = ("schedule=alone", "schedule.phases.alone.hours=0.02", "schedule.phases.alone.teaching=1",
+              "+schedule.phases.after={hours: 0.02}")  # fmt: skip
+    settings = (*SMALL, *ALGORITHMS["vtrace"], *phases, "environment=CartPole-v1", f"teacher={teacher}", "out=run")
+    code, _, said = finetune(*settings)
+    assert code == 0, said
+    found = {(row["phase"], "learner/teaching" in row) for row in rows(tmp_path / "run")}
+    assert found == {("alone", True), ("after", False)}
+
+
+def test_actors_in_other_processes_have_the_teacher() -> None:
+    spec = EnvironmentSpec("QWOP-v1", {"observation": "full", "frames_per_step": 1})
+    champion = load_policy("champion")
+    environments = PhaseEnvironments(
+        [spec] * 2, 8, 0, champion.observation, 11, [None] * 2, teachers=[("champion", champion), None]
+    )
+    sent = pickle.loads(pickle.dumps(environments)).with_num_envs(3)
+    games = sent.make(0)
+    assert isinstance(games, Taught)
+    observations, _ = games.reset(seed=0)
+    with torch.no_grad():
+        expected = champion.network.logits(torch.from_numpy(observations)).softmax(-1).numpy()
+    np.testing.assert_allclose(games.lesson(observations), expected, rtol=1e-4, atol=1e-7)
+    assert not isinstance(sent.make(1), Taught)
+    assert not sent.same(0, 1)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (("algorithm=ppo", "schedule.phases.alone.teaching=1"), "the run has no teacher; name one (teacher=champion)"),
+        (("algorithm=ppo", "teacher=champion"), "teacher=champion: no phase imitates it"),
+        (
+            ("algorithm=acer", "teacher=champion", "schedule.phases.alone.teaching=1"),
+            "schedule.phases.alone.teaching: the algorithm cannot imitate a teacher; choose ppo, vtrace, ftw",
+        ),
+        (("algorithm=ppo", "teacher=nowhere", "schedule.phases.alone.teaching=1"), "nowhere"),
+        (
+            ("algorithm=ppo", "teacher=champion", "schedule.phases.alone.teaching=1"),
+            "champion: decides 30 times a second, but its pupil 10 times",
+        ),
+        (("algorithm=ppo", "schedule.phases.alone.teaching=[1,-1]"), "expected a number or [start, end], at least 0"),
+    ],
+)
+def test_wrong_settings_are_one_line(settings: tuple[str, ...], said: str, finetune: Finetune, tmp_path: Path) -> None:
+    code, _, wrong = finetune("policy=scratch", "environment=QWOP-v1", "schedule=alone", *settings, "out=run")
+    assert code == 2
+    assert said in wrong
+    assert "Traceback" not in wrong
+    assert len(wrong.strip().splitlines()) == 1
