@@ -1,0 +1,18 @@
+"""Sequences put together."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from qwop.finetune.experience.sequences import Sequences, concatenate
+
+
+def test_what_a_teacher_said_stays_with_its_sequence(make_sequences: Callable[..., Sequences]) -> None:
+    parts = [make_sequences(2), make_sequences(3, first=10)]
+    said = [np.random.default_rng(number).random((len(part), 4, 3), np.float32) for number, part in enumerate(parts)]
+    order = np.array([4, 0, 2, 1, 3])
+    taught = [replace(part, teacher=one) for part, one in zip(parts, said, strict=True)]
+    joined = concatenate(taught, order)
+    assert joined.teacher is not None
+    np.testing.assert_array_equal(joined.teacher, np.concatenate(said)[order])
+    assert concatenate([taught[0], parts[1]]).teacher is None
