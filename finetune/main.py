@@ -33,8 +33,8 @@ from .schedules.environments import phase_environments
 from .schedules.phase import Phase
 from .start import SCRATCH, find_start
 
-START = "start.safetensors"
-"""The initial policy of a run, in its folder."""
+START, TEACHER = "start.safetensors", "teacher.safetensors"
+"""The initial policy of a run and its teacher, in its folder."""
 
 OUTSIDE = 0.2
 """Fraction of the critic's values beyond the returns seen so far that the terminal warns about."""
@@ -65,7 +65,9 @@ def _train(settings: FinetuneSettings) -> None:
     )
     for note in (*settings.notes, *start.notes):
         console.print(note, highlight=False, soft_wrap=True)
-    teacher = None if settings.teacher is None else (settings.teacher, load_policy(settings.teacher))
+    teacher = None
+    if settings.teacher is not None:
+        teacher = settings.teacher, load_policy(str(out / TEACHER) if state else settings.teacher)
     trained = _copy_for_training(start.policy, settings)
     environments = phase_environments(trained.environment, run_settings.phases)
     with progress_bar("decisions", console) as bar, closing(RunLog(out)) as log:
@@ -105,6 +107,8 @@ def _train(settings: FinetuneSettings) -> None:
         loop = build_run(algorithm, trained, start.demonstrations, run_settings, context, teacher)
         if state is None:
             save_policy(out / START, start.policy)
+            if teacher is not None:
+                save_policy(out / TEACHER, teacher[1])
         else:
             _continue(loop, state, out)
             save()  # the run may have been killed between its last checkpoint and this

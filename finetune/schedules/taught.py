@@ -42,7 +42,8 @@ class Teacher:
                     f"{name}: decides {rate:g} times a second, but its pupil {wanted:g} times; give the pupil's "
                     "environment the teacher's frames_per_step"
                 )
-            if seen is not None and set(seen) <= set(shown):
+            lags = {one.all_settings["observation_lag"] for one in (theirs, environment)}
+            if seen is not None and set(seen) <= set(shown) and len(lags) == 1:
                 return cls(policy, np.array([shown.index(one) for one in seen]), name)
         elif theirs.id == environment.id and (policy.observation, policy.actions) == environment.interface():
             return cls(policy, None, name)

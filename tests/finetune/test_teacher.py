@@ -28,11 +28,19 @@ ALGORITHMS = {
     "vtrace": ("algorithm=vtrace", "algorithm.memory=16", "algorithm.passes=4"),
     "ftw": ("algorithm=ftw", "algorithm.memory=16", "algorithm.latent=8", "algorithm.passes=4"),
 }
-PICTURES = (*SMALL, "environment=QWOP-v1", "schedule=pictures-taught", "schedule.scale=1e-3", "teacher=champion")
+PICTURES = (*SMALL, "environment=QWOP-v1", "schedule=pictures-taught", "schedule.scale=1e-3",
+            "teacher=teacher.safetensors")  # fmt: skip
 
 
 def rows(run: Path) -> list[dict[str, float]]:
     return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+
+
+def changed(policy: Policy) -> Policy:
+    with torch.no_grad():
+        for weight in policy.network.parameters():
+            weight.mul_(2.0)
+    return policy
 
 
 @pytest.fixture
@@ -61,6 +69,7 @@ def test_a_pupil_comes_to_act_like_its_teacher(name: str, teacher: Path, finetun
 
 
 def test_a_pupil_that_sees_pictures_resumes_to_the_bit(finetune: Finetune, tmp_path: Path) -> None:
+    save_policy(tmp_path / "teacher.safetensors", load_policy("champion"))
     for run in ("whole", "half"):
         code, _, said = finetune(*PICTURES, f"out={run}")
         assert code == 0, said
@@ -70,6 +79,7 @@ def test_a_pupil_that_sees_pictures_resumes_to_the_bit(finetune: Finetune, tmp_p
     assert len(taken) > 1
     for newer in taken[1:]:
         newer.unlink()
+    save_policy(tmp_path / "teacher.safetensors", changed(load_policy("champion")))  # the run has its own copy
     code, _, said = finetune(*PICTURES, "out=half", "resume=true")
     assert code == 0, said
     one, two = ((tmp_path / run / "policy.safetensors").read_bytes() for run in ("whole", "half"))

@@ -118,6 +118,10 @@ def test_any_environment_has_teachers_and_the_collector_asks_them_before_each_st
     [
         (pixels(frames_per_step=2), "teacher: decides 30 times a second, but its pupil 15 times"),
         (in_numbers("features"), "teacher: a policy of QWOP-v1"),  # it sees 71 of the 94
+        (
+            EnvironmentSpec("QWOP-v1", {**in_numbers("full").settings, "observation_lag": 1}),
+            "teacher: a policy of QWOP-v1",
+        ),
         (CART, "teacher: a policy of QWOP-v1"),
     ],
 )
