@@ -90,6 +90,7 @@ class Collector:
         """
         if isinstance(self._env, FollowsPhase):
             self._env.follow(progress)
+        teacher = self._env if isinstance(self._env, Teaches) else None
         n, k = self._n, self._steps
         shape = self._observations.shape[1:]
         observations = np.empty((n, k + 1, *shape), dtype=self._observations.dtype)
@@ -106,8 +107,8 @@ class Collector:
         ends: list[EpisodeEnd] = []
         for t in range(k):
             observations[:, t] = self._observations
-            if isinstance(self._env, Teaches):
-                lessons.append(self._env.lesson(self._observations))
+            if teacher is not None:
+                lessons.append(teacher.lesson(self._observations))
             mu, self._policy_state = policy.step(self._observations, self._policy_state)
             probabilities.append(mu)
             actions[:, t], _ = choose(mu, self._generator.random(n))
