@@ -21,7 +21,7 @@ class Diagnosis:
 
 
 def mean_figures(figures: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """The mean of each figure over rows that all have the same ones."""
+    """The mean over all rows of each figure that the first one has."""
     return {name: float(np.mean([row[name] for row in figures])) for name in figures[0]}
 
 
