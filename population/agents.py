@@ -15,12 +15,15 @@ from ..finetune.agents.discounting import Discounted
 from ..finetune.agents.ftw.agent import new_two_timescale
 from ..finetune.agents.ftw.learner import FtwLearner
 from ..finetune.agents.ftw.settings import FtwSettings
+from ..finetune.agents.ppo.agent import new_actor
+from ..finetune.agents.ppo.learner import PpoLearner
+from ..finetune.agents.ppo.settings import PpoSettings
 from ..finetune.agents.vtrace.agent import new_recurrent
 from ..finetune.agents.vtrace.learner import VtraceLearner
 from ..finetune.agents.vtrace.settings import VtraceSettings
 from ..finetune.experience.sequences import Sequences
 from ..finetune.metrics import Diagnosis
-from ..policies.networks import Network
+from ..policies.networks import HIDDEN, Network, Values
 from .evolution import Range
 
 Genes = Mapping[str, float]
@@ -59,10 +62,11 @@ class PopulationAgents(Discounted):
     learning_rate: tuple[float, ...] = gene(3e-4, 5e-3, "the learning rate")
     entropy: tuple[float, ...] = gene(5e-4, 1e-2, "the weight of the entropy")
     passes: int = setting(
-        2, "Steps of learning on each unroll; importance weights allow more than one.", at_least=1, at_most=100
+        2, "Passes over each unroll; importance weights allow more than one.", at_least=1, at_most=100
     )
-    hidden: tuple[int, ...] = setting((128,), "Widths of the layers before the memory.", at_least=1, at_most=65_536)
-    memory: int = setting(128, "Units of an LSTM.", at_least=1, at_most=65_536)
+    hidden: tuple[int, ...] = setting(
+        (128,), "Widths of the layers, which come before the memory if there is one.", at_least=1, at_most=65_536
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -96,7 +100,46 @@ class PopulationAgents(Discounted):
 
 
 @dataclass(frozen=True)
-class VtraceAgents(PopulationAgents):
+class PpoAgents(PopulationAgents):
+    """Agents without a memory that learn by PPO: many times as many decisions a second as with one."""
+
+    learning_rate: tuple[float, ...] = gene(3e-4, 2e-3, "the learning rate")
+    entropy: tuple[float, ...] = gene(1e-3, 2e-2, "the weight of the entropy")
+    passes: int = 3
+    hidden: tuple[int, ...] = HIDDEN
+    minibatch: int = setting(1024, "Decisions of a step of learning.", at_least=1)
+
+    def _settings(self, genes: Genes) -> PpoSettings:
+        return PpoSettings(
+            gamma=self.gamma,
+            gamma_rate=self.gamma_rate,
+            epochs=self.passes,
+            minibatch=self.minibatch,
+            learning_rate=genes["learning_rate"],
+            entropy_coefficient=genes["entropy"],
+            hidden=self.hidden,
+        )
+
+    def network(self, observation: ObservationSpec, actions: int, genes: Genes, seed: int) -> Network:
+        generator = torch.Generator().manual_seed(seed)
+        return new_actor(self._settings(genes))(observation, actions, generator)
+
+    def learner(self, network: Any, genes: Genes, decisions_per_second: float | None, seed: int) -> Learner:
+        values = Values(network.observation, self.hidden, torch.Generator().manual_seed(seed + 1))
+        learner = PpoLearner(network, values, self._settings(genes), torch.device("cpu"))
+        learner.at_rate(decisions_per_second)
+        return _Shuffling(learner, np.random.default_rng(seed))
+
+
+@dataclass(frozen=True)
+class RecurrentAgents(PopulationAgents):
+    """Settings common to the agents with a memory."""
+
+    memory: int = setting(128, "Units of an LSTM.", at_least=1, at_most=65_536)
+
+
+@dataclass(frozen=True)
+class VtraceAgents(RecurrentAgents):
     """Recurrent agents that learn by V-trace: one time scale and no auxiliary tasks."""
 
     def _settings(self, genes: Genes) -> VtraceSettings:
@@ -121,7 +164,7 @@ class VtraceAgents(PopulationAgents):
 
 
 @dataclass(frozen=True)
-class FtwAgents(PopulationAgents):
+class FtwAgents(RecurrentAgents):
     """Agents with two time scales and auxiliary tasks (Jaderberg et al. 2019).
 
     The weights of the divergences end where the paper's begin (0.001 to 1 and 0.0001 to 0.1), for our rewards are
@@ -180,6 +223,23 @@ class FtwAgents(PopulationAgents):
         return _WithSignals(learner)
 
 
+class _Shuffling:
+    """A learner that draws minibatches."""
+
+    def __init__(self, learner: PpoLearner, generator: np.random.Generator) -> None:
+        self._learner, self._generator = learner, generator
+
+    def update(self, played: Sequences, signals: NDArray[np.float32] | None, teaching: float) -> Diagnosis:
+        return self._learner.update(played, self._generator, teaching=teaching)
+
+    def get_state(self) -> dict[str, Any]:
+        return self._learner.get_state() | {"shuffle": self._generator.bit_generator.state}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        self._learner.set_state(state)
+        self._generator.bit_generator.state = state["shuffle"]
+
+
 class _WithoutSignals:
     """A learner that ignores signals."""
 
@@ -202,5 +262,5 @@ class _WithSignals:
         return self._learner.update(played, signals=signals, teaching=teaching)
 
 
-AGENTS = {"ftw": FtwAgents, "vtrace": VtraceAgents}
+AGENTS = {"ftw": FtwAgents, "ppo": PpoAgents, "vtrace": VtraceAgents}
 """Kinds of agents by `agent.name`."""

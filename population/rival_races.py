@@ -11,7 +11,7 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from ..common.errors import BadInput
+from ..common.errors import BadInput, naming
 from ..envs.engine import batch
 from ..envs.names import FRAMES_A_SECOND
 from ..envs.race.events import EVENTS, SPARSE, weighted
@@ -40,19 +40,27 @@ class View:
     def of(cls, policy: Policy, race: EnvironmentSpec, name: str, *, may_hold: bool = False) -> "View":
         """Raise BadInput, naming the policy, unless it can run in this race; with may_hold also in one in which others
         decide a whole number of times as often."""
-        own, theirs = policy.environment.capabilities, race.capabilities
-        seen, given = own.observation_names, list(theirs.observation_names or ())
-        if seen is None or own.action_names != theirs.action_names or policy.observation.size != len(seen):
-            raise BadInput(f"{name}: a policy of {policy.environment.id}, which cannot run in a race")
-        hold, rest = divmod(decision_frames(policy.environment), decision_frames(race))
-        if rest or hold == 0 or (hold > 1 and not may_hold):
-            raise BadInput(
-                f"{name}: decides {own.decisions_per_second:g} times a second, but in the race it is "
-                f"{theirs.decisions_per_second:g}; give race.frames_per_step= its number of frames a decision"
-            )
-        if missing := [one for one in seen if one not in given]:
-            raise BadInput(f"{name}: sees {missing[0]}, which the race does not show; give race.observation=full")
-        return cls(np.array([given.index(one) for one in seen]), hold)
+        with naming(name):
+            columns = seen_columns(policy, race)
+            hold, rest = divmod(decision_frames(policy.environment), decision_frames(race))
+            if rest or hold == 0 or (hold > 1 and not may_hold):
+                own, theirs = (one.capabilities.decisions_per_second for one in (policy.environment, race))
+                raise BadInput(
+                    f"decides {own:g} times a second, but in the race it is {theirs:g}; give race.frames_per_step= its "
+                    "number of frames a decision"
+                )
+        return cls(columns, hold)
+
+
+def seen_columns(policy: Policy, race: EnvironmentSpec) -> NDArray[np.int64]:
+    """Return the columns of the race's observation, int64 [m], that a policy sees; BadInput if it cannot run there."""
+    own, theirs = policy.environment.capabilities, race.capabilities
+    seen, given = own.observation_names, list(theirs.observation_names or ())
+    if seen is None or own.action_names != theirs.action_names or policy.observation.size != len(seen):
+        raise BadInput(f"a policy of {policy.environment.id}, which cannot run in a race")
+    if missing := [one for one in seen if one not in given]:
+        raise BadInput(f"sees {missing[0]}, which the race does not show; give race.observation=full")
+    return np.array([given.index(one) for one in seen])
 
 
 def decision_frames(environment: EnvironmentSpec) -> int:

@@ -8,7 +8,7 @@ from ..common.settings import Settings, choice_of, nested, setting
 from ..common.shared_settings import LONGEST_IDLE, max_idle_frames, num_envs, seed
 from ..envs.spec import EnvironmentSpec
 from ..finetune.distributed.settings import Local, RaySettings
-from .agents import AGENTS, FtwAgents, VtraceAgents
+from .agents import AGENTS, FtwAgents, PpoAgents, VtraceAgents
 from .evolution import BETTER, CHANCE, CHANGE
 
 RACE = "QWOPRace-v1"
@@ -151,7 +151,7 @@ class PopulationSettings(Settings):
     report_every: int = setting(5, "Rounds between updates of the report.", at_least=1)
     film_every: int = setting(50, "Rounds between films of the best agents' race in the report.", at_least=1)
     video: bool = setting(True, "Make films.")
-    agent: FtwAgents | VtraceAgents = choice_of(AGENTS, "ftw", "Agents of the population.")
+    agent: FtwAgents | PpoAgents | VtraceAgents = choice_of(AGENTS, "ftw", "Agents of the population.")
     race: RaceSettings = nested(RaceSettings, "Races.")
     work: WorkSettings = nested(WorkSettings, "Play of one agent in a round.")
     teaching: TeachingSettings = nested(TeachingSettings, "Imitation of teachers.")

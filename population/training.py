@@ -22,7 +22,7 @@ from ..policies.networks import Network
 from ..policies.policy import Policy
 from .agents import Genes, PopulationAgents
 from .rewards import event_rewards
-from .rival_races import RaceEnd, Rival, RivalRaces, View
+from .rival_races import RaceEnd, Rival, RivalRaces, View, seen_columns
 from .settings import RaceSettings, WorkSettings
 
 
@@ -110,11 +110,13 @@ class Workshop:
     def begin(self, genes: Genes, seed: int, policy: Policy | None = None) -> dict[str, Any]:
         """Return the state of a new agent's learner; with the weights of a policy, if one is given.
 
-        BadInput unless the policy's network is of the shape that the agents have.
+        BadInput unless the policy's network is of the shape that the agents have. It may see less than they do.
         """
         network = self._agents.network(self.observation, self.actions, genes, seed)
         if policy is not None:
-            _take_weights(network, policy)
+            in_race = self.environment.capabilities.group > 1
+            columns = seen_columns(policy, self.environment) if in_race else np.arange(policy.observation.size)
+            _take_weights(network, policy, columns)
         return self._agents.learner(network, genes, self.rate, seed).get_state()
 
     def policy(
@@ -182,8 +184,11 @@ class Workshop:
         return Rival(PolicySnapshot(network), every, event_rewards(state.rewards), greedy=False)
 
 
-def _take_weights(network: Network, policy: Policy) -> None:
+def _take_weights(network: Network, policy: Policy, columns: NDArray[np.int64]) -> None:
+    """Copy the policy's weights. It sees these columns of the network's observations; the others get the weight 0."""
     given, wanted = policy.network.state_dict(), network.state_dict()
+    if columns.size < network.observation.size:
+        given = {name: _widened(name, tensor, wanted.get(name), columns) for name, tensor in given.items()}
     shapes = {name: tuple(tensor.shape) for name, tensor in wanted.items()}
     found = {name: tuple(tensor.shape) for name, tensor in given.items()}
     if policy.network.architecture != network.architecture or found != shapes:
@@ -193,6 +198,15 @@ def _take_weights(network: Network, policy: Policy) -> None:
             "(rivals=[…]), or its pupil (teachers=[…]), or choose agent= and its widths to fit"
         )
     network.load_state_dict(given)
+
+
+def _widened(name: str, tensor: torch.Tensor, wanted: torch.Tensor | None, columns: NDArray[np.int64]) -> torch.Tensor:
+    """A tensor over observations, [..., columns], as part of one that is wanted; any other as it is."""
+    if wanted is None or tensor.shape == wanted.shape or tensor.shape != (*wanted.shape[:-1], columns.size):
+        return tensor
+    made = torch.ones_like(wanted) if name.endswith("scaler.std") else torch.zeros_like(wanted)
+    made[..., torch.from_numpy(columns)] = tensor
+    return made
 
 
 def event_weights_of(environment: EnvironmentSpec) -> NDArray[np.float64]:

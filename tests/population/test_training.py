@@ -10,18 +10,23 @@ import torch
 from qwop.common.errors import BadInput
 from qwop.envs.spec import EnvironmentSpec
 from qwop.finetune.agents.ftw.learner import FtwLearner
+from qwop.finetune.agents.ppo.learner import PpoLearner
 from qwop.finetune.agents.vtrace.learner import VtraceLearner
 from qwop.finetune.experience.sequences import Sequences
 from qwop.finetune.metrics import Diagnosis
 from qwop.policies.files import load_policy
-from qwop.population.agents import FtwAgents, PopulationAgents, VtraceAgents
+from qwop.population.agents import FtwAgents, PopulationAgents, PpoAgents, VtraceAgents
 from qwop.population.rewards import HAND_MADE, drawn_rewards, event_rewards
 from qwop.population.settings import WorkSettings
 from qwop.population.training import Order, RivalState, Workshop, teacher_of
 
 RACE = EnvironmentSpec("QWOPRace-v1", {"frames_per_step": 2, "observation": "full", "time_limit": 4.0})
 WORK = WorkSettings(num_games=4, steps=10, unrolls=2)
-AGENTS = {"vtrace": VtraceAgents(hidden=(16,), memory=16), "ftw": FtwAgents(hidden=(16,), memory=16, latent=8)}
+AGENTS = {
+    "vtrace": VtraceAgents(hidden=(16,), memory=16),
+    "ftw": FtwAgents(hidden=(16,), memory=16, latent=8),
+    "ppo": PpoAgents(hidden=(16,)),
+}
 kinds = pytest.mark.parametrize("agents", AGENTS.values(), ids=AGENTS.keys())
 
 
@@ -96,11 +101,11 @@ def test_a_pupil_hears_what_its_teacher_would_do_in_each_step(
     order = order_for(workshop, agents)
     heard: list[tuple[Sequences, float]] = []
 
-    def update(learner: Any, played: Sequences, teaching: float, **more: Any) -> Diagnosis:
+    def update(learner: Any, played: Sequences, *shuffle: Any, teaching: float, **more: Any) -> Diagnosis:
         heard.append((played, teaching))
         return Diagnosis({}, {})
 
-    for kind in (VtraceLearner, FtwLearner):
+    for kind in (VtraceLearner, FtwLearner, PpoLearner):
         monkeypatch.setattr(kind, "update", update)
     workshop.train(replace(order, teacher=4, imitation=0.3))
     teacher = teacher_of(champion, race, "champion")
@@ -125,6 +130,50 @@ def test_an_agent_begins_with_the_weights_of_a_policy_that_fits() -> None:
     assert equal(dict(state["network"]), dict(order.learner["network"]))
     with pytest.raises(BadInput, match=r"an agent of this population .recurrent-actor-critic.* a rival instead"):
         workshop.begin(order.genes, 0, load_policy("champion"))
+
+
+def test_an_agent_can_begin_as_a_policy_that_sees_less() -> None:
+    champion, genes = load_policy("champion"), {"learning_rate": 1e-3, "entropy": 0.01}
+    workshop = Workshop(RACE, PpoAgents(), WORK)
+    begun = workshop.begin(genes, 3, champion)
+    assert begun["seen"] is None  # its scale stays
+    policy = workshop.policy(genes, HAND_MADE, begun, {})
+    names = list(RACE.capabilities.observation_names or ())
+    own = torch.randn(5, len(names), generator=torch.Generator().manual_seed(0))
+    columns = [names.index(name) for name in champion.environment.capabilities.observation_names or ()]
+    assert len(columns) == 94
+    others = own.clone()
+    others[:, [at for at in range(len(names)) if at not in columns]] += 5.0
+    for rows in (own, others):
+        torch.testing.assert_close(policy.network.logits(rows), champion.network.logits(own[:, columns]))
+    with pytest.raises(BadInput, match="cannot begin with"):
+        Workshop(RACE, AGENTS["ppo"], WORK).begin(genes, 3, champion)
+    published = EnvironmentSpec("QWOPRace-v1", {**RACE.settings, "observation": "features"})
+    with pytest.raises(BadInput, match=r"which the race does not show; give race.observation=full"):
+        Workshop(published, PpoAgents(), WORK).begin(genes, 3, champion)
+
+
+def test_ppo_learns_with_the_genes_of_its_agent(monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[PpoLearner] = []
+    learn = PpoLearner.update
+
+    def update(learner: PpoLearner, *arguments: Any, **more: Any) -> Diagnosis:
+        heard.append(learner)
+        return learn(learner, *arguments, **more)
+
+    monkeypatch.setattr(PpoLearner, "update", update)
+    agents = PpoAgents(hidden=(16,), passes=5, minibatch=17)
+    workshop = Workshop(RACE, agents, WORK)
+    order = replace(order_for(workshop, agents), genes={"learning_rate": 2e-4, "entropy": 0.07})
+    first = workshop.train(order)
+    second = workshop.train(replace(order, learner=first.learner, play=first.play))
+    for learner in heard:
+        settings = learner.settings
+        assert (settings.learning_rate, settings.entropy_coefficient) == (2e-4, 0.07)
+        assert (settings.epochs, settings.minibatch) == (5, 17)
+        assert settings.gamma == pytest.approx(0.985 ** (10 / 15))
+    shuffles = [state["shuffle"]["state"]["state"] for state in (order.learner, first.learner, second.learner)]
+    assert len({*shuffles}) == 3
 
 
 def test_agents_play_any_environment_alone() -> None:
