@@ -274,7 +274,7 @@ main = Command(
             "two agents learn from the champion how to run",
         ),
         ("qwop-population resume=true rounds=2000", "continue the run in runs/population, further"),
-        ("qwop-population agent=vtrace evolution.enabled=false", "one time scale, and no copying"),
+        ("qwop-population agent=ftw evolution.enabled=false", "two-timescale agents, and no copying"),
         ("qwop-population environment=CartPole-v1 work.num_games=8", "any environment: matches compare returns"),
         ("qwop-population +distributed=ray distributed.actors=8", "the same, with eight workers"),
     ],

@@ -55,6 +55,19 @@ class WorkSettings(Settings):
 
 
 @dataclass(frozen=True)
+class PpoWorkSettings(WorkSettings):
+    """The play of one PPO agent in a round: many games and long unrolls, without which PPO learns little."""
+
+    num_games: int = 64
+    steps: int = 64
+    unrolls: int = 8
+
+
+WORK = {"ftw": WorkSettings, "ppo": PpoWorkSettings, "vtrace": WorkSettings}
+"""Settings of an agent's play by `agent.name`."""
+
+
+@dataclass(frozen=True)
 class TeachingSettings(Settings):
     """Kickstarting (Schmitt et al. 2018): agents with a teacher also learn to act like it, less and less."""
 
@@ -74,7 +87,10 @@ class EvolutionSettings(Settings):
 
     enabled: bool = setting(True, "Let agents copy better ones. false: each learns on its own.")
     burn_in: int = setting(
-        100_000, "Decisions that an agent learns from before its first copy, and between copies.", at_least=0
+        500_000,
+        "Decisions that an agent learns from before its first copy, and between copies. Where it is short, all soon "
+        "descend from whoever does not fall.",
+        at_least=0,
     )
     better: float = setting(
         BETTER, "Probability of losing against a random other agent above which it is copied.", at_least=0.5, below=1
@@ -137,10 +153,10 @@ class PopulationSettings(Settings):
         choices=["rated", "uniform", "itself"],
     )
     rewards: str = setting(
-        "drawn",
-        "Rewards of the events in races: drawn at random for each agent, and evolving; fixed, chosen by hand; both, "
-        "chosen by hand at first, and evolving.",
-        choices=["drawn", "fixed", "both"],
+        "both",
+        "Rewards of the events in races: both, chosen by hand at first, and evolving; drawn at random for each agent, "
+        "and evolving; fixed, chosen by hand.",
+        choices=["both", "drawn", "fixed"],
     )
     out: str = setting("runs/population", "Folder of the run: policies, checkpoints, history and report.", written=True)
     resume: bool = setting(
@@ -151,9 +167,9 @@ class PopulationSettings(Settings):
     report_every: int = setting(5, "Rounds between updates of the report.", at_least=1)
     film_every: int = setting(50, "Rounds between films of the best agents' race in the report.", at_least=1)
     video: bool = setting(True, "Make films.")
-    agent: FtwAgents | PpoAgents | VtraceAgents = choice_of(AGENTS, "ftw", "Agents of the population.")
+    agent: FtwAgents | PpoAgents | VtraceAgents = choice_of(AGENTS, "ppo", "Agents of the population.")
     race: RaceSettings = nested(RaceSettings, "Races.")
-    work: WorkSettings = nested(WorkSettings, "Play of one agent in a round.")
+    work: WorkSettings | PpoWorkSettings = choice_of(WORK, "ppo", "Play of one agent in a round.", follows="agent")
     teaching: TeachingSettings = nested(TeachingSettings, "Imitation of teachers.")
     evolution: EvolutionSettings = nested(EvolutionSettings, "Exploit and explore.")
     evaluation: VersusSettings = nested(VersusSettings, "Final races of the best agent.")

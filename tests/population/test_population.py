@@ -9,13 +9,13 @@ import pytest
 from qwop.population.population import Population
 from qwop.population.rewards import HAND_MADE
 from qwop.population.rival_races import RaceEnd
-from qwop.population.settings import EvolutionSettings, PopulationSettings, TeachingSettings, WorkSettings
+from qwop.population.settings import EvolutionSettings, PopulationSettings, PpoWorkSettings, TeachingSettings
 from qwop.population.training import Done, Order
 
 AGENTS = 4
 SETTINGS = PopulationSettings(
     agents=AGENTS,
-    work=WorkSettings(num_games=10, steps=10, unrolls=1, opponents=3),
+    work=PpoWorkSettings(num_games=10, steps=10, unrolls=1, opponents=3),
     evolution=EvolutionSettings(burn_in=200),
 )
 
@@ -76,8 +76,8 @@ def test_a_copy_takes_weights_genes_rewards_and_rating_and_its_lineage_is_kept()
     population, workers = made(evolution=EvolutionSettings(burn_in=200, chance=0.0, redraw=0.0))
     rounds = [population.play_round() for _ in range(6)]
     assert rounds[0].copies == ()  # within the burn-in
-    # The last copy of a round, whose parent did not copy another one after it.
-    number, copy = next((number, done.copies[-1]) for number, done in enumerate(rounds) if done.copies)
+    number, first = next((number, done.copies) for number, done in enumerate(rounds) if done.copies)
+    copy = next(one for one in first if one.parent not in [other.child for other in first])
     assert copy.child < copy.parent
     child, parent = (rounds[number].members[one] for one in (copy.child, copy.parent))
     assert (child.genes, child.rewards) == (parent.genes, parent.rewards)

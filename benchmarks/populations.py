@@ -1,0 +1,113 @@
+"""Populations with something left out, and a single agent, raced against each other.
+
+    python benchmarks/populations.py --decisions 30e6
+
+Each run is a plain `qwop-population` command, printed so that it can be repeated alone; all have the same total of
+decisions. They run one after the other, finished ones are not repeated, and interrupted ones continue. Then the best
+agents of all runs, and the champion, race each other 301 times, after 0 to 300 idle frames; their Elo ratings, the
+champion's being 1000, have 95 % intervals.
+"""
+
+import argparse
+import itertools
+import json
+import shlex
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from demonstrations_in_replay import has_checkpoint
+from qwop.envs.spec import EnvironmentSpec
+from qwop.policies.files import load_policy
+from qwop.policies.policy import Policy
+from qwop.population.ratings import Ratings
+from qwop.population.record import Record
+from qwop.population.settings import WORK, PopulationSettings
+from qwop.population.versus import races_between
+
+VARIANTS: Mapping[str, Sequence[str]] = {
+    "population": [],
+    "no evolution": ["evolution.enabled=false"],
+    "rewards by hand": ["rewards=fixed"],
+    "rewards drawn at random": ["rewards=drawn"],
+    "self-play alone": ["opponents=itself"],
+    "a single agent": ["agents=1", "opponents=itself"],
+    "two time scales": ["agent=ftw"],
+    "one time scale": ["agent=ftw", "agent.period=[1,1]"],
+}
+CHAMPION = "the champion"
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run: its decisions, its best agent, and what this won against the first agents and the champion."""
+
+    decisions: int
+    best: Policy
+    won: Mapping[str, float]
+
+    @classmethod
+    def read(cls, folder: Path) -> "Run":
+        last = json.loads((folder / "history.jsonl").read_text().splitlines()[-1])
+        races = json.loads((folder / "evaluation.json").read_text())["races"]
+        won = {one["against"]: one["won"] for one in races}
+        return cls(last["decisions"], load_policy(folder / "best.safetensors"), won)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--decisions", type=float, default=30e6, help="of all agents of a run together")
+    parser.add_argument("--variants", nargs="*", default=[*VARIANTS], choices=[*VARIANTS], metavar="NAME")
+    parser.add_argument("--out", type=Path, default=Path("runs/populations"))
+    parser.add_argument("more", nargs="*", help="further settings of qwop-population, for all runs")
+    asked = parser.parse_args()
+    runs = {}
+    for name in asked.variants:
+        folder = asked.out / name.replace(" ", "-")
+        evolve(folder, [*VARIANTS[name], *asked.more], asked.decisions)
+        runs[name] = Run.read(folder)
+    print(markdown(runs, rate(runs)))
+
+
+def evolve(folder: Path, settings: Sequence[str], decisions: float) -> None:
+    """Let a population play that many decisions, unless it has."""
+    if (folder / "evaluation.json").exists():
+        return
+    agents = 1 if "agents=1" in settings else PopulationSettings().agents
+    work = WORK["ftw" if "agent=ftw" in settings else "ppo"]()
+    rounds = round(decisions / (agents * work.decisions))
+    command = ["qwop-population", *settings, f"rounds={rounds}", f"out={folder}", "evaluation.against=[first,champion]"]
+    if has_checkpoint(folder):
+        command.append("resume=true")
+    print(shlex.join(command), flush=True)
+    subprocess.run(command, check=True)
+
+
+def rate(runs: Mapping[str, Run]) -> Ratings:
+    """Race the best agents of the runs, and the champion, against each other, and rate them in this order."""
+    policies = [*(run.best for run in runs.values()), load_policy("champion")]
+    names, record = [*runs, CHAMPION], Record(len(policies))
+    race = EnvironmentSpec("QWOPRace-v1", {"frames_per_step": 2, "observation": "full", "time_limit": 100.0})
+    for one, other in itertools.combinations(range(len(policies)), 2):
+        races = races_between(policies[one], [policies[other]], names[other], race, games=301, greedy=True)
+        print(f"{names[one]} {races}", flush=True)
+        record.add(one, other, float(races.results.mean()), len(races.results))
+    return record.ratings(pinned=len(runs))
+
+
+def markdown(runs: Mapping[str, Run], rated: Ratings) -> str:
+    """Table of the runs, the one rated highest first."""
+    lines = ["| | decisions | won against its first agents | against the champion | rating |", "|---|---|---|---|---|"]
+    ratings = {name: (rated.ratings[place], rated.errors[place]) for place, name in enumerate([*runs, CHAMPION])}
+    for name, (rating, error) in sorted(ratings.items(), key=lambda one: -one[1][0]):
+        figures = "| | |"
+        if name in runs:
+            run = runs[name]
+            figures = f"{run.decisions / 1e6:.1f} M | {run.won['first']:.0%} | {run.won['champion']:.0%}"
+        lines.append(f"| {name} | {figures} | {rating:.0f}" + (f" ± {1.96 * error:.0f} |" if error else " |"))
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()
