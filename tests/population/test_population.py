@@ -6,10 +6,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from qwop.common.errors import BadInput
+from qwop.population.agents import FtwAgents
 from qwop.population.population import Population
 from qwop.population.rewards import HAND_MADE
 from qwop.population.rival_races import RaceEnd
-from qwop.population.settings import EvolutionSettings, PopulationSettings, PpoWorkSettings, TeachingSettings
+from qwop.population.settings import (
+    EvolutionSettings,
+    PopulationSettings,
+    PpoWorkSettings,
+    TeachingSettings,
+    WorkSettings,
+)
 from qwop.population.training import Done, Order
 
 AGENTS = 4
@@ -63,6 +71,12 @@ def test_a_teacher_counts_less_and_less() -> None:
     heard = [[(order.teacher, order.imitation) for order in orders.values()] for orders in workers.orders]
     assert [row[1] for row in heard] == [(1, 0.5), (1, 0.375), (1, 0.25), (1, 0.125), (None, 0.0)]
     assert all(row[2:] == [(None, 0.0)] * 2 for row in heard)
+
+
+def test_agents_play_as_suits_their_kind() -> None:
+    assert PopulationSettings(agent=FtwAgents(), work=WorkSettings()).work.decisions == 16_000
+    with pytest.raises(BadInput, match="work: expected WorkSettings beside FtwAgents"):
+        PopulationSettings(agent=FtwAgents())
 
 
 def test_winners_are_rated_higher() -> None:

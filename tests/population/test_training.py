@@ -142,9 +142,11 @@ def test_an_agent_can_begin_as_a_policy_that_sees_less() -> None:
     own = torch.randn(5, len(names), generator=torch.Generator().manual_seed(0))
     columns = [names.index(name) for name in champion.environment.capabilities.observation_names or ()]
     assert len(columns) == 94
-    others = own.clone()
-    others[:, [at for at in range(len(names)) if at not in columns]] += 5.0
-    for rows in (own, others):
+    unseen = [at for at in range(len(names)) if at not in columns]
+    others, alone = own.clone(), own.clone()
+    others[:, unseen] += 5.0
+    alone[:, unseen] = 0.0
+    for rows in (own, others, alone):
         torch.testing.assert_close(policy.network.logits(rows), champion.network.logits(own[:, columns]))
     with pytest.raises(BadInput, match="cannot begin with"):
         Workshop(RACE, AGENTS["ppo"], WORK).begin(genes, 3, champion)
@@ -162,7 +164,7 @@ def test_ppo_learns_with_the_genes_of_its_agent(monkeypatch: pytest.MonkeyPatch)
         return learn(learner, *arguments, **more)
 
     monkeypatch.setattr(PpoLearner, "update", update)
-    agents = PpoAgents(hidden=(16,), passes=5, minibatch=17)
+    agents = PpoAgents(hidden=(16,), passes=5, minibatch=17, gamma=0.9, gamma_rate=5.0)
     workshop = Workshop(RACE, agents, WORK)
     order = replace(order_for(workshop, agents), genes={"learning_rate": 2e-4, "entropy": 0.07})
     first = workshop.train(order)
@@ -171,7 +173,9 @@ def test_ppo_learns_with_the_genes_of_its_agent(monkeypatch: pytest.MonkeyPatch)
         settings = learner.settings
         assert (settings.learning_rate, settings.entropy_coefficient) == (2e-4, 0.07)
         assert (settings.epochs, settings.minibatch) == (5, 17)
-        assert settings.gamma == pytest.approx(0.985 ** (10 / 15))
+        assert settings.gamma == pytest.approx(0.9 ** (5 / 15))
+        assert learner.values is not None
+        assert learner.network.hidden == learner.values.hidden == (16,)
     shuffles = [state["shuffle"]["state"]["state"] for state in (order.learner, first.learner, second.learner)]
     assert len({*shuffles}) == 3
 
