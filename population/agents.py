@@ -101,7 +101,8 @@ class PopulationAgents(Discounted):
 
 @dataclass(frozen=True)
 class PpoAgents(PopulationAgents):
-    """Agents without a memory that learn by PPO: many times as many decisions a second as with one."""
+    """Agents without a memory that learn by PPO: many times as many decisions a second as with one. The ranges lie
+    around the defaults of `qwop-finetune algorithm=ppo`."""
 
     learning_rate: tuple[float, ...] = gene(3e-4, 2e-3, "the learning rate")
     entropy: tuple[float, ...] = gene(1e-3, 2e-2, "the weight of the entropy")

@@ -137,7 +137,9 @@ class PopulationSettings(Settings):
         1000, "Rounds; in each, every agent plays and learns, and may then copy a better one.", at_least=1
     )
     start: tuple[str, ...] | None = setting(
-        None, "Policy files for the first agents to start from; the others, or all with null, start from scratch."
+        None,
+        "Policy files, or champion, for the first agents to start from, which may see less than an agent does; the "
+        "others, or all with null, start from scratch.",
     )
     teachers: tuple[str, ...] | None = setting(
         None,
