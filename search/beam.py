@@ -53,6 +53,12 @@ class SearchSettings(Settings):
         15, "Decisions that the policy plays before a candidate is judged.", at_least=1, at_most=1000
     )
     siblings: int = setting(3, "Successors of one game that may be kept; few keep the beam diverse.", at_least=1)
+    prior: float = setting(
+        0.0,
+        "Metres that a game of the beam is worth for each nat of the policy's log-probability of its actions. Larger "
+        "values find games that the policy would rather play itself.",
+        at_least=0,
+    )
     shortlist: int = setting(
         4, "Candidates played on for each game of the beam: those of the highest value.", at_least=1
     )
@@ -105,23 +111,25 @@ class Search:
             all_rows = np.ones(len(games.orders), dtype=np.bool_)
             games.reset(all_rows, np.full(len(games.orders), idle_frames))
         chosen: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []  # parents and actions of each beam
-        size = 1
+        bonus = np.zeros(1)
         while True:
-            outcomes = self._expand(size)
+            bonus = (bonus[:, None] + self._bonus(len(bonus))).flatten()
+            outcomes = self._expand(len(bonus) // ACTIONS)
             finished = np.flatnonzero(outcomes == batch.FINISHED)
             if len(finished):
+                finished = finished[np.argsort(-bonus[finished], kind="stable")]
                 chosen.append(np.divmod(finished, ACTIONS))
                 break
             alive = np.flatnonzero(outcomes == batch.RUNNING)
             if not len(alive):
                 break
-            listed = self._shortlist(self._distinct(alive), size)
+            listed = self._shortlist(self._distinct(alive, bonus), bonus)
             _copy(self._candidates, listed, self._rollouts)
-            kept = self._best(listed, self._in_parallel(self._play_on, len(listed)))
+            kept = self._best(listed, self._in_parallel(self._play_on, len(listed)) + bonus[listed])
             _copy(self._candidates, kept, self._beam)
             chosen.append(np.divmod(kept, ACTIONS))
-            size = len(kept)
-            numbers = self._beam.numbers[:size]
+            bonus = bonus[kept]
+            numbers = self._beam.numbers[: len(kept)]
             progress(float(numbers[:, batch.DISTANCE].max()), float(numbers[0, batch.CLOCK]))
         return np.repeat(_trace_back(chosen), self._settings.hold)
 
@@ -148,20 +156,32 @@ class Search:
         outcomes: NDArray[np.int64] = self._candidates.counters[: len(keys), batch.OUTCOME].copy()
         return outcomes
 
-    def _distinct(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The first row of each distinct state: several actions have the same result where a joint is at its limit."""
+    def _bonus(self, size: int) -> NDArray[np.float64]:
+        """The worth of each action's probability, float64 [size, actions], in each of the beam's `size` games."""
+        if not self._settings.prior:
+            return np.zeros((size, ACTIONS))
+
+        def judge(part: slice, thread: int) -> NDArray[np.float64]:
+            return self._forward(lambda seen: self._network.logits(seen).log_softmax(-1), self._beam.observations[part])
+
+        return self._settings.prior * self._in_parallel(judge, size)
+
+    def _distinct(self, rows: NDArray[np.int64], bonus: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The row of the largest bonus of each distinct state: several actions have the same result where a joint is at
+        its limit."""
+        rows = rows[np.argsort(-bonus[rows], kind="stable")]
         bodies = self._candidates.states[rows, :12].reshape(len(rows), -1)
         _, first = np.unique(bodies, axis=0, return_index=True)
-        return rows[np.sort(first)]
+        return np.sort(rows[first])
 
-    def _shortlist(self, rows: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-        """The candidates of the best value, up to `shortlist` for each of the beam's `size` games, in their order."""
-        most = size * self._settings.shortlist
+    def _shortlist(self, rows: NDArray[np.int64], bonus: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The candidates of the best value and bonus, up to `shortlist` for each game of the beam, in their order."""
+        most = len(bonus) // ACTIONS * self._settings.shortlist
         if len(rows) <= most:
             return rows
 
         def judge(part: slice, thread: int) -> NDArray[np.float64]:
-            return self._worth(self._candidates, rows[part])
+            return self._worth(self._candidates, rows[part]) + bonus[rows[part]]
 
         worth = self._in_parallel(judge, len(rows))
         return np.sort(rows[np.argsort(-worth, kind="stable")[:most]])

@@ -106,6 +106,7 @@ def _source(settings: SearchCommandSettings) -> tuple[str, Origin]:
     how = settings.search
     numbers = f"width {how.width}, lookahead {how.lookahead}, siblings {how.siblings}, shortlist {how.shortlist}"
     numbers += f", hold {how.hold}" if how.hold > 1 else ""
+    numbers += f", prior {how.prior:g}" if how.prior else ""
     return f"search from {path.name}, {numbers}", Origin(sha256=policy_digest(path))
 
 

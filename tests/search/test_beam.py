@@ -14,6 +14,7 @@ from qwop.envs.names import ACTION_KEYS
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.networks import Actor, Values
 from qwop.policies.policy import Policy
+from qwop.policies.rollout import play
 from qwop.search.beam import Search, SearchSettings
 
 SECONDS = 4.0
@@ -34,7 +35,7 @@ def policy() -> Policy:
     return Policy(network, EnvironmentSpec("QWOP-v1", TASK), ObservationSpec((94,)), values=values)
 
 
-def search(policy: Policy, threads: int = 1, **settings: int) -> tuple[NDArray[np.uint8], list[tuple[float, float]]]:
+def search(policy: Policy, threads: int = 1, **settings: Any) -> tuple[NDArray[np.uint8], list[tuple[float, float]]]:
     """The keys of the game found, of every frame, and the progress reported after each decision."""
     reported: list[tuple[float, float]] = []
     searching = Search(policy, SearchSettings(**settings), threads)
@@ -77,6 +78,37 @@ def test_a_shortlist_of_all_candidates_is_no_shortlist(policy: Policy) -> None:
     every, more = (search(policy, width=2, lookahead=2, shortlist=shortlist)[0] for shortlist in (11, 50))
     np.testing.assert_array_equal(every, more)
     assert not np.array_equal(every, search(policy, width=2, lookahead=2, shortlist=1)[0])
+
+
+def test_a_large_prior_finds_what_the_policy_plays_itself(policy: Policy) -> None:
+    with torch.no_grad():
+        policy.network.policy_head.weight.mul_(300)  # type: ignore[union-attr]  # else nearly uniform
+    own = next(play(policy, episodes=1, seed=0, greedy=True))
+    assert len({*own.actions.tolist()}) > 3
+    likely, _ = search(policy, width=1, lookahead=2, prior=1e6)
+    np.testing.assert_array_equal(likely, np.concatenate(own.keys or ())[: len(likely)])
+    assert len(likely) > 90  # up to the decision in which it falls
+    assert not np.array_equal(likely, search(policy, width=1, lookahead=2)[0])
+
+
+def test_a_prior_counts_the_probability_of_whole_games(policy: Policy) -> None:
+    """Greedy choices of the most probable action are not the most probable game, but a wide beam comes closer to it."""
+
+    def surprise(width: int) -> float:
+        searching = Search(policy, SearchSettings(width=width, siblings=11, shortlist=11, lookahead=1, prior=1e6))
+        env = policy.environment.make()
+        observation, _ = env.reset(options={"idle_frames": 0})
+        total = 0.0
+        for action in searching.run():
+            probabilities, _ = policy.step(observation[None], policy.initial_state(1))
+            total -= float(np.log(probabilities[0, action]))
+            observation, *_ = env.step(int(action))
+        searching.close()
+        return total
+
+    with torch.no_grad():
+        policy.network.policy_head.weight.mul_(100)  # type: ignore[union-attr]
+    assert surprise(64) < surprise(1)
 
 
 def test_policies_and_settings_that_cannot_search_are_refused(
