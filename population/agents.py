@@ -18,6 +18,7 @@ from ..finetune.agents.ftw.settings import FtwSettings
 from ..finetune.agents.ppo.agent import new_actor
 from ..finetune.agents.ppo.learner import PpoLearner
 from ..finetune.agents.ppo.settings import PpoSettings
+from ..finetune.agents.precision import precision
 from ..finetune.agents.vtrace.agent import new_recurrent
 from ..finetune.agents.vtrace.learner import VtraceLearner
 from ..finetune.agents.vtrace.settings import VtraceSettings
@@ -109,6 +110,7 @@ class PpoAgents(PopulationAgents):
     passes: int = 3
     hidden: tuple[int, ...] = HIDDEN
     minibatch: int = setting(1024, "Decisions of a step of learning.", at_least=1)
+    precision: str = precision()
 
     def _settings(self, genes: Genes) -> PpoSettings:
         return PpoSettings(
@@ -119,6 +121,7 @@ class PpoAgents(PopulationAgents):
             learning_rate=genes["learning_rate"],
             entropy_coefficient=genes["entropy"],
             hidden=self.hidden,
+            precision=self.precision,
         )
 
     def network(self, observation: ObservationSpec, actions: int, genes: Genes, seed: int) -> Network:
