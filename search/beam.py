@@ -53,10 +53,16 @@ class SearchSettings(Settings):
         15, "Decisions that the policy plays before a candidate is judged.", at_least=1, at_most=1000
     )
     siblings: int = setting(3, "Successors of one game that may be kept; few keep the beam diverse.", at_least=1)
-    prior: float = setting(
+    likelihood: float = setting(
+        0.01,
+        "Metres that a game of the beam is worth for each nat of the policy's log-probability of its actions. It leads "
+        "to states in which the policy is sure of what to do, and so to faster games.",
+        at_least=0,
+    )
+    regret: float = setting(
         0.0,
-        "Metres that a game of the beam is worth for each nat of the policy's log-probability of its actions. Larger "
-        "values find games that the policy would rather play itself.",
+        "Metres that it loses for each nat by which an action is less probable than the most probable one. With 3, "
+        "only a few nearly even decisions of a game are not the policy's own, so that it can learn the games found.",
         at_least=0,
     )
     shortlist: int = setting(
@@ -157,14 +163,16 @@ class Search:
         return outcomes
 
     def _bonus(self, size: int) -> NDArray[np.float64]:
-        """The worth of each action's probability, float64 [size, actions], in each of the beam's `size` games."""
-        if not self._settings.prior:
-            return np.zeros((size, ACTIONS))
+        """Worth of each action's probability in each of the beam's `size` games, float64 [size, actions]:
+        likelihood·log π(a|s) − regret·(max_b log π(b|s) − log π(a|s))."""
 
-        def judge(part: slice, thread: int) -> NDArray[np.float64]:
+        def log_probabilities(part: slice, thread: int) -> NDArray[np.float64]:
             return self._forward(lambda seen: self._network.logits(seen).log_softmax(-1), self._beam.observations[part])
 
-        return self._settings.prior * self._in_parallel(judge, size)
+        log_pi = self._in_parallel(log_probabilities, size)
+        how, most = self._settings, log_pi.max(axis=1, keepdims=True)
+        bonus: NDArray[np.float64] = how.likelihood * log_pi - how.regret * (most - log_pi)
+        return bonus
 
     def _distinct(self, rows: NDArray[np.int64], bonus: NDArray[np.float64]) -> NDArray[np.int64]:
         """The row of the largest bonus of each distinct state: several actions have the same result where a joint is at

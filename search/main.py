@@ -106,7 +106,8 @@ def _source(settings: SearchCommandSettings) -> tuple[str, Origin]:
     how = settings.search
     numbers = f"width {how.width}, lookahead {how.lookahead}, siblings {how.siblings}, shortlist {how.shortlist}"
     numbers += f", hold {how.hold}" if how.hold > 1 else ""
-    numbers += f", prior {how.prior:g}" if how.prior else ""
+    numbers += f", likelihood {how.likelihood:g}" if how.likelihood else ""
+    numbers += f", regret {how.regret:g}" if how.regret else ""
     return f"search from {path.name}, {numbers}", Origin(sha256=policy_digest(path))
 
 

@@ -80,35 +80,51 @@ def test_a_shortlist_of_all_candidates_is_no_shortlist(policy: Policy) -> None:
     assert not np.array_equal(every, search(policy, width=2, lookahead=2, shortlist=1)[0])
 
 
-def test_a_large_prior_finds_what_the_policy_plays_itself(policy: Policy) -> None:
+def test_a_large_regret_finds_what_the_policy_plays_itself(policy: Policy) -> None:
     with torch.no_grad():
         policy.network.policy_head.weight.mul_(300)  # type: ignore[union-attr]  # else nearly uniform
     own = next(play(policy, episodes=1, seed=0, greedy=True))
     assert len({*own.actions.tolist()}) > 3
-    likely, _ = search(policy, width=1, lookahead=2, prior=1e6)
+    likely, _ = search(policy, width=1, lookahead=2, regret=1e6)
     np.testing.assert_array_equal(likely, np.concatenate(own.keys or ())[: len(likely)])
     assert len(likely) > 90  # up to the decision in which it falls
     assert not np.array_equal(likely, search(policy, width=1, lookahead=2)[0])
 
 
-def test_a_prior_counts_the_probability_of_whole_games(policy: Policy) -> None:
-    """Greedy choices of the most probable action are not the most probable game, but a wide beam comes closer to it."""
-
-    def surprise(width: int) -> float:
-        searching = Search(policy, SearchSettings(width=width, siblings=11, shortlist=11, lookahead=1, prior=1e6))
-        env = policy.environment.make()
-        observation, _ = env.reset(options={"idle_frames": 0})
-        total = 0.0
-        for action in searching.run():
-            probabilities, _ = policy.step(observation[None], policy.initial_state(1))
-            total -= float(np.log(probabilities[0, action]))
-            observation, *_ = env.step(int(action))
-        searching.close()
-        return total
-
+@pytest.fixture
+def opinionated(policy: Policy) -> Policy:
     with torch.no_grad():
         policy.network.policy_head.weight.mul_(100)  # type: ignore[union-attr]
-    assert surprise(64) < surprise(1)
+    return policy
+
+
+def log_probabilities(policy: Policy, **settings: Any) -> tuple[float, float]:
+    """The means of log π(a|s) and of max_b log π(b|s) over the game found."""
+    searching = Search(policy, SearchSettings(width=8, lookahead=2, **settings))
+    env = policy.environment.make()
+    observation, _ = env.reset(options={"idle_frames": 0})
+    taken = most = 0.0
+    actions = searching.run()
+    for action in actions:
+        probabilities, _ = policy.step(observation[None], policy.initial_state(1))
+        taken += float(np.log(probabilities[0, action]))
+        most += float(np.log(probabilities[0].max()))
+        observation, *_ = env.step(int(action))
+    searching.close()
+    return taken / len(actions), most / len(actions)
+
+
+def test_the_more_likelihood_is_worth_the_likelier_the_game_found(opinionated: Policy) -> None:
+    (never, _), (some, _), (much, _) = (log_probabilities(opinionated, likelihood=one) for one in (0.0, 0.02, 1.0))
+    assert never < some < much
+
+
+def test_the_more_regret_costs_the_nearer_the_game_found_to_the_policy(opinionated: Policy) -> None:
+    gaps = []
+    for regret in (0.0, 0.05, 1.0):
+        taken, most = log_probabilities(opinionated, likelihood=0.0, regret=regret)
+        gaps.append(most - taken)
+    assert gaps[0] > 2 * gaps[1] > 4 * gaps[2]
 
 
 def test_policies_and_settings_that_cannot_search_are_refused(
