@@ -1,4 +1,4 @@
-"""Distillation of the games found into the policy used in the search."""
+"""Distillation: a policy learns to play games that were searched with it, and otherwise to play as before."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,59 +6,107 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ..policies.networks import Network
+from ..common.settings import Settings, setting
+from ..common.shared_settings import seed
+from ..policies.networks import LayeredNetwork
 
-WARM_UP = 100
+WARM_UP = 50
 """Warm-up steps of the learning rate."""
+
+LAST = 0.02
+"""Share of the learning rate that is left at the end; it falls linearly."""
+
+ROWS = 8192
+"""Decisions of which the margins are computed at once."""
 
 
 @dataclass(frozen=True)
-class DistilSettings:
-    """Settings of the distillation.
+class DistilSettings(Settings):
+    """Settings of the distillation."""
 
-    steps: of Adam, whose learning rate falls to 0. own: weight of the policy's own play. batch: searched decisions per
-    step; half as many of the policy's own are added.
+    steps: int = setting(30_000, "Steps of Adam.", at_least=1)
+    learning_rate: float = setting(3e-4, "Adam's learning rate, which falls linearly.", above=0)
+    margin: float = setting(
+        0.05, "Margin m, in nats, by which a searched action shall be more probable than any other.", above=0
+    )
+    own: float = setting(1.0, "Weight of playing as before in states of the policy's own games.", at_least=0)
+    batch: int = setting(
+        1024, "Searched decisions of a step, as many again with too small a margin, and as many of its own.", at_least=1
+    )
+    mine_every: int = setting(500, "Steps between searches for the decisions with too small a margin.", at_least=1)
+    seed: int = seed("Decides the minibatches, and the policy's own games.")
+
+
+def margins(logits: Tensor, actions: Tensor) -> Tensor:
+    """M(s, a) = log π(a|s) − max_{b≠a} log π(b|s), [n]: positive where the greedy policy takes the action.
+
+    logits [n, A], actions int64 [n].
     """
+    chosen = actions.unsqueeze(-1)
+    best_other = logits.scatter(-1, chosen, -torch.inf).max(-1).values
+    return logits.gather(-1, chosen).squeeze(-1) - best_other
 
-    steps: int = 12000
-    own: float = 0.5
-    seed: int = 0
-    batch: int = 1024
-    learning_rate: float = 2e-3
+
+def distil_loss(logits: Tensor, actions: Tensor, margin: float) -> Tensor:
+    """mean max(0, 2m − M(s, a)): a multi-class hinge loss (Crammer and Singer 2001) with twice the margin required, so
+    that few decisions end just below it."""
+    return torch.relu(2 * margin - margins(logits, actions)).mean()
+
+
+def kept_loss(log_before: Tensor, log_now: Tensor) -> Tensor:
+    """Mean KL[π_before(·|s) ‖ π(·|s)] of log-probabilities [n, A]."""
+    return (log_before.exp() * (log_before - log_now)).sum(-1).mean()
 
 
 def distil(
-    network: Network,
+    network: LayeredNetwork,
     states: Tensor,
     actions: Tensor,
     own: Tensor,
     settings: DistilSettings,
-    progress: Callable[[float, float], None] = lambda searched, kept: None,
-) -> float:
-    """Train the network in place. Returns the fraction of the searched actions that the greedy policy takes afterwards.
+    progress: Callable[[int], None] = lambda missed: None,
+) -> int:
+    """Train the network in place. Returns the number of searched actions that the greedy policy does not take then.
 
-        L = −log π(a|s) + own·KL[π_before(·|s') ‖ π(·|s')]
+        L = mean max(0, 2m − M(s, a)) + own·KL[π_before(·|s') ‖ π(·|s')]
 
-    over searched decisions, states s float32 [n, observation_size] and actions a int64 [n], and states s' of the
-    policy's own play, own float32 [m, observation_size]. `progress` is called with both terms after each step.
+    over searched decisions, states s float32 [n, size] and actions a int64 [n], and states s' of the policy's own
+    play, float32 [k, size]. Half of the searched decisions of a batch are random ones, and half have a margin below m.
+    `progress` is called after each step with the number of searched actions missed when last counted.
     """
     generator = torch.Generator().manual_seed(settings.seed)
-    with torch.no_grad():
-        before = network.logits(own).log_softmax(-1)
+    log_before = _log_probabilities(network, own)
     optimiser = torch.optim.Adam(network.parameters(), lr=settings.learning_rate)
     scale = torch.optim.lr_scheduler.LambdaLR(
-        optimiser, lambda step: min(1.0, (step + 1) / WARM_UP) * (1.0 - step / settings.steps)
+        optimiser, lambda step: min(1.0, (step + 1) / WARM_UP) * max(LAST, 1.0 - step / settings.steps)
     )
-    for _ in range(settings.steps):
-        searched = torch.randint(len(states), (settings.batch,), generator=generator)
-        mine = torch.randint(len(own), (settings.batch // 2,), generator=generator)
-        loss = torch.nn.functional.cross_entropy(network.logits(states[searched]), actions[searched])
-        now = network.logits(own[mine]).log_softmax(-1)
-        kept = (before[mine].exp() * (before[mine] - now)).sum(-1).mean()
-        optimiser.zero_grad()
-        (loss + settings.own * kept).backward()  # type: ignore[no-untyped-call]
+
+    def draw(among: int) -> Tensor:
+        return torch.randint(among, (settings.batch,), generator=generator)
+
+    for step in range(settings.steps):
+        if step % settings.mine_every == 0:
+            found = _margins(network, states, actions)
+            missed, small = int((found < 0).sum()), torch.nonzero(found < settings.margin).squeeze(-1)
+        some = draw(len(states))
+        chosen = torch.cat([some, small[draw(len(small))]]) if len(small) else some
+        mine = draw(len(own))
+        log_now = network.logits(own[mine]).log_softmax(-1)
+        loss = distil_loss(network.logits(states[chosen]), actions[chosen], settings.margin)
+        optimiser.zero_grad(set_to_none=True)
+        (loss + settings.own * kept_loss(log_before[mine], log_now)).backward()  # type: ignore[no-untyped-call]
         optimiser.step()
         scale.step()
-        progress(loss.item(), kept.item())
-    with torch.no_grad():
-        return float((network.logits(states).argmax(-1) == actions).float().mean())
+        progress(missed)
+    return int((_margins(network, states, actions) < 0).sum())
+
+
+@torch.no_grad()
+def _margins(network: LayeredNetwork, states: Tensor, actions: Tensor) -> Tensor:
+    parts = zip(torch.split(states, ROWS), torch.split(actions, ROWS), strict=True)
+    return torch.cat([margins(network.logits(some), taken) for some, taken in parts])
+
+
+@torch.no_grad()
+def _log_probabilities(network: LayeredNetwork, states: Tensor) -> Tensor:
+    return torch.cat([network.logits(some).log_softmax(-1) for some in torch.split(states, ROWS)])

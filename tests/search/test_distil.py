@@ -1,24 +1,104 @@
-"""Distillation: the policy plays the games that it is given."""
+"""Distillation: the policy plays the games that it is given, and otherwise as before."""
+
+from typing import Any
 
 import numpy as np
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.networks import Actor
 from qwop.policies.policy import Policy
 from qwop.policies.rollout import play
-from qwop.search.distil import DistilSettings, distil
+from qwop.search.distil import DistilSettings, distil, distil_loss, kept_loss, margins
+
+LOGITS = torch.tensor([[1.0, 0.5, -2.0], [0.0, 3.0, 2.9]])
+
+
+def test_margins_and_losses_of_known_logits() -> None:
+    actions = torch.tensor([0, 2])
+    torch.testing.assert_close(margins(LOGITS, actions), torch.tensor([0.5, -0.1]))
+    # Twice a margin of 0.2 is 0.4: nothing is left to learn of the first.
+    torch.testing.assert_close(distil_loss(LOGITS, actions, 0.2), torch.tensor(0.25))
+    before, now = torch.tensor([[0.5, 0.5]]).log(), torch.tensor([[0.8, 0.2]]).log()
+    torch.testing.assert_close(kept_loss(before, now), torch.tensor(0.2231436))  # ½ ln(½/0.8) + ½ ln(½/0.2)
+    assert kept_loss(before, before) == 0.0
+
+
+@given(st.lists(st.integers(-4, 4), min_size=3, max_size=3), st.integers(0, 2))
+def test_a_margin_is_positive_where_the_greedy_policy_takes_the_action(row: list[int], action: int) -> None:
+    margin = float(margins(torch.tensor([row], dtype=torch.float32), torch.tensor([action])))
+    assert (margin > 0) == all(row[action] > other for place, other in enumerate(row) if place != action)
+
+
+def make(seed: int = 0) -> Actor:
+    return Actor(94, 11, (32,), torch.Generator().manual_seed(seed))
+
+
+def test_training_equals_a_reference_in_float64() -> None:
+    """One decision that is missed and one state of its own, so that all minibatches are alike."""
+    network, generator = make(), torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        network.policy_head.weight.mul_(30)
+    state, own = torch.randn(1, 94, generator=generator), torch.randn(1, 94, generator=generator)
+    action = network.logits(state).argmin(-1)
+    expected = make().double()
+    expected.load_state_dict(network.state_dict())
+    before = expected.logits(own.double())[0].log_softmax(-1).detach()
+    optimiser = torch.optim.Adam(expected.parameters())
+    for step in range(100):
+        optimiser.param_groups[0]["lr"] = 1e-3 * min(1.0, (step + 1) / 50) * max(0.02, 1.0 - step / 100)
+        logits = expected.logits(state.double())[0]
+        others = torch.cat([logits[: action.item()], logits[action.item() + 1 :]])
+        now = expected.logits(own.double())[0].log_softmax(-1)
+        optimiser.zero_grad()
+        hinge = torch.relu(0.2 - (logits[action.item()] - others.max()))
+        (hinge + 3.0 * (before.exp() * (before - now)).sum()).backward()
+        optimiser.step()
+    start = network.logits(torch.cat([state, own])).detach()
+    distil(network, state, action, own, DistilSettings(steps=100, learning_rate=1e-3, margin=0.1, own=3.0, batch=3))
+    found, wanted = network.logits(torch.cat([state, own])), expected.logits(torch.cat([state, own]).double())
+    assert (found - start).abs().max() > 0.3
+    torch.testing.assert_close(found.double(), wanted, atol=1e-3, rtol=1e-3)
 
 
 def test_a_game_that_was_drawn_is_what_the_policy_plays_greedily_then() -> None:
     settings = {"observation": "full", "frames_per_step": 2, "reward": "race", "time_limit": 3.0}
-    network = Actor(94, 11, (32,), torch.Generator().manual_seed(0))
+    network = make()
     policy = Policy(network, EnvironmentSpec("QWOP-v1", settings), ObservationSpec((94,)))
     (drawn,) = play(policy, episodes=1, seed=1, greedy=False)
     (before,) = play(policy, episodes=1, seed=1, greedy=True)
     assert not np.array_equal(before.actions, drawn.actions)
     states = torch.from_numpy(drawn.observations[:-1])
     actions = torch.from_numpy(drawn.actions.astype(np.int64))
-    right = distil(network, states, actions, states, DistilSettings(steps=1000, own=0.0, batch=128))
+    missed = distil(
+        network, states, actions, states, DistilSettings(steps=1000, own=0.0, batch=128, learning_rate=2e-3)
+    )
     (now,) = play(policy, episodes=1, seed=1, greedy=True)
-    assert right == 1.0
+    assert missed == 0
     np.testing.assert_array_equal(now.actions, drawn.actions)
+    assert margins(network.logits(states), actions).min() > 0.05
+
+
+def shifted(**settings: Any) -> tuple[float, float]:
+    """Teach a policy another action in one state of 2,000. Returns the margin there, and the divergence elsewhere."""
+    generator = torch.Generator().manual_seed(2)
+    states, own = torch.randn(2000, 94, generator=generator), torch.randn(500, 94, generator=generator)
+    network = make()
+    with torch.no_grad():
+        network.policy_head.weight.mul_(100)
+        before, actions = network.logits(own).log_softmax(-1), network.logits(states).argmax(-1)
+        actions[7] = (actions[7] + 1) % 11
+    distil(network, states, actions, own, DistilSettings(steps=300, batch=16, margin=0.01, **settings))
+    with torch.no_grad():
+        after = network.logits(own).log_softmax(-1)
+        return float(margins(network.logits(states[7:8]), actions[7:8])), float(kept_loss(before, after))
+
+
+def test_a_rare_decision_that_is_missed_is_learned_soon() -> None:
+    margin, _ = shifted(own=0.0, learning_rate=1e-3, mine_every=10)
+    assert margin > 0
+
+
+def test_the_policy_stays_as_it_was_elsewhere() -> None:
+    assert shifted(own=100.0)[1] < 0.3 * shifted(own=0.0)[1]

@@ -1,0 +1,128 @@
+"""`qwop-distil`: train a policy to play the games that were searched with it."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ..common.command import Command, write_configuration
+from ..common.errors import BadInput
+from ..common.occupancy import sole_writer
+from ..common.progress import plain_console, progress_bar
+from ..common.settings import Settings, nested, setting, to_plain
+from ..common.shared_settings import max_idle_frames
+from ..datasets.reader import open_dataset
+from ..datasets.schema import Episode
+from ..envs.spec import EnvironmentSpec
+from ..policies.files import load_policy, save_policy
+from ..policies.networks import LayeredNetwork
+from ..policies.policy import Policy
+from ..policies.rollout import play
+from ..policies.threads import use_one_thread
+from .distil import DistilSettings, distil
+
+POLICY = "policy.safetensors"
+
+LATE = 0.3
+"""Probability of a late decision in half of the policy's own games, so that it stays as sure of itself with delays."""
+
+
+@dataclass(frozen=True)
+class DistilCommandSettings(Settings):
+    """The settings of `qwop-distil`."""
+
+    policy: str = setting("champion", "Policy that the games were searched with: its file, or champion.")
+    games: tuple[str, ...] = setting(("runs/search/games",), "Datasets of searched games. Only finished ones are used.")
+    out: str = setting("runs/distil", "Folder of the policy.", written=True)
+    own_games: int = setting(
+        96,
+        "Games of the policy itself: so many greedy ones with late decisions, drawn ones, and drawn ones with them.",
+        at_least=1,
+    )
+    max_idle_frames: int = max_idle_frames(300)
+    distil: DistilSettings = nested(DistilSettings, "The distillation.", inline=True)
+
+
+def run(settings: DistilCommandSettings) -> None:
+    """Distil, and leave the policy in `out`."""
+    with sole_writer(Path(settings.out), "out"):
+        _distil(settings)
+
+
+def _distil(settings: DistilCommandSettings) -> None:
+    out, console = Path(settings.out), plain_console()
+    if (out / POLICY).exists():
+        raise BadInput(f"{out}: holds a policy already, which stays; name another folder with out=, or move it away")
+    use_one_thread()
+    policy = load_policy(settings.policy)
+    network = policy.network
+    if not isinstance(network, LayeredNetwork) or policy.observation.is_image or policy.environment.id != "QWOP-v1":
+        raise BadInput(f"{settings.policy}: expected a memoryless policy of numbers for QWOP-v1, as a search needs")
+    found = _finished(settings, policy)
+    write_configuration(settings, out)
+    states = torch.from_numpy(np.concatenate([game.observations[:-1] for game in found]))
+    actions = torch.from_numpy(np.concatenate([game.actions for game in found]).astype(np.int64))
+    with progress_bar("steps", console) as bar:
+        task = bar.add_task("its own games", total=None)
+        own = torch.from_numpy(_own_states(policy, settings))
+        bar.update(task, total=settings.distil.steps)
+
+        def show(missed: int) -> None:
+            bar.update(task, advance=1, description=f"{missed:,} of {len(actions):,} decisions missed")
+
+        missed = distil(network, states, actions, own, settings.distil, show)
+    made = {"command": "qwop-distil", "from": dict(policy.training), "settings": to_plain(settings)}
+    saved = save_policy(out / POLICY, replace(policy, training=made))
+    console.print(
+        f"{len(found)} games: {len(actions) - missed:,} of {len(actions):,} decisions are the policy's now\n"
+        f"policy: {saved}",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def _finished(settings: DistilCommandSettings, policy: Policy) -> list[Episode]:
+    """The finished games of all datasets; BadInput if there is none, or for those of another environment."""
+    found: list[Episode] = []
+    for folder in settings.games:
+        dataset = open_dataset(folder)
+        if dataset.info.environment != policy.environment:
+            raise BadInput(
+                f"{dataset.folder}: games of {dataset.info.environment}, but the policy plays {policy.environment}; "
+                "search with this policy"
+            )
+        found += [game for game in dataset if game.outcome == "finished"]
+    if not found:
+        raise BadInput(f"games={[*settings.games]}: no finished game; search for some with qwop-search")
+    return found
+
+
+def _own_states(policy: Policy, settings: DistilCommandSettings) -> NDArray[np.float32]:
+    """States of the policy's own games, float32 [k, size]."""
+    late = EnvironmentSpec(policy.environment.id, {**policy.environment.settings, "delay": LATE})
+    states = []
+    for environment, greedy in ((policy.environment, False), (late, True), (late, False)):
+        games = play(
+            policy,
+            episodes=settings.own_games,
+            seed=settings.distil.seed,
+            greedy=greedy,
+            max_idle_frames=settings.max_idle_frames,
+            environment=environment,
+        )
+        states += [game.observations[:-1] for game in games]
+    return np.concatenate(states)
+
+
+main = Command(
+    "distil",
+    DistilCommandSettings,
+    run,
+    about="Train a policy to play by itself the games that were searched with it, and as before elsewhere.",
+    examples=[
+        ("qwop-search games=31 regret=3 out=runs/found", "games that are nearly the champion's own"),
+        ("qwop-distil games=[runs/found/games]", "… which it learns, into runs/distil"),
+    ],
+)

@@ -1,0 +1,88 @@
+"""`qwop-distil` as a person uses it."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from qwop.datasets.origin import Origin
+from qwop.datasets.schema import DatasetInfo
+from qwop.datasets.writer import DatasetWriter
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.policies.files import load_policy, save_policy
+from qwop.policies.networks import Actor, Values
+from qwop.policies.policy import Policy
+from qwop.policies.rollout import play
+from qwop.search.distil_main import main
+from qwop.search.found import found_episode
+
+TASK = {"observation": "full", "frames_per_step": 3, "reward": "race", "time_limit": 3.0}
+IDLE = 4
+
+
+@pytest.fixture
+def policy_file(tmp_path: Path) -> Path:
+    generator = torch.Generator().manual_seed(0)
+    network, values = Actor(94, 11, (32,), generator), Values(94, (8,), generator)
+    policy = Policy(network, EnvironmentSpec("QWOP-v1", TASK), ObservationSpec((94,)), values=values)
+    return save_policy(tmp_path / "runner.safetensors", policy)
+
+
+def searched(folder: Path, policy: Policy, *, outcome: str = "finished") -> Path:
+    """A dataset of one made-up game."""
+    actions = np.random.default_rng(0).integers(11, size=20)
+    game = found_episode(policy.environment, actions, IDLE, "search", Origin(sha256="0" * 64))
+    writer = DatasetWriter(folder, DatasetInfo(policy.environment, policy.observation, policy.actions))
+    writer.write(replace(game, outcome=outcome))
+    return folder
+
+
+@pytest.fixture
+def distil(run_command: Callable[..., Any]) -> Callable[..., Any]:
+    """Runs the command with these arguments; gives its `code`, `out` and `err`."""
+    return lambda *arguments: run_command(main, *arguments)
+
+
+def test_the_policy_plays_the_searched_game_and_keeps_its_values(
+    policy_file: Path, tmp_path: Path, distil: Callable[..., Any]
+) -> None:
+    before = load_policy(policy_file)
+    games = searched(tmp_path / "games", before)
+    given = [f"policy={policy_file}", f"games=[{games}]", f"out={tmp_path / 'out'}", "max_idle_frames=5"]
+    code, printed, _ = distil(*given, "own_games=2", "own=0", "steps=800", "batch=64", "learning_rate=2e-3")
+    assert code == 0
+    assert "1 games: 20 of 20 decisions are the policy's now" in printed
+    after = load_policy(tmp_path / "out" / "policy.safetensors")
+    assert after.environment == before.environment
+    assert after.values is not None
+    assert before.values is not None
+    torch.testing.assert_close(after.values.head.weight, before.values.head.weight)
+    (game,) = play(after, episodes=1, seed=0, greedy=True, idle_frames=[IDLE])
+    np.testing.assert_array_equal(game.actions[:20], np.random.default_rng(0).integers(11, size=20))
+    code, _, error = distil(*given)
+    assert code == 2
+    assert "holds a policy already, which stays" in error
+
+
+def test_bad_input_is_one_line(policy_file: Path, tmp_path: Path, distil: Callable[..., Any]) -> None:
+    policy = load_policy(policy_file)
+    other = replace(policy, environment=EnvironmentSpec("QWOP-v1", {**TASK, "frames_per_step": 2}))
+    pixels = {"observation": "pixels"}
+    picture = Policy(Actor(ObservationSpec((84, 84, 1), "uint8"), 11, (8,)), EnvironmentSpec("QWOP-v1", pixels),
+                     ObservationSpec((84, 84, 1), "uint8"))  # fmt: skip
+    seeing = save_policy(tmp_path / "seeing.safetensors", picture)
+    cases = {
+        f"games=[{searched(tmp_path / 'fell', policy, outcome='fell')}]": "no finished game; search for some",
+        f"games=[{searched(tmp_path / 'other', other)}]": "but the policy plays QWOP-v1(frames_per_step=3",
+        f"policy={seeing}": "expected a memoryless policy of numbers for QWOP-v1",
+        "margin=0": "margin=0",
+    }
+    for argument, said in cases.items():
+        code, _, error = distil(f"policy={policy_file}", f"out={tmp_path / 'out'}", argument)
+        assert code == 2
+        assert said in error
+        assert error.count("\n") == 1
+        assert not (tmp_path / "out" / "policy.safetensors").exists()
