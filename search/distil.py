@@ -24,16 +24,18 @@ ROWS = 8192
 class DistilSettings(Settings):
     """Settings of the distillation."""
 
-    steps: int = setting(30_000, "Steps of Adam.", at_least=1)
-    learning_rate: float = setting(3e-4, "Adam's learning rate, which falls linearly.", above=0)
+    steps: int = setting(8000, "Steps of Adam.", at_least=1)
+    learning_rate: float = setting(1e-4, "Adam's learning rate, which falls linearly.", above=0)
     margin: float = setting(
-        0.05, "Margin m, in nats, by which a searched action shall be more probable than any other.", above=0
+        0.01, "Margin m, in nats, by which a searched action shall be more probable than any other.", above=0
     )
-    own: float = setting(1.0, "Weight of playing as before in states of the policy's own games.", at_least=0)
-    batch: int = setting(
-        1024, "Searched decisions of a step, as many again with too small a margin, and as many of its own.", at_least=1
+    near: float = setting(
+        0.06, "Margin below which a searched decision is learned from; with larger ones it looks after itself.", above=0
     )
-    mine_every: int = setting(500, "Steps between searches for the decisions with too small a margin.", at_least=1)
+    own: float = setting(0.1, "Weight of playing as before in states of the policy's own games.", at_least=0)
+    batch: int = setting(6000, "Searched decisions of a step, at most.", at_least=1)
+    own_batch: int = setting(512, "States of its own play in a step.", at_least=1)
+    mine_every: int = setting(240, "Steps between searches for the decisions whose margin is below near.", at_least=1)
     seed: int = seed("Decides the minibatches, and the policy's own games.")
 
 
@@ -70,31 +72,31 @@ def distil(
 
         L = mean max(0, 2m − M(s, a)) + own·KL[π_before(·|s') ‖ π(·|s')]
 
-    over searched decisions, states s float32 [n, size] and actions a int64 [n], and states s' of the policy's own
-    play, float32 [k, size]. Half of the searched decisions of a batch are random ones, and half have a margin below m.
-    `progress` is called after each step with the number of searched actions missed when last counted.
+    over searched decisions, states s float32 [n, size] and actions a int64 [n], whose margin is not large anyway, and
+    states s' of the policy's own play, float32 [k, size]. `progress` is called after each step with the number of
+    searched actions missed when last counted.
     """
     generator = torch.Generator().manual_seed(settings.seed)
     log_before = _log_probabilities(network, own)
-    optimiser = torch.optim.Adam(network.parameters(), lr=settings.learning_rate)
+    optimiser = torch.optim.Adam(network.parameters(), lr=settings.learning_rate, betas=(0.9, 0.99))
     scale = torch.optim.lr_scheduler.LambdaLR(
         optimiser, lambda step: min(1.0, (step + 1) / WARM_UP) * max(LAST, 1.0 - step / settings.steps)
     )
 
-    def draw(among: int) -> Tensor:
-        return torch.randint(among, (settings.batch,), generator=generator)
-
     for step in range(settings.steps):
         if step % settings.mine_every == 0:
             found = _margins(network, states, actions)
-            missed, small = int((found < 0).sum()), torch.nonzero(found < settings.margin).squeeze(-1)
-        some = draw(len(states))
-        chosen = torch.cat([some, small[draw(len(small))]]) if len(small) else some
-        mine = draw(len(own))
+            missed, near = int((found < 0).sum()), torch.nonzero(found < settings.near).squeeze(-1)
+        chosen = near
+        if len(near) > settings.batch:
+            chosen = near[torch.randperm(len(near), generator=generator)[: settings.batch]]
+        mine = torch.randint(len(own), (settings.own_batch,), generator=generator)
         log_now = network.logits(own[mine]).log_softmax(-1)
-        loss = distil_loss(network.logits(states[chosen]), actions[chosen], settings.margin)
+        loss = settings.own * kept_loss(log_before[mine], log_now)
+        if len(chosen):
+            loss = loss + distil_loss(network.logits(states[chosen]), actions[chosen], settings.margin)
         optimiser.zero_grad(set_to_none=True)
-        (loss + settings.own * kept_loss(log_before[mine], log_now)).backward()  # type: ignore[no-untyped-call]
+        loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
         scale.step()
         progress(missed)

@@ -22,6 +22,7 @@ from ..policies.policy import Policy
 from ..policies.rollout import play
 from ..policies.threads import use_one_thread
 from .distil import DistilSettings, distil
+from .found import seconds_of
 
 POLICY = "policy.safetensors"
 
@@ -34,7 +35,9 @@ class DistilCommandSettings(Settings):
     """The settings of `qwop-distil`."""
 
     policy: str = setting("champion", "Policy that the games were searched with: its file, or champion.")
-    games: tuple[str, ...] = setting(("runs/search/games",), "Datasets of searched games. Only finished ones are used.")
+    games: tuple[str, ...] = setting(
+        ("runs/search/games",), "Datasets of searched games. From each start the fastest finished one is learned."
+    )
     out: str = setting("runs/distil", "Folder of the policy.", written=True)
     own_games: int = setting(
         96,
@@ -84,8 +87,8 @@ def _distil(settings: DistilCommandSettings) -> None:
 
 
 def _finished(settings: DistilCommandSettings, policy: Policy) -> list[Episode]:
-    """The finished games of all datasets; BadInput if there is none, or for those of another environment."""
-    found: list[Episode] = []
+    """The fastest finished game from each start; BadInput if there is none, or for games of another environment."""
+    found: dict[int, Episode] = {}
     for folder in settings.games:
         dataset = open_dataset(folder)
         if dataset.info.environment != policy.environment:
@@ -93,10 +96,14 @@ def _finished(settings: DistilCommandSettings, policy: Policy) -> list[Episode]:
                 f"{dataset.folder}: games of {dataset.info.environment}, but the policy plays {policy.environment}; "
                 "search with this policy"
             )
-        found += [game for game in dataset if game.outcome == "finished"]
+        for game in dataset:
+            if game.outcome == "finished":
+                assert game.keys is not None  # a search keeps them
+                start = len(game.keys[0])  # the idle frames, and those of a decision
+                found[start] = min(found.get(start, game), game, key=seconds_of)
     if not found:
         raise BadInput(f"games={[*settings.games]}: no finished game; search for some with qwop-search")
-    return found
+    return list(found.values())
 
 
 def _own_states(policy: Policy, settings: DistilCommandSettings) -> NDArray[np.float32]:

@@ -48,6 +48,7 @@ MAINS = (
     "evaluation.main",
     "evaluation.watch",
     "search.main",
+    "search.distil_main",
     "population.main",
     "study.main",
 )

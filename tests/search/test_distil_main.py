@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 from qwop.datasets.origin import Origin
 from qwop.datasets.schema import DatasetInfo
 from qwop.datasets.writer import DatasetWriter
@@ -31,12 +32,16 @@ def policy_file(tmp_path: Path) -> Path:
     return save_policy(tmp_path / "runner.safetensors", policy)
 
 
-def searched(folder: Path, policy: Policy, *, outcome: str = "finished") -> Path:
-    """A dataset of one made-up game."""
-    actions = np.random.default_rng(0).integers(11, size=20)
-    game = found_episode(policy.environment, actions, IDLE, "search", Origin(sha256="0" * 64))
+def made_up(seed: int, length: int) -> NDArray[np.int64]:
+    return np.random.default_rng(seed).integers(11, size=length)
+
+
+def searched(folder: Path, policy: Policy, *games: NDArray[np.int64], outcome: str = "finished") -> Path:
+    """A dataset of games of these actions, all from one start."""
     writer = DatasetWriter(folder, DatasetInfo(policy.environment, policy.observation, policy.actions))
-    writer.write(replace(game, outcome=outcome))
+    for actions in games or (made_up(0, 20),):
+        game = found_episode(policy.environment, actions, IDLE, "search", Origin(sha256="0" * 64))
+        writer.write(replace(game, outcome=outcome))
     return folder
 
 
@@ -46,13 +51,14 @@ def distil(run_command: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *arguments: run_command(main, *arguments)
 
 
-def test_the_policy_plays_the_searched_game_and_keeps_its_values(
+def test_the_policy_plays_the_fastest_searched_game_and_keeps_its_values(
     policy_file: Path, tmp_path: Path, distil: Callable[..., Any]
 ) -> None:
     before = load_policy(policy_file)
-    games = searched(tmp_path / "games", before)
-    given = [f"policy={policy_file}", f"games=[{games}]", f"out={tmp_path / 'out'}", "max_idle_frames=5"]
-    code, printed, _ = distil(*given, "own_games=2", "own=0", "steps=800", "batch=64", "learning_rate=2e-3")
+    slow = searched(tmp_path / "slow", before, made_up(1, 22))
+    games = searched(tmp_path / "games", before, made_up(2, 21), made_up(0, 20), made_up(3, 21))
+    given = [f"policy={policy_file}", f"games=[{games},{slow}]", f"out={tmp_path / 'out'}", "max_idle_frames=5"]
+    code, printed, _ = distil(*given, "own_games=2", "own=0", "steps=800", "learning_rate=2e-3")
     assert code == 0
     assert "1 games: 20 of 20 decisions are the policy's now" in printed
     after = load_policy(tmp_path / "out" / "policy.safetensors")
@@ -61,7 +67,7 @@ def test_the_policy_plays_the_searched_game_and_keeps_its_values(
     assert before.values is not None
     torch.testing.assert_close(after.values.head.weight, before.values.head.weight)
     (game,) = play(after, episodes=1, seed=0, greedy=True, idle_frames=[IDLE])
-    np.testing.assert_array_equal(game.actions[:20], np.random.default_rng(0).integers(11, size=20))
+    np.testing.assert_array_equal(game.actions[:20], made_up(0, 20))
     code, _, error = distil(*given)
     assert code == 2
     assert "holds a policy already, which stays" in error
