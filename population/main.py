@@ -128,7 +128,8 @@ class _Run:
 
     def _end(self, against: Mapping[str, list[Policy]]) -> None:
         population, console = self._population, self._console
-        best, policy = population.best[0], population.result()
+        best = population.best[0]
+        policy = population.policy(best)
         console.print(f"best: agent {best.id}, {self._out / 'best.safetensors'}", highlight=False, soft_wrap=True)
         with progress_bar("races", console) as bar:
             task = bar.add_task("evaluating", total=None)
@@ -208,7 +209,7 @@ class _Run:
     def _save_policies(self) -> None:
         for member in self._population.members:
             save_policy(self._out / "agents" / _name(member.id), self._population.policy(member))
-        save_policy(self._out / "best.safetensors", self._population.result())
+        save_policy(self._out / "best.safetensors", self._population.policy(self._population.best[0]))
 
     def _film(self) -> None:
         if not (self._settings.video and self._settings.is_race):

@@ -11,7 +11,6 @@ from ..common.errors import naming
 from ..policies.policy import Policy
 from .evolution import Member, exploit, explore, should_copy
 from .matchmaking import opponent_probabilities
-from .pulling import pulled
 from .ratings import Ratings
 from .record import Record, compare_scores
 from .rewards import HAND_MADE, drawn_rewards
@@ -101,7 +100,6 @@ class Population:
         ratings = self.ratings()
         self.members = [replace(member, rating=float(ratings.ratings[member.id])) for member in self.members]
         copies = self._evolve() if self._settings.evolution.enabled and len(self.members) > 1 else []
-        self._learners = self._pulled(self._settings.evolution.pull)
         self.round += 1
         kinds = {kind: sum(one.seconds[kind] for one in done.values()) for kind in ("playing", "learning")}
         figures = tuple(done[member.id].figures for member in self.members)
@@ -118,11 +116,8 @@ class Population:
 
     def policy(self, member: Member) -> Policy:
         """Return an agent's policy as it stands."""
-        return self._policy(member, self._learners)
-
-    def result(self) -> Policy:
-        """Return the policy of the best agent; if agents pull each other, with the mean weights of its family."""
-        return self._policy(self.best[0], self._pulled(1.0) if self._settings.evolution.pull else self._learners)
+        training = {"command": "qwop-population", "agent": member.id, "round": self.round, "genes": dict(member.genes)}
+        return self._workshop.policy(member.genes, member.rewards, self._learners[member.id], training)
 
     def get_state(self) -> dict[str, Any]:
         """Everything that the rest of the run depends on."""
@@ -143,13 +138,6 @@ class Population:
         self.record.set_state(state["record"])
         self.members = [Member(**member) for member in state["members"]]
         self._learners, self._play = list(state["learners"]), list(state["play"])
-
-    def _policy(self, member: Member, learners: Sequence[dict[str, Any]]) -> Policy:
-        training = {"command": "qwop-population", "agent": member.id, "round": self.round, "genes": dict(member.genes)}
-        return self._workshop.policy(member.genes, member.rewards, learners[member.id], training)
-
-    def _pulled(self, share: float) -> list[dict[str, Any]]:
-        return pulled(self._learners, [member.founder for member in self.members], share)
 
     def _order(self, member: Member, ratings: NDArray[np.float64]) -> Order:
         schedule = self._schedule(member, ratings) if self._settings.is_race else ()

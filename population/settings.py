@@ -104,12 +104,6 @@ class EvolutionSettings(Settings):
         0.01, "Probability that an inherited internal reward is redrawn, so that its sign can change.",
         at_least=0, at_most=1,
     )  # fmt: skip
-    pull: float = setting(
-        0.0,
-        "Share of the way to the mean of all agents with the same founder that an agent's weights go after each round.",
-        at_least=0,
-        at_most=1,
-    )
     fade: float = setting(
         0.9, "Factor by which a match's weight in the ratings shrinks each round.", above=0, at_most=1
     )
