@@ -166,7 +166,7 @@ def test_ppo_learns_with_the_genes_of_its_agent(monkeypatch: pytest.MonkeyPatch)
         return learn(learner, *arguments, **more)
 
     monkeypatch.setattr(PpoLearner, "update", update)
-    agents = PpoAgents(hidden=(16,), passes=5, minibatch=17, gamma=0.9, gamma_rate=5.0)
+    agents = PpoAgents(hidden=(16,), passes=5, minibatch=17, gamma=0.9, gamma_rate=5.0, precision="bfloat16")
     workshop = Workshop(RACE, agents, WORK)
     order = replace(order_for(workshop, agents), genes={"learning_rate": 2e-4, "entropy": 0.07})
     first = workshop.train(order)
@@ -174,7 +174,7 @@ def test_ppo_learns_with_the_genes_of_its_agent(monkeypatch: pytest.MonkeyPatch)
     for learner in heard:
         settings = learner.settings
         assert (settings.learning_rate, settings.entropy_coefficient) == (2e-4, 0.07)
-        assert (settings.epochs, settings.minibatch) == (5, 17)
+        assert (settings.epochs, settings.minibatch, settings.precision) == (5, 17, "bfloat16")
         assert settings.gamma == pytest.approx(0.9 ** (5 / 15))
         assert learner.values is not None
         assert learner.network.hidden == learner.values.hidden == (16,)
