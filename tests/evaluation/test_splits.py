@@ -31,4 +31,4 @@ def test_the_champions_best_game_passes_its_marks_in_order() -> None:
     seconds = [one for one in splits.seconds if one is not None]
     assert len(seconds) == len(MARKS)
     assert seconds == sorted(seconds)
-    assert 100 / 39.07 < (splits.top_speed or 0) < 6
+    assert 100 / 38.33 < (splits.top_speed or 0) < 6
