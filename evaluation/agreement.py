@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..envs.engine.libraries import TRIGONOMETRIES
 from ..envs.names import EVENT_COLUMNS
 from ..envs.qwop.observations import observe, observe_full
 from ..envs.qwop.replay import replay
@@ -20,7 +21,8 @@ class Agreement:
     """A game in the original and the simulator's replay of its keys.
 
     frames: played. outcome: finished, fell, or stopped if the game did not end within these frames. metres: the score.
-    largest_difference: of any number between the last observations (units, radians).
+    largest_difference: of any number between the last observations (units, radians). trigonometry: the library, of
+    `TRIGONOMETRIES`, by which the replay calculates.
     """
 
     index: int
@@ -31,6 +33,7 @@ class Agreement:
     simulator_outcome: str
     simulator_metres: float
     largest_difference: float
+    trigonometry: str
 
     @property
     def agrees(self) -> bool:
@@ -44,10 +47,19 @@ class Agreement:
 
 
 def compare(game: Game, task: Mapping[str, Any]) -> Agreement:
-    """Play the keys of a game of the original in the simulator. `task`: the settings of the game's environment."""
+    """Play the keys of a game of the original in the simulator. `task`: the settings of the game's environment.
+
+    Browsers differ in sine and cosine. The replay is the one that agrees with the game, or else the first library's.
+    """
+    replays = (_compare(game, task, name) for name in TRIGONOMETRIES)
+    first = next(replays)
+    return first if first.agrees else next((other for other in replays if other.agrees), first)
+
+
+def _compare(game: Game, task: Mapping[str, Any], trigonometry: str) -> Agreement:
     assert game.keys is not None
     keys = np.concatenate(game.keys)
-    played = replay(keys)
+    played = replay(keys, trigonometry=trigonometry)
     outcome = outcome_of(played.events[-1])
     row = max(len(played.states) - 1 - int(task.get("observation_lag", 0)), 0)
     if task.get("observation", "features") == "full":
@@ -64,7 +76,16 @@ def compare(game: Game, task: Mapping[str, Any]) -> Agreement:
         simulator_outcome="stopped" if outcome == "running" else outcome,
         simulator_metres=float(played.events[-1, _SCORE]),
         largest_difference=float(np.abs(seen - game.observations[-1]).max()),
+        trigonometry=trigonometry,
     )
+
+
+def described(games: Sequence[Agreement]) -> str:
+    """Say how many games are the same in the simulator, and by which library of sine and cosine."""
+    same = [game.trigonometry for game in games if game.agrees]
+    said = f"same in the simulator, by their keys: {len(same)} of {len(games)}"
+    others = [f"{same.count(name)} by {name}'s sine and cosine" for name in TRIGONOMETRIES[1:] if name in same]
+    return said + "".join(f", {one}" for one in others)
 
 
 def agreement_json(games: Sequence[Agreement]) -> dict[str, Any]:

@@ -1,11 +1,12 @@
 """Replay of given keys, in the simulator or in the original page."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..envs.engine.libraries import TRIGONOMETRIES
 from ..envs.names import EVENT_COLUMNS
 from ..envs.original.page import OriginalPage, PageSettings
 from ..envs.pictures.video import seconds_from_first_key
@@ -17,10 +18,14 @@ _SCORE = EVENT_COLUMNS.index("score")
 
 @dataclass(frozen=True)
 class KeysGame:
-    """A game of given keys: `keys` uint8 [n] of the n frames that were played, and the replay of these."""
+    """A game of given keys: `keys` uint8 [n] of the n frames that were played, and the replay of these.
+
+    trigonometry: the library of `TRIGONOMETRIES` by which the simulator played it.
+    """
 
     keys: NDArray[np.uint8]
     played: Replay
+    trigonometry: str = TRIGONOMETRIES[0]
 
     @property
     def frames(self) -> int:
@@ -51,9 +56,19 @@ class KeysGame:
         return np.array_equal(mine.states, theirs.states) and np.array_equal(mine.events, theirs.events)
 
 
-def in_simulator(keys: NDArray[np.uint8]) -> KeysGame:
-    """Play the keys until they or the game end."""
-    return _game(keys, replay(keys))
+def in_simulator(keys: NDArray[np.uint8], trigonometry: str = TRIGONOMETRIES[0]) -> KeysGame:
+    """Play the keys until they or the game end, by this library of sine and cosine."""
+    return replace(_game(keys, replay(keys, trigonometry=trigonometry)), trigonometry=trigonometry)
+
+
+def most_alike(game: KeysGame, keys: NDArray[np.uint8]) -> KeysGame:
+    """Play the keys of a game of the original in the simulator, by the library with which it is the same; by today's if
+    there is none."""
+    found = [in_simulator(keys)]
+    for other in TRIGONOMETRIES[1:]:
+        if not game.same_as(found[-1]):
+            found.append(in_simulator(keys, other))
+    return found[-1] if game.same_as(found[-1]) else found[0]
 
 
 def in_original(keys: NDArray[np.uint8], page: PageSettings) -> KeysGame:

@@ -16,6 +16,7 @@ from ..common.errors import BadInput, naming
 from ..common.files import require_writable_folder, write_whole
 from ..common.progress import plain_console, progress_bar
 from ..common.settings import Settings, nested, setting
+from ..envs.engine.libraries import TRIGONOMETRIES
 from ..envs.original.page import PageSettings
 from ..envs.qwop.keys_file import read_keys
 from ..envs.spec import EnvironmentSpec
@@ -23,10 +24,10 @@ from ..policies.champion import keys_path
 from ..policies.files import load_policy
 from ..policies.rollout import Game
 from ..policies.threads import use_one_thread
-from .agreement import Agreement, agreement_json, compare
+from .agreement import Agreement, agreement_json, compare, described
 from .evaluate import DRAWN, Evaluation, EvaluationSettings, evaluate, games_of
 from .film import film, film_keys, save_keys
-from .keys_game import in_original, in_simulator
+from .keys_game import in_original, in_simulator, most_alike
 from .report import EVALUATION, evaluation_page, keys_page
 from .starts import LONGEST_ROLLING
 from .tables import figure, table
@@ -131,8 +132,7 @@ def run(settings: EvaluateSettings) -> None:
     write_report(out / "evaluation.json", document)
     console.print(table(evaluation, settings.policy))
     if in_original:
-        same = sum(game.agrees for game in agreements)
-        console.print(f"same in the simulator, by their keys: {same} of {len(agreements)}", highlight=False)
+        console.print(described(agreements), highlight=False)
     if late is not None:
         found = late.summary()
         console.print(
@@ -192,13 +192,15 @@ def _run_keys(name: str, settings: EvaluateSettings) -> None:
         settings.original.require_possible("original.")
         with console.status("the original's page"):
             game = in_original(keys, settings.original)
-        document["simulator"] = {**here.to_json(), "same": game.same_as(here)}
+        here = most_alike(game, keys)
+        document["simulator"] = {**here.to_json(), "same": game.same_as(here), "trigonometry": here.trigonometry}
     rows = [
         ("outcome", game.outcome), ("time", f"{game.seconds:.2f} s"), ("score", f"{game.metres:.1f} m"),
         ("frames", f"{game.frames} of {len(keys)}"),
     ]  # fmt: skip
     if settings.world == ORIGINAL:
-        rows.append(("same in the simulator", "yes, to the last bit" if game.same_as(here) else "no"))
+        with_other = "" if here.trigonometry == TRIGONOMETRIES[0] else f", by {here.trigonometry}'s sine and cosine"
+        rows.append(("same in the simulator", f"yes, to the last bit{with_other}" if game.same_as(here) else "no"))
     shown = Table(title=name, title_justify="left", show_header=False)
     for row in rows:
         shown.add_row(*row)

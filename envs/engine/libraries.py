@@ -16,7 +16,7 @@ from . import fdlibm, trigonometry
 from .lanes import WIDTH
 
 TRIGONOMETRIES = ("current", "fdlibm")
-"""By name: what the browsers of today compute, and what Chrome did until 2023."""
+"""By name: what Chrome has computed since 2023, and what it did before, as some builds of Chromium still do."""
 
 
 def lanes_of(trigonometry: str, width: int = WIDTH) -> tuple[int | float, ...]:

@@ -1,0 +1,73 @@
+"""Games of the original compared with the simulator, by either library of sine and cosine."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from qwop.envs import replay
+from qwop.envs.engine.libraries import TRIGONOMETRIES
+from qwop.envs.qwop.keys_file import read_keys
+from qwop.envs.qwop.observations import observe
+from qwop.envs.qwop.task import outcome_of
+from qwop.evaluation.agreement import compare, described
+from qwop.evaluation.keys_game import in_simulator, most_alike
+from qwop.policies.champion import keys_path
+from qwop.policies.rollout import Game
+
+NONE = np.zeros(0)
+
+
+@pytest.fixture(scope="module")
+def keys() -> NDArray[np.uint8]:
+    return np.array(read_keys(keys_path("champion")), dtype=np.uint8)
+
+
+def played(keys: NDArray[np.uint8], trigonometry: str) -> Game:
+    """A game of these keys in a browser with this library."""
+    found = replay(keys, trigonometry=trigonometry)
+    frames = len(found.states) - 1
+    return Game(
+        observations=observe(found.states[-1])[None],
+        actions=np.zeros(1, dtype=np.int16),
+        probabilities=np.ones((1, 1), dtype=np.float32),
+        rewards=np.zeros(1, dtype=np.float32),
+        times=NONE,
+        keys=(keys[:frames],),
+        terminated=True,
+        truncated=False,
+        outcome=outcome_of(found.events[-1]),
+        info={"score": float(found.events[-1, 0])},
+        seed=0,
+        index=3,
+    )
+
+
+@pytest.mark.parametrize("name", TRIGONOMETRIES)
+def test_a_game_agrees_by_the_library_of_its_browser(keys: NDArray[np.uint8], name: str) -> None:
+    game = played(keys, name)
+    found = compare(game, {})
+    assert found.agrees
+    assert (found.trigonometry, found.index, found.frames) == (name, 3, len(np.concatenate(game.keys or ())))
+    for key, value in (("outcome", "stopped"), ("info", {"score": 1.0}), ("observations", game.observations + 1)):
+        other = compare(replace(game, **{key: value}), {})  # type: ignore[arg-type]
+        assert not other.agrees
+        assert other.trigonometry == "current"
+
+
+def test_the_libraries_play_different_games_and_it_is_said_which_agree(keys: NDArray[np.uint8]) -> None:
+    games = [compare(played(keys, name), {}) for name in TRIGONOMETRIES]
+    assert games[0].frames != games[1].frames
+    assert described(games[:1]) == "same in the simulator, by their keys: 1 of 1"
+    expected = "same in the simulator, by their keys: 2 of 3, 1 by fdlibm's sine and cosine"
+    assert described([*games, replace(games[1], frames=7)]) == expected
+
+
+def test_keys_are_compared_by_the_library_with_which_they_are_the_same(keys: NDArray[np.uint8]) -> None:
+    for name in TRIGONOMETRIES:
+        there = replace(in_simulator(keys, name), trigonometry="unknown")
+        here = most_alike(there, keys)
+        assert there.same_as(here)
+        assert here.trigonometry == name
+    neither = replace(in_simulator(keys[:50]), trigonometry="unknown")
+    assert most_alike(neither, keys).trigonometry == "current"
