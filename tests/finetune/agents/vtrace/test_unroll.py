@@ -1,6 +1,7 @@
 """Unrolls of a recurrent policy: the same numbers as in play, however the sequences are cut."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import gymnasium
@@ -47,9 +48,11 @@ def test_sequences_cut_in_two_are_one_unroll() -> None:
     (whole,), halves = played(30), played(15, parts=2)
     network = make_network()
     one, (first, second) = unroll(network, whole, CPU), (unroll(network, half, CPU) for half in halves)
-    assert torch.equal(one.logits, torch.cat([first.logits, second.logits], dim=1))
-    assert torch.equal(one.values, torch.cat([first.values[:, :-1], second.values], dim=1))
-    assert torch.equal(one.final_values, torch.cat([first.final_values, second.final_values], dim=1))
+    # Close, and on some processors equal: the rounding of a product may depend on its number of rows.
+    close = partial(torch.testing.assert_close, rtol=1e-5, atol=1e-6)
+    close(one.logits, torch.cat([first.logits, second.logits], dim=1))
+    close(one.values, torch.cat([first.values[:, :-1], second.values], dim=1))
+    close(one.final_values, torch.cat([first.final_values, second.final_values], dim=1))
     assert all(map(torch.equal, first.state, to_tensors(halves[1].state)))
     assert all(map(torch.equal, one.state, second.state))
 
