@@ -129,7 +129,13 @@ main = Command(
     run,
     about="Train a policy to play by itself the games that were searched with it, and as before elsewhere.",
     examples=[
-        ("qwop-search games=31 regret=3 out=runs/found", "games that are nearly the champion's own"),
-        ("qwop-distil games=[runs/found/games]", "… which it learns, into runs/distil"),
+        (
+            "qwop-search policy=runs/finetune/policy.safetensors games=31 regret=3 out=runs/found",
+            "games that are nearly the policy's own",
+        ),
+        (
+            "qwop-distil policy=runs/finetune/policy.safetensors games=[runs/found/games]",
+            "… which it learns, into runs/distil",
+        ),
     ],
 )
