@@ -100,7 +100,7 @@ def opinionated(policy: Policy) -> Policy:
 
 def log_probabilities(policy: Policy, **settings: Any) -> tuple[float, float]:
     """The means of log π(a|s) and of max_b log π(b|s) over the game found."""
-    searching = Search(policy, SearchSettings(width=8, lookahead=2, **settings))
+    searching = Search(policy, SearchSettings(**{"width": 8, "lookahead": 2, **settings}))
     env = policy.environment.make()
     observation, _ = env.reset(options={"idle_frames": 0})
     taken = most = 0.0
@@ -117,6 +117,12 @@ def log_probabilities(policy: Policy, **settings: Any) -> tuple[float, float]:
 def test_the_more_likelihood_is_worth_the_likelier_the_game_found(opinionated: Policy) -> None:
     (never, _), (some, _), (much, _) = (log_probabilities(opinionated, likelihood=one) for one in (0.0, 0.02, 1.0))
     assert never < some < much
+
+
+def test_the_probabilities_of_all_decisions_of_a_game_count(opinionated: Policy) -> None:
+    """The most probable action each time does not make the most probable game; a wide beam comes closer to it."""
+    narrow, wide = (log_probabilities(opinionated, width=width, siblings=11, likelihood=1e6)[0] for width in (1, 32))
+    assert wide > narrow
 
 
 def test_the_more_regret_costs_the_nearer_the_game_found_to_the_policy(opinionated: Policy) -> None:
