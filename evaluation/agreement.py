@@ -1,8 +1,8 @@
 """Comparison of a game played in the original with the simulator's replay of its keys."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from ..envs.qwop.observations import observe, observe_full
 from ..envs.qwop.replay import replay
 from ..envs.qwop.task import outcome_of
 from ..policies.rollout import Game
+
+T = TypeVar("T")
 
 _SCORE = EVENT_COLUMNS.index("score")
 
@@ -51,9 +53,13 @@ def compare(game: Game, task: Mapping[str, Any]) -> Agreement:
 
     Browsers differ in sine and cosine. The replay is the one that agrees with the game, or else the first library's.
     """
-    replays = (_compare(game, task, name) for name in TRIGONOMETRIES)
-    first = next(replays)
-    return first if first.agrees else next((other for other in replays if other.agrees), first)
+    return first_that((_compare(game, task, name) for name in TRIGONOMETRIES), lambda replayed: replayed.agrees)
+
+
+def first_that(candidates: Iterator[T], agrees: Callable[[T], bool]) -> T:
+    """Return the first candidate that agrees; the very first if none does. Later ones are not made."""
+    first = next(candidates)
+    return first if agrees(first) else next(filter(agrees, candidates), first)
 
 
 def _compare(game: Game, task: Mapping[str, Any], trigonometry: str) -> Agreement:

@@ -12,6 +12,7 @@ from ..envs.original.page import OriginalPage, PageSettings
 from ..envs.pictures.video import seconds_from_first_key
 from ..envs.qwop.replay import Replay, replay
 from ..envs.qwop.task import outcome_of
+from .agreement import first_that
 
 _SCORE = EVENT_COLUMNS.index("score")
 
@@ -62,13 +63,9 @@ def in_simulator(keys: NDArray[np.uint8], trigonometry: str = TRIGONOMETRIES[0])
 
 
 def most_alike(game: KeysGame, keys: NDArray[np.uint8]) -> KeysGame:
-    """Play the keys of a game of the original in the simulator, by the library with which it is the same; by today's if
-    there is none."""
-    found = [in_simulator(keys)]
-    for other in TRIGONOMETRIES[1:]:
-        if not game.same_as(found[-1]):
-            found.append(in_simulator(keys, other))
-    return found[-1] if game.same_as(found[-1]) else found[0]
+    """Play the keys of a game of the original in the simulator, by the library with which it is the same; by the
+    first if there is none."""
+    return first_that((in_simulator(keys, name) for name in TRIGONOMETRIES), game.same_as)
 
 
 def in_original(keys: NDArray[np.uint8], page: PageSettings) -> KeysGame:

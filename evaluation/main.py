@@ -186,7 +186,6 @@ def _run_keys(name: str, settings: EvaluateSettings) -> None:
     """Play a file of keys, print the result, and write evaluation.json, report.html and its film into `out`."""
     keys = read_keys(keys_path(name))
     console = plain_console()
-    game = here = in_simulator(keys)
     document: dict[str, Any] = {"keys": name, "world": settings.world}
     if settings.world == ORIGINAL:
         settings.original.require_possible("original.")
@@ -194,6 +193,8 @@ def _run_keys(name: str, settings: EvaluateSettings) -> None:
             game = in_original(keys, settings.original)
         here = most_alike(game, keys)
         document["simulator"] = {**here.to_json(), "same": game.same_as(here), "trigonometry": here.trigonometry}
+    else:
+        game = here = in_simulator(keys)
     rows = [
         ("outcome", game.outcome), ("time", f"{game.seconds:.2f} s"), ("score", f"{game.metres:.1f} m"),
         ("frames", f"{game.frames} of {len(keys)}"),

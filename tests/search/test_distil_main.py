@@ -73,6 +73,25 @@ def test_the_policy_plays_the_fastest_searched_game_and_keeps_its_values(
     assert "holds a policy already, which stays" in error
 
 
+def test_games_without_keys_and_the_folder_of_another_command_are_refused(
+    policy_file: Path, tmp_path: Path, distil: Callable[..., Any]
+) -> None:
+    policy = load_policy(policy_file)
+    game = found_episode(policy.environment, made_up(0, 20), IDLE, "search", Origin(sha256="0" * 64))
+    writer = DatasetWriter(tmp_path / "bare", DatasetInfo(policy.environment, policy.observation, policy.actions))
+    writer.write(replace(game, outcome="finished", keys=None))
+    code, _, error = distil(f"policy={policy_file}", f"games=[{tmp_path / 'bare'}]", f"out={tmp_path / 'out'}")
+    assert (code, error.count("\n")) == (2, 1)
+    assert "games without the keys of each frame" in error
+
+    (tmp_path / "config.yaml").write_text("schedule: {}\n")
+    games = searched(tmp_path / "games", policy)
+    code, _, error = distil(f"policy={policy_file}", f"games=[{games}]", f"out={tmp_path}")
+    assert code == 2
+    assert "holds the run of another command" in error
+    assert (tmp_path / "config.yaml").read_text() == "schedule: {}\n"
+
+
 def test_bad_input_is_one_line(policy_file: Path, tmp_path: Path, distil: Callable[..., Any]) -> None:
     policy = load_policy(policy_file)
     other = replace(policy, environment=EnvironmentSpec("QWOP-v1", {**TASK, "frames_per_step": 2}))
