@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ..common.command import Command, require_no_other_run, write_configuration
+from ..common.command import Command, write_configuration
 from ..common.errors import BadInput
 from ..common.occupancy import sole_writer
 from ..common.progress import plain_console, progress_bar
@@ -58,7 +58,6 @@ def _distil(settings: DistilCommandSettings) -> None:
     out, console = Path(settings.out), plain_console()
     if (out / POLICY).exists():
         raise BadInput(f"{out}: holds a policy already, which stays; name another folder with out=, or move it away")
-    require_no_other_run(out, DistilCommandSettings)
     use_one_thread()
     policy = load_policy(settings.policy)
     network = policy.network
