@@ -21,9 +21,9 @@ from demonstrations_in_replay import has_checkpoint
 from qwop.envs.spec import EnvironmentSpec
 from qwop.policies.files import load_policy
 from qwop.policies.policy import Policy
+from qwop.population.main import main as population
 from qwop.population.ratings import Ratings
 from qwop.population.record import Record
-from qwop.population.settings import WORK, PopulationSettings
 from qwop.population.versus import races_between
 
 VARIANTS: Mapping[str, Sequence[str]] = {
@@ -74,9 +74,8 @@ def evolve(folder: Path, settings: Sequence[str], decisions: float) -> None:
     """Let a population play that many decisions, unless it has."""
     if (folder / "evaluation.json").exists():
         return
-    agents = 1 if "agents=1" in settings else PopulationSettings().agents
-    work = WORK["ftw" if "agent=ftw" in settings else "ppo"]()
-    rounds = round(decisions / (agents * work.decisions))
+    asked = population.read(list(settings))
+    rounds = round(decisions / (asked.agents * asked.work.decisions))
     command = ["qwop-population", *settings, f"rounds={rounds}", f"out={folder}", "evaluation.against=[first,champion]"]
     if has_checkpoint(folder):
         command.append("resume=true")
