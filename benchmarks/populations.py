@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from demonstrations_in_replay import has_checkpoint
+from qwop.common.errors import BadInput
 from qwop.envs.spec import EnvironmentSpec
 from qwop.policies.files import load_policy
 from qwop.policies.policy import Policy
@@ -65,7 +66,10 @@ def main() -> None:
     runs = {}
     for name in asked.variants:
         folder = asked.out / name.replace(" ", "-")
-        evolve(folder, [*VARIANTS[name], *asked.more], asked.decisions)
+        try:
+            evolve(folder, [*VARIANTS[name], *asked.more], asked.decisions)
+        except BadInput as error:
+            parser.error(str(error))
         runs[name] = Run.read(folder)
     print(markdown(runs, rate(runs)))
 
