@@ -1,4 +1,4 @@
-"""Mean of a network's weights over the last part of a phase."""
+"""Means of a network's weights: over the last part of a phase, and over the most recent decisions."""
 
 from typing import Any
 
@@ -41,3 +41,40 @@ class WeightAverage:
     def set_state(self, state: dict[str, Any]) -> None:
         self._count = int(state["count"])
         self._sums = [one.to(like.device) for one, like in zip(state["sums"], self._weights, strict=self._count > 0)]
+
+
+SHARE = 0.1
+"""Largest share of all decisions so far that a recent average reaches back over."""
+
+
+class RecentAverage:
+    """θ̄ ← θ̄ + n/w (θ − θ̄) after n more decisions: an exponential moving average over about the last w.
+
+    w is `window`, but at most `SHARE` of all decisions so far, so that the first weights are soon forgotten. With a
+    window of 0, θ̄ = θ. Buffers are not averaged.
+    """
+
+    def __init__(self, network: Network, window: int) -> None:
+        self._weights: dict[str, Tensor] = dict(network.named_parameters())
+        self._window = window
+        self._averages = {name: one.detach().clone() for name, one in self._weights.items()}
+        self._decisions = 0
+
+    @torch.no_grad()
+    def add(self, decisions: int) -> None:
+        """Count the network's weights after that many more decisions."""
+        self._decisions += decisions
+        window = max(min(self._window, SHARE * self._decisions), decisions)
+        for name, average in self._averages.items():
+            average.lerp_(self._weights[name], decisions / window)
+
+    def get_state(self) -> dict[str, Any]:
+        """The averages by name, and the decisions so far."""
+        return {
+            "weights": {name: one.clone() for name, one in self._averages.items()},
+            "decisions": self._decisions,
+        }
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        self._averages = {name: one.clone() for name, one in state["weights"].items()}
+        self._decisions = int(state["decisions"])

@@ -68,6 +68,12 @@ class PopulationAgents(Discounted):
     hidden: tuple[int, ...] = setting(
         (128,), "Widths of the layers, which come before the memory if there is one.", at_least=1, at_most=65_536
     )
+    weight_average: int = setting(
+        200_000,
+        "Decisions of an agent over whose weights, most recent first, the policy that is saved and judged is averaged; "
+        "at most a tenth of all. 0: no mean.",
+        at_least=0,
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

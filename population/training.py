@@ -18,6 +18,7 @@ from ..finetune.experience.collector import Collector
 from ..finetune.experience.snapshot import PolicySnapshot
 from ..finetune.metrics import mean_figures
 from ..finetune.schedules.taught import Taught, Teacher
+from ..finetune.weight_average import RecentAverage
 from ..policies.networks import Network
 from ..policies.policy import Policy
 from .agents import Genes, PopulationAgents
@@ -117,13 +118,14 @@ class Workshop:
             in_race = self.environment.capabilities.group > 1
             columns = seen_columns(policy, self.environment) if in_race else np.arange(policy.observation.size)
             _take_weights(network, policy, columns)
-        return self._agents.learner(network, genes, self.rate, seed).get_state()
+        learner = self._agents.learner(network, genes, self.rate, seed)
+        return learner.get_state() | {"average": self._average(network).get_state()}
 
     def policy(
         self, genes: Genes, rewards: Mapping[str, float], learner: dict[str, Any], training: Mapping[str, Any]
     ) -> Policy:
-        """Return the policy of an agent in this state; in races with its own rewards."""
-        network = self._network(genes, learner["network"])
+        """Return the policy of an agent in this state, with averaged weights; in races with its own rewards."""
+        network = self._network(genes, learner["network"] | learner["average"]["weights"])
         settings = dict(self.environment.settings)
         if rewards:
             settings["weights"] = event_rewards(rewards).tolist()
@@ -133,6 +135,8 @@ class Workshop:
         """Play and learn all unrolls of a round."""
         network, learner = self._learner(order.genes, order.seed)
         learner.set_state(copy.deepcopy(order.learner))  # optimisers may change their state in place
+        average = self._average(network)
+        average.set_state(order.learner["average"])
         actor = PolicySnapshot(network)
         if self._races is not None:
             rivals = {number: self._rival(one) for number, one in order.rivals.items()}
@@ -150,6 +154,7 @@ class Workshop:
             signals = None if self._races is None else self._races.take_signals()
             middle = time.perf_counter()
             diagnoses.append(learner.update(played, signals, order.imitation).scalars)
+            average.add(self._work.num_games * self._work.steps)
             seconds["playing"] += middle - began
             seconds["learning"] += time.perf_counter() - middle
             scores += [end.total_reward for end in ends]
@@ -164,7 +169,8 @@ class Workshop:
         races = [] if self._races is None else self._races.take_ends()
         if times := [race.seconds for race in races if race.seconds is not None]:
             figures["best_seconds"] = min(times)
-        return Done(learner.get_state(), collector.get_state(), races, scores, figures, seconds)
+        state = learner.get_state() | {"average": average.get_state()}
+        return Done(state, collector.get_state(), races, scores, figures, seconds)
 
     def close(self) -> None:
         self._env.close()
@@ -173,6 +179,9 @@ class Workshop:
         network = self._agents.network(self.observation, self.actions, genes, 0)
         network.load_state_dict(weights)
         return network
+
+    def _average(self, network: Network) -> RecentAverage:
+        return RecentAverage(network, self._agents.weight_average)
 
     def _learner(self, genes: Genes, seed: int) -> tuple[Any, Any]:
         network = self._agents.network(self.observation, self.actions, genes, seed)
