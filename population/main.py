@@ -24,19 +24,23 @@ from ..policies.files import load_policy, save_policy
 from ..policies.policy import Policy
 from ..policies.rollout import play
 from ..policies.threads import use_one_thread
+from .evolution import Member
 from .history import HISTORY, History
 from .population import Population
 from .report import EVALUATION, FILM, write_report
 from .rival_races import View
 from .settings import PopulationSettings
 from .training import Workshop, teacher_of
-from .versus import film_race, races_between, shared_race
+from .versus import film_race, races_between, shared_race, tournament
 from .workers import Distributed, Serial, Workers
 
 MAY_DIFFER = (
     "resume", "out", "rounds", "evaluation", "video", "distributed", "checkpoint_every", "report_every", "film_every",
 )  # fmt: skip
 """Settings in which a resumed run may differ from its earlier part."""
+
+BEST = "best.safetensors"
+"""The best agent: the highest rated one, and in the end the winner of the finals."""
 
 FIRST = "first"
 """Folder of the agents as they began; in `evaluation.against`, all of them."""
@@ -121,21 +125,23 @@ class _Run:
                     self._checkpoint()
                 if done.number % settings.film_every == 0:
                     bar.update(task, description="filming the best agents' race")
-                    self._film()
+                    self._film(population.best)
                 if done.number % settings.report_every == 0:
                     self._save_policies()
                     self._report()
 
     def _end(self, against: Mapping[str, list[Policy]]) -> None:
         population, console = self._population, self._console
-        best = population.best[0]
-        policy = population.policy(best)
-        console.print(f"best: agent {best.id}, {self._out / 'best.safetensors'}", highlight=False, soft_wrap=True)
         with progress_bar("races", console) as bar:
-            task = bar.add_task("evaluating", total=None)
-            found = self._evaluate(policy, against)
+            task = bar.add_task("racing the finalists", total=None)
+            finalists = self._finals()
+            best = population.members[finalists[0]["agent"]]
+            path = save_policy(self._out / BEST, population.policy(best))
+            bar.console.print(f"best: agent {best.id}, {path}", highlight=False, soft_wrap=True)
+            bar.update(task, description="evaluating")
+            found = self._evaluate(best, against) | {"finalists": finalists}
             bar.update(task, description="filming the best agents' race")
-            self._film()
+            self._film([population.members[one["agent"]] for one in finalists])
         for one in found["races"]:
             console.print(one["said"], highlight=False, soft_wrap=True)
         if "returns" in found:
@@ -143,9 +149,22 @@ class _Run:
         write_whole(self._out / EVALUATION, json.dumps(found, indent=1) + "\n")
         console.print(f"report: {self._report()}", highlight=False, soft_wrap=True)
 
-    def _evaluate(self, policy: Policy, against: Mapping[str, list[Policy]]) -> dict[str, Any]:
-        how = self._settings.evaluation
-        found: dict[str, Any] = {"round": self._population.round, "agent": self._population.best[0].id, "races": []}
+    def _finals(self) -> list[dict[str, Any]]:
+        """The finalists, the best one first, and the share of points that each won in races among them."""
+        how, population = self._settings.evaluation, self._population
+        finalists = population.best[: how.finalists]
+        if not (self._settings.is_race and how.games) or len(finalists) == 1:
+            return [{"agent": one.id} for one in finalists]
+        policies = [population.policy(one) for one in finalists]
+        won = tournament(
+            policies, self._task, games=how.games, greedy=how.greedy, seed=self._settings.seed, num_games=how.num_games
+        )
+        order = np.argsort(-won, kind="stable").tolist()
+        return [{"agent": finalists[place].id, "won": float(won[place])} for place in order]
+
+    def _evaluate(self, best: Member, against: Mapping[str, list[Policy]]) -> dict[str, Any]:
+        how, policy = self._settings.evaluation, self._population.policy(best)
+        found: dict[str, Any] = {"round": self._population.round, "agent": best.id, "races": []}
         if not how.games:
             return found
         if not self._settings.is_race:
@@ -209,12 +228,12 @@ class _Run:
     def _save_policies(self) -> None:
         for member in self._population.members:
             save_policy(self._out / "agents" / _name(member.id), self._population.policy(member))
-        save_policy(self._out / "best.safetensors", self._population.policy(self._population.best[0]))
+        save_policy(self._out / BEST, self._population.policy(self._population.best[0]))
 
-    def _film(self) -> None:
+    def _film(self, best: Sequence[Member]) -> None:
+        """Film a race between the first two, or of a single one against itself."""
         if not (self._settings.video and self._settings.is_race):
             return
-        best = self._population.best
         one, other = (self._population.policy(member) for member in (best[0], best[min(1, len(best) - 1)]))
         film_race(self._out / FILM, (one, other), self._task, greedy=True)
 

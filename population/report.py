@@ -275,6 +275,9 @@ def _evaluation(found: Mapping[str, Any]) -> str:
     lines += [found["returns"]["said"]] if "returns" in found else []
     if not lines:
         return ""
+    if finals := [one for one in found.get("finalists", []) if "won" in one]:
+        shares = ", ".join(f"agent {one['agent']} {one['won']:.0%}" for one in finals)
+        lines.insert(0, f"points won in the races of the {len(finals)} highest rated agents among themselves: {shares}")
     body = "".join(f"<li>{escape(line)}</li>" for line in lines)
     return f"<h2>The best after round {found['round']}: agent {found['agent']}</h2><ul>{body}</ul>"
 

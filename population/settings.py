@@ -116,6 +116,12 @@ class VersusSettings(Settings):
     games: int = setting(
         301, "Races against each; number k begins with k idle frames. 0: none.", at_least=0, at_most=LONGEST_IDLE + 1
     )
+    finalists: int = setting(
+        4,
+        "Highest rated agents that race each other like this first; the best is the one that wins most. 1: the highest "
+        "rated one is the best.",
+        at_least=1,
+    )
     against: tuple[str, ...] = setting(
         ("first",),
         "Policies to race against: files, champion, or first (all initial agents, in turn). The rivals are added.",

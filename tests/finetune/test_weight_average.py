@@ -1,8 +1,9 @@
 """Means of a network's weights."""
 
 import numpy as np
+import pytest
 import torch
-from qwop.finetune.weight_average import WeightAverage
+from qwop.finetune.weight_average import RecentAverage, WeightAverage
 from qwop.policies.networks import Actor
 
 
@@ -66,3 +67,40 @@ def test_a_restored_average_goes_on_to_the_bit() -> None:
     assert state["count"] == 3, "a state is a copy"
     for one, other in zip(*map(weights_of, networks), strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(("window", "last"), [(40, 10 / 40), (1000, 10 / 53), (0, 1)])
+def test_a_recent_average_moves_by_the_share_of_its_window(window: int, last: float) -> None:
+    network, generator = Actor(3, 2, (4,)), torch.Generator().manual_seed(0)
+    average = RecentAverage(network, window)
+    shares = {10: 1, 110: 1, 120: 10 / 12 if window else 1, 520: 1, 530: last}  # by the decisions so far
+    before, expected = 0, [np.zeros(weights.shape) for weights in weights_of(network)]
+    for decisions, share in shares.items():
+        now = filled(network, generator)
+        average.add(decisions - before)
+        before = decisions
+        expected = [old + share * (new - old) for old, new in zip(expected, now, strict=True)]
+        for found, mean in zip(average.get_state()["weights"].values(), expected, strict=True):
+            np.testing.assert_allclose(found.numpy(), mean, rtol=2e-6, atol=1e-3)
+    for kept, learned in zip(weights_of(network), now, strict=True):
+        np.testing.assert_array_equal(kept, learned)  # the network goes on from its own
+
+
+def test_a_restored_recent_average_goes_on_to_the_bit() -> None:
+    network, other = Actor(3, 2, (4,)), Actor(3, 2, (4,))
+    averages = [RecentAverage(network, 50), RecentAverage(other, 50)]
+    generator = torch.Generator().manual_seed(0)
+    for _ in range(3):
+        filled(network, generator)
+        averages[0].add(30)
+    state = averages[0].get_state()
+    averages[1].set_state(state)
+    for one, average in zip((network, other), averages, strict=True):
+        filled(one, torch.Generator().manual_seed(1))
+        average.add(30)
+    assert state["decisions"] == 90, "a state is a copy"
+    ends = [average.get_state() for average in averages]
+    assert ends[0]["decisions"] == ends[1]["decisions"] == 120
+    for name, weights in ends[0]["weights"].items():
+        assert torch.equal(weights, ends[1]["weights"][name])
+        assert not torch.equal(weights, state["weights"][name])

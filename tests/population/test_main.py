@@ -9,11 +9,14 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from qwop.finetune.checkpoint import checkpoints
 from qwop.policies.files import load_policy, save_policy
+from qwop.policies.policy import Policy
 from qwop.policies.rollout import play
 
 Command = Callable[..., tuple[int, str, str]]
@@ -57,6 +60,33 @@ def test_a_run_leaves_policies_history_evaluation_and_a_report(
     assert "Family tree" in report
     assert "against champion: 0.0% of 3 races won" in report
     assert "against champion: 0.0% of 3 races won" in said
+
+
+def test_the_best_agent_is_the_finalist_that_wins_most_races(
+    population: Command, small: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raced: list[list[int]] = []
+
+    def tournament(policies: list[Policy], *race: Any, **how: Any) -> np.ndarray[Any, Any]:
+        raced.append([policy.training["agent"] for policy in policies])
+        return np.array([0.2, 0.8])
+
+    monkeypatch.setattr("qwop.population.main.tournament", tournament)
+    code, said, wrong = population(*small, "rounds=1", "evaluation.finalists=2", "out=run")
+    assert code == 0, wrong
+    row = json.loads((tmp_path / "run/history.jsonl").read_text())
+    rated = [agent["id"] for agent in sorted(row["agents"], key=lambda agent: -agent["rating"])]
+    assert raced == [rated[:2]]
+    assert load_policy(tmp_path / "run/best.safetensors").training["agent"] == rated[1]
+    found = json.loads((tmp_path / "run/evaluation.json").read_text())
+    assert found["agent"] == rated[1]
+    assert found["finalists"] == [{"agent": rated[1], "won": 0.8}, {"agent": rated[0], "won": 0.2}]
+    assert f"agent {rated[1]} 80%, agent {rated[0]} 20%" in (tmp_path / "run/report.html").read_text()
+    assert f"best: agent {rated[1]}" in said
+    code, said, wrong = population(*small, "rounds=1", "evaluation.finalists=1", "out=run", "resume=true")
+    assert code == 0, wrong
+    assert f"best: agent {rated[0]}" in said
+    assert len(raced) == 1
 
 
 def test_the_seed_decides_everything_and_a_resumed_run_equals_a_whole_one(

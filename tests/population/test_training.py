@@ -80,6 +80,36 @@ def test_rounds_go_on_where_the_last_one_ended(agents: PopulationAgents) -> None
     assert steps == [WORK.unrolls * agents.passes, 2 * WORK.unrolls * agents.passes]
 
 
+@pytest.mark.parametrize(("window", "share"), [(0, 1.0), (160, 0.25)])
+def test_an_agent_is_judged_by_the_mean_of_its_recent_weights(
+    window: int, share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agents = PpoAgents(hidden=(16,), weight_average=window)
+    workshop = Workshop(RACE, agents, WORK)
+    order = order_for(workshop, agents)
+    first = workshop.train(order).learner
+    first["average"]["decisions"] = 100_000  # so long that the window is full
+    learned: list[dict[str, torch.Tensor]] = []
+    update = PpoLearner.update
+
+    def note(learner: PpoLearner, *played: Any, **more: Any) -> Diagnosis:
+        found = update(learner, *played, **more)
+        learned.append({name: one.detach().double() for name, one in learner.network.named_parameters()})
+        return found
+
+    monkeypatch.setattr(PpoLearner, "update", note)
+    done = workshop.train(replace(order, learner=first))
+    judged = dict(workshop.policy(order.genes, order.rewards, done.learner, {}).network.named_parameters())
+    assert len(learned) == WORK.unrolls
+    for name, before in first["average"]["weights"].items():
+        mean = before.double()
+        for weights in learned:
+            mean = mean + share * (weights[name] - mean)  # 40 decisions of 160
+        torch.testing.assert_close(judged[name].double(), mean, rtol=1e-5, atol=1e-7)
+    assert done.learner["average"]["decisions"] == 100_080
+    assert not all(torch.equal(judged[name], learned[-1][name].float()) for name in judged) or not window
+
+
 @kinds
 def test_the_policy_of_an_agent_plays_with_its_own_rewards(agents: PopulationAgents) -> None:
     workshop = Workshop(RACE, agents, WORK)

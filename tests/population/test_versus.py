@@ -11,7 +11,7 @@ from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.networks import Actor
 from qwop.policies.policy import Policy
 from qwop.policies.two_timescale import TwoTimescaleActorCritic
-from qwop.population.versus import races_between, shared_race
+from qwop.population.versus import races_between, shared_race, tournament
 
 SIZE, ACTIONS = 94, 11
 
@@ -97,3 +97,16 @@ def test_rates_that_do_not_divide_each_other_are_refused() -> None:
         races_between(thinker(3), [runner(2)], "", race(3), games=1, greedy=True)
     with pytest.raises(BadInput, match="decides 10 times a second, but in the race it is 15"):
         races_between(thinker(2), [runner(3)], "", race(2), games=1, greedy=True)
+
+
+def test_in_a_tournament_everybody_meets_everybody() -> None:
+    runners = [always(2), runner(2), always(2, 5)]
+    points = np.zeros((3, 3))
+    for one, policy in enumerate(runners):
+        for other, rival in enumerate(runners):
+            if one != other:
+                points[one, other] = races_between(policy, [rival], "", race(2), games=5, greedy=True).results.mean()
+    found = tournament(runners, race(2), games=5, greedy=True)
+    assert len(np.unique(found)) > 1
+    np.testing.assert_allclose(found, points.sum(axis=1) / 2)
+    assert tournament(runners[:1], race(2), games=5, greedy=True) == [0.0]
