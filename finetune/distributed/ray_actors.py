@@ -13,6 +13,7 @@ import numpy as np
 
 from ...common.checks import show
 from ...common.errors import BadInput
+from ...common.progress import plain_console
 from ..schedules.environments import PhaseEnvironments
 from .actor import PlayingActor
 from .collector import ActorDied
@@ -54,6 +55,13 @@ class RayEngine:
         except (ConnectionError, ValueError, RuntimeError) as error:
             reason = str(error).strip().partition("\n")[0]
             raise BadInput(f"distributed.address={address}: no Ray cluster there ({show(reason, 200)})") from None
+        free = int(self._ray.available_resources().get("CPU", 0))
+        if free < count:
+            plain_console().print(
+                f"distributed: {count} actors, and {free} free cores in the cluster at {address}; an actor without one "
+                "waits",
+                highlight=False, soft_wrap=True,
+            )  # fmt: skip
 
     def _start(self, count: int, quiet: dict[str, Any]) -> None:
         """Start a local cluster. It allows more actors than cores; in an existing cluster they would wait for cores."""
