@@ -48,7 +48,7 @@ def solve_island(lanes, reals, integers, memory, work):
     bodies = work[0, BODIES : BODIES + work[0, BODY_COUNT]]
     joints = work[0, JOINTS : JOINTS + work[0, JOINT_COUNT]]
     for lane in range(width):
-        # What an unused lane calculates is thrown away.
+        # Results of an unused lane are thrown away.
         game = work[min(lane, used - 1), GAME]
         _enter(width, memory, lane, reals[game], integers[game], bodies, joints)
     for lane in range(used):
@@ -107,7 +107,7 @@ def _solve_positions(lanes, reals, integers, bodies, joints, memory, work):
             fit &= bits_of(solve_joint_position(lanes, memory, joint))
         now = fit & shallow & ~settled
         if now != 0:
-            # What these lanes have reached is put aside, for the others go on.
+            # The results of these lanes are put aside, for the others go on.
             for lane in range(used):
                 if now >> lane & 1:
                     _leave_positions(width, memory, lane, reals[work[lane, GAME]], bodies)

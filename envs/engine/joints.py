@@ -32,7 +32,7 @@ MAX_ANGULAR_CORRECTION = 0.13962634015954636
 
 INSIDE, AT_LOWER, AT_UPPER, EQUAL = 0.0, 1.0, 2.0, 3.0
 
-# What never changes of a joint, in one row: anchors; inverse masses, their sum and the inverse inertias; the effective
+# Constants of a joint, in one row: anchors; inverse masses, their sum and the inverse inertias; the effective
 # mass of motor and limit; reference angle and largest motor torque.
 AX, AY, BX, BY, MASS_A, MASS_B, MASSES, INERTIA_A, INERTIA_B, MOTOR_MASS, REFERENCE, MAX_TORQUE = range(12)
 _OF = np.stack(

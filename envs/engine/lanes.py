@@ -29,7 +29,7 @@ WIDTH = _best_width()
 ONE_LANE = (0,)
 ALL_LANES = (0,) * WIDTH
 
-# What kernels call has no types but those that numba infers.
+# Functions that kernels call have no types but those that numba infers.
 _operation: Callable[..., Any] = intrinsic
 
 _WHOLE = ir.IntType(64)

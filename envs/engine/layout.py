@@ -75,7 +75,7 @@ INTEGERS = PAIRED + ROWS
 NONE = -1
 
 # --- lanes ---
-# What of a game is laid beside other games while an island is solved, each number `width` times in a row (`island`).
+# Numbers of a game beside those of others while an island is solved, each `width` times in a row (`island`).
 # A body has its six numbers, then these; the old pose makes way for the box over the movement.
 COSINE, SINE, OLD_X, OLD_Y, OLD_COSINE, OLD_SINE, MOVED_X, MOVED_Y, LANE_BODY = range(6, 15)
 LEFT, TOP, RIGHT, BOTTOM = OLD_X, OLD_Y, OLD_COSINE, OLD_SINE
@@ -83,7 +83,7 @@ LEFT, TOP, RIGHT, BOTTOM = OLD_X, OLD_Y, OLD_COSINE, OLD_SINE
 STATE, R_AX, R_AY, R_BX, R_BY, MASS_XX, MASS_XY, MASS_YY, LIMIT_IMPULSE, LANE_JOINT = range(JOINT_REALS, 17)
 LANE_JOINTS = LANE_BODY * ROWS
 LANE_CONTACTS = LANE_JOINTS + LANE_JOINT * JOINTS
-# What a contact keeps during a frame: two of each number from ARM_AX to EQUALIZED_MASS, one a point; then K of the two
+# Numbers that a contact keeps during a frame: two of each from ARM_AX to EQUALIZED_MASS, one a point; then K of the two
 # normals, and its inverse.
 NORMAL_X, NORMAL_Y, SOLVED, FRICTION, ARM_AX, ARM_AY, ARM_BX, ARM_BY = 0, 1, 2, 3, 4, 6, 8, 10
 NORMAL_MASS, TANGENT_MASS, EQUALIZED_MASS = 12, 14, 16
