@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..common.errors import BadInput
-from ..envs.names import ACTION_KEYS, ACTIONS, EVENT_COLUMNS, KEY_O, KEY_P, KEY_Q, KEY_W
+from ..envs.names import ACTION_KEYS, ACTIONS, BODIES, EVENT_COLUMNS, KEY_O, KEY_P, KEY_Q, KEY_W
 from ..envs.qwop.observations import bent_knee, observe, observe_full, observe_start
 from ..envs.qwop.pixels import observe_pictures
 from ..envs.qwop.replay import Replay
@@ -122,8 +122,8 @@ class Seen:
         ended = bool(game.events[-1, _ENDED] and bounds[-1] == len(game.states) - 1)
         outcome = outcome_of(game.events[-1]) if ended else "stopped"
         x, y = states[:, 0, 0], states[:, 0, 1]
-        weights = {"shaping": settings.shaping, "fall_penalty": settings.fall_penalty}
-        rewards = rewards_along(settings.reward, x, y, bent_knee(states), **weights, outcome=outcome)
+        hurdle = states[:, BODIES.index("hurdleBase"), 0]
+        rewards = rewards_along(settings.reward, x, y, bent_knee(states), hurdle, **settings.prices, outcome=outcome)
         return cls(
             observations=_observations(game, bounds, settings),
             rewards=rewards.astype(np.float32),

@@ -32,7 +32,7 @@ class _Registration:
 
 _TASK = (
     "frames_per_step", "reward", "observation_lag", "max_idle_frames", "time_limit", "observation", "stack", "size",
-    "colour", "shaping", "fall_penalty", "delay",
+    "colour", "shaping", "fall_penalty", "push_penalty", "delay",
 )  # fmt: skip
 
 _RACE = ("teams", "team_size", "frames_per_step", "observation", "max_idle_frames", "time_limit", "weights")

@@ -37,6 +37,9 @@ class RelabelSettings(Settings):
     reward: str | None = setting(None, "Reward.", choices=[*REWARDS])
     shaping: float | None = setting(None, "Weight of the training wheels in reward=race.", at_least=0)
     fall_penalty: float | None = setting(None, "Reward that a fall costs in reward=race.", at_least=0)
+    push_penalty: float | None = setting(
+        None, "Reward that each metre costs by which the hurdle is pushed in reward=race.", at_least=0
+    )
     observation: str | None = setting(
         None, "Observations: 71 numbers (features), 94 (full), or pictures (pixels).", choices=[*OBSERVATIONS]
     )

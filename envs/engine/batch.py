@@ -18,9 +18,9 @@ DO, FIRST_KEYS_DOWN, KEYS_DOWN, FRAMES_TO_PLAY, NEXT_IDLE = range(5)
 ORDERS = 5
 NOTHING, BEGIN, DECIDE = range(3)
 
-# Columns of `numbers` (float64): what the last decision came to, and the torso before it.
-REWARD, DISTANCE, SCORE, CLOCK, TIME, FROM_X, FROM_Y = range(7)
-NUMBERS = 7
+# Columns of `numbers` (float64): what the last decision came to, and the torso and the hurdle before it.
+REWARD, DISTANCE, SCORE, CLOCK, TIME, FROM_X, FROM_Y, FROM_HURDLE = range(8)
+NUMBERS = 8
 
 # Columns of `counters` (int64). The first three belong to the game under way, the others to the last decision, which
 # may have ended the game before it.
@@ -32,11 +32,12 @@ RUNNING, FINISHED, FELL, STOPPED = range(4)
 FINISH_SCORE = 100.0
 """Metres that a game must have scored when the jump lands, to be finished."""
 
-# Entries of `task` (float64; all but the last two are whole).
-TASK_REWARD, TASK_LAG, TASK_LIMIT, TASK_OBSERVATION, TASK_SHAPING, TASK_FALL_PENALTY = range(6)
+# Entries of `task` (float64; all but the last three are whole).
+TASK_REWARD, TASK_LAG, TASK_LIMIT, TASK_OBSERVATION, TASK_SHAPING, TASK_FALL_PENALTY, TASK_PUSH_PENALTY = range(7)
 
 _FRAMES_A_SECOND = 30.0
 _TORSO_X, _TORSO_Y = 6 * at.TORSO + at.X, 6 * at.TORSO + at.Y
+_HURDLE = 6 * at.HURDLE_BASE + at.X
 
 
 @compiled
@@ -86,6 +87,7 @@ def _begin_decisions(reals, numbers, orders, work):
         work[place, FIRST_KEYS], work[place, KEYS] = orders[game, FIRST_KEYS_DOWN], orders[game, KEYS_DOWN]
         work[place, TO_PLAY] = orders[game, FRAMES_TO_PLAY]
         numbers[game, FROM_X], numbers[game, FROM_Y] = reals[game, _TORSO_X], reals[game, _TORSO_Y]
+        numbers[game, FROM_HURDLE] = reals[game, _HURDLE]
 
 
 @internal
@@ -108,8 +110,9 @@ def _end_decisions(reals, counters, numbers, task, work):
             counters[game, OUTCOME] = STOPPED
         knee = min(joint_angle(reals[game], at.LEFT_KNEE), joint_angle(reals[game], at.RIGHT_KNEE))
         numbers[game, REWARD] = decision_reward(
-            task[TASK_REWARD], task[TASK_SHAPING], task[TASK_FALL_PENALTY],
+            task[TASK_REWARD], task[TASK_SHAPING], task[TASK_FALL_PENALTY], task[TASK_PUSH_PENALTY],
             numbers[game, FROM_X], numbers[game, FROM_Y], reals[game, _TORSO_X], reals[game, _TORSO_Y], knee,
+            numbers[game, FROM_HURDLE], reals[game, _HURDLE],
             counters[game, OUTCOME] == FINISHED, counters[game, OUTCOME] == FELL,
         )  # fmt: skip
 

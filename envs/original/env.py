@@ -14,7 +14,7 @@ from ..qwop.task import FRAMES_A_SECOND, PIXELS, outcome_of
 from .page import Frames, OriginalPage, PageSettings
 
 _SCORE, _CLOCK = EVENT_COLUMNS.index("score"), EVENT_COLUMNS.index("clock")
-_TORSO = BODIES.index("torso")
+_TORSO, _HURDLE = BODIES.index("torso"), BODIES.index("hurdleBase")
 _JOINTS = [column for column, name in enumerate(FEATURES) if name.startswith("joint.")]
 _KNEES = [place for place, column in enumerate(_JOINTS) if FEATURES[column].endswith("Knee")]
 
@@ -110,8 +110,8 @@ class QWOPOriginalEnv(OneGame):
         torso = np.array([frames.states[-1, _TORSO] for frames in ends])
         knee = [frames.joints[-1, _KNEES].min() for frames in ends]
         x, y = torso[:, 0], torso[:, 1]
-        weights = {"shaping": self.task.shaping, "fall_penalty": self.task.fall_penalty}
-        return float(rewards_along(self.task.reward, x, y, knee, **weights, outcome=outcome)[0])
+        hurdle = [frames.states[-1, _HURDLE, 0] for frames in ends]
+        return float(rewards_along(self.task.reward, x, y, knee, hurdle, **self.task.prices, outcome=outcome)[0])
 
     def _info(self) -> dict[str, Any]:
         return {

@@ -2,13 +2,14 @@
 
     speed   r = 2·max(Δx, 0)
     shaped  r = max(Δx, 0) − w,  w = [y > 0]·y/5 + |Δy|/4 − [knee < −0.9]·knee/6
-    race    r = Δmin(x, 1000)/10 + 10·[finished] − fall_penalty·[fell] − shaping·w/10
+    race    r = Δmin(x, 1000)/10 + 10·[finished] − fall_penalty·[fell] − shaping·w/10 − push_penalty·max(Δh, 0)/10
 
-Δ is over one decision; x and y are the torso's (units; y grows downwards, so y > 0 is low), and knee is the smaller of
-the two knees' angles (radians), both at the decision's end. `speed` and `shaped` are the published ones; `shaped` is in
-the published recordings: it rewards progress and penalises a low torso, bobbing and a sharply bent knee. `race` rewards
-metres up to the line (negative when backwards), 10 for a finish and −`fall_penalty` for a fall (1 unless it is set);
-with discounting, only time is left to gain. `shaping` is the weight of the penalties w in it.
+Δ is over one decision; x and y are the torso's (units; y grows downwards, so y > 0 is low), knee is the smaller of the
+two knees' angles (radians), both at the decision's end, and h is the x of the hurdle's base. `speed` and `shaped` are
+the published ones; `shaped` is in the published recordings: it rewards progress and penalises a low torso, bobbing and
+a sharply bent knee. `race` rewards metres up to the line (negative when backwards), 10 for a finish and −`fall_penalty`
+for a fall (1 unless it is set); with discounting, only time is left to gain. `shaping` is the weight of the penalties w
+in it, and `push_penalty` the price of each metre by which the hurdle is pushed forward.
 """
 
 import numpy as np
@@ -24,22 +25,24 @@ def rewards_along(
     torso_x: ArrayLike,
     torso_y: ArrayLike,
     knee: ArrayLike,
+    hurdle: ArrayLike | None = None,
     *,
     shaping: float = 0.0,
     fall_penalty: float = 1.0,
+    push_penalty: float = 0.0,
     outcome: str = "running",
 ) -> NDArray[np.float64]:
-    """Return rewards float64 [T] from torso_x, torso_y and the smaller knee angle at every decision, [T + 1] each.
+    """Return rewards float64 [T] from torso_x, torso_y, the smaller knee angle and the x of the hurdle's base at every
+    decision, [T + 1] each.
 
-    Only `race` uses shaping, fall_penalty and outcome, the game's outcome after the last decision.
+    Only `race` uses the hurdle (None: it stands still), the penalties, and outcome, the game's after the last decision.
     """
-    columns = [np.ascontiguousarray(column, dtype=np.float64) for column in (torso_x, torso_y, knee)]
+    hurdle = np.zeros(np.shape(torso_x)) if hurdle is None else hurdle
+    columns = [np.ascontiguousarray(column, dtype=np.float64) for column in (torso_x, torso_y, knee, hurdle)]
     if len({column.shape for column in columns}) != 1 or columns[0].ndim != 1:
-        raise ValueError(
-            f"columns of shapes {[list(column.shape) for column in columns]}, expected [T + 1] three times"
-        )
+        raise ValueError(f"columns of shapes {[list(column.shape) for column in columns]}, expected [T + 1] each")
     out = np.empty(max(len(columns[0]) - 1, 0))
     finished, fell = outcome == "finished", outcome == "fell"
-    weights = float(shaping), float(fall_penalty)
-    decision_rewards(REWARDS[reward], *weights, columns[0], columns[1], columns[2], finished, fell, out)
+    weights = float(shaping), float(fall_penalty), float(push_penalty)
+    decision_rewards(REWARDS[reward], *weights, *columns, finished, fell, out)
     return out

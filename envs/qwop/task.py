@@ -63,6 +63,9 @@ class QWOPTask(Settings):
     colour: bool = setting(False, "Colours in observation=pixels, instead of grey.")
     shaping: float = setting(0.0, "Weight of the training wheels in reward=race.", at_least=0)
     fall_penalty: float = setting(1.0, "Reward that a fall costs in reward=race, where a metre earns 1.", at_least=0)
+    push_penalty: float = setting(
+        0.0, "Reward that each metre costs by which the hurdle is pushed forward in reward=race.", at_least=0
+    )
     delay: float = setting(0.0, "Probability that the keys of a decision come a frame late.", at_least=0, at_most=1)
 
     def __post_init__(self) -> None:
@@ -73,6 +76,9 @@ class QWOPTask(Settings):
             if self.fall_penalty != 1.0 and self.reward != "race":
                 found = show(self.fall_penalty)
                 raise BadInput(f"fall_penalty={found}: expected 1 with reward={self.reward}; only race has it")
+            if self.push_penalty and self.reward != "race":
+                found = show(self.push_penalty)
+                raise BadInput(f"push_penalty={found}: expected 0 with reward={self.reward}; only race has it")
             if self.observation == PIXELS and self.observation_lag:
                 raise BadInput(f"observation_lag={self.observation_lag}: expected 0 with observation={PIXELS}")
             for name in ("stack", "size", "colour"):
@@ -102,6 +108,11 @@ class QWOPTask(Settings):
         """Decisions per second of the game's clock."""
         return FRAMES_A_SECOND / self.frames_per_step
 
+    @property
+    def prices(self) -> dict[str, float]:
+        """The settings of reward=race, by name."""
+        return {"shaping": self.shaping, "fall_penalty": self.fall_penalty, "push_penalty": self.push_penalty}
+
     def numbers(self) -> NDArray[np.float64]:
         """Return the settings as the kernels take them."""
         kind, _ = OBSERVATIONS[self.observation]
@@ -112,8 +123,7 @@ class QWOPTask(Settings):
                 self.observation_lag,
                 round(self.time_limit * FRAMES_A_SECOND),
                 kind,
-                self.shaping,
-                self.fall_penalty,
+                *self.prices.values(),
             ],
             dtype=np.float64,
         )

@@ -30,7 +30,7 @@ def phase_environments(first: EnvironmentSpec, phases: Sequence[Phase]) -> tuple
     return tuple(specs)
 
 
-JUDGEMENT = ("reward", "shaping", "fall_penalty", "time_limit")
+JUDGEMENT = ("reward", "shaping", "fall_penalty", "push_penalty", "time_limit")
 """Environment settings that affect neither observations nor the effect of actions."""
 
 
@@ -80,7 +80,7 @@ def play_of(spec: EnvironmentSpec) -> EnvironmentSpec:
 def _rewards(spec: EnvironmentSpec) -> tuple[Any, ...]:
     """Settings that decide the rewards of an environment: the reward, and its weights where it has some."""
     settings = spec.all_settings
-    return tuple(settings.get(name) for name in ("reward", "shaping", "fall_penalty"))
+    return tuple(settings.get(name) for name in ("reward", "shaping", "fall_penalty", "push_penalty"))
 
 
 class PhaseEnvironments:

@@ -10,6 +10,8 @@ from qwop.datasets.from_keys import decision_action, effective_action, episode_f
 from qwop.envs import replay
 from qwop.envs.names import ACTION_KEYS, ACTIONS
 from qwop.envs.qwop.env import QWOPEnv
+from qwop.envs.qwop.keys_file import read_keys
+from qwop.policies.champion import keys_path
 
 INFO = qwop_info(frames_per_step=3, reward="shaped", observation_lag=0)
 WHO: dict[str, Any] = {"player": "me", "source": "test", "epsilon": 0.05}
@@ -70,6 +72,19 @@ def test_keys_held_for_whole_decisions_are_those_actions_and_rewards(
     episode = episode_from_keys(np.repeat(ACTION_KEYS[actions], 3), info, **WHO)
     np.testing.assert_array_equal(episode.actions, actions[: len(rewards)])
     np.testing.assert_array_equal(episode.rewards, np.float32(rewards))
+
+
+def test_the_hurdles_way_is_paid_for_as_in_the_environment() -> None:
+    keys = read_keys(keys_path("champion"))
+    made = {
+        price: episode_from_keys(keys, qwop_info(frames_per_step=1, reward="race", push_penalty=price), **WHO)
+        for price in (0.0, 2.0)
+    }
+    env = QWOPEnv(frames_per_step=1, reward="race", push_penalty=2.0)
+    env.reset()
+    rewards = [env.step(int(action))[1] for action in made[2.0].actions]
+    np.testing.assert_allclose(made[2.0].rewards, rewards, atol=1e-6)
+    assert made[0.0].rewards.sum() - made[2.0].rewards.sum() > 1.0
 
 
 def test_every_combination_of_keys_has_the_effect_of_its_action() -> None:

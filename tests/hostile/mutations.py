@@ -65,7 +65,7 @@ ENVIRONMENTS: list[Any] = [
       for value in (CANARY, -1, 10**6, 1e300, [[1]], {"a": 1}, True)),
     *({"id": "QWOP-v1", "settings": {name: value}}
       for name in ("frames_per_step", "time_limit", "delay", "max_idle_frames", "observation", "reward", "shaping",
-                   "fall_penalty", "autoreset_mode", "render_mode", "num_envs", "threads", "browser")
+                   "fall_penalty", "push_penalty", "autoreset_mode", "render_mode", "num_envs", "threads", "browser")
       for value in (CANARY, -1, 10**6, 3600, 1e300, [1], {}, True, None)),
     *({"id": "LunarLander-v3", "settings": {name: value}} for name in ("gravity", "wind_power") for value in (-1e6, 0, 1e6)),
     *({"id": "FrozenLake-v1", "settings": {"desc": value}} for value in ("SF", ["S" * 32] * 64, ["X"], [], [1], ["SFG"])),

@@ -5,11 +5,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from qwop.common.errors import BadInput
-from qwop.envs.names import FEATURES
+from qwop.datasets.from_keys import effective_action
+from qwop.envs import replay
+from qwop.envs.names import BODIES, FEATURES
 from qwop.envs.qwop.env import QWOPEnv
+from qwop.envs.qwop.keys_file import read_keys
 from qwop.envs.qwop.rewards import rewards_along
 from qwop.envs.qwop.task import QWOPTask
 from qwop.envs.qwop.vector import QWOPVectorEnv
+from qwop.policies.champion import keys_path
 
 SHARED = Path(__file__).parents[2] / "../shared"
 
@@ -60,6 +64,39 @@ def test_race_pays_metres_up_to_the_line_and_the_end() -> None:
         np.testing.assert_allclose(got, [expected])
 
 
+def test_only_pushing_the_hurdle_forward_costs() -> None:
+    x, still, straight = np.arange(4.0), np.zeros(4), np.zeros(4)
+    hurdle = [500.0, 505.0, 503.0, 503.0]
+    free = rewards_along("race", x, still, straight, hurdle)
+    np.testing.assert_array_equal(free, rewards_along("race", x, still, straight))
+    got = rewards_along("race", x, still, straight, hurdle, push_penalty=0.4)
+    np.testing.assert_allclose(got - free, [-0.2, 0.0, 0.0], atol=1e-12)
+
+
+def test_a_whole_game_pays_for_each_metre_by_which_it_pushes_the_hurdle() -> None:
+    keys = read_keys(keys_path("champion"))
+    game = replay(keys)
+    hurdle = game.states[:, BODIES.index("hurdleBase"), 0]
+    paid = {}
+    for price in (0.0, 2.0):
+        for env in (
+            QWOPEnv(frames_per_step=1, reward="race", push_penalty=price),
+            QWOPVectorEnv(1, frames_per_step=1, reward="race", push_penalty=price),
+        ):
+            env.reset(seed=0)
+            rewards = []
+            for pressed in keys:
+                action = int(effective_action(pressed))
+                step = env.step(action if isinstance(env, QWOPEnv) else np.array([action]))
+                rewards.append(float(np.squeeze(step[1])))
+            assert np.all(step[2])
+            paid[price, type(env)] = np.array(rewards)
+        np.testing.assert_array_equal(paid[price, QWOPEnv], paid[price, QWOPVectorEnv])
+    pushed = np.maximum(np.diff(hurdle), 0.0) / 10
+    assert pushed.sum() > 1.0
+    np.testing.assert_allclose(paid[0.0, QWOPEnv] - paid[2.0, QWOPEnv], 2.0 * pushed[-len(keys) :], atol=1e-9)
+
+
 def test_a_fall_costs_what_the_task_says_and_nothing_else_does() -> None:
     """Held from the start, O and P make the runner fall after 16 decisions."""
     paid = {}
@@ -87,10 +124,12 @@ def test_the_training_wheels_of_race_are_those_of_shaped() -> None:
     assert (wheels < 0).any()
 
 
-def test_training_wheels_and_the_price_of_a_fall_belong_to_race_alone() -> None:
+def test_training_wheels_and_penalties_belong_to_race_alone() -> None:
     with pytest.raises(BadInput, match="shaping"):
         QWOPTask(reward="speed", shaping=0.5)
     with pytest.raises(BadInput, match=r"fall_penalty=2\.0: expected 1 with reward=shaped"):
         QWOPTask(reward="shaped", fall_penalty=2.0)
+    with pytest.raises(BadInput, match=r"push_penalty=0\.5: expected 0 with reward=speed"):
+        QWOPTask(reward="speed", push_penalty=0.5)
     with pytest.raises(BadInput, match="observation"):
         QWOPTask(observation="words")

@@ -39,11 +39,15 @@ def test_demonstrations_have_the_rewards_of_the_phases_that_use_them() -> None:
     [
         (
             [phase(frames_per_step=1)],
-            r"phases\.mixed: uses demonstrations of .* only reward, shaping, fall_penalty, time_limit may",
+            r"phases\.mixed: uses demonstrations of .* only reward, .*, push_penalty, time_limit may",
         ),
         ([phase(), phase("raced", reward="race")], "demonstrations under different rewards"),
         (
             [phase(reward="race"), phase("careful", reward="race", fall_penalty=3.0)],
+            "demonstrations under different rewards",
+        ),
+        (
+            [phase(reward="race"), phase("clearing", reward="race", push_penalty=0.3)],
             "demonstrations under different rewards",
         ),
         ([Phase("imitating", 1.0, imitation=FULL, environment={"frames_per_step": 1})], r"phases\.imitating: uses"),
