@@ -44,5 +44,6 @@ def rewards_along(
     out = np.empty(max(len(columns[0]) - 1, 0))
     finished, fell = outcome == "finished", outcome == "fell"
     weights = float(shaping), float(fall_penalty), float(push_penalty)
-    decision_rewards(REWARDS[reward], *weights, *columns, finished, fell, out)
+    x, y, bent, base = columns
+    decision_rewards(REWARDS[reward], *weights, x, y, bent, base, finished, fell, out)
     return out
