@@ -70,8 +70,8 @@ class PopulationAgents(Discounted):
     )
     weight_average: int = setting(
         200_000,
-        "Decisions of an agent over whose weights, most recent first, the policy that is saved and judged is averaged; "
-        "at most a tenth of all. 0: no mean.",
+        "Recent decisions over which the weights of the policies that are saved and judged are averaged; at most a "
+        "tenth of an agent's. 0: the last weights.",
         at_least=0,
     )
 
