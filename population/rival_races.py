@@ -156,7 +156,9 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
         over = (terminated | truncated)[0::2]
         won, lost = self._certain(infos, ~over)
         still = self._nobody_runs(infos) & ~(over | won | lost)
-        won, lost = won | (still & (_standings(infos) == WON)), lost | (still & (_standings(infos) == LOST))
+        if still.any():
+            standings = _standings(infos)
+            won, lost = won | (still & (standings == WON)), lost | (still & (standings == LOST))
         events[won, _WON], events[lost, _LOST] = 1.0, 1.0
         result[won], result[lost] = WON, LOST
         ended = over | won | lost | still

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engine import layout as at
+from ..engine.touchdowns import NO_FOOT, count_touchdowns
 from ..engine.touching import touching
 from .rules import TIE_METRES
 
@@ -44,10 +45,12 @@ _BODIES = {
     "head": (at.HEAD,),
 }
 
+_COLUMN_OF_BODY = np.full(at.MOVING, -1)
+for _name, _bodies in _BODIES.items():
+    _COLUMN_OF_BODY[list(_bodies)] = _COLUMN[_name]
+
 _CLEAR = 10.0
 """Units that the torso is past the hurdle's top when the hurdle is cleared."""
-
-NO_FOOT, LEFT, RIGHT = range(3)
 
 _X, _HURDLE_X = 6 * at.TORSO + at.X, 6 * at.HURDLE_TOP + at.X
 
@@ -96,15 +99,10 @@ class EventCounter:
     def add_frame(self, playing: NDArray[np.bool_], integers: NDArray[np.int32]) -> None:
         """Count touchdowns in the frame that was just played where `playing`, bool [n], is true."""
         track, hurdle = self._touching(integers)
-        began = track & ~self.track
-        down = {name: sum((began >> body) & 1 for body in bodies) for name, bodies in _BODIES.items()}
-        left, right = np.asarray(down["left_foot"]), np.asarray(down["right_foot"])
-        other = ((left > 0) & (self.foot == RIGHT)) | ((right > 0) & (self.foot == LEFT))
-        hits = sum(((hurdle & ~self.hurdle) >> body) & 1 for body in range(at.HURDLE_BASE))
-        for name, number in (*down.items(), ("other_foot", other), ("hurdle_hit", hits)):
-            self.rho[:, _COLUMN[name]] += np.where(playing, number, 0)
-        foot = np.where(left > 0, LEFT, np.where(right > 0, RIGHT, self.foot))
-        self.foot[:] = np.where(playing, foot, self.foot)
+        count_touchdowns(
+            playing, track & ~self.track, hurdle & ~self.hurdle, _COLUMN_OF_BODY, _COLUMN["other_foot"],
+            _COLUMN["hurdle_hit"], self.foot, self.rho,
+        )  # fmt: skip
         self.track[:], self.hurdle[:] = track, hurdle
 
     def end_decision(

@@ -244,13 +244,15 @@ class QWOPRaceVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[
         counters[stopped & truncated, batch.OUTCOME] = batch.STOPPED
         over = terminated | truncated
         self._over[:] = self._by_race(over).all(axis=1)
-        verdict = results(
-            self._by_race(finished),
-            self._by_race(counters[:, batch.FRAMES]),
-            self._by_race(games.numbers[:, batch.DISTANCE]),
-            self.task.team_of,
-        ).ravel()
-        self._result[:] = np.where(over, verdict, 0.5)
+        self._result[:] = 0.5
+        if over.any():
+            verdict = results(
+                self._by_race(finished),
+                self._by_race(counters[:, batch.FRAMES]),
+                self._by_race(games.numbers[:, batch.DISTANCE]),
+                self.task.team_of,
+            ).ravel()
+            self._result[over] = verdict[over]
         counter.add_ends(played & finished, played & ended & ~finished, self._result == WON, self._result == LOST)
         return weighted(self._weights, counter.rho), terminated, truncated
 
