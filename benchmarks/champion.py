@@ -1,0 +1,109 @@
+"""The champion from nothing, in one go: training, and two lessons of searched games.
+
+    python benchmarks/champion.py
+
+Each stage is a plain command, printed so that it can be repeated alone, and leaves a folder of its own. Stages that are
+done are not repeated and an interrupted one continues, so the script can be stopped and started again. It ends with the
+champion's evaluation from every start.
+"""
+
+import argparse
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from demonstrations_in_replay import has_checkpoint
+
+ANY_START = ("max_idle_frames=300", "evaluation.max_idle_frames=300")
+LARGE_BATCHES = ("loop.num_envs=256", "algorithm.minibatch=4096")
+GENTLE = (
+    "schedule.phases.refine.hours=30",
+    "schedule.phases.refine.learning_rate=0.2",
+    "schedule.phases.refine.entropy=0.005",
+    "schedule.phases.refine.restarts.share=0.6",
+)
+FAST = ("width=24", "lookahead=12", "shortlist=3", "likelihood=0")
+SURE = ("width=12", "lookahead=12", "shortlist=3", "likelihood=0", "regret=3")
+ITS_OWN = ("width=1", "lookahead=1", "shortlist=1", "siblings=1", "likelihood=0", "regret=1000")
+
+TRAINING = {
+    "runner": ("policy=scratch", "environment=QWOP-v1", "algorithm=ppo", "schedule=champion", "seed=5"),
+    "any-start": ("policy={runner}", "algorithm=ppo", "schedule=any-start", *ANY_START, "seed=1"),
+    "every-frame": ("policy={any-start}", "schedule=every-frame", *ANY_START, "seed=1"),
+    "refine-1": ("policy={every-frame}", "schedule=refine", *ANY_START, *GENTLE, "seed=1"),
+    "refine-2": ("policy={refine-1}", "schedule=refine", *ANY_START, *LARGE_BATCHES, "seed=2"),
+}
+"""Settings of each `qwop-finetune`, by the name of its folder; {name} is the policy that another stage leaves."""
+
+LESSONS = {
+    "found": ("qwop-search", "policy={refine-2}", "games={starts}", *SURE),
+    "fast": ("qwop-search", "policy={refine-2}", "games={rolling}", *FAST, "regret=0.2"),
+    "learned": ("qwop-distil", "policy={refine-2}", "games=[{out}/found/games,{out}/fast/games]"),
+    "own": ("qwop-search", "policy={learned}", "games={starts}", *ITS_OWN),
+    "one": ("qwop-search", "policy={learned}", "first={last}", *FAST, "regret=0.2"),
+    "near": ("qwop-distil", "policy={learned}", "games=[{out}/own/games,{out}/one/games]", "steps=4000"),
+    "again": ("qwop-search", "policy={near}", "games={rolling}", *FAST, "regret=1"),
+    "champion": ("qwop-distil", "policy={learned}", "games=[{out}/own/games,{out}/again/games]", "own=0.2"),
+}
+"""Searches and lessons, in the same way."""
+
+ROLLING = 31
+"""Rolling starts, 0 to 30 idle frames."""
+
+FASTEST = 22
+"""Idle frames of the one fast game that the second lesson begins with."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A command, and the folder that it leaves."""
+
+    folder: Path
+    command: Sequence[str]
+
+    def run(self) -> None:
+        """Run the command unless that has been done; write its wall time to `seconds.txt`."""
+        done = self.folder / "seconds.txt"
+        if done.exists():
+            return
+        resume = ["resume=true"] if has_checkpoint(self.folder) else []
+        command = [*self.command, f"out={self.folder}", *resume]
+        print(shlex.join(command), flush=True)
+        start = time.perf_counter()
+        subprocess.run(command, check=True, stdout=sys.stderr)
+        done.write_text(f"{time.perf_counter() - start:.1f}\n")
+
+
+def stages(out: Path, starts: int, more: Sequence[str] = ()) -> list[Stage]:
+    """All stages, in order. starts: of the searched games. more: further settings of all training."""
+    rolling = min(ROLLING, starts)
+    names = {name: str(out / name / "policy.safetensors") for name in (*TRAINING, *LESSONS)}
+    names |= {"out": str(out), "starts": str(starts), "rolling": str(rolling), "last": str(min(FASTEST, rolling - 1))}
+
+    def filled(settings: Sequence[str]) -> list[str]:
+        return [one.format_map(names) for one in settings]
+
+    found = [
+        Stage(out / name, ["qwop-finetune", *filled(settings), "threads=1", *more])
+        for name, settings in TRAINING.items()
+    ]
+    return [*found, *(Stage(out / name, filled(command)) for name, command in LESSONS.items())]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=Path("runs/champion"))
+    parser.add_argument("--starts", type=int, default=301, help="games of the first lesson")
+    parser.add_argument("more", nargs="*", help="further settings of all training: algorithm.precision=bfloat16")
+    asked = parser.parse_args()
+    for stage in stages(asked.out, asked.starts, asked.more):
+        stage.run()
+    subprocess.run(["qwop-evaluate", f"policy={asked.out / 'champion' / 'policy.safetensors'}"], check=True)
+
+
+if __name__ == "__main__":
+    main()
