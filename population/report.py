@@ -12,6 +12,7 @@ from ..common.command import to_yaml
 from ..common.command_line import command_line
 from ..common.files import write_whole
 from ..common.page import figures, origin, page, video
+from .changes import carried_changes
 from .lineage import STYLE as TREE_STYLE
 from .lineage import agent_colour, family_tree
 from .ratings import ANCHOR
@@ -24,6 +25,9 @@ MOST_POINTS = 150
 
 MOST_CHANGED = 6
 """Events in the table of changed rewards."""
+
+MOST_CARRIED = 10
+"""Rows in the table of inherited changes."""
 
 CONFIDENCE = 1.96
 """Standard errors to each side of a 95 % interval."""
@@ -82,6 +86,7 @@ def _sections(folder: Path, settings: PopulationSettings, rows: Sequence[Mapping
         "<h2>Family tree</h2>",
         _note("Each line is an agent, coloured by the initial agent that it descends from. An arrow marks a copy."),
         f'<div class="scroll">{family_tree(rows)}</div>',
+        _inherited_changes(rows),
     ]
     if races:
         parts += [
@@ -262,6 +267,26 @@ def _changed_rewards(rows: Sequence[Mapping[str, Any]]) -> str:
     most = sorted(now, key=lambda name: -abs(now[name] - before[name]))[:MOST_CHANGED]
     body = [[name.replace("_", " "), f"{before[name]:+.2f}", f"{now[name]:+.2f}"] for name in most]
     return _note("Mean weights that have changed most:") + figures(["", "after the first round", "now"], body)
+
+
+def _inherited_changes(rows: Sequence[Mapping[str, Any]]) -> str:
+    """A table of the changes made in copying that most agents carry now; an empty text without any."""
+    changes = carried_changes(rows)[:MOST_CARRIED]
+    if not changes:
+        return ""
+    count = len(rows[-1]["agents"])
+    body = []
+    for change in changes:
+        is_reward = change.kind == "rewards"
+        name = f"reward of {change.name.replace('_', ' ')}" if is_reward else GENES.get(change.name, change.name)
+        form = "+.2f" if is_reward else ".3g"
+        made = f"round {change.round}: agent {change.child} copies agent {change.parent}"
+        body.append([name, f"{change.before:{form}}", f"{change.after:{form}}", f"{change.carriers} of {count}", made])
+    said = (
+        "Changes made in copying, and the agents that carry them now. A change that makes an agent win spreads; others "
+        "may spread along with it:"
+    )
+    return _note(said) + figures(["", "before", "after", "carried by", "since"], body)
 
 
 def _cell(weight: float) -> str:
