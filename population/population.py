@@ -13,7 +13,7 @@ from .evolution import Member, exploit, explore, should_copy
 from .matchmaking import opponent_probabilities
 from .ratings import Ratings
 from .record import Record, compare_scores
-from .rewards import HAND_MADE, drawn_rewards
+from .rewards import initial_rewards
 from .settings import PopulationSettings
 from .training import Done, Order, RivalState, Workshop
 from .workers import Report, Workers
@@ -76,8 +76,7 @@ class Population:
         random = self._generator
         for number in range(self._settings.agents):
             genes = {name: gene.draw(random) for name, gene in self._genes.items()}
-            drawn = drawn_rewards(random)
-            rewards = drawn if self._settings.rewards == "drawn" else dict(HAND_MADE)
+            rewards = initial_rewards(self._settings.rewards, random)
             name, policy = start[number] if number < len(start) else ("", None)
             member = Member(number, 1000.0, genes, rewards if self._settings.is_race else {}, founder=number)
             self.members.append(member)

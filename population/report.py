@@ -115,6 +115,8 @@ _REWARDS = (
 )
 _ORIGINS = {
     "drawn": "These weights were drawn at random; those of winning agents were copied.",
+    "varied": "The initial weights were chosen by hand, times a random factor each; those of winning agents were "
+    "copied, with small changes.",
     "both": "The initial weights were chosen by hand; those of winning agents were copied, with small changes.",
     "fixed": "These weights were chosen by hand and do not change.",
 }

@@ -33,9 +33,24 @@ HAND_MADE: Mapping[str, float] = {
 """Hand-chosen weights: run far, fast and upright, and win."""
 
 
+FACTOR = 3.0
+"""Largest factor of a varied weight; the smallest is its reciprocal."""
+
+
 def drawn_rewards(generator: np.random.Generator) -> dict[str, float]:
     """Draw a weight for each event."""
     return {event: REWARD.draw(generator) for event in EVENTS}
+
+
+def initial_rewards(kind: str, generator: np.random.Generator) -> dict[str, float]:
+    """Return the first weights of an agent: drawn, chosen by hand ("both", "fixed"), or "varied", chosen by hand with a
+    log-uniform factor between 1/`FACTOR` and `FACTOR` each. Every kind takes as many numbers from the generator."""
+    drawn = drawn_rewards(generator)
+    if kind == "drawn":
+        return drawn
+    if kind == "varied":
+        return {event: weight * FACTOR ** drawn[event] for event, weight in HAND_MADE.items()}
+    return dict(HAND_MADE)
 
 
 def event_rewards(weights: Mapping[str, float]) -> NDArray[np.float64]:

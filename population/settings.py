@@ -162,9 +162,10 @@ class PopulationSettings(Settings):
     )
     rewards: str = setting(
         "both",
-        "Rewards of the events in races: both, chosen by hand at first, and evolving; drawn at random for each agent, "
-        "and evolving; fixed, chosen by hand.",
-        choices=["both", "drawn", "fixed"],
+        "Rewards of the events in races: both, chosen by hand at first, and evolving; varied, the same with a random "
+        "factor between a third and three for each; drawn at random for each agent, and evolving; fixed, chosen by "
+        "hand.",
+        choices=["both", "varied", "drawn", "fixed"],
     )
     out: str = setting("runs/population", "Folder of the run: policies, checkpoints, history and report.", written=True)
     resume: bool = setting(

@@ -158,6 +158,25 @@ def test_rewards_begin_by_hand_or_drawn(rewards: str, by_hand: bool) -> None:
     assert len({tuple(member.genes.values()) for member in population.members}) == AGENTS
 
 
+def test_varied_rewards_are_multiples_of_those_made_by_hand() -> None:
+    population, _ = made(rewards="varied")
+    ratios = np.array(
+        [
+            [member.rewards[event] / weight for event, weight in HAND_MADE.items() if weight]
+            for member in population.members
+        ]
+    )
+    assert ((ratios >= 1 / 3) & (ratios <= 3)).all()
+    assert (ratios < 1).any()
+    assert (ratios > 1).any()
+    assert len(np.unique(ratios)) == ratios.size  # a factor for each reward of each agent
+    assert all(
+        member.rewards[event] == 0 for member in population.members for event in HAND_MADE if not HAND_MADE[event]
+    )
+    by_hand, _ = made(rewards="both")
+    assert [one.genes for one in population.members] == [one.genes for one in by_hand.members]
+
+
 def test_rewards_made_by_hand_never_change() -> None:
     population, _ = made(rewards="fixed", evolution=EvolutionSettings(burn_in=0, chance=1.0))
     assert sum(len(population.play_round().copies) for _ in range(6)) > 3
