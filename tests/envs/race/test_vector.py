@@ -299,3 +299,16 @@ def test_a_runner_without_opponents_plays_qwop_and_counts_the_events_of_a_race()
     assert counted[~SPARSE].all()
     assert counted[SPARSE].any()
     assert infos["result"].tolist() == [0.5, 0.5]
+
+
+def test_a_race_is_won_once_and_the_step_that_begins_the_next_one_earns_nothing() -> None:
+    env = QWOPRaceVectorEnv(2, autoreset_mode="NextStep")
+    env.reset(seed=0)
+    over = np.zeros(2, dtype=np.bool_)
+    while not over.any():
+        _, rewards, terminated, truncated, _ = env.step(np.array([FALL, FALL_FARTHER]))
+        over = terminated | truncated
+    assert sorted(rewards.tolist()) == [-1.0, 1.0]
+    _, rewards, _, _, infos = env.step(np.array([FALL, FALL_FARTHER]))
+    assert rewards.tolist() == [0.0, 0.0]
+    assert infos["result"].tolist() == [0.5, 0.5]
