@@ -1,7 +1,6 @@
 """Touchdowns, counted frame by frame."""
 
 import numpy as np
-
 from qwop.envs.engine import layout as at
 from qwop.envs.engine.touchdowns import LEFT, NO_FOOT, RIGHT, count_touchdowns
 
