@@ -96,7 +96,7 @@ def stages(out: Path, starts: int, more: Sequence[str] = ()) -> list[Stage]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, default=Path("runs/champion"))
+    parser.add_argument("--out", type=Path, default=Path("runs/from-nothing"))
     parser.add_argument("--starts", type=int, default=301, help="games of the first lesson")
     parser.add_argument("more", nargs="*", help="further settings of all training: algorithm.precision=bfloat16")
     asked = parser.parse_args()
