@@ -4,8 +4,8 @@
 
 Each run is a plain `qwop-population` command, printed so that it can be repeated alone; all have the same total of
 decisions. They run one after the other, finished ones are not repeated, and interrupted ones continue. Then the best
-agents of all runs, and the champion, race each other 301 times, after 0 to 300 idle frames; their Elo ratings, the
-champion's being 1000, have 95 % intervals.
+agents of all runs race each other 301 times, after 0 to 300 idle frames; their Elo ratings, 1000 on average, have 95 %
+intervals. The champion has no rating: it wins nearly every race, and that says nothing about the others.
 """
 
 import argparse
@@ -37,7 +37,6 @@ VARIANTS: Mapping[str, Sequence[str]] = {
     "two time scales": ["agent=ftw"],
     "one time scale": ["agent=ftw", "agent.period=[1,1]"],
 }
-CHAMPION = "the champion"
 
 
 @dataclass(frozen=True)
@@ -88,27 +87,24 @@ def evolve(folder: Path, settings: Sequence[str], decisions: float) -> None:
 
 
 def rate(runs: Mapping[str, Run]) -> Ratings:
-    """Race the best agents of the runs, and the champion, against each other, and rate them in this order."""
-    policies = [*(run.best for run in runs.values()), load_policy("champion")]
-    names, record = [*runs, CHAMPION], Record(len(policies))
+    """Race the best agents of the runs against each other, and rate them in this order."""
+    policies, names = [run.best for run in runs.values()], [*runs]
+    record = Record(len(policies))
     race = EnvironmentSpec("QWOPRace-v1", {"frames_per_step": 2, "observation": "full", "time_limit": 100.0})
     for one, other in itertools.combinations(range(len(policies)), 2):
         races = races_between(policies[one], [policies[other]], names[other], race, games=301, greedy=True)
         print(f"{names[one]} {races}", flush=True)
         record.add(one, other, float(races.results.mean()), len(races.results))
-    return record.ratings(pinned=len(runs))
+    return record.ratings()
 
 
 def markdown(runs: Mapping[str, Run], rated: Ratings) -> str:
     """Table of the runs, the one rated highest first."""
     lines = ["| | decisions | won against its first agents | against the champion | rating |", "|---|---|---|---|---|"]
-    ratings = {name: (rated.ratings[place], rated.errors[place]) for place, name in enumerate([*runs, CHAMPION])}
-    for name, (rating, error) in sorted(ratings.items(), key=lambda one: -one[1][0]):
-        figures = "| | |"
-        if name in runs:
-            run = runs[name]
-            figures = f"{run.decisions / 1e6:.1f} M | {run.won['first']:.0%} | {run.won['champion']:.0%}"
-        lines.append(f"| {name} | {figures} | {rating:.0f}" + (f" ± {1.96 * error:.0f} |" if error else " |"))
+    rows = zip(runs.items(), rated.ratings, rated.errors, strict=True)
+    for (name, run), rating, error in sorted(rows, key=lambda row: -row[1]):
+        won = f"{run.won['first']:.0%} | {run.won['champion']:.0%}"
+        lines.append(f"| {name} | {run.decisions / 1e6:.1f} M | {won} | {rating:.0f} ± {1.96 * error:.0f} |")
     return "\n".join(lines)
 
 
