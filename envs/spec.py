@@ -212,6 +212,10 @@ class EnvironmentSpec:
             why = f"{type(error).__name__}: {_first_line(error)}"
             raise BadInput(f"environment {self}: cannot be made ({why})") from error
 
+    def without(self, setting: str) -> "EnvironmentSpec":
+        """The same environment, with its default of a setting."""
+        return EnvironmentSpec(self.id, {name: value for name, value in self.settings.items() if name != setting})
+
     def to_json(self) -> dict[str, Any]:
         """The environment as files hold it; of the original's page, the task alone (not its place or browser)."""
         settings = dict(self.settings)

@@ -76,8 +76,9 @@ def _distil(settings: DistilCommandSettings) -> None:
             bar.update(task, advance=1, description=f"{missed:,} of {len(actions):,} decisions missed")
 
         missed = distil(network, states, actions, own, settings.distil, show)
+    environment = policy.environment.without("delay")  # as the games are played that it has learned
     made = {"command": "qwop-distil", "from": dict(policy.training), "settings": to_plain(settings)}
-    saved = save_policy(out / POLICY, replace(policy, training=made))
+    saved = save_policy(out / POLICY, replace(policy, environment=environment, training=made))
     console.print(
         f"{len(found)} games: {len(actions) - missed:,} of {len(actions):,} decisions are the policy's now\n"
         f"policy: {saved}",
@@ -91,7 +92,7 @@ def _finished(settings: DistilCommandSettings, policy: Policy) -> list[Episode]:
     found: dict[int, Episode] = {}
     for folder in settings.games:
         dataset = open_dataset(folder)
-        if dataset.info.environment != policy.environment:
+        if dataset.info.environment.without("delay") != policy.environment.without("delay"):
             raise BadInput(
                 f"{dataset.folder}: games of {dataset.info.environment}, but the policy plays {policy.environment}; "
                 "search with this policy"

@@ -73,6 +73,17 @@ def test_the_policy_plays_the_fastest_searched_game_and_keeps_its_values(
     assert "holds a policy already, which stays" in error
 
 
+def test_delays_of_the_training_are_left_behind(policy_file: Path, tmp_path: Path, distil: Callable[..., Any]) -> None:
+    policy = load_policy(policy_file)
+    games = searched(tmp_path / "games", policy)
+    late = replace(policy, environment=EnvironmentSpec("QWOP-v1", {**TASK, "delay": 0.02}))
+    save_policy(tmp_path / "late.safetensors", late)
+    of_late = searched(tmp_path / "of-late", late, made_up(1, 21))
+    given = [f"policy={tmp_path / 'late.safetensors'}", f"games=[{games},{of_late}]", f"out={tmp_path / 'out'}"]
+    assert distil(*given, "own_games=1", "own=0", "steps=10").code == 0
+    assert load_policy(tmp_path / "out" / "policy.safetensors").environment == EnvironmentSpec("QWOP-v1", TASK)
+
+
 def test_games_without_keys_and_the_folder_of_another_command_are_refused(
     policy_file: Path, tmp_path: Path, distil: Callable[..., Any]
 ) -> None:

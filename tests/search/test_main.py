@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from qwop.datasets.reader import open_dataset
 from qwop.envs import replay
 from qwop.envs.qwop.keys_file import read_keys
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.policies.files import save_policy
+from qwop.policies.files import load_policy, save_policy
 from qwop.policies.networks import Actor, Values
 from qwop.policies.policy import Policy
 from qwop.search.found import found_episode
@@ -60,6 +61,20 @@ def test_finds_games_that_replay_and_goes_on_where_it_stopped(
     assert printed.count("found before") == 2
     assert len(open_dataset(tmp_path / "out" / "games")) == 3
     assert json.loads((tmp_path / "out" / "games" / "dataset.json").read_text())["environment"]["id"] == "QWOP-v1"
+
+
+def test_games_of_a_policy_that_was_trained_with_delays_are_those_of_an_environment_without(
+    policy_file: Path, tmp_path: Path, search: Search
+) -> None:
+    policy = load_policy(policy_file)
+    late = replace(policy, environment=EnvironmentSpec("QWOP-v1", {**policy.environment.settings, "delay": 0.3}))
+    file = save_policy(tmp_path / "late.safetensors", late)
+    for name, policy_of in (("late", file), ("punctual", policy_file)):
+        small = [f"policy={policy_of}", f"out={tmp_path / name}", "width=2", "lookahead=2", "video=false"]
+        assert search(*small).code == 0
+    found, same = (open_dataset(tmp_path / name / "games") for name in ("late", "punctual"))
+    assert found.info.environment == policy.environment
+    np.testing.assert_array_equal(found[0].observations, same[0].observations)
 
 
 @pytest.mark.parametrize(
