@@ -1,5 +1,6 @@
 """`qwop-distil`: train a policy to play the games that were searched with it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,14 +13,14 @@ from ..common.errors import BadInput
 from ..common.occupancy import sole_writer
 from ..common.progress import plain_console, progress_bar
 from ..common.settings import Settings, nested, setting, to_plain
-from ..common.shared_settings import max_idle_frames
+from ..common.shared_settings import LONGEST_IDLE, max_idle_frames
 from ..datasets.reader import open_dataset
 from ..datasets.schema import Episode
 from ..envs.spec import EnvironmentSpec
 from ..policies.files import load_policy, save_policy
 from ..policies.networks import LayeredNetwork
 from ..policies.policy import Policy
-from ..policies.rollout import play
+from ..policies.rollout import Game, play
 from ..policies.threads import use_one_thread
 from .distil import DistilSettings, distil
 from .found import seconds_of
@@ -39,9 +40,17 @@ class DistilCommandSettings(Settings):
         ("runs/search/games",), "Datasets of searched games. From each start the fastest finished one is learned."
     )
     out: str = setting("runs/distil", "Folder of the policy.", written=True)
+    keep: int = setting(
+        0,
+        "Starts of 0, 1, 2, … idle frames from which its own greedy games are learned too, where they finish and no "
+        "faster one is given.",
+        at_least=0,
+        at_most=LONGEST_IDLE,
+    )
     own_games: int = setting(
         96,
-        "Games of the policy itself: so many greedy ones with late decisions, drawn ones, and drawn ones with them.",
+        "Games in whose states it stays as it is: so many greedy ones with late decisions, drawn ones, and drawn ones "
+        "with them.",
         at_least=1,
     )
     max_idle_frames: int = max_idle_frames(300)
@@ -63,12 +72,14 @@ def _distil(settings: DistilCommandSettings) -> None:
     network = policy.network
     if not isinstance(network, LayeredNetwork) or policy.observation.is_image or policy.environment.id != "QWOP-v1":
         raise BadInput(f"{settings.policy}: expected a memoryless policy of numbers for QWOP-v1, as a search needs")
-    found = _finished(settings, policy)
+    environment = policy.environment.without("delay")  # as the games are played that it learns
+    found = _finished(settings, environment)
     write_configuration(settings, out)
-    states = torch.from_numpy(np.concatenate([game.observations[:-1] for game in found]))
-    actions = torch.from_numpy(np.concatenate([game.actions for game in found]).astype(np.int64))
     with progress_bar("steps", console) as bar:
         task = bar.add_task("its own games", total=None)
+        games = _with_own(found, policy, environment, settings.keep)
+        states = torch.from_numpy(np.concatenate([game.observations[:-1] for game in games]))
+        actions = torch.from_numpy(np.concatenate([game.actions for game in games]).astype(np.int64))
         own = torch.from_numpy(_own_states(policy, settings))
         bar.update(task, total=settings.distil.steps)
 
@@ -76,25 +87,27 @@ def _distil(settings: DistilCommandSettings) -> None:
             bar.update(task, advance=1, description=f"{missed:,} of {len(actions):,} decisions missed")
 
         missed = distil(network, states, actions, own, settings.distil, show)
-    environment = policy.environment.without("delay")  # as the games are played that it has learned
     made = {"command": "qwop-distil", "from": dict(policy.training), "settings": to_plain(settings)}
     saved = save_policy(out / POLICY, replace(policy, environment=environment, training=made))
     console.print(
-        f"{len(found)} games: {len(actions) - missed:,} of {len(actions):,} decisions are the policy's now\n"
+        f"{len(games)} games: {len(actions) - missed:,} of {len(actions):,} decisions are the policy's now\n"
         f"policy: {saved}",
         highlight=False,
         soft_wrap=True,
     )
 
 
-def _finished(settings: DistilCommandSettings, policy: Policy) -> list[Episode]:
-    """The fastest finished game from each start; BadInput if there is none, or for games of another environment."""
+def _finished(settings: DistilCommandSettings, environment: EnvironmentSpec) -> dict[int, Episode]:
+    """The fastest finished game from each start, by its frames up to the end of the first decision.
+
+    BadInput if there is none, or for games of another environment.
+    """
     found: dict[int, Episode] = {}
     for folder in settings.games:
         dataset = open_dataset(folder)
-        if dataset.info.environment.without("delay") != policy.environment.without("delay"):
+        if dataset.info.environment.without("delay") != environment:
             raise BadInput(
-                f"{dataset.folder}: games of {dataset.info.environment}, but the policy plays {policy.environment}; "
+                f"{dataset.folder}: games of {dataset.info.environment}, but the policy plays {environment}; "
                 "search with this policy"
             )
         for game in dataset:
@@ -103,11 +116,27 @@ def _finished(settings: DistilCommandSettings, policy: Policy) -> list[Episode]:
                     raise BadInput(
                         f"{dataset.folder}: games without the keys of each frame, which those of a search have"
                     )
-                start = len(game.keys[0])  # the idle frames, and those of a decision
+                start = len(game.keys[0])
                 found[start] = min(found.get(start, game), game, key=seconds_of)
     if not found:
         raise BadInput(f"games={[*settings.games]}: no finished game; search for some with qwop-search")
-    return list(found.values())
+    return found
+
+
+def _with_own(
+    found: Mapping[int, Episode], policy: Policy, environment: EnvironmentSpec, starts: int
+) -> list[Episode | Game]:
+    """The games found and the policy's own greedy ones from so many starts, of each start the fastest that finishes."""
+    games: dict[int, Episode | Game] = dict(found)
+    if starts:
+        idle_frames = range(starts)
+        for game in play(
+            policy, episodes=starts, seed=0, greedy=True, idle_frames=idle_frames, environment=environment
+        ):
+            if game.outcome == "finished" and game.keys is not None:
+                start = len(game.keys[0])
+                games[start] = min(games.get(start, game), game, key=seconds_of)
+    return list(games.values())
 
 
 def _own_states(policy: Policy, settings: DistilCommandSettings) -> NDArray[np.float32]:

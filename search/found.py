@@ -8,6 +8,7 @@ from ..datasets.origin import Origin
 from ..datasets.schema import Episode
 from ..envs.names import ACTION_KEYS, FRAMES_A_SECOND
 from ..envs.spec import EnvironmentSpec
+from ..policies.rollout import Game
 
 EPSILON = 0.05
 """ε of the smoothed behaviour probabilities, as a search does not draw its actions."""
@@ -54,12 +55,12 @@ def found_episode(
     )
 
 
-def frames_of(episode: Episode) -> NDArray[np.uint8]:
-    """Return the keys of every frame of a found game, uint8 [frames]."""
+def frames_of(episode: Episode | Game) -> NDArray[np.uint8]:
+    """Return the keys of every frame of a game, uint8 [frames]."""
     return np.concatenate(episode.keys or (np.zeros(0, dtype=np.uint8),))
 
 
-def seconds_of(episode: Episode) -> float:
+def seconds_of(episode: Episode | Game) -> float:
     """Seconds from the first key to the end."""
     keys = frames_of(episode)
     pressed = np.flatnonzero(keys)

@@ -84,6 +84,24 @@ def test_delays_of_the_training_are_left_behind(policy_file: Path, tmp_path: Pat
     assert load_policy(tmp_path / "out" / "policy.safetensors").environment == EnvironmentSpec("QWOP-v1", TASK)
 
 
+def test_its_own_games_are_kept_where_no_faster_one_is_given(tmp_path: Path, distil: Callable[..., Any]) -> None:
+    champion = load_policy("champion")
+    own = list(play(champion, episodes=3, seed=0, greedy=True, idle_frames=range(3)))
+    fast = made_up(0, 20)
+    writer = DatasetWriter(tmp_path, DatasetInfo(champion.environment, champion.observation, champion.actions))
+    slower = found_episode(champion.environment, own[1].actions[:-1].astype(np.int64), 1, "search", Origin())
+    assert slower.keys is not None
+    keys = (*slower.keys[:-1], np.ones(99, dtype=np.uint8))
+    writer.write(replace(slower, outcome="finished", keys=keys))
+    faster = found_episode(champion.environment, fast, 2, "search", Origin())
+    writer.write(replace(faster, outcome="finished"))
+    given = [f"games=[{tmp_path}]", f"out={tmp_path / 'out'}", "keep=3", "own_games=1", "steps=1"]
+    code, printed, _ = distil(*given, "max_idle_frames=0")
+    assert code == 0
+    assert "3 games" in printed
+    assert f"of {len(own[0]) + len(own[1]) + len(fast):,} decisions" in printed
+
+
 def test_games_without_keys_and_the_folder_of_another_command_are_refused(
     policy_file: Path, tmp_path: Path, distil: Callable[..., Any]
 ) -> None:
