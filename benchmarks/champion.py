@@ -28,7 +28,6 @@ GENTLE = (
 )
 FAST = ("width=24", "lookahead=12", "shortlist=3", "likelihood=0")
 SURE = ("width=12", "lookahead=12", "shortlist=3", "likelihood=0", "regret=3")
-ITS_OWN = ("width=1", "lookahead=1", "shortlist=1", "siblings=1", "likelihood=0", "regret=1000")
 
 TRAINING = {
     "runner": ("policy=scratch", "environment=QWOP-v1", "algorithm=ppo", "schedule=champion", "seed=5"),
@@ -43,11 +42,10 @@ LESSONS = {
     "found": ("qwop-search", "policy={refine-2}", "games={starts}", *SURE),
     "fast": ("qwop-search", "policy={refine-2}", "games={rolling}", *FAST, "regret=0.2"),
     "learned": ("qwop-distil", "policy={refine-2}", "games=[{out}/found/games,{out}/fast/games]"),
-    "own": ("qwop-search", "policy={learned}", "games={starts}", *ITS_OWN),
     "one": ("qwop-search", "policy={learned}", "first={last}", *FAST, "regret=0.2"),
-    "near": ("qwop-distil", "policy={learned}", "games=[{out}/own/games,{out}/one/games]", "steps=4000"),
+    "near": ("qwop-distil", "policy={learned}", "games=[{out}/one/games]", "keep={starts}", "steps=4000"),
     "again": ("qwop-search", "policy={near}", "games={rolling}", *FAST, "regret=1"),
-    "champion": ("qwop-distil", "policy={learned}", "games=[{out}/own/games,{out}/again/games]", "own=0.2"),
+    "champion": ("qwop-distil", "policy={learned}", "games=[{out}/again/games]", "keep={starts}", "own=0.2"),
 }
 """Searches and lessons, in the same way."""
 
