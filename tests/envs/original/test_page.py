@@ -96,7 +96,8 @@ def test_live_a_game_takes_its_time_and_waits_for_late_decisions(
         first = live.play(PLAYED)
         time.sleep(0.2)
         rest = live.play(PLAYED * 2)
-        assert time.monotonic() - started > 0.2 + 2 * len(PLAYED) / 30
+        # Of 33 frames, as a page that was held up for a moment may catch up with some.
+        assert time.monotonic() - started > 0.2 + len(PLAYED) / 30
         assert live.play([]).states.shape == (0, 14, 6)
     np.testing.assert_array_equal(np.concatenate([first.states, rest.states]), by_hand.states)
 
