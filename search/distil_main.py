@@ -69,15 +69,15 @@ def _distil(settings: DistilCommandSettings) -> None:
         raise BadInput(f"{out}: holds a policy already, which stays; name another folder with out=, or move it away")
     use_one_thread()
     policy = load_policy(settings.policy)
+    policy = replace(policy, environment=policy.environment.without("delay"))  # as its games were searched
     network = policy.network
     if not isinstance(network, LayeredNetwork) or policy.observation.is_image or policy.environment.id != "QWOP-v1":
         raise BadInput(f"{settings.policy}: expected a memoryless policy of numbers for QWOP-v1, as a search needs")
-    environment = policy.environment.without("delay")  # as the games are played that it learns
-    found = _finished(settings, environment)
+    found = _finished(settings, policy)
     write_configuration(settings, out)
     with progress_bar("steps", console) as bar:
         task = bar.add_task("its own games", total=None)
-        games = _with_own(found, policy, environment, settings.keep)
+        games = _with_own(found, policy, settings.keep)
         states = torch.from_numpy(np.concatenate([game.observations[:-1] for game in games]))
         actions = torch.from_numpy(np.concatenate([game.actions for game in games]).astype(np.int64))
         own = torch.from_numpy(_own_states(policy, settings))
@@ -88,7 +88,7 @@ def _distil(settings: DistilCommandSettings) -> None:
 
         missed = distil(network, states, actions, own, settings.distil, show)
     made = {"command": "qwop-distil", "from": dict(policy.training), "settings": to_plain(settings)}
-    saved = save_policy(out / POLICY, replace(policy, environment=environment, training=made))
+    saved = save_policy(out / POLICY, replace(policy, training=made))
     console.print(
         f"{len(games)} games: {len(actions) - missed:,} of {len(actions):,} decisions are the policy's now\n"
         f"policy: {saved}",
@@ -97,7 +97,7 @@ def _distil(settings: DistilCommandSettings) -> None:
     )
 
 
-def _finished(settings: DistilCommandSettings, environment: EnvironmentSpec) -> dict[int, Episode]:
+def _finished(settings: DistilCommandSettings, policy: Policy) -> dict[int, Episode]:
     """The fastest finished game from each start, by its frames up to the end of the first decision.
 
     BadInput if there is none, or for games of another environment.
@@ -105,9 +105,9 @@ def _finished(settings: DistilCommandSettings, environment: EnvironmentSpec) -> 
     found: dict[int, Episode] = {}
     for folder in settings.games:
         dataset = open_dataset(folder)
-        if dataset.info.environment.without("delay") != environment:
+        if dataset.info.environment.without("delay") != policy.environment:
             raise BadInput(
-                f"{dataset.folder}: games of {dataset.info.environment}, but the policy plays {environment}; "
+                f"{dataset.folder}: games of {dataset.info.environment}, but the policy plays {policy.environment}; "
                 "search with this policy"
             )
         for game in dataset:
@@ -123,16 +123,11 @@ def _finished(settings: DistilCommandSettings, environment: EnvironmentSpec) -> 
     return found
 
 
-def _with_own(
-    found: Mapping[int, Episode], policy: Policy, environment: EnvironmentSpec, starts: int
-) -> list[Episode | Game]:
+def _with_own(found: Mapping[int, Episode], policy: Policy, starts: int) -> list[Episode | Game]:
     """The games found and the policy's own greedy ones from so many starts, of each start the fastest that finishes."""
     games: dict[int, Episode | Game] = dict(found)
     if starts:
-        idle_frames = range(starts)
-        for game in play(
-            policy, episodes=starts, seed=0, greedy=True, idle_frames=idle_frames, environment=environment
-        ):
+        for game in play(policy, episodes=starts, seed=0, greedy=True, idle_frames=range(starts)):
             if game.outcome == "finished" and game.keys is not None:
                 start = len(game.keys[0])
                 games[start] = min(games.get(start, game), game, key=seconds_of)

@@ -65,9 +65,9 @@ def run(settings: SearchCommandSettings) -> None:
     require_no_other_run(out, SearchCommandSettings)
     use_one_thread()
     policy = load_policy(settings.policy)
-    environment = policy.environment.without("delay")  # no decision of a searched game is late
+    policy = replace(policy, environment=policy.environment.without("delay"))  # no decision of a search is late
     search = Search(policy, settings.search, settings.threads or os.cpu_count() or 1)
-    info = DatasetInfo(environment, policy.observation, policy.actions)
+    info = DatasetInfo(policy.environment, policy.observation, policy.actions)
     writer = DatasetWriter(out / GAMES, info)
     write_configuration(settings, out)
     console = plain_console()
@@ -92,7 +92,7 @@ def run(settings: SearchCommandSettings) -> None:
                     f"first={settings.first}: after {idle:,} frames without a key the game is over; lower games, first "
                     "or every"
                 )
-            episode = found_episode(environment, actions, idle, source, this)
+            episode = found_episode(policy.environment, actions, idle, source, this)
             writer.write(episode)
             found[source, this] = episode
             bar.remove_task(task)

@@ -96,7 +96,7 @@ def test_live_a_game_takes_its_time_and_waits_for_late_decisions(
         first = live.play(PLAYED)
         time.sleep(0.2)
         rest = live.play(PLAYED * 2)
-        # Of 33 frames, as a page that was held up for a moment may catch up with some.
+        # The 33 frames last 1.1 s, less what a page that was held up catches up with.
         assert time.monotonic() - started > 0.2 + len(PLAYED) / 30
         assert live.play([]).states.shape == (0, 14, 6)
     np.testing.assert_array_equal(np.concatenate([first.states, rest.states]), by_hand.states)
