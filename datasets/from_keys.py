@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..common.errors import BadInput
 from ..envs.names import ACTION_KEYS, ACTIONS, BODIES, EVENT_COLUMNS, KEY_O, KEY_P, KEY_Q, KEY_W
-from ..envs.qwop.observations import bent_knee, observe, observe_full, observe_start
+from ..envs.qwop.observations import bent_knee, observe_as, observe_start
 from ..envs.qwop.pixels import observe_pictures
 from ..envs.qwop.replay import Replay
 from ..envs.qwop.rewards import rewards_along
@@ -252,10 +252,6 @@ def _observations(game: Replay, bounds: NDArray[np.int64], settings: QWOPTask) -
     late = settings.observation_lag
     at_start = late and bounds[0] == 0  # where there is no frame before
     seen = bounds[1:] - 1 if at_start else bounds - late
-    if settings.observation == "full":
-        if game.hidden is None:
-            raise BadInput("observation=full: this game was recorded without its hidden numbers")
-        numbers = observe_full(game.states[seen], game.events[seen], game.hidden[seen])
-    else:
-        numbers = observe(game.states[seen])
+    hidden = None if game.hidden is None else game.hidden[seen]
+    numbers = observe_as(settings.observation, game.states[seen], game.events[seen], hidden)
     return np.concatenate([observe_start(settings.observation)[None], numbers]) if at_start else numbers

@@ -77,5 +77,19 @@ FULL_FEATURES = (
 )  # fmt: skip
 """The 94 columns of a `full` observation: the 71, and what else decides the game's future; see `QWOPEnv`."""
 
+CONTACT_FEATURES = (
+    *FULL_FEATURES,
+    *(
+        f"{foot}.{number}"
+        for foot in ("leftFoot", "rightFoot")
+        for number in (
+            *(f"{end}.{of}" for end in ("heel", "toe") for of in ("height", "touch", "velocity_x", "velocity_y")),
+            "seam",
+        )
+    ),
+)
+"""The 112 columns of a `contact` observation: the 94, and the lower corners of the feet, which meet the track; see
+`QWOPEnv`."""
+
 HIDDEN_COLUMNS = ("head_torque", "left_hip_lower", "right_hip_lower")
 """Values of a frame beside its bodies and events: torque, N·m, and the hips' lower limits, radians."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..envs.engine.libraries import TRIGONOMETRIES
 from ..envs.names import EVENT_COLUMNS
-from ..envs.qwop.observations import observe, observe_full
+from ..envs.qwop.observations import observe_as
 from ..envs.qwop.replay import replay
 from ..envs.qwop.task import outcome_of
 from ..policies.rollout import Game
@@ -68,11 +68,9 @@ def _compare(game: Game, task: Mapping[str, Any], trigonometry: str) -> Agreemen
     played = replay(keys, trigonometry=trigonometry)
     outcome = outcome_of(played.events[-1])
     row = max(len(played.states) - 1 - int(task.get("observation_lag", 0)), 0)
-    if task.get("observation", "features") == "full":
-        assert played.hidden is not None
-        seen = observe_full(played.states[row], played.events[row], played.hidden[row])
-    else:
-        seen = observe(played.states[row])
+    assert played.hidden is not None
+    kind = str(task.get("observation", "features"))
+    seen = observe_as(kind, played.states[row], played.events[row], played.hidden[row])
     return Agreement(
         index=game.index,
         frames=len(keys),

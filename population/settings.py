@@ -6,6 +6,7 @@ from typing import Any
 from ..common.errors import BadInput
 from ..common.settings import Settings, choice_of, nested, setting
 from ..common.shared_settings import LONGEST_IDLE, max_idle_frames, num_envs, seed
+from ..envs.qwop.task import NUMBERS
 from ..envs.spec import EnvironmentSpec
 from ..finetune.distributed.settings import Local, RaySettings
 from .agents import AGENTS, FtwAgents, PpoAgents, VtraceAgents
@@ -20,9 +21,10 @@ class RaceSettings(Settings):
 
     frames_per_step: int = setting(2, "Game frames (30 a second) per decision.", at_least=1, at_most=3600)
     observation: str = setting(
-        "full", "Numbers of the runner itself: the 71 of the published recordings, or all 94.",
-        choices=["features", "full"],
-    )  # fmt: skip
+        "full",
+        "Numbers of the runner itself: the 71 of the published recordings, 94 (full) or 112 (contact).",
+        choices=[*NUMBERS],
+    )
     time_limit: float = setting(100.0, "Seconds of the game clock after which a race is stopped.", above=0)
     standstill: float = setting(
         10.0,

@@ -41,7 +41,9 @@ class RelabelSettings(Settings):
         None, "Reward that each metre costs by which the hurdle is pushed in reward=race.", at_least=0
     )
     observation: str | None = setting(
-        None, "Observations: 71 numbers (features), 94 (full), or pictures (pixels).", choices=[*OBSERVATIONS]
+        None,
+        "Observations: 71 numbers (features), 94 (full), 112 (contact), or pictures (pixels).",
+        choices=[*OBSERVATIONS],
     )
     stack: int | None = setting(None, "Newest pictures in an observation of pixels.", at_least=1, at_most=16)
     size: int | None = setting(None, "Height and width of the pictures.", at_least=16, at_most=256)

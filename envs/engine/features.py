@@ -1,10 +1,21 @@
-"""Kernels that compute observations, 71 or 94 numbers, from a state table."""
+"""Kernels that compute observations, 71, 94 or 112 numbers, from a state table."""
 
 import numpy as np
 
 from . import layout as at
-from .bodies import JOINT_A, JOINT_B, LOWER_ANGLE, REFERENCE_ANGLE, START
+from .bodies import (
+    HALF_HEIGHT,
+    HALF_WIDTH,
+    JOINT_A,
+    JOINT_B,
+    LOWER_ANGLE,
+    REFERENCE_ANGLE,
+    START,
+    TRACK_SPACING,
+    TRACK_Y,
+)
 from .compiled import compiled, inlined, internal
+from .trigonometry import sine_and_cosine
 
 # As named in `names.OBSERVED_JOINTS` and `names.OBSERVED_LIMBS`, whose order is that of the published recordings.
 _JOINTS = np.array(
@@ -27,14 +38,22 @@ _START_STATE = np.hstack([START, np.zeros((at.MOVING, 3))]).ravel()
 
 FEATURES = 5 + len(_JOINTS) + 5 * len(_LIMBS)
 FULL_FEATURES = FEATURES + 12 + 6 + 2 + 3
+FOOT_FEATURES = 9
+CONTACT_FEATURES = FULL_FEATURES + 2 * FOOT_FEATURES
 
-FEATURES_ONLY, FULL = 0, 1
+FEATURES_ONLY, FULL, CONTACT = 0, 1, 2
 
 HIDDEN = 3
 """Numbers of a game that its bodies do not show: the torque on the head, the lower limits of the left and right hip."""
 
 LINE = 1000.0
 """The finish, units."""
+
+_GROUND = TRACK_Y - HALF_HEIGHT[at.TRACK]
+"""y of the track's surface."""
+
+_FIRST_SEAM = HALF_WIDTH[at.TRACK]
+"""x of a seam between two boxes of the track, which follow each other every `TRACK_SPACING`."""
 
 
 @inlined
@@ -96,6 +115,33 @@ def observe_more(state, jumped, head_torque, left_hip_lower, right_hip_lower, ou
     out[column + 10] = 1.0 if right_hip_lower == -0.8 else 0.0
 
 
+@internal
+def _observe_foot(state, foot, out, column):
+    """Write the `FOOT_FEATURES` numbers of a foot (see `names.CONTACT_FEATURES`) into out[column:]."""
+    x, y = state[6 * foot + at.X], state[6 * foot + at.Y]
+    velocity_x, velocity_y, spin = state[6 * foot + at.VX], state[6 * foot + at.VY], state[6 * foot + at.SPIN]
+    sine, cosine = sine_and_cosine(state[6 * foot + at.ANGLE])
+    below = HALF_HEIGHT[foot]
+    for end in range(2):
+        ahead = HALF_WIDTH[foot] if end == 1 else -HALF_WIDTH[foot]
+        arm_x, arm_y = cosine * ahead - sine * below, sine * ahead + cosine * below
+        height = _GROUND - (y + arm_y)
+        out[column] = _within(height, -1.0, 3.0)
+        out[column + 1] = _within(height, -0.05, 0.15) * 10.0
+        out[column + 2] = velocity_x - spin * arm_y
+        out[column + 3] = velocity_y + spin * arm_x
+        column += 4
+    boxes = (x - _FIRST_SEAM) / TRACK_SPACING
+    out[column] = _within((boxes - np.floor(boxes + 0.5)) * TRACK_SPACING, -3.0, 3.0)
+
+
+@internal
+def observe_feet(state, out):
+    """Write the last 18 numbers of a contact observation into out[94:112]. state: float64 [84 or more]."""
+    _observe_foot(state, at.LEFT_FOOT, out, FULL_FEATURES)
+    _observe_foot(state, at.RIGHT_FOOT, out, FULL_FEATURES + FOOT_FEATURES)
+
+
 @inlined
 def _lower_limit(reals, joint):
     return reals[at.JOINT + at.JOINT_REALS * joint + at.LOWER]
@@ -111,19 +157,24 @@ def hidden_of(reals, out):
 
 @internal
 def observe_game(kind, reals, out):
-    """Write the observation of a game (its row of reals): FEATURES_ONLY or FULL."""
+    """Write the observation of a game (its row of reals): FEATURES_ONLY, FULL or CONTACT."""
     observe(reals, out)
-    if kind == FULL:
+    if kind != FEATURES_ONLY:
         left, right = _lower_limit(reals, at.LEFT_HIP), _lower_limit(reals, at.RIGHT_HIP)
         observe_more(reals, reals[at.JUMPED], reals[at.HEAD_TORQUE], left, right, out)
+    if kind == CONTACT:
+        observe_feet(reals, out)
 
 
 @compiled
-def observe_all_full(states, jumped, hidden, out):
-    """Write the full observation of every row: states [n, 84], jumped [n], hidden [n, 3] into float32 [n, 94]."""
+def observe_all_full(kind, states, jumped, hidden, out):
+    """Write the observation of every row, FULL or CONTACT: states [n, 84], jumped [n], hidden [n, 3] into float32
+    [n, 94 or 112]."""
     for row in range(states.shape[0]):
         observe(states[row], out[row])
         observe_more(states[row], jumped[row], hidden[row, 0], hidden[row, 1], hidden[row, 2], out[row])
+        if kind == CONTACT:
+            observe_feet(states[row], out[row])
 
 
 @compiled
@@ -144,5 +195,7 @@ def bent_knees(states, out):
 def observe_start(kind, out):
     """Write the observation of the start position, before the frame that a reset plays."""
     observe(_START_STATE, out)
-    if kind == FULL:
+    if kind != FEATURES_ONLY:
         observe_more(_START_STATE, 0.0, 0.0, LOWER_ANGLE[at.LEFT_HIP], LOWER_ANGLE[at.RIGHT_HIP], out)
+    if kind == CONTACT:
+        observe_feet(_START_STATE, out)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ...common.errors import BadInput
 from ..names import BODIES, EVENT_COLUMNS, FEATURES, UNITS_A_METRE
 from ..qwop.base import OneGame, Step
-from ..qwop.observations import observe, observe_full, observe_start
+from ..qwop.observations import observe_as, observe_start
 from ..qwop.rewards import rewards_along
 from ..qwop.task import FRAMES_A_SECOND, PIXELS, outcome_of
 from .page import Frames, OriginalPage, PageSettings
@@ -95,9 +95,8 @@ class QWOPOriginalEnv(OneGame):
         return len(frames)
 
     def _observed(self, frames: Frames) -> NDArray[np.float32]:
-        """Return observations float32 [n, 71 or 94], with the page's own joint angles."""
-        full = self.task.observation == "full"
-        seen = observe_full(frames.states, frames.events, frames.hidden) if full else observe(frames.states)
+        """Return observations float32 [n, 71, 94 or 112], with the page's own joint angles."""
+        seen = observe_as(self.task.observation, frames.states, frames.events, frames.hidden)
         seen[:, _JOINTS] = frames.joints
         return seen
 

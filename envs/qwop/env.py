@@ -49,6 +49,17 @@ class QWOPEnv(OneGame):
     | 91 | hidden.head_torque: torque that the game has accumulated on the head, in 100 N·m | −10, 10 | |
     | 92, 93 | hidden.left_hip_out, hidden.right_hip_out: the limits that O or P set last | 0, 1 | |
 
+    Observation ("contact"): float32 [112], those 94 and then, in the order of `qwop.envs.names.CONTACT_FEATURES`, nine
+    of the left foot and nine of the right one. They show when a foot is about to touch the track:
+
+    | index | name | within | unit |
+    |---|---|---|---|
+    | 94, 103 | heel.height: of the foot's lower rear corner above the track | −1, 3 | u |
+    | 95, 104 | heel.touch: the same, ten times as large, where it is about to touch | −0.5, 1.5 | 0.1 u |
+    | 96-97, 105-106 | heel.velocity_x, velocity_y: of that corner | | u/s |
+    | 98-101, 107-110 | toe: the same four of the lower front corner | | |
+    | 102, 111 | seam: from the nearest seam between two boxes of the track to the foot's centre | −3, 3 | u |
+
     Observation ("pixels"): uint8, a small picture of the runner and the track, [size, size]; with `colour`
     [size, size, 3], with a `stack` of more than one [stack, size, size] or [stack, size, size, 3], oldest first. The
     view
@@ -66,7 +77,8 @@ class QWOPEnv(OneGame):
     - `reward` ("speed", "shaped" or "race"): see `qwop.envs.qwop.rewards`; over one decision.
     - `shaping` (0.0): weight of the training wheels in "race"; `fall_penalty` (1.0): reward that a fall costs in it;
       `push_penalty` (0.0): reward that each metre costs by which the hurdle is pushed forward.
-    - `observation` ("features", "full" or "pixels"): the 71 numbers of the published recordings, 94, or pictures.
+    - `observation` ("features", "full", "contact" or "pixels"): the 71 numbers of the published recordings, 94, 112, or
+      pictures.
     - `stack` (1), `size` (84), `colour` (False): of pictures; see above.
     - `observation_lag` (0 or 1): frames by which the observation is behind the physics. The published recordings have
       1; their first observation is the start position. Rewards and infos never lag.

@@ -13,11 +13,9 @@ from ...common.settings import Settings, setting
 from ...common.shared_settings import max_idle_frames
 from ..engine import batch, new_games, workspace
 from ..engine import layout as at
-from ..engine.features import FEATURES, FEATURES_ONLY, FULL, FULL_FEATURES
-from ..names import FEATURES as FEATURE_NAMES
+from ..engine.features import CONTACT, FEATURES_ONLY, FULL
+from ..names import CONTACT_FEATURES, FEATURES, FULL_FEATURES, LONGEST_GAME
 from ..names import FRAMES_A_SECOND as FRAMES_A_SECOND
-from ..names import FULL_FEATURES as FULL_NAMES
-from ..names import LONGEST_GAME
 from .pixels import Pictures, picture_shape
 from .rewards import REWARDS
 from .saved import checked_games
@@ -32,14 +30,15 @@ def outcome_of(events: NDArray[np.float64]) -> str:
 
 
 PIXELS = "pixels"
-NUMBERS = ("features", "full")
+NUMBERS = ("features", "full", "contact")
 
 OBSERVATIONS = {
     "features": (FEATURES_ONLY, FEATURES),
     "full": (FULL, FULL_FEATURES),
+    "contact": (CONTACT, CONTACT_FEATURES),
     PIXELS: (FULL, FULL_FEATURES),  # the kernels' numbers; pictures are drawn beside them
 }
-"""Kinds of observations by name: the kernels' constant, and the size."""
+"""Kinds of observations by name: the kernels' constant, and the names of the numbers."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,9 @@ class QWOPTask(Settings):
         120.0, "Seconds of the game clock after which a game is truncated.", above=0, at_most=LONGEST_GAME
     )
     observation: str = setting(
-        "features", "The 71 numbers of the published recordings, all 94 (full), or pictures.", choices=[*OBSERVATIONS]
+        "features",
+        "The 71 numbers of the published recordings, 94 (full), 112 (contact), or pictures (pixels).",
+        choices=[*OBSERVATIONS],
     )
     stack: int = setting(1, "Newest pictures in an observation=pixels.", at_least=1, at_most=16)
     size: int = setting(84, "Height and width of a picture of observation=pixels, in pixels.", at_least=16, at_most=256)
@@ -92,7 +93,7 @@ class QWOPTask(Settings):
     def observation_space(self) -> "gymnasium.spaces.Box[Any]":
         if self.observation == PIXELS:
             return gymnasium.spaces.Box(0, 255, picture_shape(self.stack, self.size, self.colour), np.uint8)
-        return gymnasium.spaces.Box(-np.inf, np.inf, (OBSERVATIONS[self.observation][1],), np.float32)
+        return gymnasium.spaces.Box(-np.inf, np.inf, (len(OBSERVATIONS[self.observation][1]),), np.float32)
 
     @property
     def observation_names(self) -> tuple[str, ...] | None:
@@ -100,8 +101,8 @@ class QWOPTask(Settings):
 
     @property
     def number_names(self) -> tuple[str, ...]:
-        """Names of the kernels' numbers: those that are observed, or all beside pictures."""
-        return FEATURE_NAMES if self.observation == "features" else FULL_NAMES
+        """Names of the kernels' numbers: those that are observed, or the 94 beside pictures."""
+        return OBSERVATIONS[self.observation][1]
 
     @property
     def decisions_per_second(self) -> float:
@@ -132,9 +133,10 @@ class QWOPTask(Settings):
 class Games:
     """n games of one task as rows of arrays: the state behind both forms of `QWOP-v1`.
 
-    `reals`, `integers`: the engine's state; `counters`, `numbers`: see `engine.batch`; `observations` float32 [n, 71 or
-    94]: the current ones; `pictures`: those of observation=pixels, else None. Copying these saves the games. `orders`
-    (see `engine.batch` too) holds the next commands; `final_observations` are the last ones of the games that ended.
+    `reals`, `integers`: the engine's state; `counters`, `numbers`: see `engine.batch`; `observations` float32 [n, 71,
+    94 or 112]: the current ones; `pictures`: those of observation=pixels, else None. Copying these saves the games.
+    `orders` (see `engine.batch` too) holds the next commands; `final_observations` are the last ones of the games that
+    ended.
     """
 
     SAVED = ("reals", "integers", "counters", "numbers", "observations")
@@ -146,7 +148,7 @@ class Games:
         self.reals, self.integers = new_games(count)
         self.counters = np.zeros((count, batch.COUNTERS), dtype=np.int64)
         self.numbers = np.zeros((count, batch.NUMBERS))
-        self.observations = np.zeros((count, OBSERVATIONS[task.observation][1]), dtype=np.float32)
+        self.observations = np.zeros((count, len(task.number_names)), dtype=np.float32)
         self.pictures: Pictures | None = None
         if task.observation == PIXELS:
             self.pictures = Pictures(count, task.stack, task.size, task.colour)

@@ -31,9 +31,10 @@ class RaceTask(Settings):
     team_size: int = setting(1, "Runners in a team.", at_least=1, at_most=MOST_RUNNERS)
     frames_per_step: int = setting(3, "Game frames (30 a second) per decision.", at_least=1, at_most=3600)
     observation: str = setting(
-        "features", "Numbers of the runner itself: the 71 of the published recordings, or all 94.",
+        "features",
+        "Numbers of the runner itself: the 71 of the published recordings, 94 (full) or 112 (contact).",
         choices=[*NUMBERS],
-    )  # fmt: skip
+    )
     max_idle_frames: int = max_idle_frames(0)
     time_limit: float = setting(
         120.0, "Seconds of the game clock after which a race is stopped.", above=0, at_most=LONGEST_GAME

@@ -38,7 +38,8 @@ class QWOPRaceVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[
     against each other, and `num_envs` is a multiple of that. A runner's world is that of `QWOP-v1`, to the bit, and its
     actions are the same 11.
 
-    Observation: the runner's own 71 or 94 numbers as in `QWOPEnv`, then three for each of the others, its team first:
+    Observation: the runner's own 71, 94 or 112 numbers as in `QWOPEnv`, then three for each of the others, its team
+    first:
 
     | name | within | unit |
     |---|---|---|
@@ -52,8 +53,8 @@ class QWOPRaceVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[
     1 for a race won and −1 for one lost, at its end. With `teams=1` nobody leads, wins or loses: runners alone, who are
     rewarded for the other events.
 
-    Settings of the task: `teams` (2), `team_size` (1), `frames_per_step` (3), `observation` ("features" or "full"),
-    `max_idle_frames` (0; all runners of a race begin alike), `time_limit` (120 s), `weights`.
+    Settings of the task: `teams` (2), `team_size` (1), `frames_per_step` (3), `observation` ("features", "full" or
+    "contact"), `max_idle_frames` (0; all runners of a race begin alike), `time_limit` (120 s), `weights`.
 
     | info | unit | meaning |
     |---|---|---|

@@ -34,6 +34,7 @@ def test_recorded_keys_give_the_same_bits_game_after_game(original: str) -> None
         ({"frames_per_step": 4, "reward": "shaped", "observation_lag": 1}, False),
         ({"frames_per_step": 2, "reward": "race", "shaping": 0.5, "fall_penalty": 6.0, "observation": "full"}, False),
         ({"reward": "race", "push_penalty": 0.5, "observation": "full", "observation_lag": 1}, False),
+        ({"frames_per_step": 1, "observation": "contact"}, False),
     ],
 )
 def test_both_environments_are_one_game(original: str, task: dict[str, Any], live: bool) -> None:

@@ -1,14 +1,15 @@
-"""The 71 numbers against the recordings that define them."""
+"""The numbers of an observation: the 71 against the recordings that define them, the others against the states."""
 
 from pathlib import Path
 
 import gymnasium
 import numpy as np
 import pytest
+from qwop.common.errors import BadInput
 from qwop.envs import replay
-from qwop.envs.names import ACTION_KEYS, BODIES, FEATURES, FULL_FEATURES, OBSERVED_JOINTS
+from qwop.envs.names import ACTION_KEYS, BODIES, CONTACT_FEATURES, FEATURES, FULL_FEATURES, OBSERVED_JOINTS
 from qwop.envs.qwop.env import QWOPEnv
-from qwop.envs.qwop.observations import bent_knee, observe, observe_full, observe_start
+from qwop.envs.qwop.observations import bent_knee, observe, observe_as, observe_contact, observe_full, observe_start
 
 SHARED = Path(__file__).parents[2] / "../shared"
 
@@ -139,17 +140,77 @@ def test_the_hurdle_is_seen_when_it_is_near_and_everything_stays_in_its_bounds()
     assert (beyond["finish.jumped"], beyond["hidden.head_torque"]) == (1.0, -10.0)
 
 
+FEET = {"leftFoot": (1.35, 0.675), "rightFoot": (1.35, 0.725)}
+"""Half width and half height of the feet, units, as measured."""
+
+GROUND = 10.74275 - 1.6
+"""y of the track's surface: its boxes' centre, less half of their height."""
+
+
+def test_a_contact_observation_begins_with_the_94_and_adds_the_corners_that_meet_the_track() -> None:
+    game = replay(np.repeat([0, 9, 6, 4, 8, 5, 10], 12).astype(np.uint8))
+    seen = observe_contact(game.states, game.events, game.hidden)
+    assert seen.shape == (len(game.states), len(CONTACT_FEATURES)) == (len(game.states), 112)
+    np.testing.assert_array_equal(seen[:, :94], observe_full(game.states, game.events, game.hidden))
+    column = {name: seen[:, place] for place, name in enumerate(CONTACT_FEATURES)}
+    for foot, (width, height) in FEET.items():
+        x, y, angle, velocity_x, velocity_y, spin = game.states[:, BODIES.index(foot)].T
+        for end, ahead in (("heel", -width), ("toe", width)):
+            arm = np.exp(1j * angle) * (ahead + 1j * height)  # from the centre to the corner
+            above = GROUND - y - arm.imag
+            expected = {
+                "height": np.clip(above, -1, 3), "touch": 10 * np.clip(above, -0.05, 0.15),
+                "velocity_x": velocity_x - spin * arm.imag, "velocity_y": velocity_y + spin * arm.real,
+            }  # fmt: skip
+            for number, values in expected.items():
+                name = f"{foot}.{end}.{number}"
+                np.testing.assert_allclose(column[name], values, rtol=1e-5, atol=1e-5, err_msg=name)
+        seams = np.arange(-48, 1200, 32)
+        nearest = (x[:, None] - seams)[np.arange(len(x)), np.abs(x[:, None] - seams).argmin(axis=1)]
+        np.testing.assert_allclose(column[f"{foot}.seam"], np.clip(nearest, -3, 3), atol=1e-4)
+    assert {"leftFoot.heel", "leftFoot.toe", "rightFoot.toe"} <= {
+        name.removesuffix(".touch") for name in CONTACT_FEATURES if name.endswith("touch") and column[name].min() < 0.1
+    }
+
+
+def test_a_standing_foot_touches_the_track_with_both_corners() -> None:
+    state = replay([]).states[0].copy()
+    x, half = 17.0, FEET["leftFoot"][1]
+    state[BODIES.index("leftFoot")] = x, GROUND - half, 0.0, 0.5, 0.0, 0.0
+    seen = dict(zip(CONTACT_FEATURES, observe_contact(state, np.zeros(6), np.zeros(3)).tolist(), strict=True))
+    for end in ("heel", "toe"):
+        assert seen[f"leftFoot.{end}.height"] == pytest.approx(0.0, abs=1e-6)
+        assert seen[f"leftFoot.{end}.touch"] == pytest.approx(0.0, abs=1e-5)
+        assert (seen[f"leftFoot.{end}.velocity_x"], seen[f"leftFoot.{end}.velocity_y"]) == (0.5, 0.0)
+    assert seen["leftFoot.seam"] == pytest.approx(1.0)  # boxes of the track meet at 16, 48, 80 …
+
+
+@pytest.mark.parametrize("observation", ["full", "contact"])
+def test_a_game_without_its_hidden_numbers_is_seen_by_its_71_alone(observation: str) -> None:
+    game = replay(np.full(5, 9, np.uint8))
+    np.testing.assert_array_equal(observe_as("features", game.states, game.events, None), observe(game.states))
+    with pytest.raises(BadInput, match=f"observation={observation}: this game was recorded without its hidden numbers"):
+        observe_as(observation, game.states, game.events, None)
+
+
 @pytest.mark.parametrize("lag", [0, 1])
-def test_full_observations_are_the_same_in_one_game_in_many_and_replayed(lag: int) -> None:
+@pytest.mark.parametrize("observation", ["full", "contact"])
+def test_more_numbers_are_the_same_in_one_game_in_many_and_replayed(observation: str, lag: int) -> None:
     actions = np.random.default_rng(lag).integers(0, 11, (60, 3))
-    settings = {"observation": "full", "observation_lag": lag, "reward": "race", "shaping": 0.5, "frames_per_step": 2}
+    settings = {
+        "observation": observation,
+        "observation_lag": lag,
+        "reward": "race",
+        "shaping": 0.5,
+        "frames_per_step": 2,
+    }
     vector = gymnasium.make_vec("QWOP-v1", num_envs=3, autoreset_mode="SameStep", **settings)
     first, _ = vector.reset(seed=0)
-    assert vector.single_observation_space.shape == (94,)
+    assert vector.single_observation_space.shape == ({"full": 94, "contact": 112}[observation],)
     env = QWOPEnv(**settings)
     np.testing.assert_array_equal(env.reset()[0], first[0])
     if lag:
-        np.testing.assert_array_equal(first[0], observe_start("full"))
+        np.testing.assert_array_equal(first[0], observe_start(observation))
     keys: list[int] = []
     for row in actions:
         seen, rewards, ended, _, infos = vector.step(row)
@@ -158,7 +219,8 @@ def test_full_observations_are_the_same_in_one_game_in_many_and_replayed(lag: in
         game = replay(np.array(keys, np.uint8))
         at = len(keys) - lag
         assert game.hidden is not None
-        np.testing.assert_array_equal(mine, observe_full(game.states[at], game.events[at], game.hidden[at]))
+        replayed = observe_as(observation, game.states[at], game.events[at], game.hidden[at])
+        np.testing.assert_array_equal(mine, replayed)
         np.testing.assert_array_equal(infos["final_obs"][0] if ended[0] else seen[0], mine)
         assert (rewards[0], ended[0]) == (reward, terminated)
         if terminated:

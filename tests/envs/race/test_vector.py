@@ -31,7 +31,7 @@ def random_actions(n: int, steps: int, seed: int = 0) -> NDArray[np.int64]:
     return np.repeat(generator.integers(0, 11, (-(-steps // 4), n)), 4, axis=0)[:steps]
 
 
-@pytest.mark.parametrize("observation", ["features", "full"])
+@pytest.mark.parametrize("observation", ["features", "full", "contact"])
 def test_every_runners_world_is_qwops_to_the_bit(observation: str) -> None:
     env = QWOPRaceVectorEnv(4, observation=observation, max_idle_frames=9, autoreset_mode="Disabled")
     games = [QWOPEnv(observation=observation) for _ in range(4)]
