@@ -19,29 +19,19 @@ from pathlib import Path
 from demonstrations_in_replay import has_checkpoint
 
 ANY_START = ("max_idle_frames=300", "evaluation.max_idle_frames=300")
-LARGE_BATCHES = ("loop.num_envs=256", "algorithm.minibatch=4096")
-GENTLE = (
-    "schedule.phases.refine.hours=30",
-    "schedule.phases.refine.learning_rate=0.2",
-    "schedule.phases.refine.entropy=0.005",
-    "schedule.phases.refine.restarts.share=0.6",
-)
 FAST = ("width=24", "lookahead=12", "shortlist=3", "likelihood=0")
-SURE = ("width=12", "lookahead=12", "shortlist=3", "likelihood=0", "regret=3")
+SURE = ("width=12", "lookahead=12", "shortlist=3", "likelihood=0", "regret=2")
 
 TRAINING = {
-    "runner": ("policy=scratch", "environment=QWOP-v1", "algorithm=ppo", "schedule=champion", "seed=5"),
-    "any-start": ("policy={runner}", "algorithm=ppo", "schedule=any-start", *ANY_START, "seed=1"),
-    "every-frame": ("policy={any-start}", "schedule=every-frame", *ANY_START, "seed=1"),
-    "refine-1": ("policy={every-frame}", "schedule=refine", *ANY_START, *GENTLE, "seed=1"),
-    "refine-2": ("policy={refine-1}", "schedule=refine", *ANY_START, *LARGE_BATCHES, "seed=2"),
+    "runner": ("policy=scratch", "environment=QWOP-v1", "schedule=champion", "algorithm.gae_lambda=0.97", "seed=1"),
+    "any-start": ("policy={runner}", "schedule=any-start", *ANY_START),
 }
 """Settings of each `qwop-finetune`, by the name of its folder; {name} is the policy that another stage leaves."""
 
 LESSONS = {
-    "found": ("qwop-search", "policy={refine-2}", "games={starts}", *SURE),
-    "fast": ("qwop-search", "policy={refine-2}", "games={rolling}", *FAST, "regret=0.2"),
-    "learned": ("qwop-distil", "policy={refine-2}", "games=[{out}/found/games,{out}/fast/games]"),
+    "found": ("qwop-search", "policy={any-start}", "games={starts}", *SURE),
+    "fast": ("qwop-search", "policy={any-start}", "games={rolling}", *FAST, "regret=0.2"),
+    "learned": ("qwop-distil", "policy={any-start}", "games=[{out}/found/games,{out}/fast/games]"),
     "one": ("qwop-search", "policy={learned}", "first={last}", *FAST, "regret=0.2"),
     "near": ("qwop-distil", "policy={learned}", "games=[{out}/one/games]", "keep={starts}", "steps=4000"),
     "again": ("qwop-search", "policy={near}", "games={rolling}", *FAST, "regret=1"),

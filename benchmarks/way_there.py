@@ -1,12 +1,13 @@
-"""Milestones of a `qwop-finetune` run as a table, and its progress as a picture.
+"""Milestones of `qwop-finetune` runs that continue each other as a table, and their progress as a picture.
 
-    python benchmarks/way_there.py runs/champion docs/way.svg
+    python benchmarks/way_there.py runs/runner runs/any-start --picture docs/way.svg
 
 Reads `metrics.jsonl`, which describes live play with exploration; a policy played greedily is faster. Hours are hours
 of computing, evaluations included, counted over all resumed runs.
 """
 
 import argparse
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,25 @@ from qwop.finetune.reports.milestones import seconds_of
 from qwop.finetune.reports.report import MILESTONE_COLUMNS, milestone_rows
 from qwop.finetune.reports.run_log import read_metrics
 
+COUNTED = ("decisions", "time/seconds", "live/frames")
+"""Columns that go on counting from one run to the next."""
+
 CHARTS = (
     ("seconds of finished games", {"mean": "live/seconds_of_finishers", "best": "live/best_seconds"}),
     ("share of games finished", {"finished": "live/finish_share"}),
 )
+
+
+def joined(runs: Sequence[Path]) -> list[dict[str, Any]]:
+    """Rows of all runs, as if they were one."""
+    rows: list[dict[str, Any]] = []
+    for run in runs:
+        before = rows[-1] if rows else {}
+        rows += [
+            row | {column: row[column] + before.get(column, 0) for column in COUNTED if column in row}
+            for row in read_metrics(run)
+        ]
+    return rows
 
 
 def picture(rows: list[dict[str, Any]]) -> str:
@@ -42,10 +58,10 @@ def picture(rows: list[dict[str, Any]]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("run", type=Path, help="folder of a qwop-finetune run")
-    parser.add_argument("picture", type=Path, nargs="?", help="SVG file to write; without it only the table is printed")
+    parser.add_argument("runs", type=Path, nargs="+", help="folders of qwop-finetune runs, in order")
+    parser.add_argument("--picture", type=Path, help="SVG file to write; without it only the table is printed")
     given = parser.parse_args()
-    rows = read_metrics(given.run)
+    rows = joined(given.runs)
     print("| " + " | ".join(MILESTONE_COLUMNS) + " |\n" + "|---" * len(MILESTONE_COLUMNS) + "|")
     for cells in milestone_rows(rows):
         print("| " + " | ".join(cells) + " |")

@@ -24,7 +24,7 @@ from ..finetune.agents.vtrace.learner import VtraceLearner
 from ..finetune.agents.vtrace.settings import VtraceSettings
 from ..finetune.experience.sequences import Sequences
 from ..finetune.metrics import Diagnosis
-from ..policies.networks import HIDDEN, Network, Values
+from ..policies.networks import Network, Values
 from .evolution import Range
 
 Genes = Mapping[str, float]
@@ -114,7 +114,8 @@ class PpoAgents(PopulationAgents):
     learning_rate: tuple[float, ...] = gene(3e-4, 2e-3, "the learning rate")
     entropy: tuple[float, ...] = gene(1e-3, 2e-2, "the weight of the entropy")
     passes: int = 3
-    hidden: tuple[int, ...] = HIDDEN
+    hidden: tuple[int, ...] = (512, 256)
+    gae_lambda: float = setting(0.97, "Trace decay λ of the advantage estimates.", at_least=0, at_most=1)
     minibatch: int = setting(1024, "Decisions of a step of learning.", at_least=1)
     precision: str = precision()
 
@@ -122,6 +123,7 @@ class PpoAgents(PopulationAgents):
         return PpoSettings(
             gamma=self.gamma,
             gamma_rate=self.gamma_rate,
+            gae_lambda=self.gae_lambda,
             epochs=self.passes,
             minibatch=self.minibatch,
             learning_rate=genes["learning_rate"],

@@ -59,7 +59,7 @@ def seen_columns(policy: Policy, race: EnvironmentSpec) -> NDArray[np.int64]:
     if seen is None or own.action_names != theirs.action_names or policy.observation.size != len(seen):
         raise BadInput(f"a policy of {policy.environment.id}, which cannot run in a race")
     if missing := [one for one in seen if one not in given]:
-        raise BadInput(f"sees {missing[0]}, which the race does not show; give race.observation=full")
+        raise BadInput(f"sees {missing[0]}, which the race does not show; give race.observation=contact")
     return np.array([given.index(one) for one in seen])
 
 

@@ -21,7 +21,7 @@ class RaceSettings(Settings):
 
     frames_per_step: int = setting(2, "Game frames (30 a second) per decision.", at_least=1, at_most=3600)
     observation: str = setting(
-        "full",
+        "contact",
         "Numbers of the runner itself: the 71 of the published recordings, 94 (full) or 112 (contact).",
         choices=[*NUMBERS],
     )

@@ -23,6 +23,7 @@ from ..envs.names import ACTION_KEYS
 from ..envs.qwop.task import FRAMES_A_SECOND, Games, QWOPTask
 from ..policies.networks import LayeredNetwork
 from ..policies.policy import Policy
+from ..policies.threads import use_one_thread
 
 ACTIONS = len(ACTION_KEYS)
 
@@ -102,7 +103,8 @@ class Search:
         self._candidates = Games(task, settings.width * ACTIONS)
         self._rollouts = Games(task, settings.width * min(settings.shortlist, ACTIONS))
         self._workspaces = [workspace() for _ in range(threads)]
-        self._pool = ThreadPoolExecutor(threads, "search")
+        # MKL would otherwise give each of these threads as many threads as there are cores.
+        self._pool = ThreadPoolExecutor(threads, "search", initializer=use_one_thread)
 
     def run(
         self, idle_frames: int = 0, progress: Callable[[float, float], None] = lambda metres, seconds: None

@@ -1,10 +1,18 @@
 """`qwop-search`: search for better games than a policy's own."""
 
 import os
+import threading
+from collections.abc import Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
+from queue import SimpleQueue
 
+import numpy as np
+from numpy.typing import NDArray
 from rich.console import Console
+from rich.progress import Progress
 
 from ..common.command import Command, require_no_other_run, write_configuration
 from ..common.errors import BadInput
@@ -21,6 +29,7 @@ from ..envs.qwop.keys_file import write_keys
 from ..evaluation.film import film_keys
 from ..policies.champion import policy_path
 from ..policies.files import load_policy, policy_digest
+from ..policies.policy import Policy
 from ..policies.threads import use_one_thread
 from .beam import Search, SearchSettings
 from .found import described, found_episode, frames_of, rank
@@ -44,7 +53,11 @@ class SearchCommandSettings(Settings):
     every: int = setting(1, "Frames added to the start from one game to the next.", at_least=0, at_most=LONGEST_IDLE)
     search: SearchSettings = nested(SearchSettings, "The search.", inline=True)
     threads: int | None = setting(
-        None, "Threads of the search; they affect only the time. null: all cores.", at_least=1, at_most=1024
+        None,
+        "Threads: as many games are searched at the same time, or one game by all; they affect only the time. null: "
+        "all cores.",
+        at_least=1,
+        at_most=1024,
     )
     video: bool = setting(True, "Make a film of the best game.")
 
@@ -66,39 +79,87 @@ def run(settings: SearchCommandSettings) -> None:
     use_one_thread()
     policy = load_policy(settings.policy)
     policy = replace(policy, environment=policy.environment.without("delay"))  # no decision of a search is late
-    search = Search(policy, settings.search, settings.threads or os.cpu_count() or 1)
-    info = DatasetInfo(policy.environment, policy.observation, policy.actions)
-    writer = DatasetWriter(out / GAMES, info)
-    write_configuration(settings, out)
     console = plain_console()
     source, origin = _source(settings)
-    found = {(one.source, one.origin): one for one in open_dataset(out / GAMES)} if next_number(out / GAMES) else {}
-    with progress_bar("metres", console) as bar:
-        for number in range(settings.games):
-            idle = settings.first + number * settings.every
-            this = replace(origin, game=idle)
-            if (source, this) in found:
-                before = described(found[source, this])
-                console.print(f"after {idle} idle frames: found before, {before}", highlight=False)
-                continue
-            task = bar.add_task(f"after {idle} idle frames", total=100)
-
-            def show(metres: float, seconds: float) -> None:
-                bar.update(task, completed=round(metres), description=f"after {idle} idle frames, {seconds:.1f} s")  # noqa: B023
-
-            actions = search.run(idle, show)
+    games = out / GAMES
+    before = open_dataset(games) if games.exists() and next_number(games) else ()
+    found = {(one.source, one.origin): one for one in before}
+    starts = []
+    for idle in dict.fromkeys(settings.first + number * settings.every for number in range(settings.games)):
+        this = replace(origin, game=idle)
+        if (source, this) in found:
+            how = described(found[source, this])
+            console.print(f"after {idle} idle frames: found before, {how}", highlight=False)
+        else:
+            starts.append(idle)
+    searches = _searches(policy, settings, len(starts))
+    writer = DatasetWriter(games, DatasetInfo(policy.environment, policy.observation, policy.actions))
+    write_configuration(settings, out)
+    with progress_bar("metres", console) as bar, closing(_searched(searches, starts, bar)) as searched:
+        for idle, actions in searched:
             if not len(actions):
                 raise BadInput(
                     f"first={settings.first}: after {idle:,} frames without a key the game is over; lower games, first "
                     "or every"
                 )
+            this = replace(origin, game=idle)
             episode = found_episode(policy.environment, actions, idle, source, this)
             writer.write(episode)
             found[source, this] = episode
-            bar.remove_task(task)
             bar.console.print(f"after {idle} idle frames: {described(episode)}", highlight=False)
-    search.close()
     _write_best(min(found.values(), key=rank), settings, console)
+
+
+class _Stopped(Exception):
+    """The command ends before this search has."""
+
+
+def _searches(policy: Policy, settings: SearchCommandSettings, games: int) -> list[Search]:
+    """A search on one thread for each of the games that are searched at the same time; for a single game on all."""
+    threads = settings.threads or os.cpu_count() or 1
+    side_by_side = max(1, min(threads, games))
+    return [Search(policy, settings.search, threads // side_by_side) for _ in range(side_by_side)]
+
+
+def _searched(
+    searches: Sequence[Search], starts: Sequence[int], bar: Progress
+) -> Generator[tuple[int, NDArray[np.int64]], None, None]:
+    """Search a game from each of these numbers of idle frames, as many at the same time as there are searches; yields
+    them with their actions, in order."""
+    free: SimpleQueue[Search] = SimpleQueue()
+    for search in searches:
+        free.put(search)
+    stopped = threading.Event()
+
+    def run_one(idle: int) -> NDArray[np.int64]:
+        if stopped.is_set():
+            raise _Stopped
+        task = bar.add_task(f"after {idle} idle frames", total=100)
+
+        def show(metres: float, seconds: float) -> None:
+            if stopped.is_set():
+                raise _Stopped
+            bar.update(task, completed=round(metres), description=f"after {idle} idle frames, {seconds:.1f} s")
+
+        search = free.get()
+        try:
+            return search.run(idle, show)
+        except BaseException:
+            stopped.set()
+            raise
+        finally:
+            free.put(search)
+            bar.remove_task(task)
+
+    try:
+        with ThreadPoolExecutor(len(searches), "game") as pool:
+            try:
+                yield from zip(starts, pool.map(run_one, starts), strict=True)
+            finally:
+                stopped.set()
+    finally:
+        for search in searches:
+            search.close()
 
 
 def _source(settings: SearchCommandSettings) -> tuple[str, Origin]:

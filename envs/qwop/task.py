@@ -36,7 +36,7 @@ OBSERVATIONS = {
     "features": (FEATURES_ONLY, FEATURES),
     "full": (FULL, FULL_FEATURES),
     "contact": (CONTACT, CONTACT_FEATURES),
-    PIXELS: (FULL, FULL_FEATURES),  # the kernels' numbers; pictures are drawn beside them
+    PIXELS: (CONTACT, CONTACT_FEATURES),  # the kernels' numbers; pictures are drawn beside them
 }
 """Kinds of observations by name: the kernels' constant, and the names of the numbers."""
 
@@ -101,7 +101,7 @@ class QWOPTask(Settings):
 
     @property
     def number_names(self) -> tuple[str, ...]:
-        """Names of the kernels' numbers: those that are observed, or the 94 beside pictures."""
+        """Names of the kernels' numbers: those that are observed, or all beside pictures."""
         return OBSERVATIONS[self.observation][1]
 
     @property

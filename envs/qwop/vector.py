@@ -237,7 +237,7 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[Any], NDArray[np.int64], 
 
     @property
     def seen_numbers(self) -> NDArray[np.float32]:
-        """Numbers of every game now, float32 [n, 71, 94 or 112]: its observation, or beside a picture 94."""
+        """Numbers of every game now, float32 [n, 71, 94 or 112]: its observation, or beside a picture all of them."""
         return self._games.observations.copy()
 
     @property

@@ -33,11 +33,27 @@ def test_the_way_there(tmp_path: Path) -> None:
         for n, phase, share in ((1, "wheels", 0.0), (2, "race", 0.7), (3, "race", 0.9))
     ]
     (tmp_path / METRICS).write_text("".join(json.dumps(row) + "\n" for row in rows))
-    table = draw("way_there.py", tmp_path, tmp_path / "way.svg")
+    table = draw("way_there.py", tmp_path, "--picture", tmp_path / "way.svg")
     assert "| half of the games finished | race | 0.0 M | – | 0 h 33 min |" in table
     picture = (tmp_path / "way.svg").read_text()
     assert picture.startswith("<svg xmlns=")
     assert "share of games finished" in picture
+
+
+def test_the_way_of_runs_that_continue_each_other_goes_on_counting(tmp_path: Path) -> None:
+    shares = {"first": (0.0, 0.2), "second": (0.4, 0.8)}
+    for run, finished in shares.items():
+        rows = [
+            {
+                "decisions": 3_000_000 * n, "phase": run, "speed/decisions_per_second": 1.0, "time/seconds": 600.0 * n,
+                "live/frames": 6_000_000 * n, "live/finish_share": share,
+            }
+            for n, share in enumerate(finished, 1)
+        ]  # fmt: skip
+        (tmp_path / run).mkdir()
+        (tmp_path / run / METRICS).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    table = draw("way_there.py", tmp_path / "first", tmp_path / "second")
+    assert "| half of the games finished | second | 12.0 M | 24.0 M | 0 h 40 min |" in table
 
 
 def test_learning_curves_have_a_chart_for_each_environment_and_a_line_for_each_seed(tmp_path: Path) -> None:

@@ -243,7 +243,10 @@ def test_the_champion_sees_its_own_numbers_in_a_race() -> None:
     ("race", "said"),
     [
         ({"frames_per_step": 3, "observation": "full"}, "decides 30 times a second, but in the race it is 10"),
-        ({"frames_per_step": 1, "observation": "features"}, "which the race does not show; give race.observation=full"),
+        (
+            {"frames_per_step": 1, "observation": "features"},
+            "which the race does not show; give race.observation=contact",
+        ),
     ],
 )
 def test_a_policy_that_cannot_run_in_a_race_is_refused(race: dict[str, Any], said: str) -> None:

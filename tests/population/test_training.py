@@ -183,7 +183,7 @@ def test_an_agent_can_begin_as_a_policy_that_sees_less() -> None:
     with pytest.raises(BadInput, match="cannot begin with"):
         Workshop(RACE, AGENTS["ppo"], WORK).begin(genes, 3, champion)
     published = EnvironmentSpec("QWOPRace-v1", {**RACE.settings, "observation": "features"})
-    with pytest.raises(BadInput, match=r"which the race does not show; give race.observation=full"):
+    with pytest.raises(BadInput, match=r"which the race does not show; give race.observation=contact"):
         Workshop(published, PpoAgents(), WORK).begin(genes, 3, champion)
 
 

@@ -17,6 +17,7 @@ from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.files import load_policy, save_policy
 from qwop.policies.networks import Actor, Values
 from qwop.policies.policy import Policy
+from qwop.search.beam import Search as Beam
 from qwop.search.found import found_episode
 from qwop.search.main import main
 
@@ -61,6 +62,49 @@ def test_finds_games_that_replay_and_goes_on_where_it_stopped(
     assert printed.count("found before") == 2
     assert len(open_dataset(tmp_path / "out" / "games")) == 3
     assert json.loads((tmp_path / "out" / "games" / "dataset.json").read_text())["environment"]["id"] == "QWOP-v1"
+
+
+def test_threads_change_nothing_but_the_time(policy_file: Path, tmp_path: Path, search: Search) -> None:
+    """Three games side by side on two threads, one after the other on one, and each alone on two."""
+    small = [f"policy={policy_file}", "width=3", "lookahead=3", "video=false"]
+    assert search(*small, "games=3", "every=7", "threads=2", f"out={tmp_path / 'beside'}").code == 0
+    assert search(*small, "games=3", "every=7", "threads=1", f"out={tmp_path / 'after'}").code == 0
+    for number in range(3):
+        assert search(*small, f"first={7 * number}", "threads=2", f"out={tmp_path / 'alone'}").code == 0
+    beside, after, alone = (list(open_dataset(tmp_path / name / "games")) for name in ("beside", "after", "alone"))
+    assert [game.origin.game for game in beside] == [0, 7, 14]
+    for games in (after, alone):
+        for one, same in zip(beside, games, strict=True):
+            np.testing.assert_array_equal(one.observations, same.observations)
+            assert (one.origin, one.source) == (same.origin, same.source)
+
+
+def test_the_same_start_is_searched_once(policy_file: Path, tmp_path: Path, search: Search) -> None:
+    small = [f"policy={policy_file}", f"out={tmp_path / 'out'}", "width=2", "lookahead=2", "video=false"]
+    assert search(*small, "games=3", "every=0").code == 0
+    assert len(open_dataset(tmp_path / "out" / "games")) == 1
+
+
+def test_an_interrupted_search_keeps_the_games_before_and_ends_those_under_way(
+    policy_file: Path, tmp_path: Path, search: Search, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, begun, ended = Beam.run, [], []
+
+    def interrupted(self: Beam, idle: int, progress: Callable[[float, float], None]) -> Any:
+        begun.append(idle)
+        if idle == 5:
+            raise KeyboardInterrupt
+        try:
+            return run(self, idle, progress)
+        finally:
+            ended.append(idle)
+
+    monkeypatch.setattr(Beam, "run", interrupted)
+    small = [f"policy={policy_file}", f"out={tmp_path / 'out'}", "width=2", "lookahead=2", "every=5", "video=false"]
+    assert search(*small, "games=40", "threads=1").code != 0
+    assert [game.origin.game for game in open_dataset(tmp_path / "out" / "games")] == [0]
+    assert begun == [0, 5]
+    assert ended == [0]
 
 
 def test_games_of_a_policy_that_was_trained_with_delays_are_those_of_an_environment_without(

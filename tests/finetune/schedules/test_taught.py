@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from qwop.common.errors import BadInput
-from qwop.envs.names import FEATURES, FULL_FEATURES
+from qwop.envs.names import CONTACT_FEATURES, FEATURES, FULL_FEATURES
 from qwop.envs.qwop.vector import QWOPVectorEnv
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.envs.vector import make_vector
@@ -31,7 +31,7 @@ def in_numbers(observation: str) -> EnvironmentSpec:
 
 
 def qwop_policy(observation: str) -> Policy:
-    size = len(FULL_FEATURES if observation == "full" else FEATURES)
+    size = len({"features": FEATURES, "full": FULL_FEATURES, "contact": CONTACT_FEATURES}[observation])
     network = ActorCritic(size, 11, (16,), torch.Generator().manual_seed(0))
     for weight in network.policy_head.parameters():
         torch.nn.init.normal_(weight, generator=torch.Generator().manual_seed(1))
@@ -42,7 +42,7 @@ def qwop_policy(observation: str) -> Policy:
     )
 
 
-@pytest.mark.parametrize("kind", ["features", "full"])
+@pytest.mark.parametrize("kind", ["features", "full", "contact"])
 def test_a_teacher_sees_numbers_where_its_pupil_sees_pictures(kind: str) -> None:
     """Two games with the same keys, one observed as numbers, across the ends of games."""
     seeing, numbers = (

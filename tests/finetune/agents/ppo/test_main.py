@@ -35,15 +35,15 @@ def test_the_champions_schedule_from_nothing(finetune: Finetune, tmp_path: Path)
     policies = [load_policy(run / f"{name}.safetensors") for name in ("phases/1-wheels", "phases/2-strides", "policy")]
     first, second, last = (dict(policy.environment.settings) for policy in policies)
     assert first == {
-        "observation": "full", "frames_per_step": 2, "reward": "race", "shaping": 0.7, "time_limit": 30.0,
+        "observation": "contact", "frames_per_step": 2, "reward": "race", "shaping": 0.7, "time_limit": 30.0,
     }  # fmt: skip
     assert second == first | {"shaping": 0.0, "time_limit": 100.0}
-    assert last == second
+    assert last == second | {"frames_per_step": 1}
     assert isinstance(policies[-1].network, Actor)
-    assert policies[-1].observation == ObservationSpec((94,))
+    assert policies[-1].observation == ObservationSpec((112,))
     assert policies[-1].network.scaler.fitted
     rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-    assert {row["phase"] for row in rows} == {"wheels", "strides", "race", "sharpen", "hurdle"}
+    assert {row["phase"] for row in rows} == {"wheels", "strides", "race", "frames"}
     assert all(0 < row["learner/entropy"] < 2.4 for row in rows)
     assert "KL from the behaviour policy" in (run / "report.html").read_text()
 
