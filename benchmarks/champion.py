@@ -1,4 +1,4 @@
-"""The champion from nothing, in one go: training, and two lessons of searched games.
+"""The champion from nothing, in one go: training, and a lesson of searched games.
 
     python benchmarks/champion.py
 
@@ -19,7 +19,6 @@ from pathlib import Path
 from demonstrations_in_replay import has_checkpoint
 
 ANY_START = ("max_idle_frames=300", "evaluation.max_idle_frames=300")
-FAST = ("width=24", "lookahead=12", "shortlist=3", "likelihood=0")
 SURE = ("width=12", "lookahead=12", "shortlist=3", "likelihood=0", "regret=2")
 
 TRAINING = {
@@ -28,22 +27,11 @@ TRAINING = {
 }
 """Settings of each `qwop-finetune`, by the name of its folder; {name} is the policy that another stage leaves."""
 
-LESSONS = {
+LESSON = {
     "found": ("qwop-search", "policy={any-start}", "games={starts}", *SURE),
-    "fast": ("qwop-search", "policy={any-start}", "games={rolling}", *FAST, "regret=0.2"),
-    "learned": ("qwop-distil", "policy={any-start}", "games=[{out}/found/games,{out}/fast/games]"),
-    "one": ("qwop-search", "policy={learned}", "first={last}", *FAST, "regret=0.2"),
-    "near": ("qwop-distil", "policy={learned}", "games=[{out}/one/games]", "keep={starts}", "steps=4000"),
-    "again": ("qwop-search", "policy={near}", "games={rolling}", *FAST, "regret=1"),
-    "champion": ("qwop-distil", "policy={learned}", "games=[{out}/again/games]", "keep={starts}", "own=0.2"),
+    "champion": ("qwop-distil", "policy={any-start}", "games=[{out}/found/games]"),
 }
-"""Searches and lessons, in the same way."""
-
-ROLLING = 31
-"""Rolling starts, 0 to 30 idle frames."""
-
-FASTEST = 22
-"""Idle frames of the one fast game that the second lesson begins with."""
+"""The search and the lesson, in the same way."""
 
 
 @dataclass(frozen=True)
@@ -68,9 +56,8 @@ class Stage:
 
 def stages(out: Path, starts: int, more: Sequence[str] = ()) -> list[Stage]:
     """All stages, in order. starts: of the searched games. more: further settings of all training."""
-    rolling = min(ROLLING, starts)
-    names = {name: str(out / name / "policy.safetensors") for name in (*TRAINING, *LESSONS)}
-    names |= {"out": str(out), "starts": str(starts), "rolling": str(rolling), "last": str(min(FASTEST, rolling - 1))}
+    names = {name: str(out / name / "policy.safetensors") for name in (*TRAINING, *LESSON)}
+    names |= {"out": str(out), "starts": str(starts)}
 
     def filled(settings: Sequence[str]) -> list[str]:
         return [one.format_map(names) for one in settings]
@@ -79,13 +66,13 @@ def stages(out: Path, starts: int, more: Sequence[str] = ()) -> list[Stage]:
         Stage(out / name, ["qwop-finetune", *filled(settings), "threads=1", *more])
         for name, settings in TRAINING.items()
     ]
-    return [*found, *(Stage(out / name, filled(command)) for name, command in LESSONS.items())]
+    return [*found, *(Stage(out / name, filled(command)) for name, command in LESSON.items())]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("runs/from-nothing"))
-    parser.add_argument("--starts", type=int, default=301, help="games of the first lesson")
+    parser.add_argument("--starts", type=int, default=301, help="games of the lesson")
     parser.add_argument("more", nargs="*", help="further settings of all training: algorithm.precision=bfloat16")
     asked = parser.parse_args()
     for stage in stages(asked.out, asked.starts, asked.more):

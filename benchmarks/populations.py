@@ -90,7 +90,7 @@ def rate(runs: Mapping[str, Run]) -> Ratings:
     """Race the best agents of the runs against each other, and rate them in this order."""
     policies, names = [run.best for run in runs.values()], [*runs]
     record = Record(len(policies))
-    race = EnvironmentSpec("QWOPRace-v1", {"frames_per_step": 2, "observation": "full", "time_limit": 100.0})
+    race = EnvironmentSpec("QWOPRace-v1", {"frames_per_step": 2, "observation": "contact", "time_limit": 100.0})
     for one, other in itertools.combinations(range(len(policies)), 2):
         races = races_between(policies[one], [policies[other]], names[other], race, games=301, greedy=True)
         print(f"{names[one]} {races}", flush=True)

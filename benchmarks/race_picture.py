@@ -16,7 +16,7 @@ from qwop.envs.race.vector import QWOPRaceVectorEnv
 from qwop.policies.files import load_policy
 from qwop.policies.policy import choose
 
-RATE = 15
+RATE = 30
 """Decisions per second."""
 
 SECONDS = 14.0
@@ -27,7 +27,7 @@ def race(seed: int = 0) -> Iterator[NDArray[np.uint8]]:
     """Yield a picture of each decision: runner 1 takes the most probable actions, runner 2 draws them."""
     policy = load_policy("champion")
     env = QWOPRaceVectorEnv(
-        2, "rgb_array", "Disabled", observation="full", frames_per_step=FRAMES_A_SECOND // RATE
+        2, "rgb_array", "Disabled", observation="contact", frames_per_step=FRAMES_A_SECOND // RATE
     )  # fmt: skip
     random = np.random.default_rng(seed)
     seen, _ = env.reset(seed=seed)

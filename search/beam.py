@@ -40,6 +40,8 @@ they belong to pushes the hurdle along in most games."""
 FALL = -1000.0
 """Score of a fall, far below that of any distance."""
 
+NO_OPENING = np.zeros(0, dtype=np.int64)
+
 BLOCK = 64
 """Batch size of the network, fixed so that results do not depend on the number of threads."""
 
@@ -107,10 +109,13 @@ class Search:
         self._pool = ThreadPoolExecutor(threads, "search", initializer=use_one_thread)
 
     def run(
-        self, idle_frames: int = 0, progress: Callable[[float, float], None] = lambda metres, seconds: None
+        self,
+        idle_frames: int = 0,
+        progress: Callable[[float, float], None] = lambda metres, seconds: None,
+        opening: NDArray[np.int64] = NO_OPENING,
     ) -> NDArray[np.int64]:
-        """Search a game that begins with so many idle frames. Returns its actions, int64 [decisions], up to the finish
-        or the end.
+        """Search a game that begins with so many idle frames and then with the actions of `opening`, int64 [k].
+        Returns all of its actions, int64 [decisions], up to the finish or the end.
 
         `progress` is called after each decision with the distance of the beam's farthest game, metres, and the clock,
         seconds.
@@ -118,6 +123,10 @@ class Search:
         for games in (self._beam, self._candidates, self._rollouts):
             all_rows = np.ones(len(games.orders), dtype=np.bool_)
             games.reset(all_rows, np.full(len(games.orders), idle_frames))
+        for place, action in enumerate(opening):
+            _play(self._beam, slice(0, 1), ACTION_KEYS[[action]], self._workspaces[0])
+            if self._beam.counters[0, batch.OUTCOME] != batch.RUNNING:
+                return opening[: place + 1]
         chosen: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []  # parents and actions of each beam
         bonus = np.zeros(1)
         while True:
@@ -139,7 +148,7 @@ class Search:
             bonus = bonus[kept]
             numbers = self._beam.numbers[: len(kept)]
             progress(float(numbers[:, batch.DISTANCE].max()), float(numbers[0, batch.CLOCK]))
-        return np.repeat(_trace_back(chosen), self._settings.hold)
+        return np.concatenate([opening, np.repeat(_trace_back(chosen), self._settings.hold)])
 
     def close(self) -> None:
         """End the threads."""

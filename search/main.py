@@ -1,5 +1,6 @@
 """`qwop-search`: search for better games than a policy's own."""
 
+import hashlib
 import os
 import threading
 from collections.abc import Generator, Sequence
@@ -27,12 +28,13 @@ from ..datasets.schema import DatasetInfo, Episode
 from ..datasets.writer import DatasetWriter
 from ..envs.qwop.keys_file import write_keys
 from ..evaluation.film import film_keys
-from ..policies.champion import policy_path
+from ..policies.champion import keys_path, policy_path
 from ..policies.files import load_policy, policy_digest
 from ..policies.policy import Policy
 from ..policies.threads import use_one_thread
-from .beam import Search, SearchSettings
+from .beam import NO_OPENING, Search, SearchSettings
 from .found import described, found_episode, frames_of, rank
+from .opening import opening_of
 
 GAMES = "games"
 """The dataset of a search, in its folder."""
@@ -51,6 +53,12 @@ class SearchCommandSettings(Settings):
     )
     first: int = setting(0, "Frames without a key at the start of the first game.", at_least=0, at_most=LONGEST_IDLE)
     every: int = setting(1, "Frames added to the start from one game to the next.", at_least=0, at_most=LONGEST_IDLE)
+    opening: str | None = setting(
+        None,
+        "Keys file of a game, or champion, whose first opening_metres are kept: the search continues it from there. "
+        "null: none.",
+    )
+    opening_metres: float = setting(50.0, "Metres of the opening.", at_least=0, at_most=100)
     search: SearchSettings = nested(SearchSettings, "The search.", inline=True)
     threads: int | None = setting(
         None,
@@ -63,6 +71,11 @@ class SearchCommandSettings(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.opening is not None and (self.games, self.first) != (1, 0):
+            raise BadInput(
+                f"opening={self.opening}: one game is continued, from its own start; leave out games={self.games} and "
+                f"first={self.first}"
+            )
         last = self.first + (self.games - 1) * self.every
         if last > LONGEST_IDLE:
             raise BadInput(
@@ -81,11 +94,14 @@ def run(settings: SearchCommandSettings) -> None:
     policy = replace(policy, environment=policy.environment.without("delay"))  # no decision of a search is late
     console = plain_console()
     source, origin = _source(settings)
+    first, opening = settings.first, NO_OPENING
+    if settings.opening is not None:
+        first, opening = opening_of(settings.opening, settings.opening_metres, policy.environment)
     games = out / GAMES
     before = open_dataset(games) if games.exists() and next_number(games) else ()
     found = {(one.source, one.origin): one for one in before}
     starts = []
-    for idle in dict.fromkeys(settings.first + number * settings.every for number in range(settings.games)):
+    for idle in dict.fromkeys(first + number * settings.every for number in range(settings.games)):
         this = replace(origin, game=idle)
         if (source, this) in found:
             how = described(found[source, this])
@@ -95,12 +111,11 @@ def run(settings: SearchCommandSettings) -> None:
     searches = _searches(policy, settings, len(starts))
     writer = DatasetWriter(games, DatasetInfo(policy.environment, policy.observation, policy.actions))
     write_configuration(settings, out)
-    with progress_bar("metres", console) as bar, closing(_searched(searches, starts, bar)) as searched:
+    with progress_bar("metres", console) as bar, closing(_searched(searches, starts, opening, bar)) as searched:
         for idle, actions in searched:
             if not len(actions):
                 raise BadInput(
-                    f"first={settings.first}: after {idle:,} frames without a key the game is over; lower games, first "
-                    "or every"
+                    f"first={first}: after {idle:,} frames without a key the game is over; lower games, first or every"
                 )
             this = replace(origin, game=idle)
             episode = found_episode(policy.environment, actions, idle, source, this)
@@ -122,10 +137,10 @@ def _searches(policy: Policy, settings: SearchCommandSettings, games: int) -> li
 
 
 def _searched(
-    searches: Sequence[Search], starts: Sequence[int], bar: Progress
+    searches: Sequence[Search], starts: Sequence[int], opening: NDArray[np.int64], bar: Progress
 ) -> Generator[tuple[int, NDArray[np.int64]], None, None]:
-    """Search a game from each of these numbers of idle frames, as many at the same time as there are searches; yields
-    them with their actions, in order."""
+    """Search a game from each of these numbers of idle frames, each with this opening, as many at the same time as
+    there are searches; yields them with their actions, in order."""
     free: SimpleQueue[Search] = SimpleQueue()
     for search in searches:
         free.put(search)
@@ -143,7 +158,7 @@ def _searched(
 
         search = free.get()
         try:
-            return search.run(idle, show)
+            return search.run(idle, show, opening)
         except BaseException:
             stopped.set()
             raise
@@ -170,6 +185,10 @@ def _source(settings: SearchCommandSettings) -> tuple[str, Origin]:
     numbers += f", hold {how.hold}" if how.hold > 1 else ""
     numbers += f", likelihood {how.likelihood:g}" if how.likelihood else ""
     numbers += f", regret {how.regret:g}" if how.regret else ""
+    if settings.opening is not None:
+        keys = keys_path(settings.opening)
+        digest = hashlib.sha256(keys.read_bytes()).hexdigest()[:8]
+        numbers += f", from {settings.opening_metres:g} m of {keys.name} ({digest}) on"
     return f"search from {path.name}, {numbers}", Origin(sha256=policy_digest(path))
 
 
@@ -196,6 +215,10 @@ main = Command(
     examples=[
         ("qwop-search", "a game from the first frame on, with the champion"),
         ("qwop-search width=96 lookahead=12 out=runs/wide", "a wider search"),
+        (
+            "qwop-search opening=runs/wide/best_keys.txt opening_metres=50 out=runs/wide",
+            "another way from the hurdle on; the faster game stays the best",
+        ),
         ("qwop-search games=31 out=runs/found", "one for each of the published starts; repeat to continue"),
         ("qwop-finetune demonstrations=runs/found/games schedule=kurodo", "the games found are demonstrations"),
     ],

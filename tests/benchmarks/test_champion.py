@@ -45,4 +45,4 @@ def test_stages_that_are_done_are_not_run_again(tmp_path: Path, monkeypatch: pyt
     assert [command[-1] for command in ran] == [f"out={first.folder}", "resume=true"]
 
 
-NAMES = {*champion.TRAINING, *champion.LESSONS}
+NAMES = {*champion.TRAINING, *champion.LESSON}

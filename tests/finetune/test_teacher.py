@@ -97,7 +97,7 @@ def test_a_phase_without_teaching_has_no_teacher(teacher: Path, finetune: Finetu
 
 
 def test_actors_in_other_processes_have_the_teacher() -> None:
-    spec = EnvironmentSpec("QWOP-v1", {"observation": "full", "frames_per_step": 1})
+    spec = EnvironmentSpec("QWOP-v1", {"observation": "contact", "frames_per_step": 1})
     champion = load_policy("champion")
     environments = PhaseEnvironments(
         [spec] * 2, 8, 0, champion.observation, 11, [None] * 2, teachers=[("champion", champion), None]

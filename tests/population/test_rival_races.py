@@ -18,8 +18,8 @@ from qwop.policies.policy import Policy
 from qwop.policies.recurrent import RecurrentActorCritic
 from qwop.population.rival_races import Rival, RivalRaces, View
 
-RACE = EnvironmentSpec("QWOPRace-v1", {"frames_per_step": 2, "observation": "full", "time_limit": 4.0})
-ALL = View(np.arange(97))
+RACE = EnvironmentSpec("QWOPRace-v1", {"frames_per_step": 2, "observation": "contact", "time_limit": 4.0})
+ALL = View(np.arange(115))
 WEIGHTS = np.linspace(-1, 1, len(EVENTS))
 
 
@@ -48,7 +48,7 @@ def rival(player: Any) -> Rival:
 
 
 def network(seed: int = 0) -> RecurrentActorCritic:
-    return RecurrentActorCritic(97, 11, (16,), 16, torch.Generator().manual_seed(seed))
+    return RecurrentActorCritic(115, 11, (16,), 16, torch.Generator().manual_seed(seed))
 
 
 def races(players: dict[int, Any], schedule: list[int], num_races: int = 4, **more: Any) -> RivalRaces:
@@ -101,7 +101,7 @@ def test_the_reward_is_w_rho_and_the_signal_that_of_sparse_events() -> None:
 
 def test_a_race_is_over_when_the_agent_is_down_and_the_rival_farther() -> None:
     champion = load_policy("champion")
-    spec = EnvironmentSpec("QWOPRace-v1", {"frames_per_step": 1, "observation": "full"})
+    spec = EnvironmentSpec("QWOPRace-v1", {"frames_per_step": 1, "observation": "contact"})
     env = RivalRaces(spec, 4)
     runner = Rival(PolicySnapshot(champion.network), View.of(champion, spec, "champion"), WEIGHTS, greedy=True)
     env.enter(WEIGHTS, {3: runner}, [3])
@@ -193,7 +193,7 @@ def test_a_standstill_counts_from_the_last_progress_in_the_same_race() -> None:
 
 def test_a_race_goes_on_while_somebody_runs() -> None:
     champion = load_policy("champion")
-    spec = EnvironmentSpec("QWOPRace-v1", {"frames_per_step": 1, "observation": "full"})
+    spec = EnvironmentSpec("QWOPRace-v1", {"frames_per_step": 1, "observation": "contact"})
     env = RivalRaces(spec, 1, standstill=2.0)
     runner = Rival(PolicySnapshot(champion.network), View.of(champion, spec, "champion"), WEIGHTS, greedy=True)
     env.enter(WEIGHTS, {0: runner}, [0])
@@ -233,7 +233,7 @@ def test_playing_changes_no_rival_and_continues_to_the_bit() -> None:
 
 def test_the_champion_sees_its_own_numbers_in_a_race() -> None:
     champion = load_policy("champion")
-    race = EnvironmentSpec("QWOPRace-v1", {"frames_per_step": 1, "observation": "full"})
+    race = EnvironmentSpec("QWOPRace-v1", {"frames_per_step": 1, "observation": "contact"})
     view = View.of(champion, race, "champion")
     names = race.capabilities.observation_names or ()
     assert [names[column] for column in view.columns] == list(champion.environment.capabilities.observation_names or ())
@@ -242,7 +242,7 @@ def test_the_champion_sees_its_own_numbers_in_a_race() -> None:
 @pytest.mark.parametrize(
     ("race", "said"),
     [
-        ({"frames_per_step": 3, "observation": "full"}, "decides 30 times a second, but in the race it is 10"),
+        ({"frames_per_step": 3, "observation": "contact"}, "decides 30 times a second, but in the race it is 10"),
         (
             {"frames_per_step": 1, "observation": "features"},
             "which the race does not show; give race.observation=contact",

@@ -20,7 +20,7 @@ from qwop.population.rewards import HAND_MADE, drawn_rewards, event_rewards
 from qwop.population.settings import WorkSettings
 from qwop.population.training import Order, RivalState, Workshop, teacher_of
 
-RACE = EnvironmentSpec("QWOPRace-v1", {"frames_per_step": 2, "observation": "full", "time_limit": 4.0})
+RACE = EnvironmentSpec("QWOPRace-v1", {"frames_per_step": 2, "observation": "contact", "time_limit": 4.0})
 WORK = WorkSettings(num_games=4, steps=10, unrolls=2)
 AGENTS = {
     "vtrace": VtraceAgents(hidden=(16,), memory=16),
@@ -171,7 +171,7 @@ def test_an_agent_can_begin_as_a_policy_that_sees_less() -> None:
     names = list(RACE.capabilities.observation_names or ())
     own = torch.randn(5, len(names), generator=torch.Generator().manual_seed(0))
     columns = [names.index(name) for name in champion.environment.capabilities.observation_names or ()]
-    assert len(columns) == 94
+    assert len(columns) == 112
     unseen = [at for at in range(len(names)) if at not in columns]
     state = policy.network.state_dict()
     assert not state["scaler.mean"][unseen].any()

@@ -12,7 +12,7 @@ import torch
 from qwop.datasets.origin import Origin
 from qwop.datasets.reader import open_dataset
 from qwop.envs import replay
-from qwop.envs.qwop.keys_file import read_keys
+from qwop.envs.qwop.keys_file import read_keys, write_keys
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.files import load_policy, save_policy
 from qwop.policies.networks import Actor, Values
@@ -79,6 +79,33 @@ def test_threads_change_nothing_but_the_time(policy_file: Path, tmp_path: Path, 
             assert (one.origin, one.source) == (same.origin, same.source)
 
 
+def test_a_search_continues_the_beginning_of_a_game(policy_file: Path, tmp_path: Path, search: Search) -> None:
+    keys = np.repeat([0, 4, 8, 4], [5, 12, 12, 12]).astype(np.uint8)  # O, P and O lead to 0.4 m
+    opening = write_keys(tmp_path / "opening.txt", keys, "a slow start")
+    kept = int(np.argmax(replay(keys).states[:, 0, 0] / 10 >= 0.4)) - 5
+    small = [f"policy={policy_file}", f"out={tmp_path / 'out'}", "width=2", "lookahead=2", "video=false"]
+    again = [*small, f"opening={opening}", "opening_metres=0.4"]
+    assert search(*again).code == 0
+    (game,) = open_dataset(tmp_path / "out" / "games")
+    frames = np.concatenate(game.keys or ())
+    assert kept > 20
+    np.testing.assert_array_equal(frames[: 5 + kept // 3 * 3], keys[: 5 + kept // 3 * 3])
+    assert len(frames) > len(keys)
+    assert (game.origin.game, "opening.txt" in game.source) == (5, True)
+    assert search(*again).out.count("found before") == 1
+    write_keys(opening, keys[1:], "a different opening of that name")
+    assert search(*again).out.count("found before") == 0
+    assert len(open_dataset(tmp_path / "out" / "games")) == 2
+
+
+def test_an_opening_is_of_one_game(policy_file: Path, tmp_path: Path, search: Search) -> None:
+    for more in ("games=2", "first=3"):
+        code, _, error = search(f"policy={policy_file}", f"out={tmp_path / 'out'}", "opening=champion", more)
+        assert code == 2
+        assert "one game is continued, from its own start; leave out games=" in error
+        assert not (tmp_path / "out").exists()
+
+
 def test_the_same_start_is_searched_once(policy_file: Path, tmp_path: Path, search: Search) -> None:
     small = [f"policy={policy_file}", f"out={tmp_path / 'out'}", "width=2", "lookahead=2", "video=false"]
     assert search(*small, "games=3", "every=0").code == 0
@@ -90,12 +117,12 @@ def test_an_interrupted_search_keeps_the_games_before_and_ends_those_under_way(
 ) -> None:
     run, begun, ended = Beam.run, [], []
 
-    def interrupted(self: Beam, idle: int, progress: Callable[[float, float], None]) -> Any:
+    def interrupted(self: Beam, idle: int, *more: Any) -> Any:
         begun.append(idle)
         if idle == 5:
             raise KeyboardInterrupt
         try:
-            return run(self, idle, progress)
+            return run(self, idle, *more)
         finally:
             ended.append(idle)
 
