@@ -93,7 +93,7 @@ def test_a_whole_game_pays_for_each_metre_by_which_it_pushes_the_hurdle() -> Non
             paid[price, type(env)] = np.array(rewards)
         np.testing.assert_array_equal(paid[price, QWOPEnv], paid[price, QWOPVectorEnv])
     pushed = np.maximum(np.diff(hurdle), 0.0) / 10
-    assert pushed.sum() > 1.0
+    assert pushed.sum() > 0.5  # a game that never touches the hurdle would show nothing
     np.testing.assert_allclose(paid[0.0, QWOPEnv] - paid[2.0, QWOPEnv], 2.0 * pushed[-len(keys) :], atol=1e-9)
 
 
