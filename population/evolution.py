@@ -12,11 +12,7 @@ BETTER = 0.7
 """Probability of losing against another agent above which it is copied."""
 
 CHANCE, CHANGE = 0.05, 0.2
-"""Probability that an inherited reward changes, and the share by which it does."""
-
-GENE_CHANCE, GENE_CHANGE = 0.5, 0.3
-"""The same of a hyper-parameter. Jaderberg et al. 2019 have one chance and one change for all; but a learning rate that
-has to fall to a fifth within a dozen generations needs larger ones."""
+"""Probability that an inherited value changes, and the share by which it does."""
 
 
 @dataclass(frozen=True)
@@ -92,19 +88,16 @@ def explore(
     *,
     chance: float = CHANCE,
     change: float = CHANGE,
-    gene_chance: float = CHANCE,
-    gene_change: float = CHANGE,
     redraw: float = 0.0,
     rewards: bool = True,
 ) -> Member:
-    """The member with each gene changed with probability `gene_chance`, to itself times 1 ± `gene_change`, and, if
-    `rewards`, each reward with `chance` and `change`.
+    """The member with each gene and, if `rewards`, each reward changed with probability `chance`: times 1 ± `change`.
 
     Whole numbers are drawn anew from their range. Such a change never flips the sign of a reward, so each reward is
     also redrawn with probability `redraw`.
     """
 
-    def changed(value: float, range: Range, chance: float, change: float) -> float:
+    def changed(value: float, range: Range) -> float:
         if generator.random() >= chance:
             return value
         if range.whole or range.low == range.high:
@@ -112,11 +105,11 @@ def explore(
         return value * (1 + change * float(generator.choice([-1.0, 1.0])))
 
     def rewarded(value: float) -> float:
-        value = changed(value, REWARD, chance, change)
+        value = changed(value, REWARD)
         return REWARD.draw(generator) if redraw and generator.random() < redraw else value
 
     return replace(
         member,
-        genes={name: changed(value, genes[name], gene_chance, gene_change) for name, value in member.genes.items()},
+        genes={name: changed(value, genes[name]) for name, value in member.genes.items()},
         rewards={name: rewarded(value) for name, value in member.rewards.items()} if rewards else member.rewards,
     )

@@ -201,8 +201,6 @@ class Population:
                 self._genes,
                 chance=how.chance,
                 change=how.change,
-                gene_chance=how.gene_chance,
-                gene_change=how.gene_change,
                 redraw=how.redraw,
                 rewards=self._settings.rewards != "fixed",
             )

@@ -10,7 +10,7 @@ from ..envs.qwop.task import NUMBERS
 from ..envs.spec import EnvironmentSpec
 from ..finetune.distributed.settings import Local, RaySettings
 from .agents import AGENTS, FtwAgents, PpoAgents, VtraceAgents
-from .evolution import BETTER, CHANCE, CHANGE, GENE_CHANCE, GENE_CHANGE
+from .evolution import BETTER, CHANCE, CHANGE
 
 RACE = "QWOPRace-v1"
 
@@ -100,12 +100,8 @@ class EvolutionSettings(Settings):
     literal: bool = setting(
         False, "Apply the article's literal rule: copy an agent if the probability of beating it is below that."
     )
-    chance: float = setting(CHANCE, "Probability that an inherited reward changes.", at_least=0, at_most=1)
+    chance: float = setting(CHANCE, "Probability that an inherited value changes.", at_least=0, at_most=1)
     change: float = setting(CHANGE, "Relative size of such a change, up or down.", at_least=0, below=1)
-    gene_chance: float = setting(
-        GENE_CHANCE, "Probability that an inherited hyper-parameter changes.", at_least=0, at_most=1
-    )
-    gene_change: float = setting(GENE_CHANGE, "Relative size of such a change, up or down.", at_least=0, below=1)
     redraw: float = setting(
         0.01, "Probability that an inherited internal reward is redrawn, so that its sign can change.",
         at_least=0, at_most=1,

@@ -65,17 +65,6 @@ def test_one_value_in_twenty_changes_by_a_fifth() -> None:
     assert all(value < 0 for value in after.rewards.values())
 
 
-def test_hyper_parameters_and_rewards_change_with_chances_of_their_own() -> None:
-    random, names = np.random.default_rng(0), [*map(str, range(20_000))]
-    before = Member(0, 1000.0, dict.fromkeys(names, 1.0), dict.fromkeys(names, 1.0))
-    genes = {name: Range(0.1, 10.0, logarithmic=True) for name in names}
-    after = explore(before, random, genes, chance=0.1, change=0.2, gene_chance=0.5, gene_change=0.3)
-    for values, chance, change in ((after.rewards, 0.1, 0.2), (after.genes, 0.5, 0.3)):
-        found = np.array([*values.values()])
-        assert abs((found != 1.0).mean() - chance) < 0.02
-        assert sorted({*found[found != 1.0].round(12).tolist()}) == [1 - change, 1 + change]
-
-
 def test_a_reward_can_turn_its_sign_only_by_being_drawn_anew() -> None:
     random = np.random.default_rng(0)
     before = Member(0, 1000.0, {}, dict.fromkeys(map(str, range(20_000)), 0.5))
@@ -95,7 +84,7 @@ def test_whole_numbers_are_drawn_anew_within_their_range() -> None:
 def test_a_range_of_one_value_never_changes() -> None:
     random, fixed = np.random.default_rng(0), Range(0.0, 0.0, logarithmic=True)
     assert fixed.draw(random) == 0.0
-    after = explore(Member(0, 1000.0, {"one": 0.0}), random, {"one": fixed}, gene_chance=1.0)
+    after = explore(Member(0, 1000.0, {"one": 0.0}), random, {"one": fixed}, chance=1.0)
     assert after.genes == {"one": 0.0}
 
 
