@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -28,11 +29,13 @@ def test_rounds_in_other_processes_end_as_the_serial_ones_though_a_worker_dies(
     settings = (*small, "rounds=2", "evaluation.games=0")
     code, _, wrong = population(*settings, "out=serial")
     assert code == 0, wrong
-    launch, launched = RayEngine.launch, []
+    launch = RayEngine.launch
+    launched: list[Any] = []
 
     def remember(self: RayEngine, *arguments: object) -> object:
         launched.append(launch(self, *arguments))  # type: ignore[arg-type]
         if len(launched) == 1:
+            ray.get(launched[0].__ray_ready__.remote())  # killed any earlier, Ray may keep its core occupied
             ray.kill(launched[0])
         return launched[-1]
 
