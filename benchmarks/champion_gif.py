@@ -1,6 +1,6 @@
 """Draw the README's animation: the start, the hurdle and the finish of the champion's best game.
 
-    python benchmarks/champion_gif.py docs/champion.gif --film docs/champion.mp4
+    python benchmarks/champion_gif.py docs/champion.gif --film champion.mp4
 
 The film shows the whole game.
 """

@@ -30,7 +30,8 @@ HAND_MADE: Mapping[str, float] = {
     "won": 0.5,
     "lost": -0.5,
 }
-"""Hand-chosen weights: run far, fast and upright, and win. With −0.2 for a decision, runners are two seconds slower."""
+"""Hand-chosen weights: run far, fast and upright, and win. With −0.2 for a decision, a runner is
+three seconds slower after 2.6 million decisions."""
 
 
 FACTOR = 3.0

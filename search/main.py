@@ -93,10 +93,10 @@ def run(settings: SearchCommandSettings) -> None:
     policy = load_policy(settings.policy)
     policy = replace(policy, environment=policy.environment.without("delay"))  # no decision of a search is late
     console = plain_console()
-    source, origin = _source(settings)
     first, opening = settings.first, NO_OPENING
     if settings.opening is not None:
         first, opening = opening_of(settings.opening, settings.opening_metres, policy.environment)
+    source, origin = _source(settings)
     games = out / GAMES
     before = open_dataset(games) if games.exists() and next_number(games) else ()
     found = {(one.source, one.origin): one for one in before}

@@ -98,6 +98,12 @@ def test_a_search_continues_the_beginning_of_a_game(policy_file: Path, tmp_path:
     assert len(open_dataset(tmp_path / "out" / "games")) == 2
 
 
+def test_an_opening_that_is_not_there_is_named(policy_file: Path, tmp_path: Path, search: Search) -> None:
+    code, _, error = search(f"policy={policy_file}", f"out={tmp_path / 'out'}", "opening=nowhere.txt")
+    assert code == 2
+    assert "nowhere.txt: no such file; expected a file of keys" in error
+
+
 def test_an_opening_is_of_one_game(policy_file: Path, tmp_path: Path, search: Search) -> None:
     for more in ("games=2", "first=3"):
         code, _, error = search(f"policy={policy_file}", f"out={tmp_path / 'out'}", "opening=champion", more)
