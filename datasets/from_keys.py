@@ -83,7 +83,8 @@ def episode_from_keys(
         bounds = [*range(0, len(played), settings.frames_per_step), len(played)]
     bounds = np.unique(np.minimum(bounds, len(played)))
     decisions = np.split(played[: bounds[-1]], bounds[1:-1])
-    actions = np.array([decision_action(held) for held in decisions], dtype=np.int16)
+    deciding = [decisions[0][bounds[0] :], *decisions[1:]]  # without the idle frames that come before the first
+    actions = np.array([decision_action(held) for held in deciding], dtype=np.int16)
     seen = Seen.along(game, bounds, settings)
     return Episode(
         observations=seen.observations,

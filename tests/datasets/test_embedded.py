@@ -10,7 +10,7 @@ def test_the_embedded_demonstrations_are_exact_and_replayable() -> None:
     except BadInput:
         pytest.skip("this checkout has no embedded demonstrations")
     dataset = open_dataset(folder)
-    assert dataset.info.observation == ObservationSpec((94,), "float32")
+    assert dataset.info.observation == ObservationSpec((112,), "float32")
     summary = dataset.summary()
     assert summary.info.environment.id == "QWOP-v1"
     assert set(summary.probabilities_from) == {"recorded"}
