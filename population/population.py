@@ -11,6 +11,7 @@ from ..common.errors import naming
 from ..policies.policy import Policy
 from .evolution import Member, exploit, explore, should_copy
 from .matchmaking import opponent_probabilities
+from .pooling import Pool
 from .ratings import Ratings
 from .record import Record, compare_scores
 from .rewards import initial_rewards
@@ -67,6 +68,7 @@ class Population:
         self.members: list[Member] = []
         self._learners: list[dict[str, Any]] = []
         self._play: list[dict[str, Any] | None] = []
+        self._pool = Pool(settings.pooling.momentum) if settings.pooling.enabled else None
 
     def begin(self, start: Sequence[tuple[str, Policy]] = ()) -> None:
         """Make the agents; the first ones with the weights of the policies given, each with its name.
@@ -83,6 +85,8 @@ class Population:
             with naming(name):
                 self._learners.append(self._workshop.begin(genes, int(random.integers(2**31)), policy))
             self._play.append(None)
+        if self._pool is not None:
+            self._learners = self._pool.begin(self._learners)
 
     def play_round(self, report: Report = lambda number: None) -> Round:
         """Let every agent play and learn, rate them, and let them copy better ones."""
@@ -95,6 +99,8 @@ class Population:
             member = self.members[number]
             self.members[number] = replace(member, decisions=member.decisions + played)
             self.decisions += played
+        if self._pool is not None:
+            self._learners = self._pool.share(self._learners)
         self._record(done)
         ratings = self.ratings()
         self.members = [replace(member, rating=float(ratings.ratings[member.id])) for member in self.members]
@@ -128,6 +134,7 @@ class Population:
             "members": [asdict(member) for member in self.members],
             "learners": list(self._learners),
             "play": list(self._play),
+            "pool": None if self._pool is None else self._pool.get_state(),
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
@@ -137,6 +144,8 @@ class Population:
         self.record.set_state(state["record"])
         self.members = [Member(**member) for member in state["members"]]
         self._learners, self._play = list(state["learners"]), list(state["play"])
+        if self._pool is not None:
+            self._pool.set_state(state["pool"])
 
     def _order(self, member: Member, ratings: NDArray[np.float64]) -> Order:
         schedule = self._schedule(member, ratings) if self._settings.is_race else ()

@@ -112,6 +112,20 @@ class EvolutionSettings(Settings):
 
 
 @dataclass(frozen=True)
+class PoolingSettings(Settings):
+    """Pooling: after each round, all agents go on from the mean of their weights. Genes and rewards stay their own."""
+
+    enabled: bool = setting(
+        False,
+        "Pool. Agents of PPO only, which then all begin as the first one. It pays most where rounds are short "
+        "(work.unrolls=1).",
+    )
+    momentum: float = setting(
+        0.7, "Nesterov momentum of the common weights, round by round (Douillard et al. 2023).", at_least=0, below=1
+    )
+
+
+@dataclass(frozen=True)
 class VersusSettings(Settings):
     """The final races that judge the best agent."""
 
@@ -183,6 +197,7 @@ class PopulationSettings(Settings):
     work: WorkSettings | PpoWorkSettings = choice_of(WORK, "ppo", "Play of one agent in a round.", follows="agent")
     teaching: TeachingSettings = nested(TeachingSettings, "Imitation of teachers.")
     evolution: EvolutionSettings = nested(EvolutionSettings, "Exploit and explore.")
+    pooling: PoolingSettings = nested(PoolingSettings, "Weights in common.")
     evaluation: VersusSettings = nested(VersusSettings, "Final races of the best agent.")
     distributed: Local | RaySettings = choice_of(
         {"local": Local, "ray": RaySettings}, "local", "Rounds here, or in other processes."
@@ -193,6 +208,9 @@ class PopulationSettings(Settings):
         for name in ("start", "teachers"):
             if len(given := getattr(self, name) or ()) > self.agents:
                 raise BadInput(f"{name}: {len(given)} policies for {self.agents} agents; give fewer, or more agents")
+        if self.pooling.enabled and not isinstance(self.agent, PpoAgents):
+            found = type(self.agent).__name__
+            raise BadInput(f"pooling.enabled: needs agent=ppo, whose weights have a mean; found {found}")
         if self.agents == 1 and self.is_race and not self.rivals and self.opponents != "itself":
             raise BadInput("agents=1: it has nobody to race against; give opponents=itself, or rivals=[champion]")
 

@@ -89,10 +89,12 @@ def test_the_best_agent_is_the_finalist_that_wins_most_races(
     assert len(raced) == 1
 
 
+@pytest.mark.parametrize("pooled", [False, True])
 def test_the_seed_decides_everything_and_a_resumed_run_equals_a_whole_one(
-    population: Command, small: tuple[str, ...], tmp_path: Path
+    pooled: bool, population: Command, small: tuple[str, ...], pooling: tuple[str, ...], tmp_path: Path
 ) -> None:
-    settings = (*small, "evaluation.games=0", "agent=ftw", "agent.latent=8", "agents=2", "report_every=1000")
+    kind = pooling if pooled else (*small, "agent=ftw", "agent.latent=8")
+    settings = (*kind, "evaluation.games=0", "agents=2", "report_every=1000")
     for out, more in (("whole", ["rounds=3"]), ("half", ["rounds=1"]), ("half", ["rounds=3", "resume=true"])):
         code, _, wrong = population(*settings, *more, f"out={out}")
         assert code == 0, wrong
@@ -106,6 +108,24 @@ def test_the_seed_decides_everything_and_a_resumed_run_equals_a_whole_one(
     code, _, wrong = population(*settings, "rounds=1", "seed=1", "out=other")
     assert code == 0, wrong
     assert not same(tmp_path / "whole/first/agent-00.safetensors", tmp_path / "other/first/agent-00.safetensors")
+
+
+def test_agents_that_pool_have_weights_in_common_and_rewards_of_their_own(
+    population: Command, pooling: tuple[str, ...], tmp_path: Path
+) -> None:
+    code, _, wrong = population(*pooling, "rewards=varied", "rounds=2", "out=run")
+    assert code == 0, wrong
+    for folder in ("first", "agents"):
+        one, other = (tmp_path / "run" / folder / f"agent-{number:02d}.safetensors" for number in (0, 2))
+        assert same(one, other)
+        assert load_policy(one).environment != load_policy(other).environment
+    assert not same(tmp_path / "run/first/agent-00.safetensors", tmp_path / "run/agents/agent-00.safetensors")
+
+
+def test_only_agents_whose_weights_have_a_mean_pool(population: Command, small: tuple[str, ...]) -> None:
+    code, _, wrong = population(*small, "pooling.enabled=true", "rounds=1", "out=run")
+    assert code == 2
+    assert "pooling.enabled: needs agent=ppo" in wrong
 
 
 @pytest.mark.slow
