@@ -6,6 +6,12 @@ from typing import Any
 from .checks import show
 from .errors import BadInput
 from .reading import MEGABYTE, parse_yaml, read_text
+from .settings import Settings, defaults
+
+
+def settings_before(path: Path, cls: type[Settings]) -> dict[str, Any]:
+    """Read the settings that a run was started with; those that this version has besides had their defaults."""
+    return {**defaults(cls), **read_settings(path)}
 
 
 def read_settings(path: Path) -> dict[str, Any]:

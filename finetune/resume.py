@@ -7,7 +7,7 @@ from typing import Any
 from ..common.checks import show
 from ..common.command import CONFIGURATION
 from ..common.errors import BadInput, naming
-from ..common.same_settings import read_settings, require_same
+from ..common.same_settings import require_same, settings_before
 from ..common.settings import to_plain
 from .checkpoint import checkpoints, load_checkpoint
 from .command_settings import FinetuneSettings
@@ -42,7 +42,7 @@ def require_resumable(settings: FinetuneSettings, out: Path) -> dict[str, Any] |
 
 def _settings_before(path: Path) -> dict[str, Any]:
     """The settings that the run was started with."""
-    settings = read_settings(path)
+    settings = settings_before(path, FinetuneSettings)
     schedule = settings.get("schedule")
     phases = schedule.get("phases") if isinstance(schedule, dict) else None
     if not isinstance(phases, dict):

@@ -15,7 +15,7 @@ from ..common.errors import BadInput
 from ..common.files import write_whole
 from ..common.occupancy import sole_writer
 from ..common.progress import plain_console, progress_bar
-from ..common.same_settings import read_settings, require_same
+from ..common.same_settings import require_same, settings_before
 from ..common.settings import to_plain
 from ..finetune.checkpoint import checkpoints, load_checkpoint, save_checkpoint
 from ..finetune.distributed.ray_actors import RayEngine
@@ -255,7 +255,7 @@ def require_resumable(settings: PopulationSettings, out: Path) -> dict[str, Any]
         if (out / FIRST).exists():
             return None
         raise BadInput(f"{out}: no checkpoint to resume from; leave out resume to start")
-    before, now = read_settings(out / CONFIGURATION), to_plain(settings)
+    before, now = settings_before(out / CONFIGURATION, PopulationSettings), to_plain(settings)
     for name in sorted((before.keys() | now.keys()) - {*MAY_DIFFER}):
         require_same(before.get(name), now.get(name), name, out)
     return load_checkpoint(found[-1])

@@ -4,6 +4,7 @@ import copy
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -21,10 +22,15 @@ from ..finetune.schedules.taught import Taught, Teacher
 from ..finetune.weight_average import RecentAverage
 from ..policies.networks import Network
 from ..policies.policy import Policy
-from .agents import Genes, PopulationAgents
+from .agents import Genes, Learner, PopulationAgents
 from .rewards import event_rewards
 from .rival_races import RaceEnd, Rival, RivalRaces, View, seen_columns
 from .settings import RaceSettings, WorkSettings
+
+KEPT = 16
+"""Learners and networks that a workshop keeps, by their genes, because orthogonal first weights take long to make."""
+
+FrozenGenes = tuple[tuple[str, float], ...]
 
 
 @dataclass(frozen=True)
@@ -103,10 +109,11 @@ class Workshop:
             )
             for number, policy in (fixed or {}).items()
         }
-
         self._teachers = {
             number: teacher_of(policy, environment, f"teacher {number}") for number, policy in (teachers or {}).items()
         }
+        self._learner_with = lru_cache(KEPT)(self._new_learner)
+        self._network_with = lru_cache(KEPT)(self._new_network)
 
     def begin(self, genes: Genes, seed: int, policy: Policy | None = None) -> dict[str, Any]:
         """Return the state of a new agent's learner; with the weights of a policy, if one is given.
@@ -125,7 +132,7 @@ class Workshop:
         self, genes: Genes, rewards: Mapping[str, float], learner: dict[str, Any], training: Mapping[str, Any]
     ) -> Policy:
         """Return the policy of an agent in this state, with averaged weights; in races with its own rewards."""
-        network = self._network(genes, learner["network"] | learner["average"]["weights"])
+        network = copy.deepcopy(self._network(genes, learner["network"] | learner["average"]["weights"]))
         settings = dict(self.environment.settings)
         if rewards:
             settings["weights"] = event_rewards(rewards).tolist()
@@ -133,18 +140,16 @@ class Workshop:
 
     def train(self, order: Order) -> Done:
         """Play and learn all unrolls of a round."""
-        network, learner = self._learner(order.genes, order.seed)
+        network, learner = self._learner_with(_frozen(order.genes))
         learner.set_state(copy.deepcopy(order.learner))  # optimisers may change their state in place
         average = self._average(network)
         average.set_state(order.learner["average"])
         actor = PolicySnapshot(network)
         if self._races is not None:
-            rivals = {number: self._rival(one) for number, one in order.rivals.items()}
-            self._races.enter(event_rewards(order.rewards), {**rivals, **self._fixed}, order.schedule)
+            rivals = self._rivals(order.rivals) | self._fixed
+            self._races.enter(event_rewards(order.rewards), rivals, order.schedule)
         env = self._env if order.teacher is None else Taught(self._env, self._teachers[order.teacher])
-        collector = Collector(env, self._work.steps, np.random.default_rng(order.seed))
-        if order.play is not None:
-            collector.set_state(order.play)
+        collector = Collector(env, self._work.steps, np.random.default_rng(order.seed), order.play)
         scores, metres, finished, diagnoses = [], [], [], []
         seconds = {"playing": 0.0, "learning": 0.0}
         for _ in range(self._work.unrolls):
@@ -175,22 +180,37 @@ class Workshop:
     def close(self) -> None:
         self._env.close()
 
-    def _network(self, genes: Genes, weights: dict[str, torch.Tensor]) -> Any:
-        network = self._agents.network(self.observation, self.actions, genes, 0)
+    def _network(self, genes: Genes, weights: dict[str, torch.Tensor]) -> Network:
+        """A network with these weights, until the next call."""
+        network = self._network_with(_frozen(genes))
         network.load_state_dict(weights)
         return network
+
+    def _new_network(self, genes: FrozenGenes) -> Network:
+        return self._agents.network(self.observation, self.actions, dict(genes), 0)
+
+    def _new_learner(self, genes: FrozenGenes) -> tuple[Network, Learner]:
+        network = self._new_network(genes)
+        return network, self._agents.learner(network, dict(genes), self.rate, 0)
 
     def _average(self, network: Network) -> RecentAverage:
         return RecentAverage(network, self._agents.weight_average)
 
-    def _learner(self, genes: Genes, seed: int) -> tuple[Any, Any]:
-        network = self._agents.network(self.observation, self.actions, genes, seed)
-        return network, self._agents.learner(network, genes, self.rate, seed)
-
-    def _rival(self, state: RivalState) -> Rival:
+    def _rivals(self, states: Mapping[int, RivalState]) -> dict[int, Rival]:
+        """The rivals by number. Those with the same weights share a player."""
         every = View(np.arange(self.observation.size))
-        network = self._network(state.genes, state.network)
-        return Rival(PolicySnapshot(network), every, event_rewards(state.rewards), greedy=False)
+        players: dict[Any, PolicySnapshot] = {}
+        rivals = {}
+        for number, state in states.items():
+            key = id(state.network), _frozen(state.genes)
+            if key not in players:
+                players[key] = PolicySnapshot(self._network(state.genes, state.network))
+            rivals[number] = Rival(players[key], every, event_rewards(state.rewards), greedy=False)
+        return rivals
+
+
+def _frozen(genes: Genes) -> FrozenGenes:
+    return tuple(genes.items())
 
 
 def _take_weights(network: Network, policy: Policy, columns: NDArray[np.int64]) -> None:

@@ -72,16 +72,27 @@ class Collector:
     after `restart`, and restoring it starts the same new games.
     """
 
-    def __init__(self, env: VectorEnv[Any, Any, Any], steps: int, generator: np.random.Generator) -> None:
+    def __init__(
+        self,
+        env: VectorEnv[Any, Any, Any],
+        steps: int,
+        generator: np.random.Generator,
+        state: dict[str, Any] | None = None,
+    ) -> None:
+        """Begin new games, or continue those of an earlier collector's state."""
         self._env = env
         self._steps = steps
         self._generator = generator
         self._n = env.num_envs
+        self._spec = ObservationSpec.of(env.single_observation_space, "live play")
         self._observations: NDArray[Any]
         self._policy_state: ArrayState | None = None
         self._returns: NDArray[np.float64]
         self._lengths: NDArray[np.int64]
-        self.restart()
+        if state is None:
+            self.restart()
+        else:
+            self.set_state(state)
 
     def collect(self, policy: Actor, progress: float = 0.0) -> tuple[Sequences, list[EpisodeEnd]]:
         """Play the next sequence of every environment; returns them and the episodes that ended in them.
@@ -199,7 +210,6 @@ class Collector:
 
     def _reset(self, seed: int) -> None:
         first, _ = self._env.reset(seed=seed)
-        self._spec = ObservationSpec.of(self._env.single_observation_space, "live play")
         self._observations = self._spec.array(first)
         self._policy_state = None
         self._returns = np.zeros(self._n)

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import shutil
 import signal
 import subprocess
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from qwop.common.command import CONFIGURATION
 from qwop.finetune.checkpoint import checkpoints
 from qwop.policies.files import load_policy, save_policy
 from qwop.policies.policy import Policy
@@ -257,6 +259,11 @@ def test_a_run_is_not_overwritten_and_not_resumed_with_other_settings(
     code, _, wrong = population(*settings, "resume=true", "evolution.better=0.9")
     assert code == 2
     assert "was started with evolution.better: 0.5, not 0.9" in wrong
+    started = tmp_path / "run" / CONFIGURATION
+    kept = started.read_text()
+    started.write_text(re.sub(r"^pooling:\n(  .*\n)*", "", kept, flags=re.MULTILINE))  # as by an earlier version
+    assert started.read_text() != kept
+    assert population(*settings, "resume=true")[0] == 0
     newest = checkpoints(tmp_path / "run/checkpoints")[-1]
     shutil.copy(newest, tmp_path / "kept")
     newest.write_bytes(b"nonsense")
