@@ -41,8 +41,8 @@ REWARD = Range(-1.0, 1.0)
 @dataclass(frozen=True)
 class Member:
     """An agent of a population. id: fixed for its place in the population. genes: hyper-parameters by name. rewards:
-    weights w by event. decisions: learned from since its last copy. parent: the id that it last copied. generation:
-    number of copies in its ancestry. founder: the id of the initial agent that its weights descend from.
+    weights w by event. decisions: learned from by itself, since its last copy. parent: the id that it last copied.
+    generation: number of copies in its ancestry. founder: the id of the initial agent that its weights descend from.
     """
 
     id: int

@@ -1,4 +1,4 @@
-"""Agents that pool what they have learned: after each round, all go on from the mean of their weights."""
+"""Weights that agents have in common: whoever has learned from them for a while passes on the mean of the results."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,10 +14,10 @@ PARTS = (*WEIGHTS, "optimiser", "seen", "average")
 
 
 class Pool:
-    """The common weights θ of agents that learn apart for a round each: local SGD with an outer Nesterov momentum
+    """The common weights θ of agents, n of which learn from them at a time: local SGD with an outer Nesterov momentum
     (Douillard et al. 2023, "DiLoCo"), here with an outer step of 1 and the mean of all other parts besides.
 
-    With agents' weights θ_i after a round that all began from θ:
+    With the weights θ_i of n agents that have learned apart, all from θ:
 
         Δ = mean_i θ_i - θ        v ← μv + Δ        θ ← θ + Δ + μv
 
@@ -30,18 +30,18 @@ class Pool:
         self._weights: dict[str, dict[str, torch.Tensor]] = {}
         self._velocity: dict[str, dict[str, torch.Tensor]] = {}
 
-    def begin(self, learners: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """The states of learners that all begin as the first one, apart from their random numbers."""
-        first = {name: learners[0][name] for name in PARTS}
-        self._weights = {part: dict(first[part]) for part in WEIGHTS}
+    def begin(self, learner: Mapping[str, Any]) -> dict[str, Any]:
+        """The parts that all have in common at first: those of this learner's state."""
+        common = {name: learner[name] for name in PARTS}
+        self._weights = {part: dict(common[part]) for part in WEIGHTS}
         self._velocity = {
             part: {name: torch.zeros_like(one) for name, one in weights.items() if _is_learned(name)}
             for part, weights in self._weights.items()
         }
-        return [{**learner, **first} for learner in learners]
+        return common
 
-    def share(self, learners: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """The states of the learners after a round, with all their parts in common again."""
+    def share(self, learners: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """The parts in common after these learners have gone on from the last ones."""
         common = {name: mean_state([learner[name] for learner in learners]) for name in PARTS}
         for part in WEIGHTS:
             for name, velocity in self._velocity[part].items():
@@ -49,7 +49,7 @@ class Pool:
                 velocity.mul_(self._momentum).add_(step)
                 common[part][name] = self._weights[part][name] + step + self._momentum * velocity
             self._weights[part] = dict(common[part])
-        return [{**learner, **common} for learner in learners]
+        return common
 
     def get_state(self) -> dict[str, Any]:
         velocity = {part: {name: one.clone() for name, one in v.items()} for part, v in self._velocity.items()}

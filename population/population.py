@@ -1,6 +1,6 @@
 """A population: agents that play, learn, are rated, and copy better ones, round by round."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -68,7 +68,7 @@ class Population:
         self.members: list[Member] = []
         self._learners: list[dict[str, Any]] = []
         self._play: list[dict[str, Any] | None] = []
-        self._pool = Pool(settings.pooling.momentum) if settings.pooling.enabled else None
+        self._pool = Pool(settings.pooling.momentum) if settings.pooling.decisions else None
 
     def begin(self, start: Sequence[tuple[str, Policy]] = ()) -> None:
         """Make the agents; the first ones with the weights of the policies given, each with its name.
@@ -86,25 +86,32 @@ class Population:
                 self._learners.append(self._workshop.begin(genes, int(random.integers(2**31)), policy))
             self._play.append(None)
         if self._pool is not None:
-            self._learners = self._pool.begin(self._learners)
+            self._have_in_common(self._pool.begin(self._learners[0]))
 
     def play_round(self, report: Report = lambda number: None) -> Round:
         """Let every agent play and learn, rate them, and let them copy better ones."""
         before = self.ratings().ratings
-        orders = {member.id: self._order(member, before) for member in self.members}
-        done = self._workers.carry_out(orders, report)
+        pool = self._pool if self.decisions < self._settings.pooling.decisions else None
+        width = len(self.members) if pool is None else self._settings.pooling.width
+        done: dict[int, Done] = {}
+        for first in range(0, len(self.members), width):
+            turn = self.members[first : first + width]
+            found = self._workers.carry_out({member.id: self._order(member, before) for member in turn}, report)
+            for number, one in found.items():
+                self._learners[number], self._play[number] = one.learner, one.play
+            if pool is not None:
+                self._have_in_common(pool.share([one.learner for one in found.values()]))
+            done |= found
         played = self._settings.work.decisions
-        for number, one in done.items():
-            self._learners[number], self._play[number] = one.learner, one.play
-            member = self.members[number]
-            self.members[number] = replace(member, decisions=member.decisions + played)
-            self.decisions += played
-        if self._pool is not None:
-            self._learners = self._pool.share(self._learners)
+        self.decisions += played * len(done)
+        self.members = [
+            replace(member, decisions=0 if pool is not None else member.decisions + played) for member in self.members
+        ]
         self._record(done)
         ratings = self.ratings()
         self.members = [replace(member, rating=float(ratings.ratings[member.id])) for member in self.members]
-        copies = self._evolve() if self._settings.evolution.enabled and len(self.members) > 1 else []
+        evolves = self._settings.evolution.enabled and len(self.members) > 1 and pool is None
+        copies = self._evolve() if evolves else []
         self.round += 1
         kinds = {kind: sum(one.seconds[kind] for one in done.values()) for kind in ("playing", "learning")}
         figures = tuple(done[member.id].figures for member in self.members)
@@ -146,6 +153,9 @@ class Population:
         self._learners, self._play = list(state["learners"]), list(state["play"])
         if self._pool is not None:
             self._pool.set_state(state["pool"])
+
+    def _have_in_common(self, parts: Mapping[str, Any]) -> None:
+        self._learners = [{**learner, **parts} for learner in self._learners]
 
     def _order(self, member: Member, ratings: NDArray[np.float64]) -> Order:
         schedule = self._schedule(member, ratings) if self._settings.is_race else ()

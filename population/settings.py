@@ -113,15 +113,22 @@ class EvolutionSettings(Settings):
 
 @dataclass(frozen=True)
 class PoolingSettings(Settings):
-    """Pooling: after each round, all agents go on from the mean of their weights. Genes and rewards stay their own."""
+    """Weights in common at first. Genes and rewards are each agent's own."""
 
-    enabled: bool = setting(
-        False,
-        "Pool. Agents of PPO only, which then all begin as the first one. It pays most where rounds are short "
-        "(work.unrolls=1).",
+    decisions: int = setting(
+        0,
+        "Decisions of all agents together (PPO only) from common weights; then each goes on by itself, and evolution "
+        "begins. 0: none.",
+        at_least=0,
+    )
+    width: int = setting(
+        1,
+        "Agents that learn from the same weights at once, before all take the mean of theirs. 1: one after the other, "
+        "which learns most from as many decisions; more can use as many processes.",
+        at_least=1,
     )
     momentum: float = setting(
-        0.7, "Nesterov momentum of the common weights, round by round (Douillard et al. 2023).", at_least=0, below=1
+        0.0, "Nesterov momentum of those means (Douillard et al. 2023); 0.7 for twelve at once.", at_least=0, below=1
     )
 
 
@@ -208,9 +215,9 @@ class PopulationSettings(Settings):
         for name in ("start", "teachers"):
             if len(given := getattr(self, name) or ()) > self.agents:
                 raise BadInput(f"{name}: {len(given)} policies for {self.agents} agents; give fewer, or more agents")
-        if self.pooling.enabled and not isinstance(self.agent, PpoAgents):
+        if self.pooling.decisions and not isinstance(self.agent, PpoAgents):
             found = type(self.agent).__name__
-            raise BadInput(f"pooling.enabled: needs agent=ppo, whose weights have a mean; found {found}")
+            raise BadInput(f"pooling.decisions: needs agent=ppo, whose weights have a mean; found {found}")
         if self.agents == 1 and self.is_race and not self.rivals and self.opponents != "itself":
             raise BadInput("agents=1: it has nobody to race against; give opponents=itself, or rivals=[champion]")
 

@@ -18,7 +18,7 @@ SMALL = (
 
 POOLING = (
     *(one for one in SMALL if one not in ("agent=vtrace", "agent.memory=16")), "agent.minibatch=20",
-    "pooling.enabled=true",
+    "pooling.decisions=1000000",
 )  # fmt: skip
 
 

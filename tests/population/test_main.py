@@ -125,9 +125,9 @@ def test_agents_that_pool_have_weights_in_common_and_rewards_of_their_own(
 
 
 def test_only_agents_whose_weights_have_a_mean_pool(population: Command, small: tuple[str, ...]) -> None:
-    code, _, wrong = population(*small, "pooling.enabled=true", "rounds=1", "out=run")
+    code, _, wrong = population(*small, "pooling.decisions=1000", "rounds=1", "out=run")
     assert code == 2
-    assert "pooling.enabled: needs agent=ppo" in wrong
+    assert "pooling.decisions: needs agent=ppo" in wrong
 
 
 @pytest.mark.slow

@@ -6,13 +6,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from qwop.common.errors import BadInput
 from qwop.population.agents import FtwAgents
+from qwop.population.pooling import PARTS
 from qwop.population.population import Copy, Population
 from qwop.population.rewards import HAND_MADE
 from qwop.population.rival_races import RaceEnd
 from qwop.population.settings import (
     EvolutionSettings,
+    PoolingSettings,
     PopulationSettings,
     PpoWorkSettings,
     TeachingSettings,
@@ -48,13 +51,16 @@ class Workers:
         for number, order in orders.items():
             met = (order.schedule or (number,)) if self.races else ()
             races = [RaceEnd(rival, (np.sign(number - rival) + 1) / 2, float(number), None) for rival in met]
-            learner = {"network": order.learner["network"] + "+"}
+            learner = self.learned(number, order.learner)
             play = {"env": {"rival": np.array(met)}}
             done[number] = Done(
                 learner, play, races, [float(number)], {"games": 3.0}, {"playing": 1.0, "learning": 2.0}
             )
             report(number)
         return done
+
+    def learned(self, number: int, learner: dict[str, Any]) -> dict[str, Any]:
+        return {"network": learner["network"] + "+"}
 
 
 def made(**changed: Any) -> tuple[Population, Workers]:
@@ -71,6 +77,48 @@ def test_a_teacher_counts_less_and_less() -> None:
     heard = [[(order.teacher, order.imitation) for order in orders.values()] for orders in workers.orders]
     assert [row[1] for row in heard] == [(1, 0.5), (1, 0.375), (1, 0.25), (1, 0.125), (None, 0.0)]
     assert all(row[2:] == [(None, 0.0)] * 2 for row in heard)
+
+
+class Numbers(Workshop):
+    """Makes agents whose weight is 0."""
+
+    def begin(self, genes: Any, seed: int, policy: Any = None) -> dict[str, Any]:
+        return {part: {"weight": torch.tensor(0.0)} for part in PARTS} | {"shuffle": seed}
+
+
+class Adding(Workers):
+    """Agent n adds n + 1 to its weight, and wins its races against lower numbers."""
+
+    def learned(self, number: int, learner: dict[str, Any]) -> dict[str, Any]:
+        return learner | {part: {"weight": learner[part]["weight"] + number + 1} for part in PARTS}
+
+
+@pytest.mark.parametrize(
+    ("width", "seen", "after"),
+    [(1, [[0], [1], [3], [6]], 10), (2, [[0, 0], [1.5, 1.5]], 5), (3, [[0, 0, 0], [2]], 6), (9, [[0, 0, 0, 0]], 2.5)],
+)
+def test_agents_with_common_weights_take_turns(width: int, seen: list[list[float]], after: float) -> None:
+    """And then go on by themselves, from the same weights, and copy each other once the burn-in is over."""
+    pooling = PoolingSettings(decisions=600, width=width)
+    workers = Adding()
+    population = Population(replace(SETTINGS, pooling=pooling), Numbers(), workers)  # type: ignore[arg-type]
+    population.begin()
+    rounds = [population.play_round() for _ in range(8)]
+
+    def weights(turn: dict[int, Order]) -> list[float]:
+        return [float(order.learner["network"]["weight"]) for order in turn.values()]
+
+    turns = len(seen)
+    assert [weights(turn) for turn in workers.orders[:turns]] == seen
+    assert [weights(turn) for turn in workers.orders[turns : 2 * turns]] == [[w + after for w in one] for one in seen]
+    assert [weights(turn) for turn in workers.orders[2 * turns : 2 * turns + 2]] == [
+        [2 * after] * 4,
+        [2 * after + number + 1 for number in range(4)],
+    ]
+    assert [rounds[number].decisions for number in (0, 1, 2)] == [400, 800, 1200]
+    assert [rounds[number].members[0].decisions for number in range(3)] == [0, 0, 100]
+    assert not any(done.copies for done in rounds[:3])
+    assert any(done.copies for done in rounds[3:])
 
 
 def test_agents_play_as_suits_their_kind() -> None:
