@@ -111,8 +111,9 @@ class PpoAgents(PopulationAgents):
     """Agents without a memory that learn by PPO: many times as many decisions a second as with one. The ranges lie
     around the defaults of `qwop-finetune algorithm=ppo`."""
 
+    gamma: float = 0.975
     learning_rate: tuple[float, ...] = gene(3e-4, 2e-3, "the learning rate")
-    entropy: tuple[float, ...] = gene(1e-3, 2e-2, "the weight of the entropy")
+    entropy: tuple[float, ...] = gene(3e-4, 5e-3, "the weight of the entropy")
     passes: int = 3
     hidden: tuple[int, ...] = (512, 256)
     gae_lambda: float = setting(0.97, "Trace decay λ of the advantage estimates.", at_least=0, at_most=1)

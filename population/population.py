@@ -14,7 +14,7 @@ from .matchmaking import opponent_probabilities
 from .pooling import Pool
 from .ratings import Ratings
 from .record import Record, compare_scores
-from .rewards import initial_rewards
+from .rewards import HAND_MADE, initial_rewards
 from .settings import PopulationSettings
 from .training import Done, Order, RivalState, Workshop
 from .workers import Report, Workers
@@ -91,7 +91,7 @@ class Population:
     def play_round(self, report: Report = lambda number: None) -> Round:
         """Let every agent play and learn, rate them, and let them copy better ones."""
         before = self.ratings().ratings
-        pool = self._pool if self.decisions < self._settings.pooling.decisions else None
+        pool = self._pool if self._have_pool else None
         width = len(self.members) if pool is None else self._settings.pooling.width
         done: dict[int, Done] = {}
         for first in range(0, len(self.members), width):
@@ -154,6 +154,11 @@ class Population:
         if self._pool is not None:
             self._pool.set_state(state["pool"])
 
+    @property
+    def _have_pool(self) -> bool:
+        """True while the agents' weights are common."""
+        return self.decisions < self._settings.pooling.decisions
+
     def _have_in_common(self, parts: Mapping[str, Any]) -> None:
         self._learners = [{**learner, **parts} for learner in self._learners]
 
@@ -161,9 +166,10 @@ class Population:
         schedule = self._schedule(member, ratings) if self._settings.is_race else ()
         met = {*schedule, *_under_way(self._play[member.id])}
         rivals = {number: self._rival(number) for number in sorted(met) if number < len(self.members)}
+        pooled = self._have_pool and self._settings.is_race
         return Order(
             member.genes,
-            member.rewards,
+            HAND_MADE if pooled else member.rewards,  # common weights need a common aim
             self._learners[member.id],
             self._play[member.id],
             int(self._generator.integers(2**31)),

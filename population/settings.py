@@ -113,12 +113,12 @@ class EvolutionSettings(Settings):
 
 @dataclass(frozen=True)
 class PoolingSettings(Settings):
-    """Weights in common at first. Genes and rewards are each agent's own."""
+    """Weights in common at first. Each agent learns with its genes; its rewards come into effect afterwards."""
 
     decisions: int = setting(
         0,
-        "Decisions of all agents together (PPO only) from common weights; then each goes on by itself, and evolution "
-        "begins. 0: none.",
+        "Decisions of all agents together (PPO only) from common weights and for rewards chosen by hand; then each "
+        "goes on by itself, and evolution begins. 0: none.",
         at_least=0,
     )
     width: int = setting(

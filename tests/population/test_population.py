@@ -98,10 +98,10 @@ class Adding(Workers):
     [(1, [[0], [1], [3], [6]], 10), (2, [[0, 0], [1.5, 1.5]], 5), (3, [[0, 0, 0], [2]], 6), (9, [[0, 0, 0, 0]], 2.5)],
 )
 def test_agents_with_common_weights_take_turns(width: int, seen: list[list[float]], after: float) -> None:
-    """And then go on by themselves, from the same weights, and copy each other once the burn-in is over."""
-    pooling = PoolingSettings(decisions=600, width=width)
+    """And the same aim; then each goes on by itself, for its own rewards, and they copy once the burn-in is over."""
+    settings = replace(SETTINGS, pooling=PoolingSettings(decisions=600, width=width), rewards="varied")
     workers = Adding()
-    population = Population(replace(SETTINGS, pooling=pooling), Numbers(), workers)  # type: ignore[arg-type]
+    population = Population(settings, Numbers(), workers)  # type: ignore[arg-type]
     population.begin()
     rounds = [population.play_round() for _ in range(8)]
 
@@ -115,6 +115,10 @@ def test_agents_with_common_weights_take_turns(width: int, seen: list[list[float
         [2 * after] * 4,
         [2 * after + number + 1 for number in range(4)],
     ]
+    assert all(order.rewards == HAND_MADE for turn in workers.orders[: 2 * turns] for order in turn.values())
+    own = [order.rewards for order in workers.orders[2 * turns].values()]
+    assert own == [member.rewards for member in rounds[0].members]
+    assert HAND_MADE not in own
     assert [rounds[number].decisions for number in (0, 1, 2)] == [400, 800, 1200]
     assert [rounds[number].members[0].decisions for number in range(3)] == [0, 0, 100]
     assert not any(done.copies for done in rounds[:3])
