@@ -1,6 +1,6 @@
 """A population: agents that play, learn, are rated, and copy better ones, round by round."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -11,7 +11,6 @@ from ..common.errors import naming
 from ..policies.policy import Policy
 from .evolution import Member, exploit, explore, should_copy
 from .matchmaking import opponent_probabilities
-from .pooling import Pool
 from .ratings import Ratings
 from .record import Record, compare_scores
 from .rewards import HAND_MADE, initial_rewards
@@ -68,15 +67,16 @@ class Population:
         self.members: list[Member] = []
         self._learners: list[dict[str, Any]] = []
         self._play: list[dict[str, Any] | None] = []
-        self._pool = Pool(settings.pooling.momentum) if settings.pooling.decisions else None
 
     def begin(self, start: Sequence[tuple[str, Policy]] = ()) -> None:
         """Make the agents; the first ones with the weights of the policies given, each with its name.
 
-        Raises BadInput if one does not fit.
+        An ancestor is, to the bit, the only agent of a population of one. Raises BadInput if a policy does not fit.
         """
         random = self._generator
         for number in range(self._settings.agents):
+            if number == 1 and self._ancestor_alone:
+                random = np.random.default_rng([self._settings.seed, number])
             genes = {name: gene.draw(random) for name, gene in self._genes.items()}
             rewards = initial_rewards(self._settings.rewards, random)
             name, policy = start[number] if number < len(start) else ("", None)
@@ -85,37 +85,62 @@ class Population:
             with naming(name):
                 self._learners.append(self._workshop.begin(genes, int(random.integers(2**31)), policy))
             self._play.append(None)
-        if self._pool is not None:
-            self._have_in_common(self._pool.begin(self._learners[0]))
 
     def play_round(self, report: Report = lambda number: None) -> Round:
-        """Let every agent play and learn, rate them, and let them copy better ones."""
-        before = self.ratings().ratings
-        pool = self._pool if self._have_pool else None
-        width = len(self.members) if pool is None else self._settings.pooling.width
-        done: dict[int, Done] = {}
-        for first in range(0, len(self.members), width):
-            turn = self.members[first : first + width]
-            found = self._workers.carry_out({member.id: self._order(member, before) for member in turn}, report)
-            for number, one in found.items():
-                self._learners[number], self._play[number] = one.learner, one.play
-            if pool is not None:
-                self._have_in_common(pool.share([one.learner for one in found.values()]))
-            done |= found
-        played = self._settings.work.decisions
-        self.decisions += played * len(done)
-        self.members = [
-            replace(member, decisions=0 if pool is not None else member.decisions + played) for member in self.members
-        ]
-        self._record(done)
+        """Let every agent play and learn, rate them, and let them copy better ones.
+
+        As long as there is only their ancestor, it plays and learns in the place of each, one after the other.
+        """
+        alone = self._ancestor_alone
+        done = self._take_turns(report) if alone else self._learn_apart(report)
+        self.decisions += self._settings.work.decisions * len(done)
+        if not alone:
+            self._record(done)
         ratings = self.ratings()
         self.members = [replace(member, rating=float(ratings.ratings[member.id])) for member in self.members]
-        evolves = self._settings.evolution.enabled and len(self.members) > 1 and pool is None
-        copies = self._evolve() if evolves else []
+        copies: list[Copy] = []
+        if alone and not self._ancestor_alone:
+            copies = self._descend()
+        elif not alone and self._settings.evolution.enabled and len(self.members) > 1:
+            copies = self._evolve()
         self.round += 1
         kinds = {kind: sum(one.seconds[kind] for one in done.values()) for kind in ("playing", "learning")}
         figures = tuple(done[member.id].figures for member in self.members)
         return Round(self.round, self.decisions, tuple(self.members), ratings, tuple(copies), figures, kinds)
+
+    def _learn_apart(self, report: Report) -> dict[int, Done]:
+        before = self.ratings().ratings
+        orders = {member.id: self._order(member, self._schedule(member, before)) for member in self.members}
+        done = self._workers.carry_out(orders, report)
+        for number, one in done.items():
+            self._learners[number], self._play[number] = one.learner, one.play
+            member = self.members[number]
+            self.members[number] = replace(member, decisions=member.decisions + self._settings.work.decisions)
+        return done
+
+    def _take_turns(self, report: Report) -> dict[int, Done]:
+        done: dict[int, Done] = {}
+        first = self.members[0].id
+        is_race = self._settings.is_race
+        ancestor = replace(self.members[0], rewards=HAND_MADE if is_race else {})
+        for member in self.members:
+            order = self._order(ancestor, (first,) if is_race else ())
+            one = self._workers.carry_out({first: order}, lambda _: None)[first]
+            self._learners, self._play[first] = [one.learner] * len(self.members), one.play
+            done[member.id] = one
+            report(member.id)
+        return done
+
+    @property
+    def _ancestor_alone(self) -> bool:
+        """True while the first agent, the ancestor of all others, is the only one that there is."""
+        return self.decisions < self._settings.ancestor_decisions
+
+    def _descend(self) -> list[Copy]:
+        """Let the others go on as copies of their ancestor, with genes and rewards of their own."""
+        ancestor, *others = self.members
+        self.members = [ancestor, *(replace(one, parent=0, generation=1, founder=0) for one in others)]
+        return [Copy(one.id, ancestor.id) for one in others]
 
     def ratings(self) -> Ratings:
         """Fit the ratings of all agents, then those of the rivals; the first rival's is pinned."""
@@ -141,7 +166,6 @@ class Population:
             "members": [asdict(member) for member in self.members],
             "learners": list(self._learners),
             "play": list(self._play),
-            "pool": None if self._pool is None else self._pool.get_state(),
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
@@ -151,25 +175,13 @@ class Population:
         self.record.set_state(state["record"])
         self.members = [Member(**member) for member in state["members"]]
         self._learners, self._play = list(state["learners"]), list(state["play"])
-        if self._pool is not None:
-            self._pool.set_state(state["pool"])
 
-    @property
-    def _have_pool(self) -> bool:
-        """True while the agents' weights are common."""
-        return self.decisions < self._settings.pooling.decisions
-
-    def _have_in_common(self, parts: Mapping[str, Any]) -> None:
-        self._learners = [{**learner, **parts} for learner in self._learners]
-
-    def _order(self, member: Member, ratings: NDArray[np.float64]) -> Order:
-        schedule = self._schedule(member, ratings) if self._settings.is_race else ()
+    def _order(self, member: Member, schedule: tuple[int, ...]) -> Order:
         met = {*schedule, *_under_way(self._play[member.id])}
         rivals = {number: self._rival(number) for number in sorted(met) if number < len(self.members)}
-        pooled = self._have_pool and self._settings.is_race
         return Order(
             member.genes,
-            HAND_MADE if pooled else member.rewards,  # common weights need a common aim
+            member.rewards,
             self._learners[member.id],
             self._play[member.id],
             int(self._generator.integers(2**31)),
@@ -185,7 +197,9 @@ class Population:
         return (member.id, weight) if taught and weight else (None, 0.0)
 
     def _schedule(self, member: Member, ratings: NDArray[np.float64]) -> tuple[int, ...]:
-        """Draw the opponents of a round."""
+        """Draw the opponents of a round; none where agents play alone."""
+        if not self._settings.is_race:
+            return ()
         if self._settings.opponents == "itself":
             return (member.id,)
         count = len(ratings)

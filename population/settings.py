@@ -112,27 +112,6 @@ class EvolutionSettings(Settings):
 
 
 @dataclass(frozen=True)
-class PoolingSettings(Settings):
-    """Weights in common at first. Each agent learns with its genes; its rewards come into effect afterwards."""
-
-    decisions: int = setting(
-        0,
-        "Decisions of all agents together (PPO only) from common weights and for rewards chosen by hand; then each "
-        "goes on by itself, and evolution begins. 0: none.",
-        at_least=0,
-    )
-    width: int = setting(
-        1,
-        "Agents that learn from the same weights at once, before all take the mean of theirs. 1: one after the other, "
-        "which learns most from as many decisions; more can use as many processes.",
-        at_least=1,
-    )
-    momentum: float = setting(
-        0.0, "Nesterov momentum of those means (Douillard et al. 2023); 0.7 for twelve at once.", at_least=0, below=1
-    )
-
-
-@dataclass(frozen=True)
 class VersusSettings(Settings):
     """The final races that judge the best agent."""
 
@@ -164,6 +143,12 @@ class PopulationSettings(Settings):
     agents: int = setting(12, "Agents that learn. 1: a single one, without evolution.", at_least=1, at_most=1000)
     rounds: int = setting(
         1000, "Rounds; in each, every agent plays and learns, and may then copy a better one.", at_least=1
+    )
+    ancestor_decisions: int = setting(
+        0,
+        "Decisions that the first agent learns from alone, against itself and for rewards chosen by hand; then the "
+        "others begin as its copies, each with its own hyper-parameters and rewards. 0: all begin on their own.",
+        at_least=0,
     )
     start: tuple[str, ...] | None = setting(
         None,
@@ -204,7 +189,6 @@ class PopulationSettings(Settings):
     work: WorkSettings | PpoWorkSettings = choice_of(WORK, "ppo", "Play of one agent in a round.", follows="agent")
     teaching: TeachingSettings = nested(TeachingSettings, "Imitation of teachers.")
     evolution: EvolutionSettings = nested(EvolutionSettings, "Exploit and explore.")
-    pooling: PoolingSettings = nested(PoolingSettings, "Weights in common.")
     evaluation: VersusSettings = nested(VersusSettings, "Final races of the best agent.")
     distributed: Local | RaySettings = choice_of(
         {"local": Local, "ray": RaySettings}, "local", "Rounds here, or in other processes."
@@ -215,9 +199,6 @@ class PopulationSettings(Settings):
         for name in ("start", "teachers"):
             if len(given := getattr(self, name) or ()) > self.agents:
                 raise BadInput(f"{name}: {len(given)} policies for {self.agents} agents; give fewer, or more agents")
-        if self.pooling.decisions and not isinstance(self.agent, PpoAgents):
-            found = type(self.agent).__name__
-            raise BadInput(f"pooling.decisions: needs agent=ppo, whose weights have a mean; found {found}")
         if self.agents == 1 and self.is_race and not self.rivals and self.opponents != "itself":
             raise BadInput("agents=1: it has nobody to race against; give opponents=itself, or rivals=[champion]")
 

@@ -16,11 +16,6 @@ SMALL = (
     "evaluation.games=3", "video=false",
 )  # fmt: skip
 
-POOLING = (
-    *(one for one in SMALL if one not in ("agent=vtrace", "agent.memory=16")), "agent.minibatch=20",
-    "pooling.decisions=1000000",
-)  # fmt: skip
-
 
 @pytest.fixture
 def population(run_command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Command:
@@ -33,9 +28,3 @@ def population(run_command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch,
 def small() -> tuple[str, ...]:
     """Settings of a population of three tiny agents."""
     return SMALL
-
-
-@pytest.fixture
-def pooling() -> tuple[str, ...]:
-    """Settings of three tiny agents of PPO that pool their weights."""
-    return POOLING

@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 import shutil
 import signal
 import subprocess
@@ -91,11 +90,11 @@ def test_the_best_agent_is_the_finalist_that_wins_most_races(
     assert len(raced) == 1
 
 
-@pytest.mark.parametrize("pooled", [False, True])
+@pytest.mark.parametrize("ancestor", [0, 100])
 def test_the_seed_decides_everything_and_a_resumed_run_equals_a_whole_one(
-    pooled: bool, population: Command, small: tuple[str, ...], pooling: tuple[str, ...], tmp_path: Path
+    ancestor: int, population: Command, small: tuple[str, ...], tmp_path: Path
 ) -> None:
-    kind = pooling if pooled else (*small, "agent=ftw", "agent.latent=8")
+    kind = (*small, "agent=ftw", "agent.latent=8", f"ancestor_decisions={ancestor}")
     settings = (*kind, "evaluation.games=0", "agents=2", "report_every=1000")
     for out, more in (("whole", ["rounds=3"]), ("half", ["rounds=1"]), ("half", ["rounds=3", "resume=true"])):
         code, _, wrong = population(*settings, *more, f"out={out}")
@@ -112,22 +111,29 @@ def test_the_seed_decides_everything_and_a_resumed_run_equals_a_whole_one(
     assert not same(tmp_path / "whole/first/agent-00.safetensors", tmp_path / "other/first/agent-00.safetensors")
 
 
-def test_agents_that_pool_have_weights_in_common_and_rewards_of_their_own(
-    population: Command, pooling: tuple[str, ...], tmp_path: Path
+def test_agents_begin_as_copies_of_their_ancestor_with_rewards_of_their_own(
+    population: Command, small: tuple[str, ...], tmp_path: Path
 ) -> None:
-    code, _, wrong = population(*pooling, "rewards=varied", "rounds=2", "out=run")
+    settings = (*small, "rewards=varied", "ancestor_decisions=1")
+    code, _, wrong = population(*settings, "rounds=1", "out=run")
     assert code == 0, wrong
-    for folder in ("first", "agents"):
-        one, other = (tmp_path / "run" / folder / f"agent-{number:02d}.safetensors" for number in (0, 2))
-        assert same(one, other)
-        assert load_policy(one).environment != load_policy(other).environment
-    assert not same(tmp_path / "run/first/agent-00.safetensors", tmp_path / "run/agents/agent-00.safetensors")
+    one, other = (tmp_path / f"run/agents/agent-{number:02d}.safetensors" for number in (0, 2))
+    assert same(one, other)
+    assert load_policy(one).environment != load_policy(other).environment
+    assert not same(one, tmp_path / "run/first/agent-00.safetensors")
+    rows = [json.loads(line) for line in (tmp_path / "run/history.jsonl").read_text().splitlines()]
+    assert rows[0]["copies"] == [[1, 0], [2, 0]]
 
 
-def test_only_agents_whose_weights_have_a_mean_pool(population: Command, small: tuple[str, ...]) -> None:
-    code, _, wrong = population(*small, "pooling.decisions=1000", "rounds=1", "out=run")
-    assert code == 2
-    assert "pooling.decisions: needs agent=ppo" in wrong
+def test_an_ancestor_is_the_single_agent_to_the_bit(
+    population: Command, small: tuple[str, ...], tmp_path: Path
+) -> None:
+    for out, more in (("alone", ("agents=1", "opponents=itself", "rounds=6")), ("all", ("agents=3", "rounds=2"))):
+        code, _, wrong = population(*small, *more, "ancestor_decisions=480", "evaluation.games=0", f"out={out}")
+        assert code == 0, wrong
+    one, other = (tmp_path / out / "agents/agent-00.safetensors" for out in ("alone", "all"))
+    assert same(one, other)
+    assert not same(one, tmp_path / "all/first/agent-00.safetensors")
 
 
 @pytest.mark.slow
@@ -261,7 +267,7 @@ def test_a_run_is_not_overwritten_and_not_resumed_with_other_settings(
     assert "was started with evolution.better: 0.5, not 0.9" in wrong
     started = tmp_path / "run" / CONFIGURATION
     kept = started.read_text()
-    started.write_text(re.sub(r"^pooling:\n(  .*\n)*", "", kept, flags=re.MULTILINE))  # as by an earlier version
+    started.write_text(kept.replace("ancestor_decisions: 0\n", ""))  # as by an earlier version
     assert started.read_text() != kept
     assert population(*settings, "resume=true")[0] == 0
     newest = checkpoints(tmp_path / "run/checkpoints")[-1]

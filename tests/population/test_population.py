@@ -6,16 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from qwop.common.errors import BadInput
 from qwop.population.agents import FtwAgents
-from qwop.population.pooling import PARTS
 from qwop.population.population import Copy, Population
 from qwop.population.rewards import HAND_MADE
 from qwop.population.rival_races import RaceEnd
 from qwop.population.settings import (
     EvolutionSettings,
-    PoolingSettings,
     PopulationSettings,
     PpoWorkSettings,
     TeachingSettings,
@@ -51,16 +48,13 @@ class Workers:
         for number, order in orders.items():
             met = (order.schedule or (number,)) if self.races else ()
             races = [RaceEnd(rival, (np.sign(number - rival) + 1) / 2, float(number), None) for rival in met]
-            learner = self.learned(number, order.learner)
+            learner = {"network": order.learner["network"] + "+"}
             play = {"env": {"rival": np.array(met)}}
             done[number] = Done(
                 learner, play, races, [float(number)], {"games": 3.0}, {"playing": 1.0, "learning": 2.0}
             )
             report(number)
         return done
-
-    def learned(self, number: int, learner: dict[str, Any]) -> dict[str, Any]:
-        return {"network": learner["network"] + "+"}
 
 
 def made(**changed: Any) -> tuple[Population, Workers]:
@@ -79,50 +73,31 @@ def test_a_teacher_counts_less_and_less() -> None:
     assert all(row[2:] == [(None, 0.0)] * 2 for row in heard)
 
 
-class Numbers(Workshop):
-    """Makes agents whose weight is 0."""
-
-    def begin(self, genes: Any, seed: int, policy: Any = None) -> dict[str, Any]:
-        return {part: {"weight": torch.tensor(0.0)} for part in PARTS} | {"shuffle": seed}
-
-
-class Adding(Workers):
-    """Agent n adds n + 1 to its weight, and wins its races against lower numbers."""
-
-    def learned(self, number: int, learner: dict[str, Any]) -> dict[str, Any]:
-        return learner | {part: {"weight": learner[part]["weight"] + number + 1} for part in PARTS}
-
-
-@pytest.mark.parametrize(
-    ("width", "seen", "after"),
-    [(1, [[0], [1], [3], [6]], 10), (2, [[0, 0], [1.5, 1.5]], 5), (3, [[0, 0, 0], [2]], 6), (9, [[0, 0, 0, 0]], 2.5)],
-)
-def test_agents_with_common_weights_take_turns(width: int, seen: list[list[float]], after: float) -> None:
-    """And the same aim; then each goes on by itself, for its own rewards, and they copy once the burn-in is over."""
-    settings = replace(SETTINGS, pooling=PoolingSettings(decisions=600, width=width), rewards="varied")
-    workers = Adding()
-    population = Population(settings, Numbers(), workers)  # type: ignore[arg-type]
-    population.begin()
+def test_an_ancestor_learns_in_the_place_of_all_and_then_they_go_on_from_there() -> None:
+    population, workers = made(ancestor_decisions=600, rewards="varied")
     rounds = [population.play_round() for _ in range(8)]
-
-    def weights(turn: dict[int, Order]) -> list[float]:
-        return [float(order.learner["network"]["weight"]) for order in turn.values()]
-
-    turns = len(seen)
-    assert [weights(turn) for turn in workers.orders[:turns]] == seen
-    assert [weights(turn) for turn in workers.orders[turns : 2 * turns]] == [[w + after for w in one] for one in seen]
-    assert [weights(turn) for turn in workers.orders[2 * turns : 2 * turns + 2]] == [
-        [2 * after] * 4,
-        [2 * after + number + 1 for number in range(4)],
-    ]
-    assert all(order.rewards == HAND_MADE for turn in workers.orders[: 2 * turns] for order in turn.values())
-    own = [order.rewards for order in workers.orders[2 * turns].values()]
-    assert own == [member.rewards for member in rounds[0].members]
-    assert HAND_MADE not in own
-    assert [rounds[number].decisions for number in (0, 1, 2)] == [400, 800, 1200]
-    assert [rounds[number].members[0].decisions for number in range(3)] == [0, 0, 100]
-    assert not any(done.copies for done in rounds[:3])
-    assert any(done.copies for done in rounds[3:])
+    turns = [order for orders in workers.orders[:8] for order in orders.items()]  # two rounds of four turns
+    first, order = turns[0]
+    begun = order.learner["network"]
+    for turn, (number, order) in enumerate(turns):
+        assert number == first == 0
+        assert order.learner["network"] == begun + "+" * turn
+        assert (order.genes, order.rewards, order.schedule) == (rounds[0].members[0].genes, HAND_MADE, (0,))
+        assert (order.play is None) == (turn == 0)
+    after = workers.orders[8]
+    assert {order.learner["network"] for order in after.values()} == {begun + "+" * 8}
+    assert [order.play is None for order in after.values()] == [False, True, True, True]
+    members = rounds[1].members
+    assert [(order.genes, order.rewards) for order in after.values()] == [(one.genes, one.rewards) for one in members]
+    assert len({one.rewards["fall"] for one in members}) == len({one.genes["entropy"] for one in members}) == AGENTS
+    assert [(one.parent, one.generation, one.founder) for one in members] == [(None, 0, 0), *[(0, 1, 0)] * 3]
+    assert rounds[0].copies == ()
+    assert rounds[1].copies == tuple(Copy(number, 0) for number in (1, 2, 3))
+    assert [done.decisions for done in rounds[:3]] == [400, 800, 1200]
+    assert [done.members[0].decisions for done in rounds[:3]] == [0, 0, 100]
+    assert [done.members[0].rating == 1000.0 for done in rounds[:3]] == [True, True, False]
+    assert any(done.copies for done in rounds[2:])
+    assert [len(done.figures) for done in rounds[:3]] == [AGENTS] * 3
 
 
 def test_agents_play_as_suits_their_kind() -> None:
