@@ -29,6 +29,7 @@ from qwop.population.versus import races_between
 
 VARIANTS: Mapping[str, Sequence[str]] = {
     "population": [],
+    "from an ancestor": ["ancestor_decisions=8000000", "rewards=varied"],
     "no evolution": ["evolution.enabled=false"],
     "rewards by hand": ["rewards=fixed"],
     "rewards drawn at random": ["rewards=drawn"],
