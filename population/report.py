@@ -81,7 +81,7 @@ def _sections(folder: Path, settings: PopulationSettings, rows: Sequence[Mapping
     if (folder / EVALUATION).exists():
         parts.append(_evaluation(json.loads((folder / EVALUATION).read_text(encoding="utf-8"))))
     parts += ["<h2>The agents now</h2>", _agents(rows[-1], races)]
-    parts += ["<h2>Getting better</h2>", _progress(rows, races)]
+    parts += ["<h2>Getting better</h2>", _progress(rows, races, _alone(settings, rows))]
     parts += [
         "<h2>Family tree</h2>",
         _note("Each line is an agent, coloured by the initial agent that it descends from. An arrow marks a copy."),
@@ -95,8 +95,7 @@ def _sections(folder: Path, settings: PopulationSettings, rows: Sequence[Mapping
             _heat(rows[-1]),
         ]
         if settings.rewards != "fixed":
-            names = list(rows[-1]["agents"][0]["rewards"])
-            parts += [_changed_rewards(rows), _charts(rows, {name: _entry("rewards", name) for name in names})]
+            parts += [_changed_rewards(rows), _charts(rows, {name: _entry("rewards", name) for name in _valued(rows)})]
     genes = list(rows[-1]["agents"][0]["genes"])
     parts += [
         "<h2>Settings of their learning</h2>",
@@ -150,10 +149,31 @@ def _explanation(settings: PopulationSettings) -> str:
         if evolution.enabled
         else "In this run no agent is copied."
     )
-    return _note(
-        f"In every round each agent {play} and learns from it. Matches give ratings: 400 points more are ten times the "
-        f"odds of winning. {after}"
+    first = (
+        f"Agent 0 learned alone from the first {settings.ancestor_decisions / 1e6:.2f} million decisions, against "
+        "itself; then the others began as its copies. "
+        if settings.ancestor_decisions
+        else ""
     )
+    return _note(
+        f"{first}In every round each agent {play} and learns from it. Matches give ratings: 400 points more are ten "
+        f"times the odds of winning. {after}"
+    )
+
+
+def _alone(settings: PopulationSettings, rows: Sequence[Mapping[str, Any]]) -> int:
+    """The number of rounds in which the ancestor learned alone."""
+    before = sum(row["decisions"] < settings.ancestor_decisions for row in rows)
+    return min(before + 1, len(rows)) if settings.ancestor_decisions else 0
+
+
+def _valued(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The events that have ever had a weight in an agent's reward."""
+    return [
+        name
+        for name in rows[-1]["agents"][0]["rewards"]
+        if any(agent["rewards"][name] for row in rows for agent in row["agents"])
+    ]
 
 
 def _note(text: str) -> str:
@@ -186,8 +206,13 @@ def _agents(row: Mapping[str, Any], races: bool) -> str:
     return table
 
 
-def _progress(rows: Sequence[Mapping[str, Any]], races: bool) -> str:
-    charts = [_chart(rows, "rating", lambda agent: agent["rating"], spread=lambda agent: CONFIDENCE * agent["error"])]
+def _progress(rows: Sequence[Mapping[str, Any]], races: bool, alone: int) -> str:
+    """alone: rounds, before the first ratings, of an ancestor."""
+    charts = []
+    if rated := rows[alone:]:
+        charts.append(
+            _chart(rated, "rating", lambda agent: agent["rating"], spread=lambda agent: CONFIDENCE * agent["error"])
+        )
     named = (
         {"metres": "metres", "share of races finished": "finish_share", "best time of a round, s": "best_seconds"}
         if races
