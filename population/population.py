@@ -93,7 +93,6 @@ class Population:
         """
         alone = self._ancestor_alone
         done = self._take_turns(report) if alone else self._learn_apart(report)
-        self.decisions += self._settings.work.decisions * len(done)
         if not alone:
             self._record(done)
         ratings = self.ratings()
@@ -116,6 +115,7 @@ class Population:
             self._learners[number], self._play[number] = one.learner, one.play
             member = self.members[number]
             self.members[number] = replace(member, decisions=member.decisions + self._settings.work.decisions)
+            self.decisions += self._settings.work.decisions
         return done
 
     def _take_turns(self, report: Report) -> dict[int, Done]:
@@ -128,6 +128,7 @@ class Population:
             one = self._workers.carry_out({first: order}, lambda _: None)[first]
             self._learners, self._play[first] = [one.learner] * len(self.members), one.play
             done[member.id] = one
+            self.decisions += self._settings.work.decisions
             report(member.id)
         return done
 
@@ -135,6 +136,14 @@ class Population:
     def _ancestor_alone(self) -> bool:
         """True while the first agent, the ancestor of all others, is the only one that there is."""
         return self.decisions < self._settings.ancestor_decisions
+
+    @property
+    def _decisions_of_each(self) -> int:
+        """Decisions that the weights of any agent have learned from, its ancestor's among them."""
+        agents = self._settings.agents
+        whole = agents * self._settings.work.decisions  # an ancestor ends with a whole round
+        alone = min(self.decisions, -(-self._settings.ancestor_decisions // whole) * whole)
+        return alone + (self.decisions - alone) // agents
 
     def _descend(self) -> list[Copy]:
         """Let the others go on as copies of their ancestor, with genes and rewards of their own."""
@@ -193,7 +202,7 @@ class Population:
     def _teaching(self, member: Member) -> tuple[int | None, float]:
         """The agent's teacher, by number, and the weight of imitating it in the next round."""
         taught = member.id < len(self._settings.teachers or ())
-        weight = self._settings.teaching.at(self.round * self._settings.work.decisions)
+        weight = self._settings.teaching.at(self._decisions_of_each)
         return (member.id, weight) if taught and weight else (None, 0.0)
 
     def _schedule(self, member: Member, ratings: NDArray[np.float64]) -> tuple[int, ...]:

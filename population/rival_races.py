@@ -207,34 +207,24 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
         self._rival = np.full(self.num_envs, -1)
 
     def _rivals_decide(self) -> NDArray[np.int64]:
-        """The rivals' actions, int64 [n]; each player decides for all of its races at once."""
+        """The rivals' actions, int64 [n]; each rival decides for all of its races at once."""
         actions = np.zeros(self.num_envs, dtype=np.int64)
         uniforms = self._generator.random(self.num_envs)
-        for number, rows in self._players():
-            rival, state = self._rivals[number], self._states[number]
+        for number in np.unique(self._rival).tolist():
+            rows, rival = np.flatnonzero(self._rival == number), self._rivals[number]
             seen = np.ascontiguousarray(self._observations[1::2][rows][:, rival.view.columns])
-            probabilities, following = rival.player.step(seen, select_rows(state, rows))
+            probabilities, state = rival.player.step(seen, select_rows(self._states[number], rows))
             actions[rows], _ = choose(probabilities, None if rival.greedy else uniforms[rows])
-            self._states[number] = put_rows(state, rows, following)
+            self._states[number] = put_rows(self._states[number], rows, state)
         return actions
 
-    def _players(self) -> list[tuple[int, NDArray[np.int64]]]:
-        """The numbers of rivals, and the races that their players decide: one of all that share a player without a
-        memory, and any other rival."""
-        sharing: dict[tuple[str, int], list[int]] = {}
-        for number in np.unique(self._rival).tolist():
-            key = ("rival", number) if self._states[number] else ("player", id(self._rivals[number].player))
-            sharing.setdefault(key, []).append(number)
-        return [(numbers[0], np.flatnonzero(np.isin(self._rival, numbers))) for numbers in sharing.values()]
-
     def _rivals_hear(self, actions: NDArray[np.int64], events: NDArray[np.float64]) -> None:
-        """Feed the rivals that have a memory their own actions and rewards."""
-        for number, state in self._states.items():
-            if state:
-                rows, rival = np.flatnonzero(self._rival == number), self._rivals[number]
-                rewards = weighted(rival.weights, events[rows]).astype(np.float32)
-                fed = rival.player.feed(select_rows(state, rows), actions[rows], rewards)
-                self._states[number] = put_rows(state, rows, fed)
+        """Feed the rivals their own actions and rewards."""
+        for number in np.unique(self._rival).tolist():
+            rows, rival = np.flatnonzero(self._rival == number), self._rivals[number]
+            rewards = weighted(rival.weights, events[rows]).astype(np.float32)
+            state = rival.player.feed(select_rows(self._states[number], rows), actions[rows], rewards)
+            self._states[number] = put_rows(self._states[number], rows, state)
 
     def _certain(self, infos: Infos, running: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Races under way that count as won and as lost, bool [n] each: nearly all of them would end so."""

@@ -199,6 +199,8 @@ class PopulationSettings(Settings):
         for name in ("start", "teachers"):
             if len(given := getattr(self, name) or ()) > self.agents:
                 raise BadInput(f"{name}: {len(given)} policies for {self.agents} agents; give fewer, or more agents")
+        if self.ancestor_decisions and len(self.start or ()) > 1:
+            raise BadInput("start: several policies, but all agents begin as copies of one ancestor; give a single one")
         if self.agents == 1 and self.is_race and not self.rivals and self.opponents != "itself":
             raise BadInput("agents=1: it has nobody to race against; give opponents=itself, or rivals=[champion]")
 

@@ -146,8 +146,8 @@ class Workshop:
         average.set_state(order.learner["average"])
         actor = PolicySnapshot(network)
         if self._races is not None:
-            rivals = self._rivals(order.rivals) | self._fixed
-            self._races.enter(event_rewards(order.rewards), rivals, order.schedule)
+            rivals = {number: self._rival(one) for number, one in order.rivals.items()}
+            self._races.enter(event_rewards(order.rewards), {**rivals, **self._fixed}, order.schedule)
         env = self._env if order.teacher is None else Taught(self._env, self._teachers[order.teacher])
         collector = Collector(env, self._work.steps, np.random.default_rng(order.seed), order.play)
         scores, metres, finished, diagnoses = [], [], [], []
@@ -196,17 +196,10 @@ class Workshop:
     def _average(self, network: Network) -> RecentAverage:
         return RecentAverage(network, self._agents.weight_average)
 
-    def _rivals(self, states: Mapping[int, RivalState]) -> dict[int, Rival]:
-        """The rivals by number. Those with the same weights share a player."""
+    def _rival(self, state: RivalState) -> Rival:
         every = View(np.arange(self.observation.size))
-        players: dict[Any, PolicySnapshot] = {}
-        rivals = {}
-        for number, state in states.items():
-            key = id(state.network), _frozen(state.genes)
-            if key not in players:
-                players[key] = PolicySnapshot(self._network(state.genes, state.network))
-            rivals[number] = Rival(players[key], every, event_rewards(state.rewards), greedy=False)
-        return rivals
+        network = self._network(state.genes, state.network)
+        return Rival(PolicySnapshot(network), every, event_rewards(state.rewards), greedy=False)
 
 
 def _frozen(genes: Genes) -> FrozenGenes:

@@ -51,6 +51,16 @@ def test_what_has_not_begun_may_be_another(run: Any, changes: dict[str, Any]) ->
     assert run(**changes)["decisions"] == 10
 
 
+def test_a_setting_that_came_after_the_run_began_counts_as_its_default(run: Any, tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    started = path.read_text().replace("max_idle_frames: 30\n", "", 1)
+    assert started != path.read_text()
+    path.write_text(started)
+    assert run()["decisions"] == 10
+    with pytest.raises(BadInput, match=r"max_idle_frames: 30, not 5"):
+        run(max_idle_frames=5)
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [

@@ -228,6 +228,7 @@ def test_a_single_agent_learns_by_itself_and_races_the_champion_which_decides_mo
     [
         (["start=[champion]"], "champion: a policy (actor, observations float32 [112])"),
         (["start=[champion,champion,champion,champion]"], "start: 4 policies for 3 agents"),
+        (["start=[champion,champion]", "ancestor_decisions=1"], "start: several policies, but all agents begin"),
         (["teachers=[champion,champion,champion,champion]"], "teachers: 4 policies for 3 agents"),
         (["teachers=[champion]"], "champion: decides 30 times a second, but in the race it is 15"),
         (["teachers=[champion]", "environment=CartPole-v1"], "champion: a policy of QWOP-v1"),

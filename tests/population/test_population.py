@@ -100,6 +100,19 @@ def test_an_ancestor_learns_in_the_place_of_all_and_then_they_go_on_from_there()
     assert [len(done.figures) for done in rounds[:3]] == [AGENTS] * 3
 
 
+def test_an_ancestor_is_taught_as_long_as_a_single_agent() -> None:
+    """With 100 decisions a turn, the weight falls from turn to turn, and goes on falling for those that descend."""
+    population, workers = made(
+        teachers=("a", "b"), teaching=TeachingSettings(weight=0.8, decisions=800), ancestor_decisions=1
+    )
+    for _ in range(3):
+        population.play_round()
+    turns = [orders[0].imitation for orders in workers.orders[:4]]
+    assert turns == pytest.approx([0.8, 0.7, 0.6, 0.5])
+    apart = [(orders[0].imitation, orders[1].imitation) for orders in workers.orders[4:]]
+    assert apart == [pytest.approx((0.4, 0.4)), pytest.approx((0.3, 0.3))]
+
+
 def test_agents_play_as_suits_their_kind() -> None:
     assert PopulationSettings(agent=FtwAgents(), work=WorkSettings()).work.decisions == 16_000
     with pytest.raises(BadInput, match="work: expected WorkSettings beside FtwAgents"):

@@ -84,37 +84,6 @@ def test_rivals_see_and_are_fed_what_is_theirs() -> None:
     assert rewards.dtype == np.float32
 
 
-class Forgetful(Always):
-    """The same without a memory."""
-
-    def initial_state(self, n: int) -> tuple[NDArray[Any], ...]:
-        return ()
-
-    def step(self, observations: NDArray[Any], state: Any) -> Any:
-        return super().step(observations, (np.zeros((len(observations), 1)),))[0], state
-
-
-def test_rivals_that_share_a_player_without_a_memory_decide_at_once() -> None:
-    shared, own = Forgetful(2), Forgetful(7)
-    env = races({0: shared, 1: own, 2: shared}, [0, 1, 2, 2])
-    observations, _ = env.reset(seed=0)
-    env.step(np.zeros(4, dtype=np.int64))
-    assert [len(seen) for seen in shared.seen + own.seen] == [3, 1]
-    assert np.array_equal(shared.seen[0], observations[[0, 2, 3]])
-    keys = env.get_state()["race"]["keys"].reshape(4, 2)[:, 1]
-    assert (keys[[0, 2, 3]] == keys[0]).all()
-    assert keys[1] != keys[0]
-
-
-def test_rivals_that_share_a_player_with_a_memory_remember_their_own_games() -> None:
-    shared = Always(2)
-    env = races({0: shared, 1: shared}, [0, 1, 1, 1])
-    env.reset(seed=0)
-    env.step(np.zeros(4, dtype=np.int64))
-    assert [len(seen) for seen in shared.seen] == [1, 3]
-    assert [state[0][:, 0].tolist() for state in env.get_state()["rivals"].values()] == [[1, 0, 0, 0], [0, 1, 1, 1]]
-
-
 def test_the_reward_is_w_rho_and_the_signal_that_of_sparse_events() -> None:
     env = races({0: Always(0)}, [0])
     env.reset(seed=3)

@@ -17,7 +17,6 @@ from qwop.finetune.metrics import Diagnosis
 from qwop.policies.files import load_policy
 from qwop.population.agents import FtwAgents, PopulationAgents, PpoAgents, VtraceAgents
 from qwop.population.rewards import HAND_MADE, drawn_rewards, event_rewards
-from qwop.population.rival_races import Rival, RivalRaces
 from qwop.population.settings import WorkSettings
 from qwop.population.training import Order, RivalState, Workshop, teacher_of
 
@@ -67,26 +66,6 @@ def test_a_round_depends_on_its_order_alone_and_leaves_it_unchanged(agents: Popu
         assert equal(done.play, again.play)
     assert equal(kept, (order.learner, order.rivals[1].network))
     assert not equal(done.learner["network"], order.learner["network"])
-
-
-def test_rivals_with_the_same_weights_share_a_player(monkeypatch: pytest.MonkeyPatch) -> None:
-    agents = AGENTS["ppo"]
-    workshop = Workshop(RACE, agents, WORK)
-    order = order_for(workshop, agents)
-    rival = order.rivals[1]
-    entered: list[dict[int, Rival]] = []
-    enter = RivalRaces.enter
-
-    def note(races: RivalRaces, weights: Any, rivals: Any, schedule: Any) -> None:
-        entered.append(dict(rivals))
-        enter(races, weights, rivals, schedule)
-
-    monkeypatch.setattr(RivalRaces, "enter", note)
-    other = RivalState(rival.genes, rival.rewards, copy.deepcopy(rival.network))
-    workshop.train(replace(order, rivals={1: rival, 2: replace(rival, rewards=order.rewards), 3: other}))
-    one, two, three = (entered[0][number] for number in (1, 2, 3))
-    assert one.player is two.player is not three.player
-    assert not np.array_equal(one.weights, two.weights)
 
 
 @kinds
