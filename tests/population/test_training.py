@@ -112,6 +112,17 @@ def test_an_agent_is_judged_by_the_mean_of_its_recent_weights(
 
 
 @kinds
+def test_policies_of_one_workshop_keep_their_own_weights(agents: PopulationAgents) -> None:
+    workshop, genes = Workshop(RACE, agents, WORK), genes_of(agents)
+    states = [workshop.begin(genes, seed) for seed in (0, 1)]
+    policies = [workshop.policy(genes, HAND_MADE, state, {}) for state in states]
+    workshop.train(order_for(workshop, agents))
+    for state, policy in zip(states, policies, strict=True):
+        assert equal(dict(policy.network.state_dict()), dict(state["network"]))
+    assert not equal(dict(states[0]["network"]), dict(states[1]["network"]))
+
+
+@kinds
 def test_the_policy_of_an_agent_plays_with_its_own_rewards(agents: PopulationAgents) -> None:
     workshop = Workshop(RACE, agents, WORK)
     order = order_for(workshop, agents)
