@@ -31,7 +31,7 @@ from .report import EVALUATION, FILM, write_report
 from .rival_races import View
 from .settings import PopulationSettings
 from .training import Workshop, teacher_of
-from .versus import film_race, races_between, shared_race, tournament
+from .versus import Report, film_race, races_between, shared_race, tournament
 from .workers import Distributed, Serial, Workers
 
 MAY_DIFFER = (
@@ -123,7 +123,7 @@ class _Run:
                     )
                 if done.number % settings.checkpoint_every == 0 or done.number == settings.rounds:
                     self._checkpoint()
-                if done.number % settings.film_every == 0:
+                if self._films and done.number % settings.film_every == 0:
                     bar.update(task, description="filming the best agents' race")
                     self._film(population.best)
                 if done.number % settings.report_every == 0:
@@ -131,17 +131,25 @@ class _Run:
                     self._report()
 
     def _end(self, against: Mapping[str, list[Policy]]) -> None:
-        population, console = self._population, self._console
+        population, console, settings = self._population, self._console, self._settings
+        finalists = population.best[: settings.evaluation.finalists]
+        meetings = len(finalists) * (len(finalists) - 1) // 2 + len(against)
         with progress_bar("races", console) as bar:
-            task = bar.add_task("racing the finalists", total=None)
-            finalists = self._finals()
-            best = population.members[finalists[0]["agent"]]
+            total = meetings * settings.evaluation.games if settings.is_race else None
+            task = bar.add_task("racing the finalists", total=total)
+
+            def report(races: int) -> None:
+                bar.advance(task, races)
+
+            finals = self._finals(finalists, report)
+            best = population.members[finals[0]["agent"]]
             path = save_policy(self._out / BEST, population.policy(best))
             bar.console.print(f"best: agent {best.id}, {path}", highlight=False, soft_wrap=True)
             bar.update(task, description="evaluating")
-            found = self._evaluate(best, against) | {"finalists": finalists}
-            bar.update(task, description="filming the best agents' race")
-            self._film([population.members[one["agent"]] for one in finalists])
+            found = self._evaluate(best, against, report) | {"finalists": finals}
+            if self._films:
+                bar.update(task, description="filming the best agents' race")
+                self._film([population.members[one["agent"]] for one in finals])
         for one in found["races"]:
             console.print(one["said"], highlight=False, soft_wrap=True)
         if "returns" in found:
@@ -149,20 +157,16 @@ class _Run:
         write_whole(self._out / EVALUATION, json.dumps(found, indent=1) + "\n")
         console.print(f"report: {self._report()}", highlight=False, soft_wrap=True)
 
-    def _finals(self) -> list[dict[str, Any]]:
+    def _finals(self, finalists: Sequence[Member], report: Report) -> list[dict[str, Any]]:
         """The finalists, the best one first, and the share of points that each won in races among them."""
-        how, population = self._settings.evaluation, self._population
-        finalists = population.best[: how.finalists]
-        if not (self._settings.is_race and how.games) or len(finalists) == 1:
+        if not (self._settings.is_race and self._settings.evaluation.games) or len(finalists) == 1:
             return [{"agent": one.id} for one in finalists]
-        policies = [population.policy(one) for one in finalists]
-        won = tournament(
-            policies, self._task, games=how.games, greedy=how.greedy, seed=self._settings.seed, num_games=how.num_games
-        )
+        policies = [self._population.policy(one) for one in finalists]
+        won = tournament(policies, self._task, **self._final_races, report=report)
         order = np.argsort(-won, kind="stable").tolist()
         return [{"agent": finalists[place].id, "won": float(won[place])} for place in order]
 
-    def _evaluate(self, best: Member, against: Mapping[str, list[Policy]]) -> dict[str, Any]:
+    def _evaluate(self, best: Member, against: Mapping[str, list[Policy]], report: Report) -> dict[str, Any]:
         how, policy = self._settings.evaluation, self._population.policy(best)
         found: dict[str, Any] = {"round": self._population.round, "agent": best.id, "races": []}
         if not how.games:
@@ -174,18 +178,15 @@ class _Run:
             return {**found, "returns": {"mean": float(returns.mean()), "said": said}}
         for name, others in against.items():
             others = others or self._first()
-            races = races_between(
-                policy,
-                others,
-                name,
-                self._task,
-                games=how.games,
-                greedy=how.greedy,
-                seed=self._settings.seed,
-                num_games=how.num_games,
-            )
+            races = races_between(policy, others, name, self._task, **self._final_races, report=report)
             found["races"].append({**races.to_json(), "said": str(races)})
         return found
+
+    @property
+    def _final_races(self) -> dict[str, Any]:
+        """Arguments of `races_between` for all final races."""
+        how = self._settings.evaluation
+        return {"games": how.games, "greedy": how.greedy, "seed": self._settings.seed, "num_games": how.num_games}
 
     def _against(self, rivals: Mapping[str, Policy]) -> dict[str, list[Policy]]:
         """The policies to race against at the end, by name; empty for the first agents, which may not exist yet."""
@@ -230,10 +231,12 @@ class _Run:
             save_policy(self._out / "agents" / _name(member.id), self._population.policy(member))
         save_policy(self._out / BEST, self._population.policy(self._population.best[0]))
 
+    @property
+    def _films(self) -> bool:
+        return self._settings.video and self._settings.is_race
+
     def _film(self, best: Sequence[Member]) -> None:
         """Film a race between the first two, or of a single one against itself."""
-        if not (self._settings.video and self._settings.is_race):
-            return
         one, other = (self._population.policy(member) for member in (best[0], best[min(1, len(best) - 1)]))
         film_race(self._out / FILM, (one, other), self._task, greedy=True)
 

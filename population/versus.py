@@ -1,7 +1,7 @@
 """Races between policies, to compare them."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,9 @@ from .rival_races import View, decision_frames
 from .training import event_weights_of
 
 _DECISION = EVENTS.index("decision")
+
+Report = Callable[[int], None]
+"""Called with the number of races that have just been run."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,7 @@ def races_between(
     greedy: bool,
     seed: int = 0,
     num_games: int = 64,
+    report: Report = lambda races: None,
 ) -> Versus:
     """Race the policy against the others, which are called `name`.
 
@@ -105,11 +109,19 @@ def races_between(
                 over |= ended
                 if over.all():
                     break
+            report(len(starts))
     return Versus(name, results, metres, seconds)
 
 
 def tournament(
-    policies: Sequence[Policy], race: EnvironmentSpec, *, games: int, greedy: bool, seed: int = 0, num_games: int = 64
+    policies: Sequence[Policy],
+    race: EnvironmentSpec,
+    *,
+    games: int,
+    greedy: bool,
+    seed: int = 0,
+    num_games: int = 64,
+    report: Report = lambda races: None,
 ) -> NDArray[np.float64]:
     """Race each policy against each other one; returns the share of points that each won, float64 [n].
 
@@ -118,7 +130,15 @@ def tournament(
     points = np.zeros(len(policies))
     for one, other in itertools.combinations(range(len(policies)), 2):
         races = races_between(
-            policies[one], [policies[other]], "", race, games=games, greedy=greedy, seed=seed, num_games=num_games
+            policies[one],
+            [policies[other]],
+            "",
+            race,
+            games=games,
+            greedy=greedy,
+            seed=seed,
+            num_games=num_games,
+            report=report,
         )
         won = races.results.mean()
         points[one] += won

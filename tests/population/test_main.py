@@ -61,6 +61,8 @@ def test_a_run_leaves_policies_history_evaluation_and_a_report(
     assert "Family tree" in report
     assert "against champion: 0.0% of 3 races won" in report
     assert "against champion: 0.0% of 3 races won" in said
+    races_run = 3 * (3 + 2)  # of three pairs of finalists, and of the best against two
+    assert f"{races_run}/{races_run}" in said
 
 
 def test_the_best_agent_is_the_finalist_that_wins_most_races(

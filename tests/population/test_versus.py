@@ -106,7 +106,9 @@ def test_in_a_tournament_everybody_meets_everybody() -> None:
         for other, rival in enumerate(runners):
             if one != other:
                 points[one, other] = races_between(policy, [rival], "", race(2), games=5, greedy=True).results.mean()
-    found = tournament(runners, race(2), games=5, greedy=True)
+    run: list[int] = []
+    found = tournament(runners, race(2), games=5, greedy=True, num_games=3, report=run.append)
+    assert run == [3, 2] * 3
     assert len(np.unique(found)) > 1
     np.testing.assert_allclose(found, points.sum(axis=1) / 2)
     assert tournament(runners[:1], race(2), games=5, greedy=True) == [0.0]
