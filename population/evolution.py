@@ -34,6 +34,19 @@ class Range:
         return float(generator.uniform(self.low, self.high))
 
 
+@dataclass(frozen=True)
+class Choice:
+    """A gene with one of several values, each as likely; a change draws it anew."""
+
+    values: tuple[float, ...]
+
+    def draw(self, generator: np.random.Generator) -> float:
+        return float(generator.choice(self.values))
+
+
+FRAMES = "frames_per_step"
+"""The gene of the game frames for each decision of an agent in races, where it evolves."""
+
 REWARD = Range(-1.0, 1.0)
 """Initial weights w of the events in an agent's own reward."""
 
@@ -84,7 +97,7 @@ def exploit(member: Member, parent: Member) -> Member:
 def explore(
     member: Member,
     generator: np.random.Generator,
-    genes: Mapping[str, Range],
+    genes: Mapping[str, Range | Choice],
     *,
     chance: float = CHANCE,
     change: float = CHANGE,
@@ -93,15 +106,15 @@ def explore(
 ) -> Member:
     """The member with each gene and, if `rewards`, each reward changed with probability `chance`: times 1 ± `change`.
 
-    Whole numbers are drawn anew from their range. Such a change never flips the sign of a reward, so each reward is
+    Whole numbers and choices are drawn anew. Such a change never flips the sign of a reward, so each reward is
     also redrawn with probability `redraw`.
     """
 
-    def changed(value: float, range: Range) -> float:
+    def changed(value: float, gene: Range | Choice) -> float:
         if generator.random() >= chance:
             return value
-        if range.whole or range.low == range.high:
-            return range.draw(generator)
+        if isinstance(gene, Choice) or gene.whole or gene.low == gene.high:
+            return gene.draw(generator)
         return value * (1 + change * float(generator.choice([-1.0, 1.0])))
 
     def rewarded(value: float) -> float:

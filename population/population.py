@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..common.errors import naming
 from ..policies.policy import Policy
-from .evolution import Member, exploit, explore, should_copy
+from .evolution import FRAMES, Member, exploit, explore, should_copy
 from .matchmaking import opponent_probabilities
 from .ratings import Ratings
 from .record import Record, compare_scores
@@ -60,7 +60,7 @@ class Population:
     ) -> None:
         self._settings, self._workshop, self._workers = settings, workshop, workers
         self._generator = np.random.default_rng(settings.seed)
-        self._genes = settings.agent.genes
+        self._genes = settings.genes
         self.rivals = rivals
         self.record = Record(settings.agents + rivals)
         self.round, self.decisions = 0, 0
@@ -77,7 +77,7 @@ class Population:
         for number in range(self._settings.agents):
             if number == 1 and self._ancestor_alone:
                 random = np.random.default_rng([self._settings.seed, number])
-            genes = {name: gene.draw(random) for name, gene in self._genes.items()}
+            genes = self._first_genes(number, random)
             rewards = initial_rewards(self._settings.rewards, random)
             name, policy = start[number] if number < len(start) else ("", None)
             member = Member(number, 1000.0, genes, rewards if self._settings.is_race else {}, founder=number)
@@ -85,6 +85,11 @@ class Population:
             with naming(name):
                 self._learners.append(self._workshop.begin(genes, int(random.integers(2**31)), policy))
             self._play.append(None)
+
+    def _first_genes(self, number: int, random: np.random.Generator) -> dict[str, float]:
+        """Draw an agent's genes; the first one decides as often as `race` says."""
+        fixed = {FRAMES: float(self._settings.race.frames_per_step)} if number == 0 else {}
+        return {name: fixed[name] if name in fixed else gene.draw(random) for name, gene in self._genes.items()}
 
     def play_round(self, report: Report = lambda number: None) -> Round:
         """Let every agent play and learn, rate them, and let them copy better ones.
@@ -211,13 +216,21 @@ class Population:
             return ()
         if self._settings.opponents == "itself":
             return (member.id,)
-        count = len(ratings)
+        able = self._able_to_meet(member)
+        if not able.any():
+            return (member.id,)
         if self._settings.opponents == "rated":
-            probabilities = opponent_probabilities(ratings, member.id)
+            probabilities = opponent_probabilities(ratings, member.id, able)
         else:
-            probabilities = (np.arange(count) != member.id) / (count - 1)
-        drawn = self._generator.choice(count, self._settings.work.opponents, p=probabilities)
+            probabilities = able / able.sum()
+        drawn = self._generator.choice(len(ratings), self._settings.work.opponents, p=probabilities)
         return tuple(int(number) for number in drawn)
+
+    def _able_to_meet(self, member: Member) -> NDArray[np.bool_]:
+        """The others that decide as often as the agent, or less often by a whole factor; bool [agents and rivals]."""
+        own = member.genes.get(FRAMES, 1.0)
+        able = [one.id != member.id and one.genes.get(FRAMES, 1.0) % own == 0.0 for one in self.members]
+        return np.array([*able, *[True] * self.rivals])
 
     def _rival(self, number: int) -> RivalState:
         member = self.members[number]

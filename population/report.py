@@ -13,6 +13,7 @@ from ..common.command_line import command_line
 from ..common.files import write_whole
 from ..common.page import figures, origin, page, video
 from .changes import carried_changes
+from .evolution import FRAMES
 from .lineage import STYLE as TREE_STYLE
 from .lineage import agent_colour, family_tree
 from .ratings import ANCHOR
@@ -49,6 +50,7 @@ GENES = {
     "prior_kl": "weight of the slow core's divergence from its prior",
     "slow_gradient": "factor of gradients into the slow core",
     "period": "decisions between two of the slow core",
+    FRAMES: "game frames of 1/30 s for each decision",
 }
 FIGURES = {
     "entropy": "entropy of the policy, nats",
@@ -58,7 +60,7 @@ FIGURES = {
 }
 """Titles of charts."""
 
-LOGARITHMIC = {*GENES} - {"period", "entropy"}
+LOGARITHMIC = {*GENES} - {"period", "entropy", FRAMES}
 
 Value = Callable[[Mapping[str, Any]], float | None]
 """A number from an agent's entry in a row, or None."""

@@ -23,7 +23,7 @@ from ..policies.policy import Policy, choose
 from ..policies.state import ArrayState, put_rows, reset_rows, select_rows
 from .standing import Standing
 
-_WON, _LOST = EVENTS.index("won"), EVENTS.index("lost")
+_WON, _LOST, _DECISION = EVENTS.index("won"), EVENTS.index("lost"), EVENTS.index("decision")
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
         both[0::2] = actions
         both[1::2] = self._rivals_decide()
         observations, _, terminated, truncated, infos = self._race.step(both)
-        self._rivals_hear(both[1::2], infos["events"][1::2])
+        self._rivals_hear(infos["events"][1::2])
         events, result = infos["events"][0::2], infos["result"][0::2]
         over = (terminated | truncated)[0::2]
         won, lost = self._certain(infos, ~over)
@@ -181,6 +181,9 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
             "race": self._race.get_state(),
             "rival": self._rival.copy(),
             "rivals": {str(number): list(state) for number, state in self._states.items()},
+            "steps": self._steps.copy(),
+            "held": self._held.copy(),
+            "earned": self._earned.copy(),
             "generator": self._generator.bit_generator.state,
             "standing": self._standing.get_state(),
         }
@@ -191,6 +194,8 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
         self._observations = self._race.set_state(state["race"])
         self._rival = np.array(state["rival"], dtype=np.int64)
         self._states = {int(number): tuple(parts) for number, parts in state["rivals"].items()}
+        if "steps" in state:  # else of a version in which all decided equally often
+            self._steps, self._held, self._earned = (np.array(state[name]) for name in ("steps", "held", "earned"))
         self._generator.bit_generator.state = state["generator"]
         self._standing.set_state(state["standing"])
 
@@ -205,26 +210,40 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
     def _clear(self) -> None:
         self._ends, self._signals, self._states = [], [], {}
         self._rival = np.full(self.num_envs, -1)
+        self._steps = np.zeros(self.num_envs, dtype=np.int64)  # of the race
+        self._held = np.zeros(self.num_envs, dtype=np.int64)  # the rivals' actions
+        self._earned = np.zeros(self.num_envs)  # by them since they decided
 
     def _rivals_decide(self) -> NDArray[np.int64]:
-        """The rivals' actions, int64 [n]; each rival decides for all of its races at once."""
-        actions = np.zeros(self.num_envs, dtype=np.int64)
+        """The rivals' actions, int64 [n]; each rival decides for all of its races at once, and holds its actions as
+        long as it does."""
         uniforms = self._generator.random(self.num_envs)
         for number in np.unique(self._rival).tolist():
-            rows, rival = np.flatnonzero(self._rival == number), self._rivals[number]
+            rival = self._rivals[number]
+            rows = np.flatnonzero((self._rival == number) & (self._steps % rival.view.hold == 0))
+            if not rows.size:
+                continue
             seen = np.ascontiguousarray(self._observations[1::2][rows][:, rival.view.columns])
             probabilities, state = rival.player.step(seen, select_rows(self._states[number], rows))
-            actions[rows], _ = choose(probabilities, None if rival.greedy else uniforms[rows])
+            self._held[rows], _ = choose(probabilities, None if rival.greedy else uniforms[rows])
             self._states[number] = put_rows(self._states[number], rows, state)
-        return actions
+        return self._held
 
-    def _rivals_hear(self, actions: NDArray[np.int64], events: NDArray[np.float64]) -> None:
-        """Feed the rivals their own actions and rewards."""
+    def _rivals_hear(self, events: NDArray[np.float64]) -> None:
+        """Feed the rivals their own actions and rewards, once those that hold their actions have come to the end."""
         for number in np.unique(self._rival).tolist():
             rows, rival = np.flatnonzero(self._rival == number), self._rivals[number]
-            rewards = weighted(rival.weights, events[rows]).astype(np.float32)
-            state = rival.player.feed(select_rows(self._states[number], rows), actions[rows], rewards)
-            self._states[number] = put_rows(self._states[number], rows, state)
+            hold, theirs = rival.view.hold, events[rows]
+            theirs[self._steps[rows] % hold > 0, _DECISION] = 0.0  # not one of its own
+            self._earned[rows] += weighted(rival.weights, theirs)
+            over = rows[(self._steps[rows] + 1) % hold == 0]
+            if not over.size:
+                continue
+            rewards = self._earned[over].astype(np.float32)
+            state = rival.player.feed(select_rows(self._states[number], over), self._held[over], rewards)
+            self._states[number] = put_rows(self._states[number], over, state)
+            self._earned[over] = 0.0
+        self._steps += 1
 
     def _certain(self, infos: Infos, running: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Races under way that count as won and as lost, bool [n] each: nearly all of them would end so."""
@@ -252,6 +271,7 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
     def _meet(self, begins: NDArray[np.bool_]) -> None:
         """Begin races against the next rivals where `begins`, bool [n], is true."""
         self._standing.begin(np.repeat(begins, 2))
+        self._steps[begins], self._earned[begins] = 0, 0.0
         for race in np.flatnonzero(begins).tolist():
             self._rival[race] = self._schedule[self._next % len(self._schedule)]
             self._next += 1

@@ -1,5 +1,6 @@
 """The settings of `qwop-population`."""
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ from ..envs.qwop.task import NUMBERS
 from ..envs.spec import EnvironmentSpec
 from ..finetune.distributed.settings import Local, RaySettings
 from .agents import AGENTS, FtwAgents, PpoAgents, VtraceAgents
-from .evolution import BETTER, CHANCE, CHANGE
+from .evolution import BETTER, CHANCE, CHANGE, FRAMES, Choice, Range
 
 RACE = "QWOPRace-v1"
 
@@ -106,6 +107,13 @@ class EvolutionSettings(Settings):
         0.01, "Probability that an inherited internal reward is redrawn, so that its sign can change.",
         at_least=0, at_most=1,
     )  # fmt: skip
+    frames_per_step: tuple[int, ...] | None = setting(
+        None,
+        "Game frames per decision that evolve like a hyper-parameter, such as [1,2]: every agent but the first draws "
+        "one. null: all have that of race.",
+        at_least=1,
+        at_most=3600,
+    )
     fade: float = setting(
         0.9, "Factor by which a match's weight in the ratings shrinks each round.", above=0, at_most=1
     )
@@ -201,8 +209,30 @@ class PopulationSettings(Settings):
                 raise BadInput(f"{name}: {len(given)} policies for {self.agents} agents; give fewer, or more agents")
         if self.ancestor_decisions and len(self.start or ()) > 1:
             raise BadInput("start: several policies, but all agents begin as copies of one ancestor; give a single one")
+        self._check_rates()
         if self.agents == 1 and self.is_race and not self.rivals and self.opponents != "itself":
             raise BadInput("agents=1: it has nobody to race against; give opponents=itself, or rivals=[champion]")
+
+    def _check_rates(self) -> None:
+        evolving = self.evolution.frames_per_step
+        if not evolving:
+            return
+        if not self.is_race:
+            raise BadInput(f"evolution.frames_per_step: {self.environment} is no race; leave it out")
+        if self.rivals or self.teachers:
+            raise BadInput("evolution.frames_per_step: rivals and teachers decide at one rate; leave out either")
+        rates = sorted({self.race.frames_per_step, *evolving})
+        if any(more % fewer for fewer, more in itertools.pairwise(rates)):
+            raise BadInput(
+                f"evolution.frames_per_step: {rates} with that of race: expected each to be a multiple of the one "
+                "before, so that agents can race each other"
+            )
+
+    @property
+    def genes(self) -> dict[str, Range | Choice]:
+        """All that evolves besides rewards, by name."""
+        rates = self.evolution.frames_per_step
+        return {**self.agent.genes, **({FRAMES: Choice(rates)} if rates else {})}
 
     @property
     def is_race(self) -> bool:

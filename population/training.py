@@ -23,6 +23,7 @@ from ..finetune.weight_average import RecentAverage
 from ..policies.networks import Network
 from ..policies.policy import Policy
 from .agents import Genes, Learner, PopulationAgents
+from .evolution import FRAMES
 from .rewards import event_rewards
 from .rival_races import RaceEnd, Rival, RivalRaces, View, seen_columns
 from .settings import RaceSettings, WorkSettings
@@ -91,15 +92,9 @@ class Workshop:
         torch.set_num_threads(1)
         self.environment, self._agents, self._work = environment, agents, work
         self.observation, self.actions = environment.interface()
-        self.rate = environment.capabilities.decisions_per_second
-        race = race or RaceSettings()
-        more = {"max_idle_frames": race.max_idle_frames} if environment.capabilities.idle_start else {}
-        self._races: RivalRaces | None = None
-        if environment.capabilities.group > 1:
-            self._races = RivalRaces(environment, work.num_games, standstill=race.standstill, **more)
-            self._env: VectorEnv = self._races
-        else:
-            self._env = make_vector(environment, work.num_games, **more)
+        self._race = race or RaceSettings()
+        self._is_race = environment.capabilities.group > 1
+        self._envs: dict[int, VectorEnv] = {}  # by frames a decision
         self._fixed = {
             number: Rival(
                 PolicySnapshot(policy.network),
@@ -122,10 +117,9 @@ class Workshop:
         """
         network = self._agents.network(self.observation, self.actions, genes, seed)
         if policy is not None:
-            in_race = self.environment.capabilities.group > 1
-            columns = seen_columns(policy, self.environment) if in_race else np.arange(policy.observation.size)
+            columns = seen_columns(policy, self.environment) if self._is_race else np.arange(policy.observation.size)
             _take_weights(network, policy, columns)
-        learner = self._agents.learner(network, genes, self.rate, seed)
+        learner = self._agents.learner(network, genes, self._rate(genes), seed)
         return learner.get_state() | {"average": self._average(network).get_state()}
 
     def policy(
@@ -133,7 +127,7 @@ class Workshop:
     ) -> Policy:
         """Return the policy of an agent in this state, with averaged weights; in races with its own rewards."""
         network = copy.deepcopy(self._network(genes, learner["network"] | learner["average"]["weights"]))
-        settings = dict(self.environment.settings)
+        settings = dict(self._environment(genes).settings)
         if rewards:
             settings["weights"] = event_rewards(rewards).tolist()
         return Policy(network, EnvironmentSpec(self.environment.id, settings), self.observation, training)
@@ -145,10 +139,12 @@ class Workshop:
         average = self._average(network)
         average.set_state(order.learner["average"])
         actor = PolicySnapshot(network)
-        if self._races is not None:
-            rivals = {number: self._rival(one) for number, one in order.rivals.items()}
-            self._races.enter(event_rewards(order.rewards), {**rivals, **self._fixed}, order.schedule)
-        env = self._env if order.teacher is None else Taught(self._env, self._teachers[order.teacher])
+        plain = self._env(order.genes)
+        races = plain if isinstance(plain, RivalRaces) else None
+        if races is not None:
+            rivals = {number: self._rival(one, order.genes) for number, one in order.rivals.items()}
+            races.enter(event_rewards(order.rewards), {**rivals, **self._fixed}, order.schedule)
+        env = plain if order.teacher is None else Taught(plain, self._teachers[order.teacher])
         collector = Collector(env, self._work.steps, np.random.default_rng(order.seed), order.play)
         scores, metres, finished, diagnoses = [], [], [], []
         seconds = {"playing": 0.0, "learning": 0.0}
@@ -156,7 +152,7 @@ class Workshop:
             began = time.perf_counter()
             actor.take(network)
             played, ends = collector.collect(actor)
-            signals = None if self._races is None else self._races.take_signals()
+            signals = None if races is None else races.take_signals()
             middle = time.perf_counter()
             diagnoses.append(learner.update(played, signals, order.imitation).scalars)
             average.add(self._work.num_games * self._work.steps)
@@ -171,14 +167,37 @@ class Workshop:
         for name, values in (("return", scores), ("metres", metres), ("finish_share", finished)):
             if values:
                 figures[name] = float(np.mean(values))
-        races = [] if self._races is None else self._races.take_ends()
-        if times := [race.seconds for race in races if race.seconds is not None]:
+        run = [] if races is None else races.take_ends()
+        if times := [race.seconds for race in run if race.seconds is not None]:
             figures["best_seconds"] = min(times)
         state = learner.get_state() | {"average": average.get_state()}
-        return Done(state, collector.get_state(), races, scores, figures, seconds)
+        return Done(state, collector.get_state(), run, scores, figures, seconds)
 
     def close(self) -> None:
-        self._env.close()
+        for env in self._envs.values():
+            env.close()
+
+    def _environment(self, genes: Genes) -> EnvironmentSpec:
+        """The environment at the rate at which an agent with these genes decides."""
+        if FRAMES not in genes:
+            return self.environment
+        return EnvironmentSpec(self.environment.id, {**self.environment.settings, FRAMES: int(genes[FRAMES])})
+
+    def _rate(self, genes: Genes) -> float | None:
+        return self._environment(genes).capabilities.decisions_per_second
+
+    def _env(self, genes: Genes) -> VectorEnv:
+        """The games of agents that decide at this rate."""
+        frames = int(genes.get(FRAMES, 0))
+        if frames not in self._envs:
+            spec, games = self._environment(genes), self._work.num_games
+            more = {"max_idle_frames": self._race.max_idle_frames} if spec.capabilities.idle_start else {}
+            self._envs[frames] = (
+                RivalRaces(spec, games, standstill=self._race.standstill, **more)
+                if self._is_race
+                else make_vector(spec, games, **more)
+            )
+        return self._envs[frames]
 
     def _network(self, genes: Genes, weights: dict[str, torch.Tensor]) -> Network:
         """A network with these weights, until the next call."""
@@ -191,13 +210,16 @@ class Workshop:
 
     def _new_learner(self, genes: FrozenGenes) -> tuple[Network, Learner]:
         network = self._new_network(genes)
-        return network, self._agents.learner(network, dict(genes), self.rate, 0)
+        return network, self._agents.learner(network, dict(genes), self._rate(dict(genes)), 0)
 
     def _average(self, network: Network) -> RecentAverage:
         return RecentAverage(network, self._agents.weight_average)
 
-    def _rival(self, state: RivalState) -> Rival:
-        every = View(np.arange(self.observation.size))
+    def _rival(self, state: RivalState, genes: Genes) -> Rival:
+        """A rival of an agent with these genes. If it decides more often, which may come about in the middle of a race,
+        it keeps to the race's rate."""
+        hold = max(int(state.genes.get(FRAMES, 1) // genes.get(FRAMES, 1)), 1)
+        every = View(np.arange(self.observation.size), hold)
         network = self._network(state.genes, state.network)
         return Rival(PolicySnapshot(network), every, event_rewards(state.rewards), greedy=False)
 

@@ -92,6 +92,24 @@ def test_the_best_agent_is_the_finalist_that_wins_most_races(
     assert len(raced) == 1
 
 
+def test_agents_that_decide_at_rates_of_their_own_race_each_other(
+    population: Command, small: tuple[str, ...], tmp_path: Path
+) -> None:
+    evolving = (*small, "agents=6", "evolution.frames_per_step=[1,2]", "evolution.chance=1")
+    for out, more in (("whole", ["rounds=4"]), ("half", ["rounds=2"]), ("half", ["rounds=4", "resume=true"])):
+        code, said, wrong = population(*evolving, *more, "race.time_limit=2", f"out={out}")
+        assert code == 0, wrong
+    rows = [json.loads(line) for line in (tmp_path / "whole/history.jsonl").read_text().splitlines()]
+    assert rows[0]["agents"][0]["genes"]["frames_per_step"] == 2.0
+    rates = [agent["genes"]["frames_per_step"] for agent in rows[-1]["agents"]]
+    assert {*rates} == {1.0, 2.0}
+    policies = [load_policy(path) for path in sorted((tmp_path / "whole/agents").iterdir())]
+    assert [policy.environment.settings["frames_per_step"] for policy in policies] == rates
+    assert "game frames of 1/30 s for each decision" in (tmp_path / "whole/report.html").read_text()
+    for name in ("best.safetensors", *(f"agents/agent-{number:02d}.safetensors" for number in range(6))):
+        assert same(tmp_path / "whole" / name, tmp_path / "half" / name)
+
+
 @pytest.mark.parametrize("ancestor", [0, 100])
 def test_the_seed_decides_everything_and_a_resumed_run_equals_a_whole_one(
     ancestor: int, population: Command, small: tuple[str, ...], tmp_path: Path

@@ -15,6 +15,7 @@ from qwop.population.settings import (
     EvolutionSettings,
     PopulationSettings,
     PpoWorkSettings,
+    RaceSettings,
     TeachingSettings,
     WorkSettings,
 )
@@ -183,6 +184,51 @@ def test_opponents_of_equal_strength_are_met_most_often() -> None:
         population.play_round()
     met = np.bincount([rival for orders in workers.orders for rival in orders[3].schedule], minlength=AGENTS)
     assert met[2] > met[1] > met[0]
+
+
+def test_agents_meet_those_that_decide_as_often_as_they_do_or_less_often() -> None:
+    evolution = EvolutionSettings(burn_in=200, chance=0.5, frames_per_step=(1, 2))
+    for opponents in ("rated", "uniform"):
+        population, workers = made(evolution=evolution, opponents=opponents, agents=8)
+        for _ in range(10):
+            population.play_round()
+        met = [
+            (order.genes["frames_per_step"], order.rivals[rival].genes["frames_per_step"], number == rival)
+            for orders in workers.orders
+            for number, order in orders.items()
+            for rival in order.schedule
+        ]
+        assert {(own, theirs) for own, theirs, itself in met if not itself} == {(1.0, 1.0), (1.0, 2.0), (2.0, 2.0)}
+        for orders in workers.orders:  # nobody but itself is left to one that decides least often
+            rates = [order.genes["frames_per_step"] for order in orders.values()]
+            for number, order in orders.items():
+                assert (number in order.schedule) == (rates[number] == 2.0 and rates.count(2.0) == 1)
+
+
+def test_the_first_agent_decides_as_often_as_the_race_says_and_the_others_draw_their_rate() -> None:
+    settings = {"race": RaceSettings(frames_per_step=6), "evolution": EvolutionSettings(frames_per_step=(1, 3))}
+    population, _ = made(**settings, agents=20)
+    first, *others = [member.genes["frames_per_step"] for member in population.members]
+    assert first == 6.0
+    assert {*others} == {1.0, 3.0}
+    alone, _ = made(agents=1, opponents="itself")
+    (member,) = alone.members
+    assert population.members[0].genes == {**member.genes, "frames_per_step": 6.0}
+    assert population.members[0].rewards == member.rewards
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"environment": "CartPole-v1"}, "CartPole-v1 is no race"),
+        ({"rivals": ("champion",)}, "rivals and teachers decide at one rate"),
+        ({"teachers": ("champion",)}, "rivals and teachers decide at one rate"),
+        ({"race": RaceSettings(frames_per_step=3)}, r"\[1, 2, 3\] .* a multiple of the one before"),
+    ],
+)
+def test_rates_that_cannot_evolve_are_refused(changed: dict[str, Any], said: str) -> None:
+    with pytest.raises(BadInput, match=f"^evolution.frames_per_step: {said}"):
+        replace(SETTINGS, evolution=EvolutionSettings(frames_per_step=(1, 2)), **changed)
 
 
 def test_in_self_play_the_only_opponent_is_oneself_and_runs_are_compared() -> None:

@@ -17,6 +17,7 @@ from qwop.finetune.metrics import Diagnosis
 from qwop.policies.files import load_policy
 from qwop.population.agents import FtwAgents, PopulationAgents, PpoAgents, VtraceAgents
 from qwop.population.rewards import HAND_MADE, drawn_rewards, event_rewards
+from qwop.population.rival_races import Rival, RivalRaces
 from qwop.population.settings import WorkSettings
 from qwop.population.training import Order, RivalState, Workshop, teacher_of
 
@@ -79,6 +80,48 @@ def test_rounds_go_on_where_the_last_one_ended(agents: PopulationAgents) -> None
     assert second.play["lengths"].max() > anew.play["lengths"].max()  # races under way went on
     steps = [max(int(one["step"]) for one in done.learner["optimiser"]["state"].values()) for done in (first, second)]
     assert steps == [WORK.unrolls * agents.passes, 2 * WORK.unrolls * agents.passes]
+
+
+@kinds
+def test_an_agent_plays_and_learns_at_the_rate_of_its_genes(agents: PopulationAgents) -> None:
+    """As in a workshop whose races have that rate, and after one of another rate in the same workshop."""
+    slow, fast = (
+        Workshop(replace(RACE, settings={**RACE.settings, "frames_per_step": n}), agents, WORK) for n in (2, 1)
+    )
+    plain = order_for(fast, agents)
+    expected = fast.train(plain)
+    order = replace(
+        plain,
+        genes={**plain.genes, "frames_per_step": 1.0},
+        rivals={1: replace(plain.rivals[1], genes={**plain.rivals[1].genes, "frames_per_step": 1.0})},
+    )
+    other = replace(order, genes={**plain.genes, "frames_per_step": 2.0})
+    at_two = slow.train(other)
+    found = slow.train(order)
+    assert equal(found.learner, expected.learner)
+    assert equal(found.play, expected.play)
+    assert not equal(at_two.learner["network"], expected.learner["network"])
+    policy = slow.policy(order.genes, order.rewards, order.learner, {})
+    assert policy.environment.settings["frames_per_step"] == 1
+    assert equal(slow.begin(order.genes, 0), plain.learner)
+
+
+def test_a_rival_that_decides_half_as_often_does_so_in_an_agents_races(monkeypatch: pytest.MonkeyPatch) -> None:
+    agents = AGENTS["ppo"]
+    workshop = Workshop(RACE, agents, WORK)
+    plain = order_for(workshop, agents)
+    entered: list[int] = []
+
+    def enter(races: RivalRaces, weights: Any, rivals: dict[int, Rival], schedule: Any) -> None:
+        entered.append(rivals[1].view.hold)
+        original(races, weights, rivals, schedule)
+
+    original = RivalRaces.enter
+    monkeypatch.setattr(RivalRaces, "enter", enter)
+    for own, theirs in ((1.0, 2.0), (2.0, 2.0), (2.0, 1.0), (1.0, 6.0)):
+        rival = replace(plain.rivals[1], genes={**plain.rivals[1].genes, "frames_per_step": theirs})
+        workshop.train(replace(plain, genes={**plain.genes, "frames_per_step": own}, rivals={1: rival}))
+    assert entered == [2, 1, 1, 6]
 
 
 @pytest.mark.parametrize(("window", "share"), [(0, 1.0), (160, 0.25)])
