@@ -265,10 +265,20 @@ class Population:
                 redraw=how.redraw,
                 rewards=self._settings.rewards != "fixed",
             )
-            self._learners[number], self._play[number] = self._learners[other], None
+            self._learners[number] = self._learners[other]
+            if not _can_go_on(self._play[number], member, self.members[number]):
+                self._play[number] = None
             self.record.inherit(number, other)
             copies.append(Copy(number, other))
         return copies
+
+
+def _can_go_on(play: dict[str, Any] | None, before: Member, now: Member) -> bool:
+    """True if an agent that has copied another can go on with its games: at the same rate, and without a memory.
+
+    New games would all begin at the same time: at first, only falls would end, and starts be learned from.
+    """
+    return play is not None and not play.get("policy") and before.genes.get(FRAMES) == now.genes.get(FRAMES)
 
 
 def _under_way(play: dict[str, Any] | None) -> list[int]:

@@ -97,7 +97,7 @@ def test_agents_that_decide_at_rates_of_their_own_race_each_other(
 ) -> None:
     evolving = (*small, "agents=6", "evolution.frames_per_step=[1,2]", "evolution.chance=1")
     for out, more in (("whole", ["rounds=4"]), ("half", ["rounds=2"]), ("half", ["rounds=4", "resume=true"])):
-        code, said, wrong = population(*evolving, *more, "race.time_limit=2", f"out={out}")
+        code, _, wrong = population(*evolving, *more, "race.time_limit=2", f"out={out}")
         assert code == 0, wrong
     rows = [json.loads(line) for line in (tmp_path / "whole/history.jsonl").read_text().splitlines()]
     assert rows[0]["agents"][0]["genes"]["frames_per_step"] == 2.0

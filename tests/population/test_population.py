@@ -41,6 +41,8 @@ class Workers:
 
     def __init__(self) -> None:
         self.races = True
+        self.memory: list[Any] = []
+        self.done: list[Done] = []
         self.orders: list[dict[int, Order]] = []
 
     def carry_out(self, orders: Mapping[int, Order], report: Any) -> dict[int, Done]:
@@ -50,11 +52,12 @@ class Workers:
             met = (order.schedule or (number,)) if self.races else ()
             races = [RaceEnd(rival, (np.sign(number - rival) + 1) / 2, float(number), None) for rival in met]
             learner = {"network": order.learner["network"] + "+"}
-            play = {"env": {"rival": np.array(met)}}
+            play = {"env": {"rival": np.array(met)}, "policy": self.memory}
             done[number] = Done(
                 learner, play, races, [float(number)], {"games": 3.0}, {"playing": 1.0, "learning": 2.0}
             )
             report(number)
+        self.done = list(done.values())
         return done
 
 
@@ -129,7 +132,10 @@ def test_winners_are_rated_higher() -> None:
 
 def test_a_copy_takes_weights_genes_rewards_and_rating_and_its_lineage_is_kept() -> None:
     population, workers = made(evolution=EvolutionSettings(burn_in=200, chance=0.0, redraw=0.0))
-    rounds = [population.play_round() for _ in range(6)]
+    rounds, plays = [], []
+    for _ in range(6):
+        rounds.append(population.play_round())
+        plays.append([one.play for one in workers.done])
     assert rounds[0].copies == ()  # within the burn-in
     number, first = next((number, done.copies) for number, done in enumerate(rounds) if done.copies)
     copy = next(one for one in first if one.parent not in [other.child for other in first])
@@ -140,8 +146,24 @@ def test_a_copy_takes_weights_genes_rewards_and_rating_and_its_lineage_is_kept()
     assert child.decisions == 0
     after = workers.orders[number + 1]
     assert after[copy.child].learner == after[copy.parent].learner
-    assert after[copy.child].play is None  # its races begin anew
-    assert after[copy.parent].play is not None
+    assert after[copy.child].play is plays[number][copy.child]  # its races go on
+
+
+@pytest.mark.parametrize(("memory", "rates"), [([np.zeros(10)], None), ([], (1, 2))])
+def test_races_begin_anew_with_another_memory_or_another_rate(memory: list[Any], rates: tuple[int, ...] | None) -> None:
+    population, workers = made(evolution=EvolutionSettings(burn_in=200, chance=1.0, frames_per_step=rates), agents=8)
+    workers.memory = memory
+    kept = set()
+    for _ in range(12):
+        before = population.members
+        copies = population.play_round().copies
+        after = population.members
+        population.play_round()
+        for copy in copies:
+            same = before[copy.child].genes.get("frames_per_step") == after[copy.child].genes.get("frames_per_step")
+            assert (workers.orders[-1][copy.child].play is not None) == (same and not memory)
+            kept.add(same)
+    assert kept == ({True, False} if rates else {True})
 
 
 def test_copies_change_what_they_inherit_as_the_settings_say() -> None:
