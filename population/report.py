@@ -1,6 +1,7 @@
 """`report.html`: the evolution of a population, in one file that opens without a server."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -26,6 +27,9 @@ MOST_POINTS = 150
 
 MOST_CHANGED = 6
 """Events in the table of changed rewards."""
+
+MOST_LISTED = 3
+"""Values of a gene that are listed with their agents; of more, only the lowest and the highest are."""
 
 MOST_CARRIED = 10
 """Rows in the table of inherited changes."""
@@ -102,6 +106,7 @@ def _sections(folder: Path, settings: PopulationSettings, rows: Sequence[Mapping
     parts += [
         "<h2>Settings of their learning</h2>",
         _note(_GENES),
+        _spread_of_genes(rows),
         _charts(rows, {name: _entry("genes", name) for name in genes}, GENES),
     ]
     known = rows[-1]["agents"][0]["figures"]
@@ -296,6 +301,20 @@ def _changed_rewards(rows: Sequence[Mapping[str, Any]]) -> str:
     most = sorted(now, key=lambda name: -abs(now[name] - before[name]))[:MOST_CHANGED]
     body = [[name.replace("_", " "), f"{before[name]:+.2f}", f"{now[name]:+.2f}"] for name in most]
     return _note("Mean weights that have changed most:") + figures(["", "after the first round", "now"], body)
+
+
+def _spread_of_genes(rows: Sequence[Mapping[str, Any]]) -> str:
+    """A table of the values that the agents had at first, and have now."""
+
+    def spread(row: Mapping[str, Any], name: str) -> str:
+        counts = Counter(agent["genes"][name] for agent in row["agents"])
+        if len(counts) <= MOST_LISTED:
+            return ", ".join(f"{value:.3g} ({count} of {counts.total()})" for value, count in sorted(counts.items()))
+        return f"{min(counts):.3g} to {max(counts):.3g}"
+
+    names = rows[-1]["agents"][0]["genes"]
+    body = [[GENES.get(name, name), spread(rows[0], name), spread(rows[-1], name)] for name in names]
+    return figures(["", "after the first round", "now"], body)
 
 
 def _inherited_changes(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -66,6 +66,18 @@ def test_a_report_names_the_rewards_that_changed_most(tmp_path: Path) -> None:
     assert "changed most" not in by_hand
 
 
+def test_a_report_tells_which_settings_the_agents_had_at_first_and_have_now(tmp_path: Path) -> None:
+    before, now = row(1, [], agents=4), row(2, [], agents=4)
+    for number, agent in enumerate(now["agents"]):
+        agent["genes"] = {"learning_rate": 1e-3 / (number + 1), "period": 5 + number // 3}
+    report = write_report(tmp_path, PopulationSettings(), [before, now]).read_text()
+    for cells in (
+        ("learning rate", "0.001 (4 of 4)", "0.00025 to 0.001"),
+        ("decisions between two of the slow core", "5 to 8", "5 (3 of 4), 6 (1 of 4)"),
+    ):
+        assert "".join(f"<td>{cell}</td>" for cell in cells) in report
+
+
 def test_a_report_names_the_inherited_changes_and_their_carriers(tmp_path: Path) -> None:
     before, now = row(1, []), row(2, [[0, 2]])
     assert "carried by" not in write_report(tmp_path, PopulationSettings(), [before, row(2, [])]).read_text()
