@@ -30,6 +30,7 @@ from qwop.population.versus import races_between
 VARIANTS: Mapping[str, Sequence[str]] = {
     "population": [],
     "from an ancestor": ["ancestor_decisions=8000000", "rewards=varied"],
+    "rates of their own": ["ancestor_decisions=16000000", "rewards=varied", "evolution.frames_per_step=[1,2]"],
     "no evolution": ["evolution.enabled=false"],
     "rewards by hand": ["rewards=fixed"],
     "rewards drawn at random": ["rewards=drawn"],
