@@ -31,7 +31,7 @@ from .report import EVALUATION, FILM, write_report
 from .rival_races import View
 from .settings import PopulationSettings
 from .training import Workshop, teacher_of
-from .versus import Report, film_race, races_between, shared_race, tournament
+from .versus import Report, Versus, film_race, races_between, shared_race, tournament
 from .workers import Distributed, Serial, Workers
 
 MAY_DIFFER = (
@@ -162,7 +162,7 @@ class _Run:
         if not (self._settings.is_race and self._settings.evaluation.games) or len(finalists) == 1:
             return [{"agent": one.id} for one in finalists]
         policies = [self._population.policy(one) for one in finalists]
-        won = tournament(policies, self._task, **self._final_races, report=report)
+        won = tournament(policies, lambda one, other: self._final_races(one, [other], "", report))
         order = np.argsort(-won, kind="stable").tolist()
         return [{"agent": finalists[place].id, "won": float(won[place])} for place in order]
 
@@ -178,15 +178,23 @@ class _Run:
             return {**found, "returns": {"mean": float(returns.mean()), "said": said}}
         for name, others in against.items():
             others = others or self._first()
-            races = races_between(policy, others, name, self._task, **self._final_races, report=report)
+            races = self._final_races(policy, others, name, report)
             found["races"].append({**races.to_json(), "said": str(races)})
         return found
 
-    @property
-    def _final_races(self) -> dict[str, Any]:
-        """Arguments of `races_between` for all final races."""
+    def _final_races(self, policy: Policy, others: Sequence[Policy], name: str, report: Report) -> Versus:
         how = self._settings.evaluation
-        return {"games": how.games, "greedy": how.greedy, "seed": self._settings.seed, "num_games": how.num_games}
+        return races_between(
+            policy,
+            others,
+            name,
+            self._task,
+            games=how.games,
+            greedy=how.greedy,
+            seed=self._settings.seed,
+            num_games=how.num_games,
+            report=report,
+        )
 
     def _against(self, rivals: Mapping[str, Policy]) -> dict[str, list[Policy]]:
         """The policies to race against at the end, by name; empty for the first agents, which may not exist yet."""

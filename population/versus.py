@@ -113,34 +113,14 @@ def races_between(
     return Versus(name, results, metres, seconds)
 
 
-def tournament(
-    policies: Sequence[Policy],
-    race: EnvironmentSpec,
-    *,
-    games: int,
-    greedy: bool,
-    seed: int = 0,
-    num_games: int = 64,
-    report: Report = lambda races: None,
-) -> NDArray[np.float64]:
-    """Race each policy against each other one; returns the share of points that each won, float64 [n].
+def tournament(policies: Sequence[Policy], meet: Callable[[Policy, Policy], Versus]) -> NDArray[np.float64]:
+    """Let each policy meet each other one; returns the share of points that each won, float64 [n].
 
-    A race won counts 1, and one drawn ½. The races of a pair are those of `races_between`.
+    A race won counts 1, and one drawn ½.
     """
     points = np.zeros(len(policies))
     for one, other in itertools.combinations(range(len(policies)), 2):
-        races = races_between(
-            policies[one],
-            [policies[other]],
-            "",
-            race,
-            games=games,
-            greedy=greedy,
-            seed=seed,
-            num_games=num_games,
-            report=report,
-        )
-        won = races.results.mean()
+        won = meet(policies[one], policies[other]).results.mean()
         points[one] += won
         points[other] += 1.0 - won
     return points / max(len(policies) - 1, 1)

@@ -11,7 +11,7 @@ from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.networks import Actor
 from qwop.policies.policy import Policy
 from qwop.policies.two_timescale import TwoTimescaleActorCritic
-from qwop.population.versus import races_between, shared_race, tournament
+from qwop.population.versus import Versus, races_between, shared_race, tournament
 
 SIZE, ACTIONS = 94, 11
 
@@ -107,8 +107,12 @@ def test_in_a_tournament_everybody_meets_everybody() -> None:
             if one != other:
                 points[one, other] = races_between(policy, [rival], "", race(2), games=5, greedy=True).results.mean()
     run: list[int] = []
-    found = tournament(runners, race(2), games=5, greedy=True, num_games=3, report=run.append)
+
+    def meet(one: Policy, other: Policy) -> Versus:
+        return races_between(one, [other], "", race(2), games=5, greedy=True, num_games=3, report=run.append)
+
+    found = tournament(runners, meet)
     assert run == [3, 2] * 3
     assert len(np.unique(found)) > 1
     np.testing.assert_allclose(found, points.sum(axis=1) / 2)
-    assert tournament(runners[:1], race(2), games=5, greedy=True) == [0.0]
+    assert tournament(runners[:1], meet) == [0.0]
