@@ -3,11 +3,24 @@
 from dataclasses import dataclass
 
 from ..common.errors import BadInput
-from ..common.settings import Settings, choice_of, file_choice, nested, option_of, rules, setting
+from ..common.settings import (
+    Settings,
+    choice_of,
+    file_choice,
+    nested,
+    option_of,
+    rules,
+    setting,
+)
 from ..common.shared_settings import max_idle_frames, seed
 from ..evaluation.evaluate import DRAWN, EvaluationSettings
 from .agents.acer.settings import AcerLoopSettings, AcerSettings
-from .agents.dqn.settings import DdqnLoopSettings, DdqnSettings, DqnLoopSettings, DqnSettings
+from .agents.dqn.settings import (
+    DdqnLoopSettings,
+    DdqnSettings,
+    DqnLoopSettings,
+    DqnSettings,
+)
 from .agents.ftw.settings import FtwLoopSettings, FtwSettings
 from .agents.ppo.settings import PpoLoopSettings, PpoSettings
 from .agents.registry import ALGORITHMS, Algorithm

@@ -164,8 +164,7 @@ class Loop:
     def _iterate(self) -> None:
         phase, now = self._schedule.phase, self._schedule.values
         live, returns = self._live() if phase.live else (None, [])
-        self.agent.observe(live, now)
-        self.agent.update(now)
+        self.agent.learn(live, now)
         if phase.averages(self._schedule.progress):
             self._average.add()
         self._count(phase, returns)

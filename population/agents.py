@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from ..common.errors import BadInput
 from ..common.settings import setting
@@ -15,6 +14,7 @@ from ..finetune.agents.discounting import Discounted
 from ..finetune.agents.ftw.agent import new_two_timescale
 from ..finetune.agents.ftw.learner import FtwLearner
 from ..finetune.agents.ftw.settings import FtwSettings
+from ..finetune.agents.learner import Learner
 from ..finetune.agents.ppo.agent import new_actor
 from ..finetune.agents.ppo.learner import PpoLearner
 from ..finetune.agents.ppo.settings import PpoSettings
@@ -22,28 +22,11 @@ from ..finetune.agents.precision import precision
 from ..finetune.agents.vtrace.agent import new_recurrent
 from ..finetune.agents.vtrace.learner import VtraceLearner
 from ..finetune.agents.vtrace.settings import VtraceSettings
-from ..finetune.experience.sequences import Sequences
-from ..finetune.metrics import Diagnosis
 from ..policies.networks import Network, Values
 from .evolution import Range
 
 Genes = Mapping[str, float]
 """Hyper-parameters by name."""
-
-
-class Learner(Protocol):
-    """One agent's network and its learner."""
-
-    def update(self, played: Sequences, signals: NDArray[np.float32] | None, teaching: float) -> Diagnosis:
-        """Learn from the sequences. signals: w·ρ of the sparse events, float32 [n, k], in races.
-        teaching: the weight of imitating their teacher."""
-        ...
-
-    def get_state(self) -> dict[str, Any]: ...
-
-    def set_state(self, state: dict[str, Any]) -> None:
-        """Take over another learner's state; the genes stay this one's own."""
-        ...
 
 
 def gene(low: float, high: float, help: str, *, at_most: float | None = None) -> Any:
@@ -139,9 +122,9 @@ class PpoAgents(PopulationAgents):
 
     def learner(self, network: Any, genes: Genes, decisions_per_second: float | None, seed: int) -> Learner:
         values = Values(network.observation, self.hidden, torch.Generator().manual_seed(seed + 1))
-        learner = PpoLearner(network, values, self._settings(genes), torch.device("cpu"))
+        learner = PpoLearner(network, values, self._settings(genes), torch.device("cpu"), np.random.default_rng(seed))
         learner.at_rate(decisions_per_second)
-        return _Shuffling(learner, np.random.default_rng(seed))
+        return learner
 
 
 @dataclass(frozen=True)
@@ -173,7 +156,7 @@ class VtraceAgents(RecurrentAgents):
     def learner(self, network: Any, genes: Genes, decisions_per_second: float | None, seed: int) -> Learner:
         learner = VtraceLearner(network, self._settings(genes), torch.device("cpu"))
         learner.at_rate(decisions_per_second)
-        return _WithoutSignals(learner)
+        return learner
 
 
 @dataclass(frozen=True)
@@ -233,46 +216,7 @@ class FtwAgents(RecurrentAgents):
     def learner(self, network: Any, genes: Genes, decisions_per_second: float | None, seed: int) -> Learner:
         learner = FtwLearner(network, self._settings(genes), torch.device("cpu"), np.random.default_rng(seed))
         learner.at_rate(decisions_per_second)
-        return _WithSignals(learner)
-
-
-class _Shuffling:
-    """A learner that draws minibatches."""
-
-    def __init__(self, learner: PpoLearner, generator: np.random.Generator) -> None:
-        self._learner, self._generator = learner, generator
-
-    def update(self, played: Sequences, signals: NDArray[np.float32] | None, teaching: float) -> Diagnosis:
-        return self._learner.update(played, self._generator, teaching=teaching)
-
-    def get_state(self) -> dict[str, Any]:
-        return self._learner.get_state() | {"shuffle": self._generator.bit_generator.state}
-
-    def set_state(self, state: dict[str, Any]) -> None:
-        self._learner.set_state(state)
-        self._generator.bit_generator.state = state["shuffle"]
-
-
-class _WithoutSignals:
-    """A learner that ignores signals."""
-
-    def __init__(self, learner: VtraceLearner) -> None:
-        self._learner = learner
-        self.get_state, self.set_state = learner.get_state, learner.set_state
-
-    def update(self, played: Sequences, signals: NDArray[np.float32] | None, teaching: float) -> Diagnosis:
-        return self._learner.update(played, teaching=teaching)
-
-
-class _WithSignals:
-    """A learner whose reward prediction learns from signals."""
-
-    def __init__(self, learner: FtwLearner) -> None:
-        self._learner = learner
-        self.get_state, self.set_state = learner.get_state, learner.set_state
-
-    def update(self, played: Sequences, signals: NDArray[np.float32] | None, teaching: float) -> Diagnosis:
-        return self._learner.update(played, signals=signals, teaching=teaching)
+        return learner
 
 
 AGENTS = {"ftw": FtwAgents, "ppo": PpoAgents, "vtrace": VtraceAgents}

@@ -3,7 +3,7 @@
 import copy
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -15,14 +15,16 @@ from ..common.errors import BadInput
 from ..envs.race.task import RaceTask
 from ..envs.spec import EnvironmentSpec
 from ..envs.vector import VectorEnv, make_vector
+from ..finetune.agents.learner import Learner
 from ..finetune.experience.collector import Collector
 from ..finetune.experience.snapshot import PolicySnapshot
 from ..finetune.metrics import mean_figures
+from ..finetune.schedules.phase import PhaseValues
 from ..finetune.schedules.taught import Taught, Teacher
 from ..finetune.weight_average import RecentAverage
 from ..policies.networks import Network
 from ..policies.policy import Policy
-from .agents import Genes, Learner, PopulationAgents
+from .agents import Genes, PopulationAgents
 from .evolution import FRAMES
 from .rewards import event_rewards
 from .rival_races import RaceEnd, Rival, RivalRaces, View, seen_columns
@@ -152,9 +154,10 @@ class Workshop:
             began = time.perf_counter()
             actor.take(network)
             played, ends = collector.collect(actor)
-            signals = None if races is None else races.take_signals()
+            if races is not None:
+                played = replace(played, signals=races.take_signals())
             middle = time.perf_counter()
-            diagnoses.append(learner.update(played, signals, order.imitation).scalars)
+            diagnoses.append(learner.update(played, PhaseValues(teaching=order.imitation)).scalars)
             average.add(self._work.num_games * self._work.steps)
             seconds["playing"] += middle - began
             seconds["learning"] += time.perf_counter() - middle

@@ -13,6 +13,8 @@ class RunningScale:
     """Updates a new network's scaler with the statistics of all live play. A scaler that had statistics before stays
     fixed."""
 
+    accepts_none = True
+
     def __init__(self, network: LayeredNetwork) -> None:
         self._network = network
         self._seen = None if network.scaler.fitted else RunningStatistics(network.observation_size)

@@ -40,7 +40,7 @@ class Sequences:
     behaviour_probabilities float32 [n, k, A], μ(·|s_t); terminated, truncated bool [n, k], of the step; finals: the
     final observations of truncated episodes; source int8 [n], into SOURCES; state: the policy's at each sequence's
     start, arrays [n, ...], none for a memoryless policy; teacher float32 [n, k, A], a teacher's π_T(·|s_t), if one was
-    asked.
+    asked; signals float32 [n, k], rewards to predict, where they are not `rewards`.
     """
 
     observations: NDArray[Any]
@@ -53,6 +53,7 @@ class Sequences:
     source: NDArray[np.int8]
     state: ArrayState = ()
     teacher: NDArray[np.float32] | None = None
+    signals: NDArray[np.float32] | None = None
 
     def __len__(self) -> int:
         return len(self.actions)

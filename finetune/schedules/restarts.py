@@ -13,7 +13,13 @@ from ...common.errors import BadInput
 from ...common.settings import Settings, setting
 from ...envs.qwop.vector import QWOPVectorEnv
 from ...envs.vector import Infos
-from .saved_states import FixedStates, PassedStates, SavedState, StatesBeforeFalls, StateSource
+from .saved_states import (
+    FixedStates,
+    PassedStates,
+    SavedState,
+    StatesBeforeFalls,
+    StateSource,
+)
 
 FIRST_STRETCH = 0.1
 """Share of the stretch that order=backwards opens at once, at its far end."""

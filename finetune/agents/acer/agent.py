@@ -8,21 +8,28 @@ from ....common.errors import BadInput
 from ....datasets.reader import Dataset
 from ....policies.networks import ActorCritic
 from ....policies.policy import Policy
-from ...experience.sequences import DEMONSTRATIONS, LIVE, SOURCES, Sequences, concatenate, interleave
+from ...experience.sequences import (
+    DEMONSTRATIONS,
+    LIVE,
+    SOURCES,
+    Sequences,
+    concatenate,
+    interleave,
+)
 from ...replay.behaviour import Behaviour, is_uniform
 from ...replay.demonstrations import Demonstrations
 from ...replay.sequence_memory import SequenceMemory
 from ...schedules.environments import remembered
 from ...schedules.phase import Phase, PhaseValues
 from ...settings import RunSettings
-from ..base import AgentContext
+from ..base import Agent, AgentContext
 from ..due import Due
 from .learner import AcerLearner
 from .returns import ReturnBounds
 from .settings import AcerLoopSettings, AcerSettings
 
 
-class AcerAgent:
+class AcerAgent(Agent):
     """Learns from live play and from memory.
 
     Each iteration stores its live sequences and their share of demonstrations, updates once on the live sequences, and
@@ -39,7 +46,7 @@ class AcerAgent:
         settings: AcerLoopSettings,
         context: AgentContext,
     ) -> None:
-        self.learner = learner
+        self.learner: AcerLearner = learner
         self.memory = memory
         self._demonstrations = demonstrations
         self._behaviour = behaviour
@@ -48,15 +55,6 @@ class AcerAgent:
         self._generator = context.generator
         self._demonstrations_due = Due()
         self._returns = returns
-        self._live: Sequences | None = None
-
-    @property
-    def network(self) -> ActorCritic:
-        return self.learner.network
-
-    @property
-    def values(self) -> None:
-        """None: the policy's network has the values."""
 
     def warm_up(self, play: Callable[[], Sequences]) -> None:
         """Fit the critic to the initial policy. An untrained, uniform policy needs no such start: both are learned
@@ -73,25 +71,17 @@ class AcerAgent:
                 self.memory.push(sequences)
                 self._returns.add_live(sequences, self.learner.settings.gamma)
 
-    def observe(self, live: Sequences | None, now: PhaseValues) -> None:
-        with self._metrics.stopwatch.on("memory"):
+    def learn(self, live: Sequences | None, now: PhaseValues) -> None:
+        watch = self._metrics.stopwatch
+        with watch.on("memory"):
             parts = [part for part in (live, self._next_demonstrations(now)) if part is not None]
             self.memory.push(interleave(*parts) if len(parts) == 2 else parts[0])
             if live is not None:
                 self._returns.add_live(live, self.learner.settings.gamma)
             self.learner.bound_values(self._returns.bounds)
-        self._live = live
-
-    def update(self, now: PhaseValues) -> None:
-        watch = self._metrics.stopwatch
-        if self._live is not None:
+        if live is not None:
             with watch.on("learning"):
-                self.learner.update(
-                    self._live,
-                    learning_rate=now.learning_rate,
-                    entropy=now.entropy,
-                    critic_only=now.critic_only,
-                )
+                self.learner.update(live, now)
         if len(self.memory) < self._settings.start:
             return
         for number in range(int(self._generator.poisson(self._settings.replay_ratio))):
@@ -99,18 +89,8 @@ class AcerAgent:
                 batch = self.memory.sample(self._settings.num_envs, self._generator)
                 batch = self._behaviour.at_sampling(batch, self.learner.probabilities)
             with watch.on("learning"):
-                diagnosis = self.learner.update(
-                    batch,
-                    learning_rate=now.learning_rate,
-                    entropy=now.entropy,
-                    imitation=now.imitation,
-                    critic_only=now.critic_only,
-                    diagnose=number == 0,
-                )
+                diagnosis = self.learner.update(batch, now, diagnose=number == 0)
             self._metrics.sampled(batch.source, diagnosis)
-
-    def advance(self, decisions: int, planned: int) -> None:
-        """Do nothing: no setting of ACER follows the schedule besides those of its phases."""
 
     def begin_phase(self, phase: Phase) -> None:
         if not phase.uses_demonstrations:
@@ -120,7 +100,7 @@ class AcerAgent:
             self._returns.interrupt()
 
     def enter(self, decisions_per_second: float | None) -> None:
-        self.learner.at_rate(decisions_per_second)
+        super().enter(decisions_per_second)
         self._returns.restart()
         for source in range(len(SOURCES)):
             self.memory.remove(source)
@@ -135,24 +115,16 @@ class AcerAgent:
             row["learner/value_low"], row["learner/value_high"] = self.learner.bounds
         return row
 
-    def get_state(self) -> dict[str, Any]:
+    @property
+    def parts(self) -> dict[str, Any]:
         return {
-            "generator": self._generator.bit_generator.state,
-            "demonstrations_due": self._demonstrations_due.get_state(),
-            "returns": self._returns.get_state(),
-            "learner": self.learner.get_state(),
-            "memory": self.memory.get_state(),
-            "demonstrations": self._demonstrations.get_state() if self._demonstrations else None,
+            "generator": self._generator,
+            "demonstrations_due": self._demonstrations_due,
+            "returns": self._returns,
+            "learner": self.learner,
+            "memory": self.memory,
+            "demonstrations": self._demonstrations,
         }
-
-    def set_state(self, state: dict[str, Any]) -> None:
-        self._generator.bit_generator.state = state["generator"]
-        self._demonstrations_due.set_state(state["demonstrations_due"])
-        self._returns.set_state(state["returns"])
-        self.learner.set_state(state["learner"])
-        self.memory.set_state(state["memory"])
-        if self._demonstrations and state["demonstrations"] is not None:
-            self._demonstrations.set_state(state["demonstrations"])
 
     def _next_demonstrations(self, now: PhaseValues) -> Sequences | None:
         """Demonstrations to store in this iteration; None in a phase without any."""

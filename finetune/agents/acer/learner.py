@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -12,10 +12,11 @@ from torch import Tensor
 from ....policies.networks import ActorCritic
 from ...experience.sequences import DEMONSTRATIONS, SOURCES, Sequences
 from ...metrics import Diagnosis
+from ...schedules.phase import PhaseValues
 from ..bootstrap import final_values
+from ..learner import Learner
 from ..optimisers import RMSpropTF
 from ..precision import autocast
-from ..states import Parts, copied_states, load_states
 from . import losses as acer
 from .lstd import lstd
 from .settings import AcerSettings
@@ -44,25 +45,22 @@ class _ActorStep(NamedTuple):
     pi_average: Tensor
 
 
-class AcerLearner:
+class AcerLearner(Learner):
     """Learns the network in place.
 
     The average network starts as a copy. The statistics of observation scaling are part of both and stay fixed.
     """
 
     def __init__(self, network: ActorCritic, settings: AcerSettings, device: torch.device) -> None:
-        self.settings = self._given = settings
-        self.network = network.to(device)
+        super().__init__(network, settings, device)
         self.average = copy.deepcopy(self.network).requires_grad_(False)
         self.bounds: tuple[float, float] | None = None
         """Range that bootstrap values are clipped to, in scaled rewards; None: not clipped."""
-        self._device = device
         self._optimiser = RMSpropTF(self.network.parameters(), settings.learning_rate, settings.decay, settings.epsilon)
-        self._parts: Parts = {"network": self.network, "average": self.average, "optimiser": self._optimiser}
 
-    def at_rate(self, decisions_per_second: float | None) -> None:
-        """Keep the horizon in seconds in an environment with this decision rate."""
-        self.settings = self._given.at_rate(decisions_per_second)
+    @property
+    def parts(self) -> dict[str, object]:
+        return {"network": self.network, "average": self.average, "optimiser": self._optimiser}
 
     def bound_values(self, returns: tuple[float, float] | None) -> None:
         """Clip bootstrap values to the range of these returns of unscaled rewards."""
@@ -78,20 +76,11 @@ class AcerLearner:
             logits, _ = self.network(torch.from_numpy(rows).to(self._device))
             return torch.softmax(logits, dim=-1).cpu().numpy()
 
-    def update(
-        self,
-        batch: Sequences,
-        *,
-        learning_rate: float = 1.0,
-        imitation: float = 0.0,
-        entropy: float = 1.0,
-        critic_only: bool = False,
-        diagnose: bool = False,
-    ) -> Diagnosis | None:
+    def update(self, batch: Sequences, now: PhaseValues, *, diagnose: bool = False) -> Diagnosis | None:
         """Take one optimiser step on the batch.
 
-        learning_rate and entropy multiply those of the settings. imitation is the weight of the cross-entropy of
-        demonstrated actions. critic_only updates only the Q head, so the policy stays as it is.
+        `critic_only` updates only the Q head, so the policy stays as it is. `imitation` is the weight of the
+        cross-entropy of demonstrated actions.
         """
         n, k = batch.actions.shape
         observations = self._tensor(batch.observations).flatten(0, 1).flatten(1)
@@ -102,24 +91,25 @@ class AcerLearner:
 
         loss = self.settings.q_coefficient * acer.critic_loss(q[:, :-1].gather(-1, actions).squeeze(-1), targets.q_ret)
         step: _ActorStep | None = None
-        if not critic_only:
-            step = self._actor_step(observations.view(n, k + 1, -1)[:, :-1], targets, entropy)
+        if not now.critic_only:
+            step = self._actor_step(observations.view(n, k + 1, -1)[:, :-1], targets, now.entropy)
             # The gradient of this sum is (∂φ/∂θ)ᵀ(−z*/N).
             phi = logits if self.settings.trust_region == "logits" else probabilities
             loss = loss - (step.z * phi[:, :-1]).sum() / (n * k)
-            if imitation:
-                demonstrated = self._tensor(batch.source == DEMONSTRATIONS)
+            shown = batch.source == DEMONSTRATIONS
+            if now.imitation and shown.any():
+                demonstrated = self._tensor(shown)
                 cross_entropy = -torch.log_softmax(logits[:, :-1], dim=-1).gather(-1, actions).squeeze(-1)
-                loss = loss + imitation * (cross_entropy * demonstrated.unsqueeze(-1)).mean()
+                loss = loss + now.imitation * (cross_entropy * demonstrated.unsqueeze(-1)).mean()
 
         self._optimiser.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
-        if critic_only:
+        if now.critic_only:
             for name, parameter in self.network.named_parameters():
                 if not name.startswith("q_head."):
                     parameter.grad = None
         norm = torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.settings.max_gradient_norm)
-        self._optimiser.param_groups[0]["lr"] = self.settings.learning_rate * learning_rate
+        self._optimiser.param_groups[0]["lr"] = self.settings.learning_rate * now.learning_rate
         self._optimiser.step()
         acer.update_average(self.average, self.network, self.settings.alpha)
         return self._diagnosis(batch, targets, step, norm) if diagnose else None
@@ -143,13 +133,6 @@ class AcerLearner:
         for network in (self.network, self.average):
             network.q_head.weight.copy_(w[:-1].expand_as(network.q_head.weight))
             network.q_head.bias.fill_(float(w[-1]))
-
-    def get_state(self) -> dict[str, Any]:
-        """Copies of all weights and of the optimiser's memory."""
-        return copied_states(self._parts)
-
-    def set_state(self, state: dict[str, Any]) -> None:
-        load_states(self._parts, state)
 
     @torch.no_grad()
     def _targets(self, batch: Sequences, probabilities: Tensor, q: Tensor) -> "_Targets":
@@ -213,9 +196,6 @@ class AcerLearner:
 
     def _bounded(self, values: Tensor) -> Tensor:
         return values if self.bounds is None else values.clamp(*self.bounds)
-
-    def _tensor(self, array: NDArray[Any]) -> Tensor:
-        return torch.from_numpy(array).to(self._device)
 
     def _outputs(self, network: ActorCritic, observations: Tensor) -> tuple[Tensor, Tensor]:
         """Policy logits and Q values, both [rows, A]; the heads in float32 whatever the precision of the trunk."""

@@ -1,6 +1,5 @@
 """DQN as an agent: n-step transitions into memory, updates on samples from it."""
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -17,7 +16,7 @@ from ...replay.prioritised_memory import PrioritisedMemory, PrioritySettings
 from ...replay.transition_memory import TransitionMemory
 from ...schedules.phase import Phase, PhaseValues
 from ...settings import RunSettings
-from ..base import AgentContext, MakeNetwork
+from ..base import Agent, AgentContext, MakeNetwork
 from ..due import Due
 from ..q_learning import refuse_critic_only, require_capacity, transitions_for
 from .learner import DqnLearner
@@ -25,7 +24,7 @@ from .losses import linear
 from .settings import DqnLoopSettings, DqnSettings
 
 
-class DqnAgent:
+class DqnAgent(Agent):
     """Deep Q-learning, from plain DQN to prioritised double DQN, depending on the settings.
 
     It learns only from memory. Each iteration stores its transitions and their share of demonstrations, then updates
@@ -44,7 +43,7 @@ class DqnAgent:
         settings: DqnLoopSettings,
         context: AgentContext,
     ) -> None:
-        self.learner = learner
+        self.learner: DqnLearner = learner
         self.memory = memory
         self._demonstrations = demonstrations
         self._algorithm = algorithm
@@ -56,24 +55,11 @@ class DqnAgent:
         self._since_copy = 0.0
         self._beta = algorithm.beta_start
 
-    @property
-    def network(self) -> QNetwork:
-        return self.learner.network
-
-    @property
-    def values(self) -> None:
-        """None: the policy's network has the values."""
-
-    def warm_up(self, play: Callable[[], Sequences]) -> None:
-        """Do nothing: the memory fills along the schedule."""
-
-    def observe(self, live: Sequences | None, now: PhaseValues) -> None:
+    def learn(self, live: Sequences | None, now: PhaseValues) -> None:
         with self._metrics.stopwatch.on("memory"):
             new = None if live is None else self._n_step.push(self._algorithm.learned(live))
             parts = [part for part in (new, self._next_demonstrations(now)) if part is not None]
             self.memory.push(mixed(*parts) if len(parts) == 2 else parts[0])
-
-    def update(self, now: PhaseValues) -> None:
         if len(self.memory) < self._settings.start:
             return
         for number in range(self._updates_due.take(self._decisions / self._settings.train_every)):
@@ -106,41 +92,31 @@ class DqnAgent:
         row["learner/epsilon"] = float(self.network.epsilon)
         return row | {"learner/beta": self._beta} if self._algorithm.prioritised else row
 
-    def get_state(self) -> dict[str, Any]:
+    @property
+    def parts(self) -> dict[str, Any]:
         return {
-            "generator": self._generator.bit_generator.state,
-            "demonstrations_due": self._demonstrations_due.get_state(),
-            "updates_due": self._updates_due.get_state(),
-            "since_copy": self._since_copy,
-            "learner": self.learner.get_state(),
-            "memory": self.memory.get_state(),
-            "n_step": self._n_step.get_state(),
-            "demonstrations": self._demonstrations.get_state() if self._demonstrations else None,
+            "generator": self._generator,
+            "demonstrations_due": self._demonstrations_due,
+            "updates_due": self._updates_due,
+            "learner": self.learner,
+            "memory": self.memory,
+            "n_step": self._n_step,
+            "demonstrations": self._demonstrations,
         }
 
+    def get_state(self) -> dict[str, Any]:
+        return super().get_state() | {"since_copy": self._since_copy}
+
     def set_state(self, state: dict[str, Any]) -> None:
-        self._generator.bit_generator.state = state["generator"]
-        self._demonstrations_due.set_state(state["demonstrations_due"])
-        self._updates_due.set_state(state["updates_due"])
+        super().set_state(state)
         self._since_copy = float(state["since_copy"])
-        self.learner.set_state(state["learner"])
-        self.memory.set_state(state["memory"])
-        self._n_step.set_state(state["n_step"])
-        if self._demonstrations and state["demonstrations"] is not None:
-            self._demonstrations.set_state(state["demonstrations"])
 
     def _update_once(self, now: PhaseValues, diagnose: bool) -> None:
         watch = self._metrics.stopwatch
         with watch.on("memory"):
             sample = self.memory.sample(self._settings.batch_size, self._beta, self._generator)
         with watch.on("learning"):
-            errors, diagnosis = self.learner.update(
-                sample.transitions,
-                sample.weights,
-                learning_rate=now.learning_rate,
-                imitation=now.imitation,
-                diagnose=diagnose,
-            )
+            errors, diagnosis = self.learner.update(sample.transitions, now, sample.weights, diagnose=diagnose)
             self._since_copy += self._settings.train_every
             if self._since_copy >= self._settings.target_every:
                 self._since_copy -= self._settings.target_every

@@ -1,7 +1,6 @@
 """The DQN learner: network, target network, optimiser, and one update on a weighted batch of transitions."""
 
 import copy
-from typing import Any
 
 import numpy as np
 import torch
@@ -13,13 +12,14 @@ from ....policies.q_networks import QNetwork
 from ...experience.sequences import DEMONSTRATIONS, SOURCES
 from ...experience.transitions import Transitions
 from ...metrics import Diagnosis
+from ...schedules.phase import PhaseValues
+from ..learner import Learner
 from ..optimisers import CentredRMSprop
-from ..states import Parts, copied_states, load_states
 from . import losses as dqn
 from .settings import ADAM, DqnSettings
 
 
-class DqnLearner:
+class DqnLearner(Learner):
     """Learns the network in place. The target network is a copy that changes only in `copy_target`."""
 
     def __init__(self, network: QNetwork, settings: DqnSettings, device: torch.device) -> None:
@@ -28,10 +28,8 @@ class DqnLearner:
                 f"algorithm.quantiles={settings.quantiles}: the policy's network has "
                 f"{network.quantiles if network.quantiles > 1 else 'expected values'}; it cannot be changed"
             )
-        self._settings = settings
-        self.network = network.to(device)
+        super().__init__(network, settings, device)
         self.target = copy.deepcopy(self.network).requires_grad_(False)
-        self._device = device
         self._parameters: list[Tensor] = list(self.network.parameters())
         self._optimiser: torch.optim.Optimizer
         if settings.optimiser == ADAM:
@@ -40,24 +38,21 @@ class DqnLearner:
             )
         else:
             self._optimiser = CentredRMSprop(self._parameters, settings.learning_rate)
-        self._parts: Parts = {"network": self.network, "target": self.target, "optimiser": self._optimiser}
+
+    @property
+    def parts(self) -> dict[str, object]:
+        return {"network": self.network, "target": self.target, "optimiser": self._optimiser}
 
     def update(
-        self,
-        batch: Transitions,
-        weights: NDArray[np.float32],
-        *,
-        learning_rate: float = 1.0,
-        imitation: float = 0.0,
-        diagnose: bool = False,
+        self, batch: Transitions, now: PhaseValues, weights: NDArray[np.float32], *, diagnose: bool = False
     ) -> tuple[NDArray[np.float32], Diagnosis | None]:
         """Take one optimiser step on L = mean_i w_i·(L_i + imitation·J_E,i·[i is a demonstration]).
 
-        weights: importance weights w, float32 [B]. learning_rate multiplies that of the settings. Returns the TD errors
+        weights: importance weights w, float32 [B]. Returns the TD errors
         δ, float32 [B], and, if asked for, a diagnosis.
         """
         actions, w = self._tensor(batch.actions), self._tensor(weights)
-        rewards = self._tensor(batch.rewards) * self._settings.reward_scale
+        rewards = self._tensor(batch.rewards) * self.settings.reward_scale
         discounts = self._tensor(batch.discounts)
         quantiles = self.network.quantile_values(self._tensor(batch.observations).flatten(1))
         with torch.no_grad():
@@ -66,28 +61,28 @@ class DqnLearner:
             q_next_target = next_target.mean(-1)
         q = quantiles.mean(-1)
         taken = q.gather(-1, actions.unsqueeze(-1)).squeeze(-1)
-        if self._settings.quantiles:
-            choosing = self._q_next(following) if self._settings.double else q_next_target
+        if self.settings.quantiles:
+            choosing = self._q_next(following) if self.settings.double else q_next_target
             targets = dqn.quantile_targets(rewards, discounts, choosing, next_target)
             index = actions[:, None, None].expand(-1, 1, quantiles.shape[-1])
             losses = dqn.quantile_loss(quantiles.gather(1, index).squeeze(1), targets)
             errors = targets.mean(-1) - taken.detach()
         else:
-            if self._settings.double:
+            if self.settings.double:
                 target = dqn.double_target(rewards, discounts, self._q_next(following), q_next_target)
             else:
                 target = dqn.max_target(rewards, discounts, q_next_target)
             losses = dqn.huber(target - taken)
             errors = target - taken.detach()
-        if imitation:
+        if now.imitation:
             demonstrated = self._tensor(batch.source == DEMONSTRATIONS)
-            losses = losses + imitation * demonstrated * dqn.margin_loss(q, actions, self._settings.margin)
+            losses = losses + now.imitation * demonstrated * dqn.margin_loss(q, actions, self.settings.margin)
         loss = dqn.weighted_mean(losses, w)
 
         self._optimiser.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
         norms = self._clip()
-        self._optimiser.param_groups[0]["lr"] = self._settings.learning_rate * learning_rate
+        self._optimiser.param_groups[0]["lr"] = self.settings.learning_rate * now.learning_rate
         self._optimiser.step()
         delta = errors.cpu().numpy()
         return delta, self._diagnosis(batch, weights, delta, taken, loss, norms) if diagnose else None
@@ -96,13 +91,6 @@ class DqnLearner:
     def copy_target(self) -> None:
         """θ⁻ ← θ."""
         torch._foreach_copy_(list(self.target.parameters()), self._parameters)
-
-    def get_state(self) -> dict[str, Any]:
-        """Copies of all weights and of the optimiser's memory."""
-        return copied_states(self._parts)
-
-    def set_state(self, state: dict[str, Any]) -> None:
-        load_states(self._parts, state)
 
     @torch.no_grad()
     def _q_next(self, following: Tensor) -> Tensor:
@@ -115,7 +103,7 @@ class DqnLearner:
         """Clip the gradient of each parameter to the largest norm allowed; returns the norms before clipping."""
         gradients = [parameter.grad for parameter in self._parameters if parameter.grad is not None]
         norms = torch.stack(list(torch._foreach_norm(gradients)))
-        factors = (self._settings.max_gradient_norm / (norms + 1e-6)).clamp(max=1.0)
+        factors = (self.settings.max_gradient_norm / (norms + 1e-6)).clamp(max=1.0)
         torch._foreach_mul_(gradients, list(factors))
         return norms
 
@@ -143,6 +131,3 @@ class DqnLearner:
             "gradient_norm": float(norms.norm()),
         }
         return Diagnosis(scalars, by_source)
-
-    def _tensor(self, array: NDArray[Any]) -> Tensor:
-        return torch.from_numpy(array).to(self._device)

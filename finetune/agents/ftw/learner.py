@@ -1,19 +1,16 @@
 """The two-timescale learner: network, auxiliary networks, optimiser, and one update on a batch of unrolls."""
 
-import copy
-from typing import Any
-
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from ....policies.two_timescale import TwoTimescaleActorCritic
 from ...experience.sequences import Sequences
 from ...metrics import Diagnosis, mean_figures
+from ...schedules.phase import PhaseValues
+from ..learner import Learner
 from ..optimisers import descend
 from ..running_scale import RunningScale
-from ..states import Parts, copied_states, load_states
 from ..vtrace.objective import actor_critic
 from . import losses as ftw
 from .auxiliary import AuxiliaryNetworks
@@ -21,17 +18,13 @@ from .reward_stores import RewardStores
 from .settings import FtwSettings
 from .unroll import Unroll, unroll
 
-SHAPES = ("hidden", "memory", "latent", "prediction_capacity")
-"""Settings that cannot change once a learner is made."""
 
-
-class FtwLearner:
+class FtwLearner(Learner):
     """Learns the policy's network, with its values, in place, and the networks of the auxiliary tasks.
 
         L = L_π + c_V·L_V − c_H·H + β₁·KL(Q‖P) + β₂·KL(P‖N(0, 0.1²)) + c_PC·L_PC + c_RP·L_RP
 
-    The settings may change at any time (`tune`); the network's period follows them. generator draws the observations
-    of reward prediction, and the first weights of the auxiliary networks.
+    generator draws the observations of reward prediction, and the first weights of the auxiliary networks.
 
     A network whose scaler has no statistics yet gets running ones from all live play; existing statistics stay fixed.
     """
@@ -43,88 +36,46 @@ class FtwLearner:
         device: torch.device,
         generator: np.random.Generator,
     ) -> None:
-        self.settings = self.given = settings
-        self.network = network.to(device)
-        self._device = device
+        super().__init__(network, settings, device)
         self._generator = generator
-        self._rate: float | None = None
         for_weights = torch.Generator().manual_seed(int(generator.integers(2**31)))
         self.auxiliary = AuxiliaryNetworks(network, for_weights).to(device)
         self._stores = RewardStores(settings.prediction_capacity, generator)
         self._scale = RunningScale(network)
         parameters = [*network.parameters(), *self.auxiliary.parameters()]
         self._optimiser = torch.optim.Adam(parameters, lr=settings.learning_rate, eps=settings.epsilon)
-        self._parts: Parts = {"network": self.network, "auxiliary": self.auxiliary, "optimiser": self._optimiser}
         network.set_period(settings.period)
 
-    def at_rate(self, decisions_per_second: float | None) -> None:
-        """Keep the horizon in seconds in an environment with this decision rate."""
-        self._rate = decisions_per_second
-        self.settings = self.given.at_rate(decisions_per_second)
+    @property
+    def parts(self) -> dict[str, object]:
+        return {
+            "network": self.network,
+            "auxiliary": self.auxiliary,
+            "optimiser": self._optimiser,
+            "seen": self._scale,
+            "stores": self._stores,
+            "generator": self._generator,
+        }
 
-    def tune(self, settings: FtwSettings) -> None:
-        """Learn by these settings from now on; ValueError for other sizes of networks or stores."""
-        changed = [name for name in SHAPES if getattr(settings, name) != getattr(self.given, name)]
-        if changed:
-            raise ValueError(f"{', '.join(changed)}: cannot change once a learner is made")
-        self.given = settings
-        self.at_rate(self._rate)
-        self.network.set_period(settings.period)
-
-    def update(
-        self,
-        played: Sequences,
-        *,
-        signals: NDArray[np.float32] | None = None,
-        learning_rate: float = 1.0,
-        entropy: float = 1.0,
-        critic_only: bool = False,
-        teaching: float = 0.0,
-    ) -> Diagnosis:
-        """Take `passes` steps on the sequences.
-
-        signals: rewards that are predicted, [n, k], where most of `played.rewards` are not zero; by default these.
-        learning_rate and entropy multiply those of the settings. critic_only learns only the value head.
-        teaching: weight λ of imitating the teacher that was asked during play.
-        """
+    def update(self, played: Sequences, now: PhaseValues) -> Diagnosis:
+        """Take `passes` steps on the sequences. Rewards are predicted from `played.signals`, if there are any."""
         with self._scale.learning_from(played):
-            self._stores.add(played, played.rewards if signals is None else signals)
-            passes = range(self.settings.passes)
-            steps = [self._step(played, learning_rate, entropy, critic_only, teaching) for _ in passes]
+            self._stores.add(played, played.rewards if played.signals is None else played.signals)
+            steps = [self._step(played, now) for _ in range(self.settings.passes)]
         return Diagnosis(mean_figures(steps), {})
 
-    def get_state(self) -> dict[str, Any]:
-        """Copies of everything but the settings: weights, the optimiser's memory, statistics, stores, generator."""
-        others = {
-            "seen": self._scale.get_state(),
-            "stores": self._stores.get_state(),
-            "generator": self._generator.bit_generator.state,
-        }
-        return copied_states(self._parts) | copy.deepcopy(others)
-
-    def set_state(self, state: dict[str, Any]) -> None:
-        """Continue where `get_state` was called, by this learner's own settings."""
-        load_states(self._parts, state)
-        self._scale.set_state(state["seen"])
-        self._stores.set_state(state["stores"])
-        self._generator.bit_generator.state = state["generator"]
-
-    def _step(
-        self, played: Sequences, learning_rate: float, entropy: float, critic_only: bool, teaching: float
-    ) -> dict[str, float]:
+    def _step(self, played: Sequences, now: PhaseValues) -> dict[str, float]:
         settings = self.settings
         found = unroll(
-            self.network, played, self._device, slow_gradient=settings.slow_gradient, critic_only=critic_only
+            self.network, played, self._device, slow_gradient=settings.slow_gradient, critic_only=now.critic_only
         )
-        loss, scalars = actor_critic(
-            played, found, settings, entropy=entropy, critic_only=critic_only, teaching=teaching
-        )
-        if not critic_only:
+        loss, scalars = actor_critic(played, found, settings, now)
+        if not now.critic_only:
             terms = self._terms(played, found)
             scalars |= {name: term.item() for name, (_, term) in terms.items()}
             for weight, term in terms.values():
                 loss = loss + weight * term
-        rate = settings.learning_rate * learning_rate
+        rate = settings.learning_rate * now.learning_rate
         norm = descend(self._optimiser, loss, rate, settings.max_gradient_norm)
         return scalars | {"gradient_norm": norm.item()}
 

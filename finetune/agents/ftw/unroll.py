@@ -6,7 +6,12 @@ import torch
 from torch import Tensor
 
 from ....policies.state import State
-from ....policies.two_timescale import Gaussian, Percept, Thought, TwoTimescaleActorCritic
+from ....policies.two_timescale import (
+    Gaussian,
+    Percept,
+    Thought,
+    TwoTimescaleActorCritic,
+)
 from ...experience.sequences import Sequences
 from ..vtrace.unroll import final_values
 from ..walk import Stopped, walk

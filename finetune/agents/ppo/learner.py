@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from ....policies.networks import Actor, ActorCritic, ValuedActor, Values
@@ -14,10 +13,11 @@ from ....pretrain.cloning import cloning_loss
 from ....pretrain.rows import Rows
 from ...experience.sequences import Sequences
 from ...metrics import Diagnosis
+from ...schedules.phase import PhaseValues
 from ..bootstrap import final_values
+from ..learner import Learner
 from ..precision import autocast
 from ..running_scale import RunningScale
-from ..states import Parts, copied_states, load_states
 from ..teaching import teaching_loss
 from . import losses as ppo
 from .settings import PpoSettings
@@ -26,7 +26,22 @@ PATIENCE = 1.5
 """An update ends early once an epoch's KL is this many times `target_kl`, as in Spinning Up."""
 
 
-class PpoLearner:
+class Minibatch(NamedTuple):
+    """Some steps, [m, ...]: observations, actions, log μ(a|s), advantages, returns, and π_T of a teacher."""
+
+    observations: Tensor
+    actions: Tensor
+    log_mu: Tensor
+    advantage: Tensor
+    returns: Tensor
+    teacher: Tensor | None
+
+    def take(self, part: Tensor) -> "Minibatch":
+        # Rows as wholes, unlike observations[part].
+        return Minibatch(*(None if one is None else one.index_select(0, part) for one in self))
+
+
+class PpoLearner(Learner):
     """Learns the policy's network in place, and V(s) in a network of its own, or by the value head of a `ValuedActor`.
 
     A network whose scaler has no statistics yet gets running ones from all live play; existing statistics stay fixed.
@@ -34,15 +49,21 @@ class PpoLearner:
     """
 
     def __init__(
-        self, network: Actor | ActorCritic, values: Values | None, settings: PpoSettings, device: torch.device
+        self,
+        network: Actor | ActorCritic,
+        values: Values | None,
+        settings: PpoSettings,
+        device: torch.device,
+        shuffle: np.random.Generator,
+        demonstrated: Rows | None = None,
     ) -> None:
-        """values: None for a `ValuedActor`, and only for it."""
+        """values: None for a `ValuedActor`, and only for it. shuffle: draws minibatches. demonstrated: decisions to
+        imitate."""
         if (values is None) != isinstance(network, ValuedActor):
             raise ValueError("a network of values is needed beside a policy without a value head, and only there")
-        self.settings = self._given = settings
-        self.network = network.to(device)
+        super().__init__(network, settings, device)
         self.values = None if values is None else values.to(device)
-        self._device = device
+        self._shuffle, self._demonstrated = shuffle, demonstrated
         self._scale = RunningScale(network)
         self._optimiser = torch.optim.Adam(
             self._parameters(), lr=settings.learning_rate, eps=settings.epsilon, foreach=True
@@ -51,28 +72,8 @@ class PpoLearner:
         threads = (torch.get_num_threads(),)
         self._beside = ThreadPoolExecutor(1, "critic", initializer=torch.set_num_threads, initargs=threads)
 
-    def at_rate(self, decisions_per_second: float | None) -> None:
-        """Keep the horizon in seconds in an environment with this decision rate."""
-        self.settings = self._given.at_rate(decisions_per_second)
-
-    def update(
-        self,
-        played: Sequences,
-        shuffle: np.random.Generator,
-        *,
-        learning_rate: float = 1.0,
-        entropy: float = 1.0,
-        critic_only: bool = False,
-        imitation: float = 0.0,
-        teaching: float = 0.0,
-        demonstrated: Rows | None = None,
-    ) -> Diagnosis:
-        """Take up to `epochs` passes over the sequences.
-
-        learning_rate and entropy multiply those of the settings. critic_only learns only V. imitation is the weight of
-        the cloning loss on random decisions of `demonstrated`, drawn anew for each step; teaching that of imitating the
-        teacher that was asked during play.
-        """
+    def update(self, played: Sequences, now: PhaseValues) -> Diagnosis:
+        """Take up to `epochs` passes over the sequences. Decisions to imitate are drawn anew for each step."""
         n, k = played.actions.shape
         with self._scale.learning_from(played):
             rows = self._tensor(played.observations).flatten(2)
@@ -92,34 +93,16 @@ class PpoLearner:
             observations, actions = rows[:, :-1].flatten(0, 1), self._tensor(played.actions).flatten()
             mu = self._tensor(played.behaviour_probabilities).flatten(0, 1)
             teacher = None
-            if teaching and played.teacher is not None:
+            if now.teaching and played.teacher is not None:
                 teacher = self._tensor(played.teacher).flatten(0, 1)
             log_mu = mu.gather(-1, actions.unsqueeze(-1)).squeeze(-1).log()
+            every = Minibatch(observations, actions, log_mu, advantage, returns, teacher)
 
-            self._optimiser.param_groups[0]["lr"] = self.settings.learning_rate * learning_rate
+            self._optimiser.param_groups[0]["lr"] = self.settings.learning_rate * now.learning_rate
             seen: list[dict[str, Tensor]] = []
             epochs = 0
             for _ in range(self.settings.epochs):
-                epoch = []
-                for part in self._minibatches(n * k, shuffle):
-                    imitated = None
-                    if imitation and demonstrated is not None:
-                        chosen = shuffle.integers(len(demonstrated), size=self.settings.imitation_minibatch)
-                        imitated = demonstrated[chosen]
-                    numbers = self._step(
-                        observations.index_select(0, part),  # rows as wholes, unlike observations[part]
-                        actions[part],
-                        log_mu[part],
-                        advantage[part],
-                        returns[part],
-                        entropy * self.settings.entropy_coefficient,
-                        critic_only,
-                        imitation,
-                        imitated,
-                        teaching,
-                        None if teacher is None else teacher[part],
-                    )
-                    epoch.append(numbers)
+                epoch = [self._step(every.take(part), now) for part in self._minibatches(n * k)]
                 seen += epoch
                 epochs += 1
                 if float(torch.stack([one["kl"] for one in epoch]).mean()) > PATIENCE * self.settings.target_kl:
@@ -131,49 +114,44 @@ class PpoLearner:
         scalars["explained_variance"] = 1.0 - float(error / returns.var().clamp_min(1e-12))
         return Diagnosis(scalars | {"epochs": float(epochs)}, {})
 
-    def get_state(self) -> dict[str, Any]:
-        """Copies of all weights, of the optimiser's memory, and of the statistics."""
-        return copied_states(self._parts) | {"seen": self._scale.get_state()}
+    @property
+    def parts(self) -> dict[str, object]:
+        values = {} if self.values is None else {"values": self.values}
+        return {
+            "network": self.network,
+            **values,
+            "optimiser": self._optimiser,
+            "seen": self._scale,
+            "shuffle": self._shuffle,
+        }
 
-    def set_state(self, state: dict[str, Any]) -> None:
-        load_states(self._parts, state)
-        self._scale.set_state(state["seen"])
-
-    def _step(
-        self,
-        observations: Tensor,
-        actions: Tensor,
-        log_mu: Tensor,
-        advantage: Tensor,
-        returns: Tensor,
-        entropy_weight: float,
-        critic_only: bool,
-        imitation: float,
-        imitated: Rows | None,
-        teaching: float,
-        teacher: Tensor | None,
-    ) -> dict[str, Tensor]:
+    def _step(self, batch: Minibatch, now: PhaseValues) -> dict[str, Tensor]:
+        imitated = None
+        if now.imitation and self._demonstrated is not None:
+            size = self.settings.imitation_minibatch
+            imitated = self._demonstrated[self._shuffle.integers(len(self._demonstrated), size=size)]
         self._optimiser.zero_grad(set_to_none=True)
         critic = None
         if self.values is not None:
-            critic = self._beside.submit(self._add_critic_gradient, self.values, observations, returns)
-        with torch.set_grad_enabled(not critic_only):
-            features = self._features(observations)
+            critic = self._beside.submit(self._add_critic_gradient, self.values, batch.observations, batch.returns)
+        with torch.set_grad_enabled(not now.critic_only):
+            features = self._features(batch.observations)
             log_pi = torch.log_softmax(self.network.policy_head(features), dim=-1)
-            log_ratio = log_pi.gather(-1, actions.unsqueeze(-1)).squeeze(-1) - log_mu
+            log_ratio = log_pi.gather(-1, batch.actions.unsqueeze(-1)).squeeze(-1) - batch.log_mu
             ratio, bonus = log_ratio.exp(), ppo.entropy(log_pi).mean()
         losses: list[Tensor] = []
         more: dict[str, Tensor] = {}
         if isinstance(self.network, ValuedActor):
-            losses.append(self._critic_loss(self.network.value_head(features).squeeze(-1), returns))
-        if not critic_only:
-            losses.append(-ppo.clipped_surrogate(ratio, advantage, self.settings.clip).mean() - entropy_weight * bonus)
+            losses.append(self._critic_loss(self.network.value_head(features).squeeze(-1), batch.returns))
+        if not now.critic_only:
+            weight = now.entropy * self.settings.entropy_coefficient
+            losses.append(-ppo.clipped_surrogate(ratio, batch.advantage, self.settings.clip).mean() - weight * bonus)
             if imitated is not None:
                 more["imitation_loss"] = self._imitation_loss(imitated)
-                losses.append(imitation * more["imitation_loss"])
-            if teacher is not None:
-                more["teaching"] = teaching_loss(log_pi, teacher)
-                losses.append(teaching * more["teaching"])
+                losses.append(now.imitation * more["imitation_loss"])
+            if batch.teacher is not None:
+                more["teaching"] = teaching_loss(log_pi, batch.teacher)
+                losses.append(now.teaching * more["teaching"])
         if losses:
             torch.stack(losses).sum().backward()  # type: ignore[no-untyped-call]
         if critic is not None:
@@ -207,14 +185,9 @@ class PpoLearner:
         with autocast(self.settings.precision, self._device):
             return self.network.features(observations).float()
 
-    def _minibatches(self, count: int, shuffle: np.random.Generator) -> Iterator[Tensor]:
+    def _minibatches(self, count: int) -> Iterator[Tensor]:
         """Indices of all steps in random order, `minibatch` at a time."""
-        yield from torch.split(self._tensor(shuffle.permutation(count)), self.settings.minibatch)
-
-    @property
-    def _parts(self) -> Parts:
-        own: Parts = {} if self.values is None else {"values": self.values}
-        return {"network": self.network, **own, "optimiser": self._optimiser}
+        yield from torch.split(self._tensor(self._shuffle.permutation(count)), self.settings.minibatch)
 
     def _parameters(self) -> list[torch.nn.Parameter]:
         return [*self.network.parameters(), *(() if self.values is None else self.values.parameters())]
@@ -232,6 +205,3 @@ class PpoLearner:
             features = critic.features(self.network.layer_input(observations))
         values: Tensor = critic.head(features.float()).squeeze(-1)
         return values
-
-    def _tensor(self, array: NDArray[Any]) -> Tensor:
-        return torch.from_numpy(array).to(self._device)

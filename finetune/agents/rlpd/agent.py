@@ -1,6 +1,5 @@
 """RLPD as an agent: live transitions into memory, batches of live and demonstrated ones, many updates."""
 
-from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
@@ -17,7 +16,7 @@ from ...experience.transitions import NStep, Transitions
 from ...replay.prioritised_memory import PrioritisedMemory, PrioritySettings
 from ...schedules.phase import Phase, PhaseValues
 from ...settings import RunSettings
-from ..base import AgentContext, MakeNetwork
+from ..base import Agent, AgentContext, MakeNetwork
 from ..dqn.losses import linear
 from ..due import Due
 from ..q_learning import refuse_critic_only, require_capacity, transitions_for
@@ -25,7 +24,7 @@ from .learner import RlpdLearner
 from .settings import RlpdLoopSettings, RlpdSettings
 
 
-class RlpdAgent:
+class RlpdAgent(Agent):
     """Learns from batches of both live and demonstrated transitions.
 
     Demonstrations are kept apart from the memory, which would overwrite them. In a phase with `demonstrations` d, every
@@ -43,7 +42,7 @@ class RlpdAgent:
         settings: RlpdLoopSettings,
         context: AgentContext,
     ) -> None:
-        self.learner = learner
+        self.learner: RlpdLearner = learner
         self.memory = memory
         self._demonstrated = demonstrated
         self._algorithm = algorithm
@@ -53,23 +52,10 @@ class RlpdAgent:
         self._n_step = self._new_n_step(context.decisions_per_second)
         self._updates_due, self._demonstrations_due = Due(), Due()
 
-    @property
-    def network(self) -> EnsembleQ:
-        return self.learner.network
-
-    @property
-    def values(self) -> None:
-        """None: the policy's network has the values."""
-
-    def warm_up(self, play: Callable[[], Sequences]) -> None:
-        """Do nothing: the memory fills along the schedule."""
-
-    def observe(self, live: Sequences | None, now: PhaseValues) -> None:
+    def learn(self, live: Sequences | None, now: PhaseValues) -> None:
         if live is not None:
             with self._metrics.stopwatch.on("memory"):
                 self.memory.push(self._n_step.push(live))
-
-    def update(self, now: PhaseValues) -> None:
         if now.live and len(self.memory) < self._settings.start:
             return
         decisions = self._settings.num_envs * self._settings.steps
@@ -77,9 +63,7 @@ class RlpdAgent:
             with self._metrics.stopwatch.on("memory"):
                 batch = self._batch(now)
             with self._metrics.stopwatch.on("learning"):
-                diagnosis = self.learner.update(
-                    batch, learning_rate=now.learning_rate, imitation=now.imitation, diagnose=number == 0
-                )
+                diagnosis = self.learner.update(batch, now, diagnose=number == 0)
             self._metrics.sampled(batch.source, diagnosis)
 
     @torch.no_grad()
@@ -102,23 +86,16 @@ class RlpdAgent:
     def measurements(self) -> dict[str, float]:
         return {"memory/transitions": float(len(self.memory)), "learner/epsilon": float(self.network.epsilon)}
 
-    def get_state(self) -> dict[str, Any]:
+    @property
+    def parts(self) -> dict[str, Any]:
         return {
-            "generator": self._generator.bit_generator.state,
-            "updates_due": self._updates_due.get_state(),
-            "demonstrations_due": self._demonstrations_due.get_state(),
-            "learner": self.learner.get_state(),
-            "memory": self.memory.get_state(),
-            "n_step": self._n_step.get_state(),
+            "generator": self._generator,
+            "updates_due": self._updates_due,
+            "demonstrations_due": self._demonstrations_due,
+            "learner": self.learner,
+            "memory": self.memory,
+            "n_step": self._n_step,
         }
-
-    def set_state(self, state: dict[str, Any]) -> None:
-        self._generator.bit_generator.state = state["generator"]
-        self._updates_due.set_state(state["updates_due"])
-        self._demonstrations_due.set_state(state["demonstrations_due"])
-        self.learner.set_state(state["learner"])
-        self.memory.set_state(state["memory"])
-        self._n_step.set_state(state["n_step"])
 
     def _batch(self, now: PhaseValues) -> Transitions:
         """Live transitions, and as many demonstrated ones for each as the phase says; both drawn uniformly."""

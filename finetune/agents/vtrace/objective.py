@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from ...experience.sequences import Sequences
+from ...schedules.phase import PhaseValues
 from ..entropy import entropy as entropy_of
 from ..teaching import teaching_loss
 from .losses import policy_loss, value_loss, vtrace
@@ -32,18 +33,10 @@ class Objective(NamedTuple):
     scalars: dict[str, float]
 
 
-def actor_critic(
-    played: Sequences,
-    found: Unrolled,
-    settings: VtraceSettings,
-    *,
-    entropy: float = 1.0,
-    critic_only: bool = False,
-    teaching: float = 0.0,
-) -> Objective:
+def actor_critic(played: Sequences, found: Unrolled, settings: VtraceSettings, now: PhaseValues) -> Objective:
     """L = L_π + c_V·L_V − c_H·H of an unroll of the sequences, with a teacher + λ·H(π_T ‖ π), where λ is `teaching`.
 
-    entropy multiplies c_H. critic_only: L = c_V·L_V.
+    `entropy` multiplies c_H. `critic_only`: L = c_V·L_V.
     """
     rewards, terminated, truncated, actions, mu = (
         torch.from_numpy(array).to(found.logits.device)
@@ -68,8 +61,8 @@ def actor_critic(
     errors = value_loss(values[:, :-1], targets)
     bonus = entropy_of(log_policy).mean()
     loss = settings.value_coefficient * errors
-    if not critic_only:
-        loss = loss + policy_loss(log_pi, advantages) - entropy * settings.entropy_coefficient * bonus
+    if not now.critic_only:
+        loss = loss + policy_loss(log_pi, advantages) - now.entropy * settings.entropy_coefficient * bonus
     scalars = {
         "entropy": bonus.item(),
         "rho": rho.mean().item(),
@@ -77,9 +70,9 @@ def actor_critic(
         "value": values[:, :-1].mean().item(),
         "value_error": errors.sqrt().item(),
     }
-    if teaching and played.teacher is not None and not critic_only:
+    if now.teaching and played.teacher is not None and not now.critic_only:
         lesson = teaching_loss(log_policy, torch.from_numpy(played.teacher).to(log_policy.device))
-        loss = loss + teaching * lesson
+        loss = loss + now.teaching * lesson
         scalars["teaching"] = lesson.item()
     return Objective(loss, scalars)
 
