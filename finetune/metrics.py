@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,16 @@ class Diagnosis:
 
     scalars: dict[str, float]
     by_source: dict[str, dict[str, float]]
+
+
+def means_by_source(source: NDArray[np.int8], **figures: Any) -> dict[str, dict[str, float]]:
+    """The mean of each figure, an array or a tensor [n, ...], over the items of every source in `source`, int8 [n]."""
+    found = {}
+    for number, name in enumerate(SOURCES):
+        mine = source == number
+        if mine.any():
+            found[name] = {figure: float(values[mine].mean()) for figure, values in figures.items()}
+    return found
 
 
 def mean_figures(figures: Sequence[Mapping[str, float]]) -> dict[str, float]:

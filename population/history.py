@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ..common.files import write_whole
-from ..common.reading import MEGABYTE, read_text
+from ..common.reading import MEGABYTE, read_rows
 from .population import Round
 
 HISTORY = "history.jsonl"
@@ -66,17 +66,12 @@ class History:
 
 
 def read_history(folder: Path) -> list[dict[str, Any]]:
-    """The rows of a run, oldest first, up to the first line that is none (the last may have been cut off)."""
-    rows = []
-    for line in read_text(folder / HISTORY, LARGEST_HISTORY, "expected the history of a population").splitlines():
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError):
-            break
-        if not isinstance(row, dict) or type(row.get("round")) is not int or not isinstance(row.get("agents"), list):
-            break
-        rows.append(row)
-    return rows
+    """The rows of a run, oldest first."""
+    return read_rows(folder / HISTORY, LARGEST_HISTORY, "expected the history of a population", _is_row)
+
+
+def _is_row(row: Any) -> bool:
+    return isinstance(row, dict) and type(row.get("round")) is int and isinstance(row.get("agents"), list)
 
 
 def _rounded(values: Any) -> dict[str, float]:

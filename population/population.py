@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from ..common.errors import naming
 from ..policies.policy import Policy
 from .evolution import FRAMES, Member, exploit, explore, should_copy
-from .matchmaking import opponent_probabilities
-from .ratings import Ratings
+from .ratings import Ratings, opponent_probabilities
 from .record import Record, compare_scores
 from .rewards import HAND_MADE, initial_rewards
 from .settings import PopulationSettings

@@ -1,11 +1,11 @@
 """Rounds in this process, one after the other, or by workers in other processes."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from ..common.checks import show
 from ..common.errors import BadInput
-from ..finetune.distributed.collector import MOST_DEATHS, ActorDied
+from ..finetune.distributed.collector import MOST_DEATHS, ActorDied, Engine
 from .training import Done, Order, Workshop
 
 Report = Callable[[int], None]
@@ -33,16 +33,10 @@ class Serial:
         return done
 
 
-class Engine(Protocol):
+class Launcher(Engine, Protocol):
     """Runs workers in other processes; `finetune.distributed.ray_actors.RayEngine` is one."""
 
     def launch(self, made: Callable[..., Any], *arguments: Any) -> Any: ...
-
-    def ask(self, actor: Any, method: str, *arguments: Any) -> Any: ...
-
-    def first_done(self, handles: Sequence[Any]) -> Any: ...
-
-    def result(self, handle: Any) -> Any: ...
 
 
 class Distributed:
@@ -52,7 +46,7 @@ class Distributed:
     round, with the same result; `replaced` counts these.
     """
 
-    def __init__(self, engine: Engine, count: int, *arguments: Any) -> None:
+    def __init__(self, engine: Launcher, count: int, *arguments: Any) -> None:
         self.replaced = 0
         self._engine, self._arguments = engine, arguments
         self._idle = [self._launch() for _ in range(count)]

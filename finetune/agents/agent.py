@@ -8,8 +8,9 @@ import torch
 from ...envs.spec import ObservationSpec
 from ...policies.networks import LayeredNetwork, Values
 from ..experience.sequences import Sequences
+from ..metrics import Metrics
 from ..schedules.phase import Phase, PhaseValues
-from .learner import Learner, state_of, to_state
+from .learner import Learner, LiveLearner, state_of, to_state
 
 MakeNetwork = Callable[[ObservationSpec | int, int, torch.Generator], LayeredNetwork]
 """Makes an untrained network for observations (an int n: float32 [n]) and a number of actions."""
@@ -70,6 +71,25 @@ class Agent:
         """Continue where `get_state` was called."""
         for name, part in self.parts.items():
             to_state(part, state[name])
+
+
+class LiveAgent(Agent):
+    """Learns once from each iteration's live play, which is then forgotten.
+
+    An earlier policy may have played it (`overlap`, actors); the importance weights and ratios refer to that policy.
+    """
+
+    learner: LiveLearner[Any, Any]
+
+    def __init__(self, learner: LiveLearner[Any, Any], metrics: Metrics) -> None:
+        self.learner = learner
+        self._metrics = metrics
+
+    def learn(self, live: Sequences | None, now: PhaseValues) -> None:
+        assert live is not None  # `build` refuses phases without live play
+        with self._metrics.stopwatch.on("learning"):
+            diagnosis = self.learner.update(live, now)
+        self._metrics.learned(diagnosis)
 
 
 class Due:

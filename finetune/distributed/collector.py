@@ -19,16 +19,8 @@ class ActorDied(Exception):
     """The process of an actor, or its machine, is gone."""
 
 
-class Actors(Protocol):
-    """The engine that runs actors."""
-
-    def start(self, phase: int, generator: np.random.Generator) -> Any:
-        """Start an actor in this phase; return a reference to it."""
-        ...
-
-    def share(self, value: Any) -> Any:
-        """Return a reference that can be passed to several actors, so that the value is sent once."""
-        ...
+class Engine(Protocol):
+    """Calls methods of objects in other processes."""
 
     def ask(self, actor: Any, method: str, *arguments: Any) -> Any:
         """Begin a call of one of its methods; return its handle. Calls of an actor are carried out in order."""
@@ -40,6 +32,18 @@ class Actors(Protocol):
 
     def result(self, handle: Any) -> Any:
         """Wait for a call; return its result. Raises ActorDied."""
+        ...
+
+
+class Actors(Engine, Protocol):
+    """The engine that runs actors."""
+
+    def start(self, phase: int, generator: np.random.Generator) -> Any:
+        """Start an actor in this phase; return a reference to it."""
+        ...
+
+    def share(self, value: Any) -> Any:
+        """Return a reference that can be passed to several actors, so that the value is sent once."""
         ...
 
 

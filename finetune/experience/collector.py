@@ -14,22 +14,7 @@ from ...envs.spec import ObservationSpec
 from ...policies.policy import choose
 from ...policies.state import ArrayState, reset_rows
 from .sequences import LIVE, Finals, Sequences
-
-
-class Actor(Protocol):
-    """A policy that plays, with or without a state."""
-
-    def initial_state(self, n: int) -> ArrayState:
-        """The state at the start of n episodes."""
-        ...
-
-    def step(self, observations: NDArray[Any], state: ArrayState) -> tuple[NDArray[np.float32], ArrayState]:
-        """π(·|s) [n, A] of observations [n, *shape], and the following state."""
-        ...
-
-    def feed(self, state: ArrayState, actions: NDArray[np.int64], rewards: NDArray[np.float32]) -> ArrayState:
-        """The state after the actions that were taken, [n], and their rewards, [n]."""
-        ...
+from .snapshot import PolicySnapshot
 
 
 @runtime_checkable
@@ -94,7 +79,7 @@ class Collector:
         else:
             self.set_state(state)
 
-    def collect(self, policy: Actor, progress: float = 0.0) -> tuple[Sequences, list[EpisodeEnd]]:
+    def collect(self, policy: PolicySnapshot, progress: float = 0.0) -> tuple[Sequences, list[EpisodeEnd]]:
         """Play the next sequence of every environment; returns them and the episodes that ended in them.
 
         progress: the share of the phase that is over, for environments that follow it.

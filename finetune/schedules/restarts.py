@@ -11,7 +11,6 @@ from ...envs.qwop.vector import QWOPVectorEnv
 from ...envs.vector import Infos
 from .phase import RestartSettings
 from .saved_states import (
-    FixedStates,
     PassedStates,
     SavedState,
     StatesBeforeFalls,
@@ -126,7 +125,7 @@ def _source(
     generator: np.random.Generator,
 ) -> StateSource:
     if demonstrated is not None:
-        return FixedStates(demonstrated)
+        return StateSource(demonstrated)
     if settings.source == "falls":
         return StatesBeforeFalls(games, settings.metres, generator)
     return PassedStates(settings.metres, generator)

@@ -73,6 +73,7 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
     def update(self, played: Sequences, now: PhaseValues) -> Diagnosis:
         """Take up to `epochs` passes over the sequences. Decisions to imitate are drawn anew for each step."""
         n, k = played.actions.shape
+        played = self.settings.with_clipped_rewards(played)
         with self._scale.learning_from(played):
             rows = self._tensor(played.observations).flatten(2)
             with torch.no_grad():

@@ -1,6 +1,6 @@
 """The objective of the V-trace actor-critic on a batch of unrolls."""
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -11,19 +11,7 @@ from ..losses import entropy as entropy_of
 from ..losses import teaching_loss
 from .losses import policy_loss, value_loss, vtrace
 from .settings import VtraceSettings
-
-
-class Unrolled(Protocol):
-    """A network's outputs along n sequences of k steps; see `unroll.Unroll`."""
-
-    @property
-    def logits(self) -> Tensor: ...
-
-    @property
-    def values(self) -> Tensor: ...
-
-    @property
-    def final_values(self) -> Tensor: ...
+from .unroll import Unroll
 
 
 class Objective(NamedTuple):
@@ -33,7 +21,7 @@ class Objective(NamedTuple):
     scalars: dict[str, float]
 
 
-def actor_critic(played: Sequences, found: Unrolled, settings: VtraceSettings, now: PhaseValues) -> Objective:
+def actor_critic(played: Sequences, found: Unroll, settings: VtraceSettings, now: PhaseValues) -> Objective:
     """L = L_π + c_V·L_V − c_H·H of an unroll of the sequences, with a teacher + λ·H(π_T ‖ π), where λ is `teaching`.
 
     `entropy` multiplies c_H. `critic_only`: L = c_V·L_V.
