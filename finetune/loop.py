@@ -8,11 +8,9 @@ from ..policies.policy import Policy
 from .agents.agent import Agent
 from .agents.settings import LiveSettings
 from .checkpoint import save_checkpoint
-from .distributed.actor import PhaseCollector
-from .distributed.collector import ActorsCollector
-from .experience.collector import EpisodeEnd
+from .distributed.collector import ActorsCollector, PhaseCollector
+from .experience.collector import EpisodeEnd, PolicySnapshot
 from .experience.sequences import Sequences
-from .experience.snapshot import PolicySnapshot
 from .schedules.phase import Phase
 from .weight_average import WeightAverage
 

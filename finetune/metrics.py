@@ -106,12 +106,10 @@ def _live(ends: list[EpisodeEnd]) -> dict[str, float]:
         "live/return": float(np.mean([end.total_reward for end in ends])),
         "live/decisions": float(np.mean([end.decisions for end in ends])),
     }
-    metres = [end.metres for end in ends if end.metres is not None]
-    if metres:
-        row["live/metres"] = float(np.mean(metres))
-    finished = [end.finished for end in ends if end.finished is not None]
-    if finished:
-        row["live/finish_share"] = float(np.mean(finished))
+    for name, figure in (("metres", "metres"), ("finished", "finish_share")):
+        known = [getattr(end, name) for end in ends if getattr(end, name) is not None]
+        if known:
+            row[f"live/{figure}"] = float(np.mean(known))
     seconds = [end.seconds for end in ends if end.finished and end.seconds is not None]
     if seconds:
         row["live/seconds_of_finishers"] = float(np.mean(seconds))

@@ -123,12 +123,12 @@ class FinetuneSettings(Settings):
     @property
     def chosen_algorithm(self) -> Algorithm:
         """The algorithm that the settings are of."""
-        return ALGORITHMS[self._name_of_algorithm]
+        return ALGORITHMS[option_of(rules(FinetuneSettings)["algorithm"], self.algorithm)]
 
     @property
     def notes(self) -> list[str]:
         """Warnings about settings that may be unintended."""
-        made_for, chosen = self.schedule.algorithm, self._name_of_algorithm
+        made_for, chosen = self.schedule.algorithm, option_of(rules(FinetuneSettings)["algorithm"], self.algorithm)
         if made_for is None or made_for.partition("-")[0] == chosen:
             return []
         return [f"note: this schedule is made for algorithm={made_for}; the run learns by {chosen}"]
@@ -141,7 +141,3 @@ class FinetuneSettings(Settings):
     def uses_demonstrations(self) -> bool:
         """True if demonstrations enter the memory in some phase."""
         return any(phase.uses_demonstrations for phase in self.phases)
-
-    @property
-    def _name_of_algorithm(self) -> str:
-        return option_of(rules(FinetuneSettings)["algorithm"], self.algorithm)

@@ -79,11 +79,8 @@ class PopulationAgents(Discounted):
         raise NotImplementedError
 
     def _common(self, genes: Genes) -> dict[str, Any]:
-        return {
-            "learning_rate": genes["learning_rate"],
-            "entropy_coefficient": genes["entropy"],
-            "hidden": self.hidden,
-        }
+        rates = {"learning_rate": genes["learning_rate"], "entropy_coefficient": genes["entropy"]}
+        return {**rates, "hidden": self.hidden}
 
     def _names(self) -> tuple[str, ...]:
         return ("learning_rate", "entropy")

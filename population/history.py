@@ -25,11 +25,6 @@ class History:
             self.rows = [row for row in read_history(folder) if row["round"] <= resume_at]
         write_whole(self._path, "".join(json.dumps(row) + "\n" for row in self.rows))
 
-    @property
-    def seconds(self) -> float:
-        """Seconds of computing so far."""
-        return float(self.rows[-1]["seconds"]) if self.rows else 0.0
-
     def write(self, done: Round, seconds: float) -> dict[str, Any]:
         """Add a round that took so many seconds; return its row."""
         agents = []
@@ -46,16 +41,15 @@ class History:
                     "figures": _rounded(figures),
                 }
             )
-        others = range(len(done.members), len(done.ratings.ratings))
         row = {
             "round": done.number,
             "decisions": done.decisions,
-            "seconds": self.seconds + seconds,
+            "seconds": seconds + (float(self.rows[-1]["seconds"]) if self.rows else 0.0),
             "time": {**_rounded(done.seconds), "other": round(max(seconds - sum(done.seconds.values()), 0.0), 3)},
             "agents": agents,
             "rivals": [
                 {"rating": float(done.ratings.ratings[number]), "error": float(done.ratings.errors[number])}
-                for number in others
+                for number in range(len(done.members), len(done.ratings.ratings))
             ],
             "copies": [[copy.child, copy.parent] for copy in done.copies],
         }

@@ -50,13 +50,7 @@ class Population:
     rounds.
     """
 
-    def __init__(
-        self,
-        settings: PopulationSettings,
-        workshop: Workshop,
-        workers: Workers,
-        rivals: int = 0,
-    ) -> None:
+    def __init__(self, settings: PopulationSettings, workshop: Workshop, workers: Workers, rivals: int = 0) -> None:
         self._settings, self._workshop, self._workers = settings, workshop, workers
         self._generator = np.random.default_rng(settings.seed)
         self._genes = settings.genes

@@ -225,11 +225,6 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
         self._generator.bit_generator.state = state["generator"]
         self._standing.set_state(state["standing"])
 
-    @property
-    def under_way(self) -> set[int]:
-        """The numbers of the rivals in the races under way."""
-        return set(self._rival.tolist())
-
     def close(self, **kwargs: Any) -> None:
         self._race.close()
 

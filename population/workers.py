@@ -1,7 +1,7 @@
 """Rounds in this process, one after the other, or by workers in other processes."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from ..common.checks import show
 from ..common.errors import BadInput
@@ -11,32 +11,19 @@ from .training import Done, Order, Workshop
 Report = Callable[[int], None]
 
 
-class Workers(Protocol):
-    """Carries out the orders of a round."""
-
-    def carry_out(self, orders: Mapping[int, Order], report: Report) -> dict[int, Done]:
-        """Return the result of each agent's order; report(number) is called as each is done."""
-        ...
-
-
 class Serial:
-    """This process."""
+    """Carries out the orders of a round in this process."""
 
     def __init__(self, workshop: Workshop) -> None:
         self._workshop = workshop
 
     def carry_out(self, orders: Mapping[int, Order], report: Report) -> dict[int, Done]:
+        """Return the result of each agent's order; report(number) is called as each is done."""
         done = {}
         for number, order in orders.items():
             done[number] = self._workshop.train(order)
             report(number)
         return done
-
-
-class Launcher(Engine, Protocol):
-    """Runs workers in other processes; `finetune.distributed.ray_actors.RayEngine` is one."""
-
-    def launch(self, made: Callable[..., Any], *arguments: Any) -> Any: ...
 
 
 class Distributed:
@@ -46,7 +33,7 @@ class Distributed:
     round, with the same result; `replaced` counts these.
     """
 
-    def __init__(self, engine: Launcher, count: int, *arguments: Any) -> None:
+    def __init__(self, engine: Engine, count: int, *arguments: Any) -> None:
         self.replaced = 0
         self._engine, self._arguments = engine, arguments
         self._idle = [self._launch() for _ in range(count)]
@@ -79,3 +66,6 @@ class Distributed:
 
     def _launch(self) -> Any:
         return self._engine.launch(Workshop, *self._arguments)
+
+
+Workers = Serial | Distributed

@@ -10,17 +10,17 @@ from ...policies.networks import LayeredNetwork, Values
 from ..experience.sequences import Sequences
 from ..metrics import Metrics
 from ..schedules.phase import Phase, PhaseValues
-from .learner import Learner, LiveLearner, state_of, to_state
+from .learner import HasParts, Learner, LiveLearner
 
 MakeNetwork = Callable[[ObservationSpec | int, int, torch.Generator], LayeredNetwork]
 """Makes an untrained network for observations (an int n: float32 [n]) and a number of actions."""
 
 
-class Agent:
+class Agent(HasParts):
     """A learning algorithm with its memory. The loop combines it with live play, a schedule, a log and checkpoints.
 
     An iteration of the loop is `learn`, then `advance`. Live play draws its actions from a copy of `network`
-    (`experience.snapshot.PolicySnapshot`). Subclasses define `learn` and `parts`; other hooks do nothing by default.
+    (`experience.collector.PolicySnapshot`). Subclasses define `learn` and `parts`; other hooks do nothing by default.
     """
 
     learner: Learner[Any, Any]
@@ -37,7 +37,6 @@ class Agent:
 
     @property
     def parts(self) -> dict[str, Any]:
-        """All that a checkpoint holds, by name."""
         return {"learner": self.learner}
 
     def warm_up(self, play: Callable[[], Sequences], now: PhaseValues) -> None:
@@ -62,15 +61,6 @@ class Agent:
     def measurements(self) -> dict[str, float]:
         """The agent's own numbers for a row of the log, besides those of `Metrics`."""
         return {}
-
-    def get_state(self) -> dict[str, Any]:
-        """Everything that the rest of the run depends on. Has no side effects."""
-        return {name: state_of(part) for name, part in self.parts.items()}
-
-    def set_state(self, state: dict[str, Any]) -> None:
-        """Continue where `get_state` was called."""
-        for name, part in self.parts.items():
-            to_state(part, state[name])
 
 
 class LiveAgent(Agent):

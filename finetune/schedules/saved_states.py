@@ -71,7 +71,7 @@ class PassedStates(StateSource):
         self.states = []
 
     def get_state(self) -> dict[str, Any]:
-        return {"saved": plain(self.states)}
+        return {"saved": [vars(one) for one in self.states]}
 
     def set_state(self, state: dict[str, Any]) -> None:
         self.states = from_plain(state["saved"])
@@ -111,8 +111,8 @@ class StatesBeforeFalls(StateSource):
 
     def get_state(self) -> dict[str, Any]:
         return {
-            "saved": plain(self.states),
-            "recent": [plain(one) for one in self._recent],
+            "saved": [vars(one) for one in self.states],
+            "recent": [[vars(one) for one in recent] for recent in self._recent],
             "steps": self._steps.copy(),
         }
 
@@ -130,11 +130,6 @@ def keep(state: SavedState, states: list[SavedState], generator: np.random.Gener
         states[int(generator.integers(CAPACITY))] = state
 
 
-def plain(states: Sequence[SavedState] | deque[SavedState]) -> list[dict[str, Any]]:
-    """The states as plain data, for a checkpoint."""
-    return [{"metres": one.metres, "game": one.game} for one in states]
-
-
 def from_plain(states: Sequence[dict[str, Any]]) -> list[SavedState]:
-    """The states of `plain`."""
+    """The states of a checkpoint."""
     return [SavedState(**one) for one in states]

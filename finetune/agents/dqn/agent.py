@@ -3,10 +3,8 @@
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
 from ....common.errors import BadInput
-from ....envs.spec import ObservationSpec
 from ....policies.q_networks import DuelingQ, QNetwork
 from ....policies.sizes import NATURE
 from ...experience.sequences import DEMONSTRATIONS, Sequences
@@ -110,23 +108,15 @@ class DqnAgent(QAgent):
 
 def new_network(settings: DqnSettings) -> MakeNetwork:
     """The untrained network of these settings."""
-
-    def make(observation: ObservationSpec | int, actions: int, generator: torch.Generator) -> QNetwork:
-        quantiles = max(settings.quantiles, 1)
-        if settings.dueling and settings.layer_norm and settings.convolutions == NATURE:
-            return DuelingQ(observation, actions, settings.hidden, generator, quantiles)
-        return QNetwork(
-            observation,
-            actions,
-            settings.hidden,
-            generator,
-            quantiles,
-            dueling=settings.dueling,
-            layer_norm=settings.layer_norm,
-            convolutions=settings.convolutions,
+    quantiles = max(settings.quantiles, 1)
+    if settings.dueling and settings.layer_norm and settings.convolutions == NATURE:
+        return lambda observation, actions, generator: DuelingQ(
+            observation, actions, settings.hidden, generator, quantiles
         )
-
-    return make
+    layers = {"dueling": settings.dueling, "layer_norm": settings.layer_norm}
+    return lambda observation, actions, generator: QNetwork(
+        observation, actions, settings.hidden, generator, quantiles, convolutions=settings.convolutions, **layers
+    )
 
 
 def build(run: "Run[DqnSettings, DqnLoopSettings]") -> DqnAgent:

@@ -11,7 +11,7 @@ from ...schedules.phase import PhaseValues
 from ..learner import LiveLearner
 from ..optimisers import descend
 from ..running_scale import RunningScale
-from ..vtrace.objective import actor_critic
+from ..vtrace.learner import actor_critic
 from . import losses as ftw
 from .auxiliary import AuxiliaryNetworks
 from .reward_stores import RewardStores

@@ -1,6 +1,5 @@
 """The PPO learner: policy, value network, optimiser, and one update on the newest live play."""
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -101,7 +100,8 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
             seen: list[dict[str, Tensor]] = []
             epochs = 0
             for _ in range(self.settings.epochs):
-                epoch = [self._step(every.take(part), now) for part in self._minibatches(n * k)]
+                order = self._tensor(self._shuffle.permutation(n * k))
+                epoch = [self._step(every.take(part), now) for part in torch.split(order, self.settings.minibatch)]
                 seen += epoch
                 epochs += 1
                 if float(torch.stack([one["kl"] for one in epoch]).mean()) > PATIENCE * self.settings.target_kl:
@@ -183,10 +183,6 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
         """Inputs of the policy's heads, which are float32 whatever the precision of the layers below."""
         with autocast(self.settings.precision, self._device):
             return self.network.features(observations).float()
-
-    def _minibatches(self, count: int) -> Iterator[Tensor]:
-        """Indices of all steps in random order, `minibatch` at a time."""
-        yield from torch.split(self._tensor(self._shuffle.permutation(count)), self.settings.minibatch)
 
     def _parameters(self) -> list[torch.nn.Parameter]:
         return [*self.network.parameters(), *(() if self.values is None else self.values.parameters())]

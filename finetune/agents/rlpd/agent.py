@@ -1,16 +1,13 @@
 """RLPD as an agent: live transitions into memory, batches of live and demonstrated ones, many updates."""
 
-from dataclasses import fields
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 
 from ....common.errors import BadInput
-from ....envs.spec import ObservationSpec
 from ....policies.q_networks import EnsembleQ
 from ...experience.sequences import Sequences
-from ...experience.transitions import Transitions
+from ...experience.transitions import Transitions, joined
 from ...metrics import Metrics
 from ...replay.prioritised_memory import PrioritisedMemory, PrioritySettings
 from ...schedules.phase import PhaseValues
@@ -73,17 +70,14 @@ class RlpdAgent(QAgent):
         if shown:
             assert self._demonstrated is not None
             parts.append(self._demonstrated[self._generator.integers(len(self._demonstrated), size=shown)])
-        names = [one.name for one in fields(Transitions)]
-        return Transitions(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+        return joined(parts)
 
 
 def new_network(settings: RlpdSettings) -> MakeNetwork:
     """The untrained network of these settings."""
-
-    def make(observation: ObservationSpec | int, actions: int, generator: torch.Generator) -> EnsembleQ:
-        return EnsembleQ(observation, actions, settings.hidden, generator, settings.members)
-
-    return make
+    return lambda observation, actions, generator: EnsembleQ(
+        observation, actions, settings.hidden, generator, settings.members
+    )
 
 
 def build(run: "Run[RlpdSettings, RlpdLoopSettings]") -> RlpdAgent:
