@@ -101,7 +101,7 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
                 loss = loss + now.imitation * (cross_entropy * demonstrated.unsqueeze(-1)).mean()
 
         self._optimiser.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         if now.critic_only:
             for name, parameter in self.network.named_parameters():
                 if not name.startswith("q_head."):

@@ -80,7 +80,7 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
         loss = dqn.weighted_mean(losses, w)
 
         self._optimiser.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         norms = self._clip()
         self._optimiser.param_groups[0]["lr"] = self.settings.learning_rate * now.learning_rate
         self._optimiser.step()

@@ -152,7 +152,7 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
                 more["teaching"] = teaching_loss(log_pi, batch.teacher)
                 losses.append(now.teaching * more["teaching"])
         if losses:
-            torch.stack(losses).sum().backward()  # type: ignore[no-untyped-call]
+            torch.stack(losses).sum().backward()
         if critic is not None:
             critic.result()
         norm = torch.nn.utils.clip_grad_norm_(self._parameters(), self.settings.max_gradient_norm)
@@ -168,7 +168,7 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
 
     def _add_critic_gradient(self, critic: Values, observations: Tensor, returns: Tensor) -> None:
         """Give the weights of V's own network their gradient."""
-        self._critic_loss(self._own_value(critic, observations), returns).backward()  # type: ignore[no-untyped-call]
+        self._critic_loss(self._own_value(critic, observations), returns).backward()
 
     def _critic_loss(self, values: Tensor, returns: Tensor) -> Tensor:
         return self.settings.value_coefficient * ppo.value_loss(values, returns)
