@@ -37,7 +37,7 @@ from qwop.study.runs import CommandRun
 from qwop.study.settings import StudySettings
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LANGUAGES = {"sh", "python", "yaml", "text"}
 DATASET = "qwop-dataset"  # has verbs, each with settings of its own
 MAINS = (
