@@ -18,7 +18,7 @@ LONGEST_SHOWN = 60
 
 @dataclass(frozen=True)
 class Rule:
-    """The declaration of one setting besides its type and default; see `settings.setting`."""
+    """The declaration of one setting, apart from its type and default; see `settings.setting`."""
 
     help: str = ""
     at_least: float | None = None
@@ -78,7 +78,7 @@ def expected(hint: Any, rule: Rule) -> str:
 
 
 def span(rule: Rule) -> str:
-    """The range in words: 'at least 0, less than 1'; empty where there is none."""
+    """The range in words: 'at least 0, less than 1'; empty without a range."""
     if rule.at_least is not None and rule.at_most is not None:
         return f"from {_number(rule.at_least)} to {_number(rule.at_most)}"
     bounds = {"at least": rule.at_least, "more than": rule.above, "at most": rule.at_most, "less than": rule.below}
@@ -86,7 +86,7 @@ def span(rule: Rule) -> str:
 
 
 def short_span(rule: Rule) -> str:
-    """The range in signs: '≥ 0, < 1'; empty where there is none."""
+    """The range in signs: '≥ 0, < 1'; empty without a range."""
     if rule.at_least is not None and rule.at_most is not None:
         return f"{_number(rule.at_least)} to {_number(rule.at_most)}"
     bounds = {"≥": rule.at_least, ">": rule.above, "≤": rule.at_most, "<": rule.below}
@@ -100,7 +100,7 @@ def one_of(choices: Sequence[Any]) -> str:
 
 
 def show(value: Any, longest: int = LONGEST_SHOWN) -> str:
-    """A value as it is written on the command line, in one line of at most so many characters."""
+    """A value as written on the command line, in one line of limited length."""
     if value is None:
         text = "null"
     elif isinstance(value, bool):
@@ -134,7 +134,7 @@ def without_none(hint: Any) -> Any:
 
 
 def _items(kind: Any, rule: Rule, value: Any) -> Any:
-    """A tuple or list of one item or more; None where it is none, or where an item is wrong."""
+    """A tuple or list of one item or more; None for anything else, or if an item is wrong."""
     if isinstance(value, str | Mapping) or not isinstance(value, Sequence) or not value:
         return None
     made = [_scalar(get_args(kind)[0], rule, one) for one in value]
@@ -142,7 +142,7 @@ def _items(kind: Any, rule: Rule, value: Any) -> Any:
 
 
 def _scalar(kind: Any, rule: Rule, value: Any) -> Any:
-    """The value as `kind`; None where it is of another type, out of range or not among the choices."""
+    """The value as `kind`; None if it is of another type, out of range or not among the choices."""
     made: Any = None
     if kind is bool:
         made = value if isinstance(value, bool) else None

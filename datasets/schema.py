@@ -117,7 +117,7 @@ class DatasetInfo:
 
 @dataclass(frozen=True)
 class Episode:
-    """One complete episode of T ≥ 1 decisions, validated on construction (ValueError says what is wrong).
+    """One complete episode of T ≥ 1 decisions, validated on construction (ValueError for invalid data).
 
     observations: float32 or uint8 [T + 1, *shape], one before each decision and the one that ended the episode.
     actions: int16 [T], index into the environment's actions.
@@ -217,7 +217,7 @@ class Episode:
 
     @cached_property
     def keys_of_frames(self) -> NDArray[np.uint8]:
-        """Keys held in each game frame, uint8 [frames]; empty where they are unknown."""
+        """Keys held in each game frame, uint8 [frames]; empty if they are unknown."""
         return np.concatenate(self.keys) if self.keys else np.empty(0, np.uint8)
 
     @property

@@ -42,7 +42,7 @@ MEASURES = "pretraining.json"
 
 
 def run(chosen: PretrainSettings) -> None:
-    """Clone, measure on held-out episodes and in games; leave the policy and the measures in `out`."""
+    """Clone, measure on held-out episodes and in games; write the policy and the measures to `out`."""
     with sole_writer(Path(chosen.out), "out"):
         _pretrain(chosen)
 

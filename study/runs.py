@@ -37,7 +37,7 @@ class RunFailed(Exception):
 class CommandRun:
     """Runs the command with given values and seed; a run whose folder exists is not repeated.
 
-    Until it is over, a run's folder has another name, so that a killed one starts anew.
+    Until it ends, a run's folder has a temporary name, so that a killed run is repeated.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class CommandRun:
         self._keep = keep_checkpoints
 
     def __call__(self, values: Values, seed: int, folder: Path) -> float:
-        """The figure of the run in `folder`; RunFailed where it has none, and there is a reason in its error.txt."""
+        """The figure of the run in `folder`; RunFailed if it has none, with the reason in its error.txt."""
         if not folder.exists():
             self._run(values, seed, folder)
         if (folder / ERROR).exists():

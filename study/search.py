@@ -31,7 +31,7 @@ FIRST_FAILURES = 5
 
 
 class Play(Protocol):
-    """Makes one run and gives its figure; raises RunFailed where it has none."""
+    """Makes one run and returns its figure; raises RunFailed if it has none."""
 
     def __call__(self, values: Values, seed: int, folder: Path) -> float: ...
 
@@ -87,7 +87,7 @@ class Search:
 
     @contextmanager
     def _next_trial(self) -> Iterator[Trial | None]:
-        """A trial to work on, locked until the context ends; None if there is none for this process."""
+        """A trial to work on, locked until the context ends; None if no trial is left for this process."""
         with ExitStack() as held:
             with lock_waiting(self._out):  # so that trials do not exceed the budget
                 trial = self._take_over(held) or self._begin(held)

@@ -152,7 +152,7 @@ class Search:
     def _near(
         self, now: Candidates, sample: NDArray[np.float64], most_frames: int, most_changes: int
     ) -> tuple[tuple[int, bytes] | None, float]:
-        """The place and keys of a game that comes near the sample within so many frames and changes of keys."""
+        """The place and keys of a game that comes near the sample within a number of frames and key changes."""
         reals, integers = now.reals, now.integers
         origin = np.arange(len(reals))
         held = np.array([_PLACE[keys[-1]] if keys else 0 for keys in now.keys])

@@ -85,7 +85,7 @@ def _solve_velocities(lanes, reals, integers, joints, memory, work):
 
 @internal
 def _solve_positions(lanes, reals, integers, bodies, joints, memory, work):
-    """Up to so many iterations in each lane; ends with the positions both in the lanes and in the games' rows."""
+    """Iterate up to a limit in each lane; afterwards the positions are both in the lanes and in the games' rows."""
     width = len(lanes)
     used = work[0, LANES_USED]
     everyone = (1 << used) - 1
@@ -166,7 +166,7 @@ def _start_contacts(width, memory, lane, reals, integers, work):
 
 @inlined
 def _integrate(lanes, memory, body):
-    """Move a body by its velocity, and keep where it was."""
+    """Move a body by its velocity, and keep its old pose."""
     width = len(lanes)
     own = width * at.LANE_BODY * body
     vx, vy = load(memory, own + width * at.VX, lanes), load(memory, own + width * at.VY, lanes)

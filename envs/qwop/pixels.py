@@ -35,7 +35,7 @@ class Pictures:
         draw_games(reals, chosen, begun, BONES, self._scene, self._bones, size, first, last, flat)
 
     def seen(self) -> NDArray[np.uint8]:
-        """Copy what is observed now: uint8 [n, *picture_shape]."""
+        """Copy the current observations: uint8 [n, *picture_shape]."""
         return self.stacks.reshape(len(self.stacks), *self._shape).copy()
 
 

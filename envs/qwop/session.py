@@ -1,6 +1,6 @@
 """A page of the game, on which games are played one after the other.
 
-A reset makes the runner and the hurdle anew but leaves the track and the broad phase's tree as the games before left
+A reset recreates the runner and the hurdle but leaves the track and the broad phase's tree as the games before left
 them. That decides the order of some contacts, and so the last bits of a game: from the hurdle on, now and then earlier.
 """
 
@@ -199,7 +199,7 @@ def _replay_of(frames: NDArray[np.float64]) -> Replay:
 
 
 def checked_keys(keys: ArrayLike) -> NDArray[np.uint8]:
-    """The keys of frames as uint8 [n]; BadInput where they are not."""
+    """The keys of frames as uint8 [n]; BadInput for anything else."""
     pressed = np.asarray(keys)
     wrong = pressed.size and (pressed.dtype.kind not in "iu" or pressed.min() < 0 or pressed.max() > 15)
     if pressed.ndim != 1 or wrong:

@@ -192,7 +192,7 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[Any], NDArray[np.int64], 
         return games.seen(), rewards, terminations, truncations, infos
 
     def get_state(self) -> dict[str, Any]:
-        """Return everything, for `set_state`: the games go on as if they had never stopped."""
+        """Return the whole state, for `set_state`: the games continue bit-identically."""
         generators = [generator.bit_generator.state for generator in self._generators]
         return {
             **self._games.saved(),
@@ -237,7 +237,7 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[Any], NDArray[np.int64], 
 
     @property
     def seen_numbers(self) -> NDArray[np.float32]:
-        """Numbers of every game now, float32 [n, 71, 94 or 112]: its observation, or beside a picture all of them."""
+        """Current features of every game, float32 [n, 71, 94 or 112]: its observation, or all beyond a picture."""
         return self._games.observations.copy()
 
     @property
