@@ -62,8 +62,7 @@ class QWOPEnv(OneGame):
 
     Observation ("pixels"): uint8, a small picture of the runner and the track, [size, size]; with `colour`
     [size, size, 3], with a `stack` of more than one [stack, size, size] or [stack, size, size, 3], oldest first. The
-    view
-    is 2.2 m wide and goes with the torso; a bar along the top grows over the 100 m.
+    view is 2.2 m wide and follows the torso; a bar along the top grows over the 100 m.
 
     Action: Discrete(11), the keys held for the decision.
 

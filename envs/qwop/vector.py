@@ -237,7 +237,7 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[Any], NDArray[np.int64], 
 
     @property
     def seen_numbers(self) -> NDArray[np.float32]:
-        """Current features of every game, float32 [n, 71, 94 or 112]: its observation, or all beyond a picture."""
+        """Current features of every game, float32 [n, 71, 94 or 112]: the observed ones, or all if it observes pictures."""
         return self._games.observations.copy()
 
     @property
