@@ -213,6 +213,16 @@ def test_commands_are_accepted(block: Block, tmp_path: Path, monkeypatch: pytest
     check_all(block.code, tmp_path, monkeypatch)
 
 
+def test_a_recipe_stands_once() -> None:
+    places: dict[str, list[str]] = {}
+    for block in of_language("sh"):
+        for line in block.code.replace("\\\n", " ").splitlines():
+            words = [word for word in shlex.split(line, comments=True) if not word.startswith("out=")]
+            if len(words) >= 4 and words[0] in {*COMMANDS, DATASET}:
+                places.setdefault(" ".join(sorted(words)), []).append(str(block))
+    assert {recipe: where for recipe, where in places.items() if len(where) > 1} == {}
+
+
 RUNNING = sorted({block.page for block in of_language("sh") if block.run})
 
 
