@@ -120,7 +120,7 @@ def identity(episode: Episode) -> str:
 
 
 def episode_metadata(episode: Episode) -> dict[str, Any]:
-    """The fields of an episode that are no arrays, as JSON values by the names that files have for them."""
+    """The fields of an episode other than arrays, as JSON values by their names in files."""
     return {
         **{name: getattr(episode, name) for name in EPISODE_FIELDS},
         "origin": episode.origin.to_json(),

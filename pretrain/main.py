@@ -77,7 +77,7 @@ def _pretrain(chosen: PretrainSettings) -> None:
 
 
 def _require_new(chosen: PretrainSettings, out: Path) -> None:
-    """Raise BadInput where `out` holds a policy, unless this very command was interrupted there."""
+    """Raise BadInput if `out` holds a policy, unless the same command was interrupted there."""
     if not (out / POLICY).exists():
         return
     with suppress(OSError, UnicodeDecodeError):

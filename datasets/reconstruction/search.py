@@ -128,7 +128,7 @@ class Search:
         return near is not None
 
     def play(self, game: Game, keys: Sequence[int] | NDArray[np.uint8]) -> None:
-        """Play a frame of every game, with keys of its own each."""
+        """Play a frame of every game, each with its own keys."""
         play_frame(self._lanes, *game, np.ascontiguousarray(keys, dtype=np.uint8), *self._workspace)
 
     def distances(self, reals: NDArray[np.float64], sample: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -178,7 +178,7 @@ class Search:
     def _equal(
         self, now: Candidates, sample: NDArray[np.float64], place: int, keys: bytes
     ) -> tuple[Candidates | None, float]:
-        """The games that stay near that of the candidate at `place` with `keys` and agree with the sample at last."""
+        """The games that stay near that of the candidate at `place` with `keys` and finally agree with the sample."""
         guide = now.reals[[place]], now.integers[[place]]
         kept = _near_rows(now.reals, guide[0])
         reals, integers, parents = now.reals[kept], now.integers[kept], kept

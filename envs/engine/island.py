@@ -1,7 +1,7 @@
 """An island, bodies connected by touch or joint, solved in the lanes of several games at once.
 
-The same island of up to `width` games: its bodies and joints are the same in all of them and are solved side by side,
-its contacts are each game's own. A game's numbers are taken from its row into its lane, and back into the row when it
+The same island of up to `width` games: bodies and joints are the same in all of them and are solved side by side;
+contacts differ from game to game. A game's numbers are taken from its row into its lane, and back into the row when it
 is done. In `memory` the numbers `place` of all lanes lie together, at `width * place`.
 """
 

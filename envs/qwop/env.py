@@ -135,7 +135,7 @@ class QWOPEnv(OneGame):
         return self._games.events.reshape(6)
 
     def get_state(self) -> dict[str, Any]:
-        """Return everything that decides the game's future, for `set_state`: future idle frames and delays included."""
+        """Return all state that decides the game's future, for `set_state`, including future idle frames and delays."""
         return {
             **self._games.saved(),
             "keys": self._keys,
@@ -161,7 +161,7 @@ class QWOPEnv(OneGame):
     def continue_from(self, page: Mapping[str, NDArray[Any]], keys: NDArray[np.uint8]) -> None:
         """Continue a game from the state of its page (`Session.get_state`) after these keys, uint8 [n], one a frame.
 
-        The observation follows with the next frame. BadInput for a state that is none.
+        The observation follows with the next frame. BadInput for an invalid state.
         """
         reals, integers = checked_page(page, self._games.reals[0], self._games.integers[0])
         keys = checked_keys(keys)

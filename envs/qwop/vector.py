@@ -36,7 +36,7 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[Any], NDArray[np.int64], 
     `QWOPEnv` reset with seed + i. The infos are arrays [n] of numbers, with Gymnasium's masks; `outcome` is a place in
     `qwop.envs.names.OUTCOMES`.
 
-    `autoreset_mode` says what happens to a game that ended:
+    `autoreset_mode` handles a game that ended:
 
     - "NextStep" (Gymnasium's default): the next step ignores its action and begins the next game, with reward 0.
     - "SameStep": `step` begins the next game at once and returns its first observation. When any game ended, `infos`
@@ -237,7 +237,7 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[Any], NDArray[np.int64], 
 
     @property
     def seen_numbers(self) -> NDArray[np.float32]:
-        """Current features of every game, float32 [n, 71, 94 or 112]: the observed ones, or all if it observes pictures."""
+        """Current features of every game, float32 [n, 71, 94 or 112]: the observed ones; with pictures, all."""
         return self._games.observations.copy()
 
     @property
