@@ -16,7 +16,7 @@ from ..folder import DESCRIPTION, EPISODE_NAME, episode_numbers, parse_info, rea
 from ..from_keys import replay_episodes
 from ..schema import DatasetInfo, Episode
 from ..summary import Facts, facts_of, summarise
-from ..tables import HASH
+from ..arrow import HASH
 from .by_replay import ReplayComparison
 from .problem import Problem
 

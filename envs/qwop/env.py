@@ -76,7 +76,7 @@ class QWOPEnv(OneGame):
     - `reward` ("speed", "shaped" or "race"): see `qwop.envs.qwop.rewards`; over one decision.
     - `shaping` (0.0): weight of the shaping penalties in "race"; `fall_penalty` (1.0): cost of a fall in it;
       `push_penalty` (0.0): cost of each metre that the hurdle is pushed forward.
-    - `observation` ("features", "full", "contact" or "pixels"): the 71 numbers of the published recordings, 94, 112, or
+    - `observation` ("features", "full", "contact" or "pixels"): the 71 features of the published recordings, 94, 112, or
       pictures.
     - `stack` (1), `size` (84), `colour` (False): of pictures; see above.
     - `observation_lag` (0 or 1): frames by which the observation is behind the physics. The published recordings have
