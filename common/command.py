@@ -79,7 +79,7 @@ class Command(Generic[S]):
         return f"qwop-{self.name}"
 
     def __call__(self) -> None:
-        """Do what the command line says; ends with SystemExit where the exit code is not 0."""
+        """Run the command line; SystemExit if the exit code is not 0."""
         with _handled(self.program):
             arguments = self._asked(sys.argv[1:])
             parser = get_args_parser()
@@ -93,7 +93,7 @@ class Command(Generic[S]):
                 self._apply_hydra(arguments)
 
     def start(self, settings: S) -> None:
-        """Do what these settings say, as the command line does: with its signals, one-line errors and exit codes."""
+        """Run with these settings, with the command line's signal handling, one-line errors and exit codes."""
         with _handled(self.program):
             self._work(settings)
 

@@ -1,4 +1,4 @@
-"""Groups whose options are files: paths on the command line, and the option of another group that a file asks for."""
+"""Groups whose options are files: paths on the command line, and a file's preference for another group's option."""
 
 import re
 from collections.abc import Sequence

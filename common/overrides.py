@@ -1,4 +1,4 @@
-"""Command-line overrides: small liberties before Hydra reads them, and its errors in one line that says what to do."""
+"""Command-line overrides: shorter forms than Hydra's, and its errors in one line with advice."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -57,7 +57,7 @@ def normalise(overrides: Sequence[str], settings: type[Settings]) -> list[str]:
 def set_in_entries(overrides: Sequence[str], settings: type[Settings], compose: COMPOSE) -> list[str]:
     """The same command line, where `schedule.phases.race.entropy=0.1` needs no `+` to set what that phase leaves out.
 
-    compose makes the configuration of the groups alone, which tells which phases there are.
+    compose makes the configuration of the groups alone, which has the names of the phases.
     """
     optional = tuple(f"{name}." for name, spec in declarations(settings).items() if spec.group)
     if not any(one.startswith(optional) for one in overrides):
@@ -87,7 +87,7 @@ def quoted(text: str) -> str:
 def explain(error: Exception, overrides: Sequence[str], settings: type[Settings], compose: COMPOSE) -> Exception:
     """The exception to raise for an error of Hydra: BadInput in one line; any other error stays as it is.
 
-    compose makes the configuration of other overrides; with the groups alone it tells which settings there are.
+    compose makes the configuration of other overrides; that of the groups alone has the known settings.
     """
     parsed = []
     for override in overrides:
@@ -157,7 +157,7 @@ def _groups(settings: type[Settings]) -> list[str]:
 
 
 def _known(overrides: Sequence[str], settings: type[Settings], compose: COMPOSE) -> list[str]:
-    """The places of all settings that there are with the groups' options that the command line chooses."""
+    """The places of all settings of the groups' options that the command line chooses."""
     groups = _groups(settings)
     chosen = [one for one in overrides if one.partition("=")[0].lstrip("+~") in groups]
     tree: Any = OmegaConf.to_container(compose(chosen))

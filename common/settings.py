@@ -44,7 +44,7 @@ def setting(
 ) -> Any:
     """Declare a setting as a dataclass field; without a default it is required.
 
-    help: what it does, with its unit. at_least, above, at_most, below: its range, of every item where it is a list.
+    help: its effect, with its unit. at_least, above, at_most, below: its range, or that of every item of a list.
     choices: all that it may be. example: a value to suggest where a required one is missing. expected: words for the
     permitted values, where type and range do not give them. written: a folder that the command writes, which is tried
     before any work. parse(value, place), plain(value): from and to plain data, for types that YAML does not have.
@@ -72,7 +72,7 @@ def setting(
 
 
 def nested(cls: type["Settings"], help: str, *, inline: bool = False) -> Any:
-    """Declare settings within settings; inline, they stand beside this dataclass's own, without a prefix.
+    """Declare settings within settings; inline, they are on the level of this dataclass's own, without a prefix.
 
     They are required if any of theirs is.
     """
@@ -201,7 +201,7 @@ def is_settings(kind: Any) -> bool:
 
 
 def read(cls: type[S], node: Any, place: str = "", *, partial: bool = False, **more: Any) -> S:
-    """An object of `cls` from plain data; `place` is where it stands (`algorithm`), for messages.
+    """An object of `cls` from plain data; `place` is its name for messages (`algorithm`).
 
     Every setting has to be there unless `partial`, where a missing one takes its default. `more` are fields that the
     data do not hold. BadInput for anything unknown, missing, of another type or out of range.

@@ -218,7 +218,7 @@ def _run_keys(name: str, settings: EvaluateSettings) -> None:
 
 
 def _write_best(out: Path, evaluation: Evaluation, console: Console, video: bool) -> Path | None:
-    """Write the best game's keys and its film; returns the film's path, None if there is none."""
+    """Write the best game's keys and its film; returns the film's path, or None without a film."""
     best = evaluation.best
     if best.keys is not None:
         keys = save_keys(out / "best_keys.txt", best)

@@ -170,7 +170,7 @@ def _write_film(out: Path, settings: WatchSettings, progress: Callable[[int, int
 
 
 def _game(name: str, settings: WatchSettings) -> tuple[Policy, Game]:
-    """A game of a policy; BadInput for idle frames where there are none."""
+    """A game of a policy; BadInput for idle frames in an environment without them."""
     use_one_thread()
     policy = load_policy(name)
     idle = policy.environment.capabilities.idle_start
@@ -188,7 +188,7 @@ def _game(name: str, settings: WatchSettings) -> tuple[Policy, Game]:
 
 
 def _dataset(settings: WatchSettings) -> Dataset:
-    """The dataset's episodes to watch; BadInput if there is none of this number."""
+    """The dataset's episodes to watch; BadInput if the number does not exist."""
     dataset = open_dataset(str(settings.dataset))
     if settings.episode is None:
         return dataset

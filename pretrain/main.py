@@ -43,7 +43,7 @@ MEASURES = "pretraining.json"
 
 
 def run(chosen: PretrainSettings) -> None:
-    """Clone, measure on held-out episodes and in games; leave the policy and the measures in `out`."""
+    """Clone, measure on held-out episodes and in games; write the policy and the measures to `out`."""
     with exclusive_lock(Path(chosen.out), "out"):
         _pretrain(chosen)
 
@@ -78,7 +78,7 @@ def _pretrain(chosen: PretrainSettings) -> None:
 
 
 def _require_new(chosen: PretrainSettings, out: Path) -> None:
-    """Raise BadInput where `out` holds a policy, unless this very command was interrupted there."""
+    """Raise BadInput if `out` holds a policy, unless the same command was interrupted there."""
     if not (out / POLICY).exists():
         return
     with suppress(OSError, UnicodeDecodeError):

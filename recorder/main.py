@@ -122,7 +122,7 @@ def _after_interrupts() -> Iterator[None]:
 
 
 def _keep_configuration(settings: RecordSettings, folder: Path) -> None:
-    """Write this recording's settings beside those of the others into the same dataset."""
+    """Write this recording's settings next to those of earlier recordings in the dataset."""
     name = f"{datetime.now():%Y-%m-%dT%H-%M-%S.%f}-{os.getpid()}.yaml"
     write_atomic(folder / RECORDINGS / name, to_yaml(settings))
 

@@ -58,7 +58,7 @@ class DistilCommandSettings(Settings):
 
 
 def run(settings: DistilCommandSettings) -> None:
-    """Distil, and leave the policy in `out`."""
+    """Distil, and write the policy to `out`."""
     with exclusive_lock(Path(settings.out), "out"):
         _distil(settings)
 
@@ -124,7 +124,7 @@ def _finished(settings: DistilCommandSettings, policy: Policy) -> dict[int, Epis
 
 
 def _with_own(found: Mapping[int, Episode], policy: Policy, starts: int) -> list[Episode | Game]:
-    """The games found and the policy's own greedy ones from so many starts, of each start the fastest that finishes."""
+    """The games found and the policy's own greedy ones from the first `starts`: for each, the fastest that finishes."""
     games: dict[int, Episode | Game] = dict(found)
     if starts:
         for game in play(policy, episodes=starts, seed=0, greedy=True, idle_frames=range(starts)):

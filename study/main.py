@@ -27,7 +27,7 @@ MAY_DIFFER = {"budget": ("trials", "finalists", "fresh_seeds"), "objective": ("g
 
 
 def run(settings: StudyCommandSettings) -> None:
-    """Search, run the finalists with fresh seeds, and leave journal, runs, results and report in `out`. Continues an
+    """Search, run the finalists with fresh seeds, and write journal, runs, results and report to `out`. Continues an
     existing study; several processes may do so at once.
     """
     asked, out = settings.study, Path(settings.out)

@@ -98,7 +98,7 @@ def parse_space(node: Any, place: str = "study.space") -> tuple[Parameter, ...]:
 
 
 def plain_space(space: Sequence[Parameter]) -> dict[str, Any]:
-    """A space as plain data, as a study's file has it: of each setting only what is not the default."""
+    """A space as plain data for a study's file, without defaults."""
     found = {}
     for one in space:
         given = {name: value for name, value in changes(one).items() if name != "name"}

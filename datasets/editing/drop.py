@@ -28,7 +28,7 @@ class DropSettings(Settings):
 
 
 def run(settings: DropSettings) -> None:
-    """Write the episodes that stay, numbered anew."""
+    """Write the remaining episodes, renumbered."""
     console = plain_console()
     dataset, out = open_dataset(settings.dataset), Path(settings.out)
     kept = dataset.select(remaining(dataset, settings))

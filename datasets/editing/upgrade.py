@@ -20,7 +20,7 @@ class UpgradeSettings(Settings):
 
 
 def run(settings: UpgradeSettings) -> None:
-    """Write every episode anew, with the same content."""
+    """Rewrite every episode with the same content."""
     console = plain_console()
     dataset, out = open_dataset(settings.dataset), Path(settings.out)
     info = replace(dataset.info, version=SCHEMA_VERSION)

@@ -34,7 +34,7 @@ class VerifySettings(Settings):
 
 
 def run(settings: VerifySettings) -> None:
-    """Check the files and print a line for every problem; BadInput if there is one that is not harmless."""
+    """Check the files and print a line for every problem; BadInput unless all are harmless."""
     console = plain_console()
     folder = Path(settings.dataset)
     began = time.monotonic()

@@ -103,7 +103,7 @@ class QWOPTask(Settings):
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """Names of the kernels' numbers: those that are observed, or all beside pictures."""
+        """Names of the kernels' features: the observed ones, or all if pictures are observed."""
         return OBSERVATIONS[self.observation][1]
 
     @property
@@ -210,7 +210,7 @@ class Games:
             mine[...] = checked[name]
 
     def restore_row(self, row: int, saved: Any) -> None:
-        """Put one game, a row of each array that `saved` gives, into this row; BadInput as in `checked`."""
+        """Put one game, a row of each array of `saved`, into this row; BadInput as in `checked`."""
         mine = {name: rows[row] for name, rows in self.arrays().items()}
         for name, given in checked_games(saved, mine).items():
             mine[name][...] = given

@@ -37,7 +37,7 @@ from qwop.study.runs import CommandRun
 from qwop.study.settings import StudySettings
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LANGUAGES = {"sh", "python", "yaml", "text"}
 DATASET = "qwop-dataset"  # has verbs, each with settings of its own
 MAINS = (
@@ -211,6 +211,16 @@ def test_commands_are_accepted(block: Block, tmp_path: Path, monkeypatch: pytest
     if block.needs:
         pytest.importorskip(block.needs)
     check_all(block.code, tmp_path, monkeypatch)
+
+
+def test_a_recipe_stands_once() -> None:
+    places: dict[str, list[str]] = {}
+    for block in of_language("sh"):
+        for line in block.code.replace("\\\n", " ").splitlines():
+            words = [word for word in shlex.split(line, comments=True) if not word.startswith("out=")]
+            if len(words) >= 4 and words[0] in {*COMMANDS, DATASET}:
+                places.setdefault(" ".join(sorted(words)), []).append(str(block))
+    assert {recipe: where for recipe, where in places.items() if len(where) > 1} == {}
 
 
 RUNNING = sorted({block.page for block in of_language("sh") if block.run})
