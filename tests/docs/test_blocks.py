@@ -122,6 +122,13 @@ def of_language(language: str) -> list[Block]:
     return [block for block in BLOCKS if block.language == language]
 
 
+def where_installed(blocks: list[Block]) -> list[Any]:
+    """Parameters of a test; those of blocks that need a package are skipped where it is not installed."""
+    return [
+        pytest.param(block, marks=pytest.mark.needs(module=block.needs)) if block.needs else block for block in blocks
+    ]
+
+
 # --- sh ---
 
 
@@ -206,10 +213,8 @@ def check_script(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
         runpy.run_path(str(script), run_name="__main__")
 
 
-@pytest.mark.parametrize("block", of_language("sh"), ids=str)
+@pytest.mark.parametrize("block", where_installed(of_language("sh")), ids=str)
 def test_commands_are_accepted(block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if block.needs:
-        pytest.importorskip(block.needs)
     check_all(block.code, tmp_path, monkeypatch)
 
 
@@ -285,9 +290,8 @@ def test_python_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
             exec(compile("\n" * block.line + block.code, str(page), "exec"), names)
 
 
-@pytest.mark.parametrize("block", [block for block in of_language("python") if block.needs], ids=str)
+@pytest.mark.parametrize("block", where_installed([block for block in of_language("python") if block.needs]), ids=str)
 def test_python_with_extras_runs(block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip(block.needs, reason=f"{block.needs} is not installed")
     monkeypatch.chdir(tmp_path)
     exec(compile("\n" * block.line + block.code, str(block.page), "exec"), {"__name__": "__main__"})
 

@@ -13,7 +13,7 @@ from qwop.finetune.schedules.environments import PhaseEnvironments
 from qwop.policies.files import load_policy
 from qwop.policies.networks import Actor
 
-pytestmark = pytest.mark.slow  # processes that import PyTorch
+pytestmark = [pytest.mark.needs(module="ray"), pytest.mark.slow]  # processes that import PyTorch
 
 Finetune = Callable[..., tuple[int, str, str]]
 
@@ -26,7 +26,8 @@ SMALL = (
 
 @pytest.fixture(scope="module", autouse=True)
 def cluster() -> Iterator[None]:
-    ray = pytest.importorskip("ray")
+    import ray
+
     yield
     ray.shutdown()
 

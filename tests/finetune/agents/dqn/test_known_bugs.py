@@ -85,13 +85,8 @@ def only(action: int) -> Policy:
     return Policy(network, BREAKOUT, network.observation)
 
 
-@pytest.fixture
-def atari() -> None:
-    pytest.importorskip("ale_py", reason="needs ale-py: pip install 'qwop[atari]'")
-    pytest.importorskip("cv2", reason="needs OpenCV: pip install 'qwop[atari]'")
-
-
-@pytest.mark.usefixtures("atari")
+@pytest.mark.needs(module="ale_py")
+@pytest.mark.needs(module="cv2")
 def test_bug_1_an_evaluation_ends_though_the_agent_never_presses_fire_again() -> None:
     games = EvaluationSettings(episodes=1, num_envs=1, idle_limit=60)
     (result,) = evaluate(only(NOOP), games).results
@@ -99,7 +94,8 @@ def test_bug_1_an_evaluation_ends_though_the_agent_never_presses_fire_again() ->
     assert 60 < result.decisions < 300  # a ball is lost, and no other is served
 
 
-@pytest.mark.usefixtures("atari")
+@pytest.mark.needs(module="ale_py")
+@pytest.mark.needs(module="cv2")
 def test_bug_10_a_lost_life_ends_an_episode_in_training_alone() -> None:
     training, evaluation = make_vector(BREAKOUT, 1, training=True), make_vector(BREAKOUT, 1)
     training.reset(seed=1)
