@@ -53,17 +53,15 @@ MAINS = (
     "study.main",
 )
 COMMANDS = {main.program: main for main in (import_module(f"qwop.{module}").main for module in MAINS)}
+TARGETS = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.M))
 EXTRAS = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"])
 OTHERS = (
     "python",
     "python3",
     "pip",
     "pytest",
+    "make",
     "mkdocs",
-    "pre-commit",
-    "ruff",
-    "mypy",
-    "lint-imports",
     "git",
     "jupyter",
 )
@@ -176,6 +174,9 @@ def check(call: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
             assert not unknown, f"no such extra: {unknown}"
     elif program in ("python", "python3") and arguments[:2] != ["-m", "venv"]:
         check_script(arguments, monkeypatch)
+    elif program == "make":
+        unknown = set(arguments) - TARGETS
+        assert not unknown, f"no such target: {unknown}"
     elif program == "pytest":
         missing = [path for path in arguments if path.startswith("tests") and not (ROOT / path).exists()]
         assert not missing, f"no such tests: {missing}"
@@ -259,6 +260,7 @@ def test_commands_run(page: Path, tmp_path: Path) -> None:
         ("pip install '.[brouser]'", "brouser"),
         ("python benchmarks/nothing.py", "nothing.py"),
         ("pytest tests/nothing", "tests/nothing"),
+        ("make tea", "tea"),
         ("qwop-fly", "qwop-fly"),
     ],
 )
