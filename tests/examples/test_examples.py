@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
@@ -40,7 +42,6 @@ def test_ppo_with_stable_baselines(tmp_path: Path) -> None:
     assert (tmp_path / "ppo.zip").is_file()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("notebook", sorted(EXAMPLES.glob("*.ipynb")), ids=lambda path: path.name)
 def test_notebooks(notebook: Path, tmp_path: Path) -> None:
     nbformat = pytest.importorskip("nbformat")

@@ -21,6 +21,8 @@ from qwop.policies.rollout import play
 from qwop.pretrain.clone import clone
 from qwop.pretrain.settings import CloningSettings
 
+pytestmark = pytest.mark.slow
+
 TASK: dict[str, Any] = {"observation": "pixels", "stack": 2, "size": 36, "colour": True, "time_limit": 3.0}
 SPEC = EnvironmentSpec("QWOP-v1", TASK)
 HOURS = 2 * 5 / 3600 / 10  # of one iteration
