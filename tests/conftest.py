@@ -50,8 +50,8 @@ def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
         for marker in list(item.iter_markers("needs")):
             module = marker.kwargs["module"]
             if importlib.util.find_spec(module) is None:
-                package = f"'qwop[{EXTRAS[module]}]'" if module in EXTRAS else module
-                item.add_marker(pytest.mark.skip(reason=f"needs {module}: pip install {package}"))
+                brought = f" (the extra '{EXTRAS[module]}')" if module in EXTRAS else ""
+                item.add_marker(pytest.mark.skip(reason=f"needs {module}{brought}"))
 
 
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:

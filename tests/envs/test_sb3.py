@@ -5,7 +5,7 @@ import importlib
 import numpy as np
 import pytest
 
-pytest.importorskip("stable_baselines3", reason="needs stable_baselines3: pip install 'qwop[sb3]'")
+pytest.importorskip("stable_baselines3", reason="needs stable_baselines3 (the extra 'sb3')")
 
 from qwop.envs.qwop.env import QWOPEnv
 from qwop.envs.sb3 import BatchVecEnv
