@@ -1,5 +1,6 @@
 """Commands: a function of checked settings as a Hydra application with help, one-line errors and exit codes."""
 
+import argparse
 import errno
 import os
 import signal
@@ -7,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from types import FrameType
 from typing import Any, Generic, NoReturn, TypeVar
@@ -82,9 +84,7 @@ class Command(Generic[S]):
         """Do what the command line says; ends with SystemExit where the exit code is not 0."""
         with _handled(self.program):
             arguments = self._asked(sys.argv[1:])
-            parser = get_args_parser()
-            parser.error = _refuse  # type: ignore[method-assign]
-            options = parser.parse_args(arguments)
+            options = _parser().parse_args(arguments)
             if options.help:
                 from .help import print_help  # only this needs it
 
@@ -313,6 +313,19 @@ def _composing_raises(arguments: list[str]) -> Iterator[None]:
             del os.environ["HYDRA_FULL_ERROR"]
         else:
             os.environ["HYDRA_FULL_ERROR"] = full
+
+
+def version_line() -> str:
+    """The version that `--version` prints."""
+    return f"qwop {version('qwop')}"
+
+
+def _parser() -> argparse.ArgumentParser:
+    """Hydra's own options, with this package's version and one-line errors."""
+    parser = argparse.ArgumentParser(parents=[get_args_parser()], conflict_handler="resolve", add_help=False)
+    parser.error = _refuse  # type: ignore[method-assign]
+    parser.add_argument("--version", action="version", version=version_line(), help="Show the version")
+    return parser
 
 
 def _refuse(message: str) -> NoReturn:

@@ -11,7 +11,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from .checks import without_none
 from .errors import BadInput
-from .settings import Settings, hint_of, is_settings, join, no_such_setting, rules
+from .settings import Settings, hint_of, is_settings, join, nearest, no_such_setting, rules
 
 _MISSING_OPTION = re.compile(
     r"Could not find '(?P<group>[^'/]+)/(?P<option>[^']*)'.*?Available options[^\n]*\n(?P<options>(\t[^\n]*\n?)*)",
@@ -103,9 +103,12 @@ def explain(error: Exception, overrides: Sequence[str], settings: type[Settings]
         if not one.key_or_group:
             return BadInput(f"{one.input_line}: expected setting=value")
     if found := _MISSING_OPTION.search(str(error)):
-        options = ", ".join(one for one in found["options"].split() if not one.startswith(FROM_FILE))
+        options = [one for one in found["options"].split() if not one.startswith(FROM_FILE)]
         own = ", or a file of your own (its path, with .yaml)" if _takes_files(settings, found["group"]) else ""
-        return BadInput(f"{found['group']}={found['option']}: no such option; choose one of {options}{own}")
+        near = nearest(found["option"], options)
+        question = f"did you mean {near}? The options are" if near else "choose one of"
+        wrong = f"{found['group']}={found['option']}: no such option"
+        return BadInput(f"{wrong}; {question} {', '.join(options)}{own}")
     if wrong_key := _wrong_key(parsed, settings, compose):
         return wrong_key
     if isinstance(error, HydraException | ValueError):
@@ -136,7 +139,8 @@ def _wrong_key(parsed: Sequence[Override], settings: type[Settings], compose: CO
         elif not one.is_force_add() and place not in known:
             if place.split(".")[0] in absent:
                 return BadInput(f"{one.input_line}: no {place.split('.')[0]} is chosen that it could change")
-            return no_such_setting(place, [*known, *sorted(_settings_of_entries(settings, known).difference(known))])
+            entries = sorted(_settings_of_entries(settings, known).difference(known))
+            return no_such_setting(place, [*known, *absent, *entries])
     return None
 
 

@@ -10,7 +10,7 @@ Everything else follows from the declaration: the checks, however an object is m
 
 import difflib
 import importlib.resources
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, field, fields
 from typing import Any, TypeVar, get_type_hints
 
@@ -246,16 +246,28 @@ def required(cls: type[Settings]) -> list[str]:
 
 def no_such_setting(place: str, known: Sequence[str]) -> BadInput:
     """The error for a setting that does not exist; names the nearest that does."""
-    group, _, last = place.rpartition(".")
+    names = place.split(".")
+    groups = {one.rpartition(".")[0] for one in known}
+    depth = max((i for i in range(len(names)) if ".".join(names[:i]) in groups), default=0)
+    group, wrong, rest = ".".join(names[:depth]), names[depth], names[depth + 1 :]
     beside = [one.rpartition(".")[2] for one in known if one.rpartition(".")[0] == group]
     elsewhere = [one for one in known if one.rpartition(".")[0] != group]
-    near = [join(group, one) for one in difflib.get_close_matches(last, beside, 1, FAR)]
-    near = near or [one for one in elsewhere if one.endswith(f".{last}")]
-    near = near or difflib.get_close_matches(place, elsewhere, 1, FAR)
+    if here := nearest(wrong, beside):
+        whole = ".".join([*names[:depth], here, *rest])
+        near = whole if whole in known else join(group, here)
+    else:
+        alike = [one for one in elsewhere if one.rpartition(".")[2] == names[-1]]
+        # Below a group, an unknown entry (a phase) is not the same setting of another entry.
+        near = nearest(place, alike, FAR if rest and group else 0) or nearest(place, elsewhere)
     if near:
-        return BadInput(f"{place}: no such setting; did you mean {near[0]}?")
+        return BadInput(f"{place}: no such setting; did you mean {near}?")
     of = f"of {group} " if group else ""
     return BadInput(f"{place}: no such setting; the settings {of}are {', '.join(beside or known)}")
+
+
+def nearest(name: str, known: Iterable[str], far: float = FAR) -> str | None:
+    """The most similar of the known names; None where all are less alike than `far`."""
+    return next(iter(difflib.get_close_matches(name, list(known), 1, far)), None)
 
 
 def join(place: str, name: str) -> str:

@@ -3,8 +3,10 @@
 import sys
 from importlib import import_module
 
-from ..common.command import EXIT_BAD_INPUT
+from ..common.checks import printable
+from ..common.command import EXIT_BAD_INPUT, version_line
 from ..common.overrides import quoted
+from ..common.settings import nearest
 
 VERBS = {
     "verify": ("qwop.datasets.verification.command", "check everything, including by replay"),
@@ -30,9 +32,14 @@ def main() -> None:
     if verb in HELP:
         print(_usage())
         return
+    if verb == "--version":
+        print(version_line())
+        return
     if verb not in VERBS:
-        found = f"no verb {verb}" if verb else "no verb"
-        print(f"qwop-dataset: {found}; expected one of {', '.join(VERBS)}, as --help shows them", file=sys.stderr)
+        found = f"no verb {printable(verb)}" if verb else "no verb"
+        near = nearest(verb, VERBS)
+        question = f"did you mean {near}? The verbs are" if near else "expected one of"
+        print(f"qwop-dataset: {found}; {question} {', '.join(VERBS)}, as --help shows them", file=sys.stderr)
         sys.exit(EXIT_BAD_INPUT)
     if arguments and "=" not in arguments[0] and not arguments[0].startswith("-"):
         arguments = [f"dataset={quoted(arguments[0])}", *arguments[1:]]

@@ -29,6 +29,9 @@ ACTION_KEYS = np.array([sum(_BIT[key] for key in name if name != "none") for nam
 
 ACTION_KEYS.setflags(write=False)
 
+REWARDS = ("speed", "shaped", "race")
+"""Rewards of QWOP; see `qwop.envs.qwop.rewards`."""
+
 BODIES = (
     "torso", "head", "leftForearm", "leftThigh", "leftArm", "leftCalf", "leftFoot",
     "rightForearm", "rightArm", "rightCalf", "rightFoot", "rightThigh", "hurdleBase", "hurdleTop",

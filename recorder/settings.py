@@ -6,7 +6,7 @@ from typing import Any
 
 from ..common.settings import Settings, choice_of, setting
 from ..common.shared_settings import max_idle_frames, num_envs, seed
-from ..envs.qwop.rewards import REWARDS
+from ..envs.names import REWARDS
 
 
 def epsilon() -> Any:
@@ -41,7 +41,7 @@ class PersonSettings(Settings):
         3, "Game frames (30 a second) per decision of the dataset; 3 is about the recordings' rate.",
         at_least=1, at_most=3600,
     )  # fmt: skip
-    reward: str = setting("shaped", "Reward that is recorded; shaped is the published recordings'.", choices=[*REWARDS])
+    reward: str = setting("shaped", "Reward that is recorded; shaped is the published recordings'.", choices=REWARDS)
     observation_lag: int = setting(
         0, "Frames by which the dataset's observations lag the game; published recordings have 1.", choices=(0, 1)
     )

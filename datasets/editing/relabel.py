@@ -7,7 +7,7 @@ from pathlib import Path
 from ...common.errors import BadInput
 from ...common.progress import plain_console
 from ...common.settings import Settings, setting
-from ...envs.qwop.rewards import REWARDS
+from ...envs.names import REWARDS
 from ...envs.qwop.task import FRAMES_A_SECOND, OBSERVATIONS, QWOPTask
 from ..from_keys import qwop_info, relabelled
 from ..reader import Dataset, open_dataset
@@ -34,7 +34,7 @@ class RelabelSettings(Settings):
         above=0,
         at_most=30,
     )
-    reward: str | None = setting(None, "Reward.", choices=[*REWARDS])
+    reward: str | None = setting(None, "Reward.", choices=REWARDS)
     shaping: float | None = setting(None, "Weight of the training wheels in reward=race.", at_least=0)
     fall_penalty: float | None = setting(None, "Reward that a fall costs in reward=race.", at_least=0)
     push_penalty: float | None = setting(

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ...common.settings import Settings, setting
-from ...envs.qwop.rewards import REWARDS
+from ...envs.names import REWARDS
 from ...envs.qwop.task import NUMBERS
 
 
@@ -23,7 +23,7 @@ class ReconstructSettings(Settings):
         at_least=1,
         at_most=3600,
     )
-    reward: str = setting("shaped", "Reward of the new dataset.", choices=[*REWARDS])
+    reward: str = setting("shaped", "Reward of the new dataset.", choices=REWARDS)
     observation: str = setting(
         "features", "Observations of the new dataset: 71 numbers, 94 (full) or 112 (contact).", choices=NUMBERS
     )

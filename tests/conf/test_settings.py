@@ -13,13 +13,13 @@ from qwop.common.command import Command
 from qwop.common.errors import BadInput
 from qwop.common.help import print_help
 from qwop.common.settings import Settings, hint_of, is_settings, join, read, rules, to_plain
-from qwop.evaluation.main import main as evaluate
+from qwop.evaluation.command import main as evaluate
 from qwop.finetune.main import main as finetune
 from qwop.population.main import main as population
-from qwop.pretrain.main import main as pretrain
-from qwop.pretrain.reestimate_main import main as reestimate
-from qwop.recorder.main import main as record
-from qwop.study.main import main as study
+from qwop.pretrain.command import main as pretrain
+from qwop.pretrain.reestimate_command import main as reestimate
+from qwop.recorder.command import main as record
+from qwop.study.command import main as study
 from rich.console import Console
 
 LINES: list[tuple[Command[Any], list[str]]] = [

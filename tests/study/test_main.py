@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from qwop.study.main import main
+from qwop.study.command import main
 from qwop.study.report import mean_curve
 
 TINY = Path(__file__).with_name("tiny.yaml")
