@@ -31,7 +31,8 @@ from numpy.typing import NDArray
 from qwop.datasets import Dataset, DatasetInfo, DatasetWriter, Episode, open_dataset
 from qwop.datasets.behaviour_probabilities import RECORDED
 from qwop.envs.spec import EnvironmentSpec
-from qwop.evaluation.evaluate import EvaluationSettings, evaluate
+from qwop.evaluation.evaluate import evaluate
+from qwop.evaluation.settings import EvaluationSettings
 from qwop.finetune.agents.acer.settings import AcerLoopSettings, AcerSettings
 from qwop.finetune.agents.dqn.settings import DdqnLoopSettings, DdqnSettings
 from qwop.finetune.agents.ppo.settings import PpoLoopSettings, PpoSettings

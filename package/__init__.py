@@ -1,7 +1,8 @@
 """From recorded games of QWOP to a runner: record, clone, fine-tune with demonstrations in replay, evaluate.
 
-`import qwop` imports little; a public name is imported when it is first used, and the environments are registered with
-Gymnasium as soon as both are imported, in either order. Policies and their evaluation need PyTorch (`pip install 'qwop[train]'`), everything else does not.
+`import qwop` imports little: a public name is imported when it is first used, and the environments are registered as
+soon as Gymnasium is imported, too. Policies and their evaluation need PyTorch (`pip install 'qwop[train]'`), everything
+else does not.
 """
 
 from importlib.metadata import version

@@ -21,8 +21,8 @@ from qwop.finetune.checkpoint import checkpoints, load_checkpoint
 from qwop.finetune.reports.run_log import RunLog
 from qwop.finetune.run import RunContext, build_run
 from qwop.finetune.schedules.demonstrated_states import EVERY, demonstrated_states
-from qwop.finetune.schedules.phase import Phase, parse_phases
-from qwop.finetune.schedules.restarts import Restarts, RestartSettings
+from qwop.finetune.schedules.phase import Phase, RestartSettings, parse_phases
+from qwop.finetune.schedules.restarts import Restarts
 from qwop.finetune.settings import RunSettings
 from qwop.policies.policy import Policy
 

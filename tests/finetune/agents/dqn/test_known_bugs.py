@@ -11,7 +11,8 @@ import pytest
 import torch
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.envs.vector import make_vector
-from qwop.evaluation.evaluate import EvaluationSettings, evaluate
+from qwop.evaluation.evaluate import evaluate
+from qwop.evaluation.settings import EvaluationSettings
 from qwop.finetune.agents.base import AgentContext
 from qwop.finetune.agents.dqn import losses as dqn
 from qwop.finetune.agents.dqn.agent import DqnAgent, new_q_network
