@@ -107,8 +107,7 @@ def explain(error: Exception, overrides: Sequence[str], settings: type[Settings]
         own = ", or a file of your own (its path, with .yaml)" if _takes_files(settings, found["group"]) else ""
         near = nearest(found["option"], options)
         question = f"did you mean {near}? The options are" if near else "choose one of"
-        wrong = f"{found['group']}={found['option']}: no such option"
-        return BadInput(f"{wrong}; {question} {', '.join(options)}{own}")
+        return BadInput(f"{found['group']}={found['option']}: no such option; {question} {', '.join(options)}{own}")
     if wrong_key := _wrong_key(parsed, settings, compose):
         return wrong_key
     if isinstance(error, HydraException | ValueError):

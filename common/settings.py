@@ -252,6 +252,7 @@ def no_such_setting(place: str, known: Sequence[str]) -> BadInput:
     group, wrong, rest = ".".join(names[:depth]), names[depth], names[depth + 1 :]
     beside = [one.rpartition(".")[2] for one in known if one.rpartition(".")[0] == group]
     elsewhere = [one for one in known if one.rpartition(".")[0] != group]
+    near: str | None
     if here := nearest(wrong, beside):
         whole = ".".join([*names[:depth], here, *rest])
         near = whole if whole in known else join(group, here)

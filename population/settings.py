@@ -2,16 +2,18 @@
 
 import itertools
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..common.errors import BadInput
 from ..common.settings import Settings, choice_of, nested, setting
 from ..common.shared_settings import LONGEST_IDLE, max_idle_frames, num_envs, seed
-from ..envs.qwop.task import NUMBERS
-from ..envs.spec import EnvironmentSpec
+from ..envs.names import NUMBERS
 from ..finetune.distributed.settings import Local, RaySettings
 from .agents import AGENTS, FtwAgents, PpoAgents, VtraceAgents
 from .evolution import BETTER, CHANCE, CHANGE, FRAMES, Choice, Range
+
+if TYPE_CHECKING:
+    from ..envs.spec import EnvironmentSpec
 
 RACE = "QWOPRace-v1"
 
@@ -240,8 +242,10 @@ class PopulationSettings(Settings):
         return self.environment == RACE
 
     @property
-    def task(self) -> EnvironmentSpec:
+    def task(self) -> "EnvironmentSpec":
         """The environment that the agents play."""
+        from ..envs.spec import EnvironmentSpec  # with Gymnasium, which --help does without
+
         settings: dict[str, Any] = {}
         if self.is_race:
             race = self.race

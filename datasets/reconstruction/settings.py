@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 
 from ...common.settings import Settings, setting
-from ...envs.names import REWARDS
-from ...envs.qwop.task import NUMBERS
+from ...envs.names import NUMBERS, REWARDS
 
 
 @dataclass(frozen=True)

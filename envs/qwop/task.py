@@ -30,8 +30,6 @@ def outcome_of(events: NDArray[np.float64]) -> str:
 
 
 PIXELS = "pixels"
-NUMBERS = ("features", "full", "contact")
-
 OBSERVATIONS = {
     "features": (FEATURES_ONLY, FEATURES),
     "full": (FULL, FULL_FEATURES),

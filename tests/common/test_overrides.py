@@ -37,6 +37,10 @@ def test_an_added_phase_keeps_its_plus() -> None:
     [
         ("schedule.phases.mixd.entropy=1", "no such setting; did you mean schedule.phases.mixed"),
         ("schedule.phases.mixd.hours=1", "no such setting; did you mean schedule.phases.mixed.hours"),
+        ("schedule.phases.polish.hours=1", "no such setting; the settings of schedule.phases are mixed"),
+        ("phases.mixd.hours=1", "no such setting; did you mean schedule.phases.mixed.hours?"),
+        ("schedul.phases.mixed.hours=1", "no such setting; did you mean schedule.phases.mixed.hours?"),
+        ("algorithm.num_envs=3", "no such setting; did you mean loop.num_envs?"),
         ("schedule.phases.mixed.entrpy=1", "no such setting; did you mean schedule.phases.mixed.entropy?"),
         ("schedule.phases.mixed.entropy=-1", "expected a number or [start, end], at least 0"),
         ("+schedule.phases.mixed.hours=1", "is there already; leave the + out"),
@@ -45,4 +49,22 @@ def test_an_added_phase_keeps_its_plus() -> None:
 def test_a_mistake_in_a_phase_adds_nothing(override: str, said: str) -> None:
     with pytest.raises(BadInput) as wrong:
         finetune.read(["schedule=mix-only", override])
+    assert said in str(wrong.value)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["schedul=kurodo"], "schedul: no such setting; did you mean schedule?"),
+        (["schedule=kuroda"], "schedule=kuroda: no such option; did you mean kurodo? The options are "),
+        (
+            ["schedule=kurodo", "algorithm=dqm"],
+            "algorithm=dqm: no such option; did you mean dqn? The options are acer,",
+        ),
+        (["schedule=from-clone", "schedule.phases.rase.hours=1"], "did you mean schedule.phases.race.hours?"),
+    ],
+)
+def test_the_nearest_name_is_suggested(words: list[str], said: str) -> None:
+    with pytest.raises(BadInput) as wrong:
+        finetune.read(words)
     assert said in str(wrong.value)

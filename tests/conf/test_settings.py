@@ -222,7 +222,11 @@ BY_HAND = [
     ("record", "source.kind=x", "source.kind=x: expected page, environment, browser, keyboard, policy or import"),
     ("record", "~source.kind", "source.kind is missing: expected page, environment, browser"),
     ("record", "source=null", "source is not set: choose one of browser, environment, import"),
-    ("record", "source=pages", "source=pages: no such option; choose one of browser, environment, import"),
+    (
+        "record",
+        "source=pages",
+        "source=pages: no such option; did you mean page? The options are browser, environment, import",
+    ),
     ("record", "source.player=", "source.player=: expected a text (default: me)"),
     ("record", "source.port=70000", "source.port=70000: expected a whole number from 0 to 65,535"),
     ("record", "source=policy", "source.policy is not set: expected a text, such as source.policy=runs/pretrain"),
