@@ -3,6 +3,7 @@
 import functools
 import math
 import operator
+import os
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
@@ -28,6 +29,7 @@ class Rule:
     choices: tuple[Any, ...] = ()
     example: str = ""
     expected: str = ""
+    path: bool = False
     written: bool = False
     inline: bool = False
     parse: Callable[[Any, str], Any] | None = None
@@ -151,6 +153,7 @@ def _scalar(kind: Any, rule: Rule, value: Any) -> Any:
         made = made if made is not None and _in_range(made, rule) else None
     elif kind is str:
         made = _text(value)
+        made = os.path.expanduser(made) if made is not None and (rule.path or rule.written) else made
     else:
         raise TypeError(f"settings of type {kind} cannot be checked; give the setting a `parse` function")
     return None if rule.choices and made not in rule.choices else made
@@ -173,7 +176,8 @@ def _text(value: Any) -> str | None:
     if not isinstance(value, str | int | float | PathLike):
         return None
     text = str(value)
-    return text if text.strip() and "\0" not in text else None
+    # Surrogates stand for bytes of a command line that are no UTF-8; no file could hold them.
+    return text if text.strip() and not any(one == "\0" or "\ud800" <= one <= "\udfff" for one in text) else None
 
 
 def _in_range(value: float, rule: Rule) -> bool:

@@ -24,15 +24,16 @@ from omegaconf.errors import OmegaConfBaseException
 from .checks import printable, show
 from .errors import BadInput
 from .files import require_writable_folder, write_whole
+from .interrupts import EXIT_INTERRUPTED
 from .option_files import with_option_files
 from .overrides import explain, normalise, set_in_entries
 from .same_settings import read_settings
 from .settings import Settings, defaults, join, names_in, read, rules, to_plain
+from .typed_texts import as_typed
 
 S = TypeVar("S", bound=Settings)
 
 EXIT_BAD_INPUT = 2
-EXIT_INTERRUPTED = 130
 EXIT_SIGNAL = 128
 """Exit code of a program ended by a signal, minus the signal's number."""
 
@@ -41,6 +42,9 @@ NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
 
 GONE = {errno.EACCES, errno.EPERM, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EIO, errno.ESTALE, errno.ENODEV}
 """Errors of a place that existed before: permissions lost, a folder moved away, a drive that failed."""
+
+IMPOSSIBLE = {errno.ENAMETOOLONG, errno.ELOOP}
+"""Errors of names that no file can have."""
 
 CONFIGURATION = "config.yaml"
 """Name of the file of a run's settings in its folder."""
@@ -111,7 +115,8 @@ class Command(Generic[S]):
 
     def _asked(self, arguments: Sequence[str]) -> list[str]:
         """The command line in the forms that Hydra takes."""
-        asked = with_option_files(normalise(arguments, self.settings), self.settings)
+        asked = as_typed(normalise(arguments, self.settings), self.settings)
+        asked = with_option_files(asked, self.settings)
         return set_in_entries(asked, self.settings, self._composed)
 
     def _composed(self, overrides: list[str]) -> DictConfig:
@@ -223,9 +228,12 @@ def _handled(program: str) -> Iterator[None]:
         print(f"{program}: {printable(str(error))}", file=sys.stderr)
         sys.exit(EXIT_BAD_INPUT)
     except OSError as error:
+        where = f"{printable(os.fsdecode(error.filename))}: " if error.filename else ""
+        if error.errno in IMPOSSIBLE:
+            print(f"{program}: {where}{error.strerror}; give another name", file=sys.stderr)
+            sys.exit(EXIT_BAD_INPUT)
         if error.errno not in NO_ROOM and not (error.errno in GONE and error.filename):
             raise
-        where = f"{os.fsdecode(error.filename)}: " if error.filename else ""
         advice = "make room and go on" if error.errno in NO_ROOM else "bring it back and go on"
         print(f"{program}: {where}{error.strerror}; what was finished is kept: {advice}", file=sys.stderr)
         sys.exit(EXIT_BAD_INPUT)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, get_origin
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override, Quote, QuotedString
+from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 
@@ -79,11 +79,6 @@ def set_in_entries(overrides: Sequence[str], settings: type[Settings], compose: 
     return [f"++{one}" if adds(place, value) else one for one, (place, _, value) in zip(overrides, parts, strict=True)]
 
 
-def quoted(text: str) -> str:
-    """A text in quotes, in which Hydra takes all characters but an interpolation (${…}) as they are."""
-    return QuotedString(text, Quote.single).with_quotes()
-
-
 def explain(error: Exception, overrides: Sequence[str], settings: type[Settings], compose: COMPOSE) -> Exception:
     """The exception to raise for an error of Hydra: BadInput in one line; any other error stays as it is.
 
@@ -105,7 +100,7 @@ def explain(error: Exception, overrides: Sequence[str], settings: type[Settings]
     if found := _MISSING_OPTION.search(str(error)):
         options = [one for one in found["options"].split() if not one.startswith(FROM_FILE)]
         own = ", or a file of your own (its path, with .yaml)" if _takes_files(settings, found["group"]) else ""
-        near = nearest(found["option"], options)
+        near = nearest(found["option"], options, 0.6)  # of short names, one letter is much
         question = f"did you mean {near}? The options are" if near else "choose one of"
         return BadInput(f"{found['group']}={found['option']}: no such option; {question} {', '.join(options)}{own}")
     if wrong_key := _wrong_key(parsed, settings, compose):

@@ -37,6 +37,7 @@ def setting(
     choices: Sequence[Any] = (),
     example: str = "",
     expected: str = "",
+    path: bool = False,
     written: bool = False,
     parse: Callable[[Any, str], Any] | None = None,
     plain: Callable[[Any], Any] | None = None,
@@ -46,9 +47,10 @@ def setting(
 
     help: what it does, with its unit. at_least, above, at_most, below: its range, of every item where it is a list.
     choices: all that it may be. example: a value to suggest where a required one is missing. expected: words for the
-    permitted values, where type and range do not give them. written: a folder that the command writes, which is tried
-    before any work. parse(value, place), plain(value): from and to plain data, for types that YAML does not have.
-    entries: the settings of each entry of a mapping, for `--help`.
+    permitted values, where type and range do not give them. path: a file or folder; a leading ~ is the home folder.
+    written: a folder that the command writes, which is tried before any work. parse(value, place), plain(value):
+    from and to plain data, for types that YAML does not have. entries: the settings of each entry of a mapping, for
+    `--help`.
     """
     rule = Rule(
         help,
@@ -59,6 +61,7 @@ def setting(
         choices=tuple(choices),
         example=example,
         expected=expected,
+        path=path,
         written=written,
         parse=parse,
         plain=plain,
@@ -256,10 +259,11 @@ def no_such_setting(place: str, known: Sequence[str]) -> BadInput:
     if here := nearest(wrong, beside):
         whole = ".".join([*names[:depth], here, *rest])
         near = whole if whole in known else join(group, here)
+    elif group and rest:  # an unknown entry, such as a phase: other entries' settings are no suggestion
+        near = None
     else:
         alike = [one for one in elsewhere if one.rpartition(".")[2] == names[-1]]
-        # Below a group, an unknown entry (a phase) is not the same setting of another entry.
-        near = nearest(place, alike, FAR if rest and group else 0) or nearest(place, elsewhere)
+        near = nearest(place, alike, far=0) or nearest(place, elsewhere)
     if near:
         return BadInput(f"{place}: no such setting; did you mean {near}?")
     of = f"of {group} " if group else ""

@@ -26,12 +26,13 @@ class EvaluateSettings(Settings):
     """The settings of `qwop-evaluate`."""
 
     policy: str | None = setting(
-        None, "Policy to play: its file (.safetensors), or champion, which comes with the package."
+        None, "Policy to play: its file (.safetensors), or champion, which comes with the package.", path=True
     )
     keys: str | None = setting(
         None,
         "Instead of a policy, a file of keys to play again: best_keys.txt of an evaluation, or champion, the shipped "
         "policy's best game.",
+        path=True,
     )
     out: str | None = setting(
         None, "Folder of the report. null: beside the policy or keys (champion: here), named after them.", written=True

@@ -15,22 +15,22 @@ PAGE, FILM = ".html", ".mp4"
 class WatchSettings(Settings):
     """The game to watch: of a dataset, of a file of keys, or of a policy."""
 
-    dataset: str | None = setting(None, "Folder of a dataset.")
+    dataset: str | None = setting(None, "Folder of a dataset.", path=True)
     episode: int | None = setting(
         None,
         "Number of the dataset's episode, as in its file's name. null: up to 50 of them in the page (5 of other "
         "environments than QWOP), the first as a film.",
         at_least=0,
     )
-    keys: str | None = setting(None, "File of keys, such as best_keys.txt of an evaluation; or champion.")
-    policy: str | None = setting(None, "Policy that plays a game: its file (.safetensors), or champion.")
+    keys: str | None = setting(None, "File of keys, such as best_keys.txt of an evaluation; or champion.", path=True)
+    policy: str | None = setting(None, "Policy that plays a game: its file (.safetensors), or champion.", path=True)
     seed: int = seed("Policy: decides its game.")
     greedy: bool = setting(True, "Policy: take the most probable actions; else draw them.")
     idle_frames: int = setting(
         0, "Policy: frames without a key before it starts, in QWOP.", at_least=0, at_most=LONGEST_IDLE
     )
     out: str | None = setting(
-        None, "File to write: a page (.html) that needs no other file, or a film (.mp4). null: show a page."
+        None, "File to write: a page (.html) that needs no other file, or a film (.mp4). null: show a page.", path=True
     )
 
     def __post_init__(self) -> None:

@@ -83,14 +83,18 @@ class FinetuneSettings(Settings):
         "Policy to start from: its file (.safetensors), champion, which comes with the package, or scratch, a new "
         "network. null: runs/pretrain/policy.safetensors if it exists and no demonstrations are named, else a clone of "
         "the demonstrations (algorithm=dqn, ddqn, rlpd, vtrace or ftw: scratch).",
+        path=True,
     )
     demonstrations: str | None = setting(
-        None, "Folder of the dataset of demonstrations. null: those that come with the package, if a phase uses any."
+        None,
+        "Folder of the dataset of demonstrations. null: those that come with the package, if a phase uses any.",
+        path=True,
     )
     teacher: str | None = setting(
         None,
         "Policy to imitate in the games that the policy plays, by the weight of the phases' teaching: its file, or "
         "champion. In QWOP it sees numbers, whatever its pupil sees.",
+        path=True,
     )
     environment: str | None = setting(
         None, "Gymnasium id such as CartPole-v1, for policy=scratch without demonstrations; else they name it."

@@ -137,6 +137,7 @@ class VersusSettings(Settings):
     against: tuple[str, ...] = setting(
         ("first",),
         "Policies to race against: files, champion, or first (all initial agents, in turn). The rivals are added.",
+        path=True,
     )
     greedy: bool = setting(True, "Always take the most probable action; else draw it.")
     num_games: int = num_envs(64, "Races side by side; the results do not depend on it.")
@@ -164,14 +165,18 @@ class PopulationSettings(Settings):
         None,
         "Policy files, or champion, for the first agents to start from, which may see less than an agent does; the "
         "others, or all with null, start from scratch.",
+        path=True,
     )
     teachers: tuple[str, ...] | None = setting(
         None,
         "Policy files, or champion, that the first agents imitate at first, one each. Unlike those of start they may "
         "be of any shape, but have no memory.",
+        path=True,
     )
     rivals: tuple[str, ...] | None = setting(
-        None, "Policy files, or champion, that race too but never learn. The first one's rating is fixed at 1000."
+        None,
+        "Policy files, or champion, that race too but never learn. The first one's rating is fixed at 1000.",
+        path=True,
     )
     opponents: str = setting(
         "rated",

@@ -14,7 +14,10 @@ class SearchCommandSettings(Settings):
     """The settings of `qwop-search`."""
 
     policy: str = setting(
-        "champion", "Policy to search with, one that algorithm=ppo trained: its file, or champion.", example="champion"
+        "champion",
+        "Policy to search with, one that algorithm=ppo trained: its file, or champion.",
+        example="champion",
+        path=True,
     )
     out: str = setting("runs/search", "Folder of the games found, and of the best one's keys and film.", written=True)
     games: int = setting(
@@ -26,6 +29,7 @@ class SearchCommandSettings(Settings):
         None,
         "Keys file of a game, or champion, whose first opening_metres are kept: the search continues it from there. "
         "null: none.",
+        path=True,
     )
     opening_metres: float = setting(50.0, "Metres of the opening.", at_least=0, at_most=100)
     search: SearchSettings = nested(SearchSettings, "The search.", inline=True)

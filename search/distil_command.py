@@ -12,9 +12,11 @@ from .settings import DistilSettings
 class DistilCommandSettings(Settings):
     """The settings of `qwop-distil`."""
 
-    policy: str = setting("champion", "Policy that the games were searched with: its file, or champion.")
+    policy: str = setting("champion", "Policy that the games were searched with: its file, or champion.", path=True)
     games: tuple[str, ...] = setting(
-        ("runs/search/games",), "Datasets of searched games. From each start the fastest finished one is learned."
+        ("runs/search/games",),
+        "Datasets of searched games. From each start the fastest finished one is learned.",
+        path=True,
     )
     out: str = setting("runs/distil", "Folder of the policy.", written=True)
     keep: int = setting(

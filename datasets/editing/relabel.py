@@ -20,7 +20,7 @@ from .new_dataset import finish, new_folder, write_dataset
 class RelabelSettings(Settings):
     """The dataset, and the settings to change; null keeps a setting."""
 
-    dataset: str = setting(help="Folder of a dataset of QWOP with keys.", example="data/me")
+    dataset: str = setting(help="Folder of a dataset of QWOP with keys.", example="data/me", path=True)
     out: str = setting(help="Folder of the new dataset.", example="data/me-15", written=True)
     frames_per_step: int | None = setting(
         None,

@@ -10,7 +10,7 @@ from ...envs.names import NUMBERS, REWARDS
 class ReconstructSettings(Settings):
     """The dataset to reconstruct, and the decisions, observations and rewards of the new one."""
 
-    dataset: str = setting(help="Folder of a dataset of imported recordings.", example="data/kurodo")
+    dataset: str = setting(help="Folder of a dataset of imported recordings.", example="data/kurodo", path=True)
     out: str = setting(
         help="Folder of the new dataset; an interrupted one is continued.", example="data/kurodo-frames",
         written=True,

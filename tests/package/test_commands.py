@@ -1,5 +1,6 @@
 """The console scripts before they begin to work: quick answers to `--help` and wrong settings, and the version."""
 
+import os
 import subprocess
 import sys
 import tomllib
@@ -76,3 +77,47 @@ print(gymnasium.__spec__.loader.__class__.__name__)
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert done.stdout == "SourceFileLoader\n", done.stderr
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "latin-1"])
+def test_what_the_terminal_cannot_encode_is_replaced(encoding: str, tmp_path: Path) -> None:
+    code = "import sys; sys.argv = ['qwop-record', '--help']; from qwop.commands import record; record()"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": encoding},
+    )
+    assert done.returncode == 0, done.stderr
+    assert b"? 1" in done.stdout or encoding != "ascii"
+
+
+def test_ctrl_c_while_a_command_imports_is_one_line(tmp_path: Path) -> None:
+    code = """
+import os, signal, sys
+sys.argv = ["qwop-record"]
+from qwop import commands
+commands.import_module = lambda name: os.kill(os.getpid(), signal.SIGINT)
+commands.record()
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 130
+    assert done.stderr == "\nqwop-record: interrupted\n"
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        ("qwop-dataset", ["verify", "dataset={long}"]),
+        ("qwop-pretrain", ["dataset={long}"]),
+        ("qwop-watch", ["policy={long}"]),
+        ("qwop-finetune", ["schedule={long}.yaml"]),
+        ("qwop-study", ["study={long}"]),
+    ],
+)
+def test_a_name_that_no_file_can_have_is_one_line(program: str, words: list[str], tmp_path: Path) -> None:
+    done = ask(program, [[word.format(long="x" * 300) for word in words]], (), tmp_path)
+    assert done.returncode == 0, done.stderr  # the command's own was 2
+    said, _ = done.stderr.splitlines()
+    assert said.startswith(program)
+    assert "ile name too long" in said
