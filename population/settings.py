@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 RACE = "QWOPRace-v1"
 
+FIRST = "first"
+"""Folder of the agents as they began; in `evaluation.against`, all of them."""
+
 
 @dataclass(frozen=True)
 class RaceSettings(Settings):
