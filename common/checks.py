@@ -40,6 +40,8 @@ class Rule:
     follows: str = ""
     group: str = ""
     prefers: str = ""
+    default: str = ""
+    default_beside: Mapping[str, str] = field(default_factory=dict)
 
 
 def checked(hint: Any, rule: Rule, value: Any, place: str, note: str = "") -> Any:

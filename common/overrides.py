@@ -30,7 +30,9 @@ def normalise(overrides: Sequence[str], settings: type[Settings]) -> list[str]:
     `+schedule=kurodo` may be written for `schedule=kurodo`, although a group that is always there is changed rather
     than added; `algorithm=null` deletes the group; `environment.delay=0.3` and `environment={delay: 0.3}` need no `+`
     to add to a mapping whose keys are free, nor does `schedule.keep=best` to set what the schedule's file leaves out.
+    A group that is changed but not chosen has its default option.
     """
+    overrides = [*_unchosen(overrides, settings), *overrides]
     groups = _groups(settings)
     optional = [name for name, rule in rules(settings).items() if rule.group]
     mappings = set(_free_mappings(settings))
@@ -52,6 +54,16 @@ def normalise(overrides: Sequence[str], settings: type[Settings]) -> list[str]:
         else:
             made.append(override)
     return made
+
+
+def _unchosen(overrides: Sequence[str], settings: type[Settings]) -> Iterator[str]:
+    """The default options of groups that are changed but not chosen: `schedule.scale=0.1` alone."""
+    given = {one.partition("=")[0].lstrip("+~") for one in overrides if not one.endswith("=null")}
+    named = {one.partition("=")[0].lstrip("+~") for one in overrides}
+    for name, rule in rules(settings).items():
+        if rule.default and name not in named and any(one.startswith(f"{name}.") for one in named):
+            beside = [option for other, option in rule.default_beside.items() if other in given]
+            yield f"{name}={(beside or [rule.default])[0]}"
 
 
 def set_in_entries(overrides: Sequence[str], settings: type[Settings], compose: COMPOSE) -> list[str]:

@@ -11,7 +11,7 @@ Everything else follows from the declaration: the checks, however an object is m
 import difflib
 import importlib.resources
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, Field, field, fields
+from dataclasses import MISSING, Field, field, fields, replace
 from typing import Any, TypeVar, get_type_hints
 
 from .checks import Rule, checked, expected, one_of, show, without_none
@@ -95,13 +95,23 @@ def choice_of(
     return field(default_factory=options[default], metadata={"rule": rule})
 
 
-def file_choice(group: str, help: str, *, example: str, prefers: str = "") -> Any:
+def file_choice(
+    group: str,
+    help: str,
+    *,
+    example: str,
+    prefers: str = "",
+    default: str = "",
+    default_beside: Mapping[str, str] | None = None,
+) -> Any:
     """Declare a required group whose options are the YAML files of `conf/<group>`, or a file of the user's own.
 
     prefers: another group, of which a file may name an option under this key; it is chosen unless the command line
-    chooses one.
+    chooses one. default: the option whose settings a command line changes that chooses none; default_beside: another
+    one where it sets these settings.
     """
-    return field(metadata={"rule": Rule(help, group=group, example=example, prefers=prefers)})
+    rule = Rule(help, group=group, example=example, prefers=prefers)
+    return field(metadata={"rule": replace(rule, default=default, default_beside=default_beside or {})})
 
 
 class Settings:
