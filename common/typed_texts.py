@@ -8,8 +8,8 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Quote, QuotedString
 from hydra.errors import HydraException
 
-from .checks import Rule, without_none
-from .settings import Settings, hint_of, is_settings, rules
+from .checks import Declaration, without_none
+from .settings import Settings, declarations, is_settings, type_of
 
 SWEEPS = ("-m", "--multirun")
 """Hydra's options to run a command once for each value; commas then separate values, as in all of Hydra's sweeps."""
@@ -44,7 +44,7 @@ def _as_typed(argument: str, settings: type[Settings]) -> str:
     if not equals or value in ("", "null") or key.startswith(("-", "~")):
         return argument
     declared = list(_declared(settings, key.lstrip("+")))
-    kinds = {_kind(hint, rule) for hint, rule in declared}
+    kinds = {_kind(hint, spec) for hint, spec in declared}
     if kinds == {"text"}:
         return f"{key}={_quoted(value)}"
     if kinds == {"texts"}:
@@ -55,26 +55,26 @@ def _as_typed(argument: str, settings: type[Settings]) -> str:
     return argument
 
 
-def _declared(cls: type[Settings], place: str) -> Iterator[tuple[Any, Rule]]:
+def _declared(cls: type[Settings], place: str) -> Iterator[tuple[Any, Declaration]]:
     """The types and rules of the settings at a place, one for each option of its group that has it."""
     name, _, rest = place.partition(".")
-    for field, rule in rules(cls).items():
-        hint = hint_of(cls, field)
+    for field, spec in declarations(cls).items():
+        hint = type_of(cls, field)
         kind = without_none(hint)
-        if rule.inline:
+        if spec.inline:
             yield from _declared(hint, place)
         elif field == name and not rest:
-            yield hint, rule
+            yield hint, spec
         elif field == name:
-            for made in rule.options.values() or ([kind] if is_settings(kind) else []):
+            for made in spec.options.values() or ([kind] if is_settings(kind) else []):
                 yield from _declared(made, rest)
-            if rule.entries is not None:
-                yield from _declared(rule.entries, rest.partition(".")[2])
+            if spec.entries is not None:
+                yield from _declared(spec.entries, rest.partition(".")[2])
 
 
-def _kind(hint: Any, rule: Rule) -> str:
+def _kind(hint: Any, spec: Declaration) -> str:
     kind = without_none(hint)
-    if rule.parse is not None:
+    if spec.parse is not None:
         return "other"
     if kind is str:
         return "text"

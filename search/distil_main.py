@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..common.command import write_configuration
 from ..common.errors import BadInput
-from ..common.occupancy import sole_writer
+from ..common.folder_lock import exclusive_lock
 from ..common.progress import plain_console, progress_bar
 from ..common.settings import to_plain
 from ..datasets.reader import open_dataset
@@ -33,7 +33,7 @@ LATE = 0.3
 
 def run(settings: DistilCommandSettings) -> None:
     """Distil, and leave the policy in `out`."""
-    with sole_writer(Path(settings.out), "out"):
+    with exclusive_lock(Path(settings.out), "out"):
         _distil(settings)
 
 
