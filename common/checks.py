@@ -3,6 +3,7 @@
 import functools
 import math
 import operator
+import os
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
@@ -28,6 +29,7 @@ class Declaration:
     choices: tuple[Any, ...] = ()
     example: str = ""
     expected: str = ""
+    path: bool = False
     written: bool = False
     inline: bool = False
     parse: Callable[[Any, str], Any] | None = None
@@ -38,6 +40,8 @@ class Declaration:
     follows: str = ""
     group: str = ""
     prefers: str = ""
+    default: str = ""
+    default_beside: Mapping[str, str] = field(default_factory=dict)
 
 
 def checked(hint: Any, spec: Declaration, value: Any, place: str, note: str = "") -> Any:
@@ -151,6 +155,7 @@ def _scalar(kind: Any, spec: Declaration, value: Any) -> Any:
         made = made if made is not None and _in_range(made, spec) else None
     elif kind is str:
         made = _text(value)
+        made = os.path.expanduser(made) if made is not None and (spec.path or spec.written) else made
     else:
         raise TypeError(f"settings of type {kind} cannot be checked; give the setting a `parse` function")
     return None if spec.choices and made not in spec.choices else made
@@ -173,7 +178,8 @@ def _text(value: Any) -> str | None:
     if not isinstance(value, str | int | float | PathLike):
         return None
     text = str(value)
-    return text if text.strip() and "\0" not in text else None
+    # Surrogates stand for bytes of a command line that are no UTF-8; no file could hold them.
+    return text if text.strip() and not any(one == "\0" or "\ud800" <= one <= "\udfff" for one in text) else None
 
 
 def _in_range(value: float, spec: Declaration) -> bool:

@@ -32,7 +32,7 @@ def with_option_files(arguments: Sequence[str], settings: type[Settings]) -> lis
             continue
         option = made[chosen].partition("=")[2]
         if option.endswith(SUFFIXES):
-            path: Path | None = Path(option)
+            path: Path | None = Path(option).expanduser()
         else:
             path = _find(spec.group, option, arguments)
         node = {} if path is None else _read(path, group, option, options_of(group, spec))
@@ -58,7 +58,7 @@ def _find(group: str, option: str, arguments: Sequence[str]) -> Path | None:
     folders = [
         _value(arguments, place) for place, one in enumerate(arguments) if one.startswith(("--config-dir", "-cd"))
     ]
-    paths = [Path(str(own)), *(Path(folder) / group / f"{option}.yaml" for folder in folders)]
+    paths = [Path(str(own)), *(Path(folder).expanduser() / group / f"{option}.yaml" for folder in folders)]
     return next((path for path in paths if path.is_file()), None)
 
 

@@ -51,6 +51,9 @@ def _settings_before(path: Path) -> dict[str, Any]:
 
 def _require_same_past(before: dict[str, Any], now: dict[str, Any], begun: int, out: Path) -> None:
     require_same(before.get("scale", 1.0), now.get("scale", 1.0), "schedule.scale", out)
+    require_same(before.get("decisions"), now.get("decisions"), "schedule.decisions", out)
+    if now.get("decisions") is not None:  # another phase would change the lengths of those that are over
+        require_same(before["phases"], now["phases"], "schedule.phases", out)
     pairs = zip_longest(parse_phases(before["phases"])[:begun], parse_phases(now["phases"])[:begun])
     for number, (was, given) in enumerate(pairs):
         if was != given:

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import TaskID
 from torch.utils.tensorboard import SummaryWriter
 
-from ..common.command import CONFIGURATION, Command, to_yaml, write_configuration
+from ..common.command import CONFIGURATION, to_yaml, write_configuration
 from ..common.command_line import command_line
 from ..common.errors import BadInput
 from ..common.files import write_atomic
@@ -152,23 +152,3 @@ def _play(policy: Policy, chosen: PretrainSettings, console: Console) -> list[Ev
             evaluations.append(evaluate(policy, games, progress=show, splits=True))
     console.print(games_table(evaluations))
     return evaluations
-
-
-main = Command(
-    "pretrain",
-    PretrainSettings,
-    run,
-    about="Clone the player of a dataset into a policy, and measure the clone: on episodes it never saw, and in games.",
-    examples=[
-        ("qwop-pretrain", "the demonstrations that come with the package, into runs/pretrain"),
-        ("qwop-pretrain dataset=data/kurodo out=runs/clone", "recordings of your own"),
-        (
-            "qwop-pretrain dataset=data/kurodo out=runs/splits splits=5",
-            "five clones, each with other episodes held out",
-        ),
-        (
-            "qwop-pretrain dataset=data/kurodo out=runs/d3rlpy backend=d3rlpy",
-            "by d3rlpy's DiscreteBC",
-        ),
-    ],
-)

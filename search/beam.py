@@ -8,7 +8,6 @@ again.
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -16,7 +15,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..common.errors import BadInput
-from ..common.settings import Settings, setting
 from ..envs.engine import batch, workspace
 from ..envs.engine import layout as at
 from ..envs.names import ACTION_KEYS
@@ -24,6 +22,7 @@ from ..envs.qwop.task import FRAMES_A_SECOND, Games, QWOPTask
 from ..policies.networks import LayeredNetwork
 from ..policies.policy import Policy
 from ..policies.threads import use_one_thread
+from .settings import SearchSettings
 
 ACTIONS = len(ACTION_KEYS)
 
@@ -44,33 +43,6 @@ NO_OPENING = np.zeros(0, dtype=np.int64)
 
 BLOCK = 64
 """Batch size of the network, fixed so that results do not depend on the number of threads."""
-
-
-@dataclass(frozen=True)
-class SearchSettings(Settings):
-    """Settings of the search."""
-
-    hold: int = setting(1, "Decisions of the policy for which the search holds an action.", at_least=1, at_most=100)
-    width: int = setting(32, "Games in the beam.", at_least=1, at_most=100_000)
-    lookahead: int = setting(
-        15, "Decisions that the policy plays before a candidate is judged.", at_least=1, at_most=1000
-    )
-    siblings: int = setting(3, "Successors of one game that may be kept; few keep the beam diverse.", at_least=1)
-    likelihood: float = setting(
-        0.01,
-        "Metres that a game of the beam is worth for each nat of the policy's log-probability of its actions. It leads "
-        "to states in which the policy is sure of what to do, and so to faster games.",
-        at_least=0,
-    )
-    regret: float = setting(
-        0.0,
-        "Metres that it loses for each nat by which an action is less probable than the most probable one. With 3, "
-        "only a few nearly even decisions of a game are not the policy's own, so that it can learn the games found.",
-        at_least=0,
-    )
-    shortlist: int = setting(
-        4, "Candidates played on for each game of the beam: those of the highest value.", at_least=1
-    )
 
 
 class Search:

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-from optuna.trial import Trial
+from typing import TYPE_CHECKING, Any
 
 from ..common.checks import quoted
 from ..common.errors import BadInput
 from ..common.settings import Settings, changes, read, setting
+
+if TYPE_CHECKING:
+    from optuna.trial import Trial  # --help does without it
 
 FLOAT, INT, CATEGORICAL = KINDS = ("float", "int", "categorical")
 
@@ -36,7 +37,7 @@ class Parameter(Settings):
         else:
             self._check_range()
 
-    def suggest(self, trial: Trial) -> str:
+    def suggest(self, trial: "Trial") -> str:
         """The value that a trial has, or draws now, as on the command line."""
         if self.choices is not None:
             return self.in_words(trial.suggest_categorical(self.name, self.choices))

@@ -15,7 +15,7 @@ from .new_dataset import finish, new_folder, write_dataset
 class UpgradeSettings(Settings):
     """The dataset to upgrade."""
 
-    dataset: str = setting(help="Folder of the dataset.", example="data/me")
+    dataset: str = setting(help="Folder of the dataset.", example="data/me", path=True)
     out: str = setting(help="Folder of the new dataset.", example="data/me-2", written=True)
 
 

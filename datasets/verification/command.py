@@ -21,7 +21,7 @@ from .set_aside import FOLDER, set_aside
 class VerifySettings(Settings):
     """The dataset to verify."""
 
-    dataset: str = setting(help="Folder of the dataset.", example="data/me")
+    dataset: str = setting(help="Folder of the dataset.", example="data/me", path=True)
     replay: bool = setting(
         False, "Also replay every game from its keys, and compare observations, rewards and ending to the bit."
     )

@@ -38,11 +38,11 @@ class PageSettings(Settings):
     """The original game's page in Chrome or Chromium."""
 
     url: str | None = setting(None, "Address of the page; or give folder.")
-    folder: str | None = setting(None, "Local copy of the page: its folder, or its .html file.")
+    folder: str | None = setting(None, "Local copy of the page: its folder, or its .html file.", path=True)
     headless: bool = setting(True, "Run the browser without a window.")
     live: bool = setting(False, "Play at the page's own pace; else as fast as the browser can.")
     fresh_page: bool = setting(False, "Load the page anew for every game.")
-    browser: str | None = setting(None, "Program of the browser. null: look for Chrome and Chromium.")
+    browser: str | None = setting(None, "Program of the browser. null: look for Chrome and Chromium.", path=True)
     timeout: float = setting(60.0, "Seconds that the page, once open, may take to load its game.", above=0)
 
     def given(self) -> dict[str, Any]:

@@ -16,8 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..engine.rewards import RACE, SHAPED, SPEED, decision_rewards
+from ..names import REWARDS
 
-REWARDS = {"speed": SPEED, "shaped": SHAPED, "race": RACE}
+KINDS = dict(zip(REWARDS, (SPEED, SHAPED, RACE), strict=True))
+"""The engine's number of each reward."""
 
 
 def rewards_along(
@@ -45,5 +47,5 @@ def rewards_along(
     finished, fell = outcome == "finished", outcome == "fell"
     weights = float(shaping), float(fall_penalty), float(push_penalty)
     x, y, bent, base = columns
-    decision_rewards(REWARDS[reward], *weights, x, y, bent, base, finished, fell, out)
+    decision_rewards(KINDS[reward], *weights, x, y, bent, base, finished, fell, out)
     return out

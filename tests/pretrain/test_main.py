@@ -11,7 +11,8 @@ import pytest
 import torch
 from qwop.common.errors import BadInput
 from qwop.policies.files import load_policy
-from qwop.pretrain.main import main, run
+from qwop.pretrain.command import main
+from qwop.pretrain.main import run
 
 
 def pretrain(*overrides: str) -> None:

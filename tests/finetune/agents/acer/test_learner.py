@@ -187,3 +187,13 @@ def test_a_gpu_learns_the_same_but_for_rounding(batch: Sequences) -> None:
         other.update(batch, NOW)
     for name, weights in parameters(one.network).items():
         assert torch.allclose(weights, parameters(other.network)[name].cpu(), atol=1e-5)
+
+
+def test_values_are_fitted_to_scaled_rewards(make_sequences: Callable[..., Sequences]) -> None:
+    raw = make_sequences(200)
+    endless = replace(raw, observations=raw.observations / 1e5, rewards=np.ones_like(raw.rewards))
+    one = learner(reward_scale=0.1)
+    one.fit_values(endless, 0.9)
+    assert one.network(torch.from_numpy(endless.observations[:5, 0]))[1].detach().numpy() == pytest.approx(
+        1.0, rel=1e-2
+    )
