@@ -249,8 +249,12 @@ BY_HAND = [
     ("finetune", "schedule=null", "no schedule: choose one"),
     ("finetune", "schedule=kurodo schedule=null", "no schedule: choose one"),
     ("finetune", "~schedule", "no schedule: choose one"),
-    ("finetune", "schedule=kurdo", "schedule=kurdo: no such option; choose one of alone, anneal"),
-    ("finetune", "schedule.scale=2", "schedule.scale=2: no schedule is chosen that it could change"),
+    (
+        "finetune",
+        "schedule=kurdo",
+        "schedule=kurdo: no such option; did you mean kurodo? The options are alone, anneal",
+    ),
+    ("study", "study.budget.trials=2", "study.budget.trials=2: no study is chosen that it could change"),
     ("finetune", "schedule=kurodo ~loop", "loop is missing, and its settings are needed: leave ~loop out"),
     ("finetune", "schedule=kurodo loop=null", "loop=null: expected settings"),
     (
@@ -298,7 +302,11 @@ BY_HAND = [
         "schedule.phases.mixed.hours=few: expected a",
     ),
     ("finetune", "schedule=kurodo schedule.phases.mixed=3", "schedule.phases.mixed=3: expected settings"),
-    ("finetune", "schedule=kurodo ~schedule.phases.mixed.hours", "schedule.phases.mixed.hours is not set: expected a"),
+    (
+        "finetune",
+        "schedule=kurodo ~schedule.phases.mixed.hours",
+        "schedule.phases.mixed.hours is not set: expected the",
+    ),
     (
         "finetune",
         "schedule=kurodo +schedule.phases.mixed.huors=1",
