@@ -24,6 +24,7 @@ from omegaconf.errors import OmegaConfBaseException
 from .checks import printable, quoted
 from .errors import BadInput
 from .files import require_writable_folder, write_atomic
+from .former_names import current_overrides
 from .interrupts import EXIT_INTERRUPTED
 from .option_files import with_option_files
 from .overrides import explain, normalise, set_in_entries
@@ -87,7 +88,10 @@ class Command(Generic[S]):
     def __call__(self) -> None:
         """Run the command line; SystemExit if the exit code is not 0."""
         with _handled(self.program):
-            arguments = self._asked(sys.argv[1:])
+            given, notes = current_overrides(sys.argv[1:])
+            for note in notes:
+                print(f"{self.program}: note: {printable(note)}", file=sys.stderr)
+            arguments = self._asked(given)
             options = _parser().parse_args(arguments)
             if options.help:
                 from .help import print_help  # only this needs it
@@ -107,7 +111,7 @@ class Command(Generic[S]):
 
     def compose(self, overrides: Sequence[str]) -> DictConfig:
         """The configuration that Hydra composes of a command line, unchecked."""
-        asked = self._asked(overrides)
+        asked = self._asked(current_overrides(overrides)[0])
         try:
             return self._composed(asked)
         except Exception as error:

@@ -10,6 +10,7 @@ from hydra.core.config_store import ConfigStore
 
 from .checks import one_of, quoted
 from .errors import BadInput, naming
+from .former_names import current_settings
 from .overrides import FROM_FILE
 from .reading import MEGABYTE, parse_yaml, read_text
 from .settings import Settings, declarations, options_of
@@ -72,7 +73,7 @@ def _read(path: Path, group: str, option: str, options: Sequence[str]) -> dict[s
     with naming(f"{group}={option}"):
         text = read_text(path, MEGABYTE, f"expected a file of your own, or one of {', '.join(options)}")
     try:
-        return parse_yaml(text)
+        return current_settings(parse_yaml(text))
     except ValueError as error:
         raise BadInput(f"{group}={option}: not YAML settings ({error})") from None
 

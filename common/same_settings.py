@@ -5,6 +5,7 @@ from typing import Any
 
 from .checks import quoted
 from .errors import BadInput
+from .former_names import current_settings
 from .reading import MEGABYTE, parse_yaml, read_text
 from .settings import Settings, defaults
 
@@ -18,7 +19,7 @@ def read_settings(path: Path) -> dict[str, Any]:
     """Read the settings that a run was started with; BadInput for any other file."""
     text = read_text(path, MEGABYTE, "expected the settings of a run; start anew with another out")
     try:
-        return parse_yaml(text)
+        return current_settings(parse_yaml(text))
     except ValueError as error:
         raise BadInput(f"{path}: not the settings of a run ({error}); start anew with another out") from None
 

@@ -7,6 +7,7 @@ from typing import Any
 from ..common.checks import quoted
 from ..common.command import CONFIGURATION
 from ..common.errors import BadInput, naming
+from ..common.former_names import current_phases
 from ..common.resume import newest_checkpoint, require_same_settings
 from ..common.same_settings import require_same, settings_before
 from ..common.settings import to_plain
@@ -33,6 +34,7 @@ def require_resumable(settings: FinetuneSettings, out: Path) -> dict[str, Any] |
     state = load_checkpoint(newest)
     if type(state.get("phase")) is not int:
         raise BadInput(f"{newest}: not the state of a run; remove it to resume from an older one")
+    before["schedule"]["phases"] = current_phases(before["schedule"]["phases"], now["schedule"]["phases"])
     _require_same_past(before["schedule"], now["schedule"], state["phase"] + 1, out)
     return state
 

@@ -112,7 +112,7 @@ class FinetuneSettings(Settings):
         example="kurodo",
         prefers="algorithm",
         default="kurodo",
-        default_beside={"environment": "alone"},
+        default_beside={"environment": "live-only"},
     )
     algorithm: Discounted = choice_of(
         {name: one.settings for name, one in ALGORITHMS.items()}, "acer", "Learning algorithm, with its loop."
