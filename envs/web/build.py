@@ -25,10 +25,10 @@ from llvmlite import binding as llvm
 
 from ...common.errors import BadInput
 from ...common.files import write_whole
+from . import STATIC
 from .fused import fused_code
 from .kernels import ARRAYS, KERNELS, Compiled, compile_kernel
 
-STATIC = Path(__file__).parent / "static"
 MODULE = STATIC / "engine.wasm"
 ORIGIN = "engine.json"
 
@@ -63,7 +63,8 @@ def build(path: Path) -> Path:
     module = _linked([compile_kernel(kernel) for kernel in KERNELS], str(machine.target_data))
     passes = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=3))
     passes.getModulePassManager().run(module, passes)
-    exports = [f"--export={name}" for name in (*(kernel.__name__ for kernel in KERNELS), *ARRAYS)]
+    names = (*(kernel.__name__ for kernel in KERNELS), *ARRAYS, *(f"{name}_size" for name in ARRAYS))
+    exports = [f"--export={name}" for name in names]
     with tempfile.TemporaryDirectory(prefix="qwop-web-") as folder:
         code, linked = Path(folder) / "engine.o", Path(folder) / "engine.wasm"
         code.write_bytes(machine.emit_object(module))
@@ -84,10 +85,11 @@ def origin() -> dict[str, str]:
 
 
 def sources_digest() -> str:
-    """Digest of the engine's sources and of this folder's, without comments, docstrings and layout."""
+    """Digest of the engine's sources and of the module's, without comments, docstrings and layout."""
     digest = hashlib.sha256()
-    folders = (Path(__file__).parents[1] / "engine", Path(__file__).parent)
-    for file in sorted(file for folder in folders for file in folder.glob("*.py")):
+    here = Path(__file__).parent
+    own = [here / f"{name}.py" for name in ("build", "fused", "kernels")]
+    for file in sorted([*(here.parent / "engine").glob("*.py"), *own]):
         tree = ast.parse(file.read_bytes())
         for node in ast.walk(tree):
             if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef):
@@ -116,7 +118,7 @@ def _linked(kernels: list[Compiled], layout: str) -> Any:
 
 
 def _for_the_web(code: str, header: str) -> str:
-    """numba's code with the web's target and its own functions for what WebAssembly lacks."""
+    """numba's code for the web's target, with functions of the module for what WebAssembly lacks."""
     code = re.sub(r"(?m)^target .*\n", "", code)
     code = re.sub(r"= common (local_unnamed_addr )?global", "= internal global", code)  # no common symbols there
     code = re.sub(r"(?m)^declare .*@(llvm\.fma\.\w+|llvm\.sqrt\.f64|sqrt)\(.*\n", "", code)
@@ -131,6 +133,7 @@ def _globals() -> list[str]:
         kind = _TYPES[str(array.dtype)]
         contents = f"[{', '.join(f'{kind} {value}' for value in array.ravel())}]" if array.any() else "zeroinitializer"
         lines.append(f"@{name} = global [{array.size} x {kind}] {contents}, align 16")
+        lines.append(f"@{name}_size = constant i32 {array.size}")
     return lines
 
 
