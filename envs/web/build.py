@@ -94,8 +94,18 @@ def sources_digest() -> str:
         for node in ast.walk(tree):
             if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef):
                 node.body = [part for part in node.body if not _is_text(part)]
-        digest.update(f"{file.parent.name}/{file.name}\0{ast.dump(tree)}\0".encode())
+        digest.update(f"{file.parent.name}/{file.name}\0{_described(tree)}\0".encode())
     return digest.hexdigest()
+
+
+def _described(node: Any) -> str:
+    """A syntax tree as text, the same in every version of Python: newer ones add fields, empty where unused."""
+    if isinstance(node, list):
+        return "[" + ",".join(map(_described, node)) + "]"
+    if not isinstance(node, ast.AST):
+        return repr(node)
+    fields = (f"{name}={_described(value)}" for name, value in ast.iter_fields(node) if value not in (None, []))
+    return f"{type(node).__name__}({','.join(fields)})"
 
 
 def _is_text(node: ast.stmt) -> bool:

@@ -59,8 +59,8 @@ export class List {
     const add = (text, title, action) => actions.append(button(text, () => action(entry), { title, ariaLabel: `${text} ${label}` }));
     add("watch", "Play it back", watch);
     add(chosen ? "not race" : "race", "Run beside it", race);
-    if (entry.packed) add("link", "Copy a link that holds the whole game", link);
-    if (entry.packed) add("file", "Save its keys as a file", file);
+    if (entry.keys) add("link", "Copy a link that holds the whole game", link);
+    if (entry.keys) add("file", "Save its keys as a file", file);
     if (own) add("discard", "Remove this game", discard);
     tr.append(actions);
     return tr;

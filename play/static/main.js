@@ -67,7 +67,7 @@ const titleOf = (entry) => (entry.number ? `your game ${entry.number}` : entry.n
 
 function showOptions() {
   const select = $("ghost-choice");
-  const named = [["pacer", "Pacer, about your pace"], ...(games.best ? [["best", `Your best, ${figures(games.best)}`]] : [])];
+  const named = [["pacer", "Pacer (your pace)"], ...(games.best ? [["best", `Your best, ${figures(games.best)}`]] : [])];
   const entries = [...builtin, ...guests, ...(choice?.number ? [choice] : [])];
   select.replaceChildren(
     ...named.map(([value, text]) => new Option(text, value)),
@@ -215,11 +215,13 @@ function showOver() {
   showBest();
   showOptions();
   showList();
-  const title = game.outcome === "finished" ? `Finished in ${figures(game)}` : `Fell after ${figures(game)}`;
-  const kept = over.discarded ? "Discarded." : isBest ? `Your best so far: game ${game.number}.` : `Kept as game ${game.number}.`;
+  const finished = game.outcome === "finished";
+  const title = finished ? `Finished in ${game.seconds.toFixed(2)} s` : `Fell after ${game.metres.toFixed(1)} m`;
+  const kept = over.discarded ? "Discarded." : isBest ? `Your best so far, kept as game ${game.number}.` : `Kept as game ${game.number}.`;
+  const detail = finished ? kept : `${game.seconds.toFixed(2)} s on your feet. ${kept}`;
   const choices = [["Run again (R)", begin, true], ["Watch", () => watch(game)], ["Copy link", () => link(game)]];
   if (!over.discarded) choices.push(["Discard (X)", () => discard(game)]);
-  view.card(title, kept, choices, [splits, best]);
+  view.card(title, detail, choices, [splits, best]);
 }
 
 function discard(game) {
@@ -252,7 +254,7 @@ function watch(entry) {
   $("player").hidden = false;
   view.state("watching");
   view.write("split", "");
-  view.write("ghost", entry.policy ? `${entry.name}, playing now` : titleOf(entry));
+  view.write("ghost", entry.policy ? `${entry.name}, playing now` : `${titleOf(entry)}: ${figures(entry)}`);
   $("player").querySelector(".play").focus({ preventScroll: true });
 }
 
@@ -290,7 +292,12 @@ function race(entry) {
 
 // --- games as links and files ---
 
-const linkOf = (entry) => `${location.href.split("#")[0]}#game=${entry.packed}`;
+function packedOf(entry) {
+  entry.packed ??= pack(module, { day: today(), ...entry });
+  return entry.packed;
+}
+
+const linkOf = (entry) => `${location.href.split("#")[0]}#game=${packedOf(entry)}`;
 
 async function link(entry) {
   try {
@@ -313,7 +320,7 @@ const fileName = ({ name, number, metres, seconds }) => (
   `qwop-${name.replaceAll(/[^\p{L}\p{N}]+/gu, "-")}-${number ?? "game"}-${metres.toFixed(1)}m-${seconds.toFixed(2)}s.txt`
 );
 
-function file(entry) { save(fileName(entry), writeKeys(entry, entry.packed)); }
+function file(entry) { save(fileName(entry), writeKeys(entry, packedOf(entry))); }
 
 function openLink() {
   const packed = /^#game=(.+)$/.exec(location.hash)?.[1];
@@ -416,6 +423,10 @@ for (const cap of view.caps) {
 }
 
 $("leave").addEventListener("click", leaveFilm);
+$("race").addEventListener("click", () => {
+  choose(watched.entry);
+  begin();
+});
 $("name").value = games.name;
 $("name").addEventListener("change", () => { games.name = $("name").value.trim(); $("name").value = games.name; });
 $("file").addEventListener("change", () => { openFiles([...$("file").files]); $("file").value = ""; });
