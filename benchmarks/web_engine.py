@@ -1,4 +1,4 @@
-"""The engine and the champion in Node, Chromium and Firefox, compared with the simulator: python benchmarks/web_engine.py
+"""The engine and the champion in Node, Chromium and Firefox, beside the simulator: python benchmarks/web_engine.py
 
 Plays 1,000 games (`games=N`) in sessions: random keys, held and quick; runs of the champion's to the end, disturbed on
 their way or beyond the hurdle; the first and the second reset of a page, and sessions of eight games. Every state of
@@ -28,6 +28,9 @@ Session = list[tuple[NDArray[np.uint8], Opening]]
 
 AT_ONCE = 20
 """Sessions or games in one call."""
+
+LONGEST_GAME = 3000
+"""Frames: the champion's time limit."""
 
 
 def random_keys(generator: np.random.Generator, frames: int) -> NDArray[np.uint8]:
@@ -73,7 +76,7 @@ def digests(session: Session) -> list[str]:
 
 def compare_games(runners: list[str], games: int) -> None:
     planned = list(sessions(games, seed=0))
-    wanted = [digests(session) for session in planned]
+    wanted = [digest for session in planned for digest in digests(session)]
     for runner in runners:
         found: list[list[dict[str, Any]]] = []
         for first in range(0, len(planned), AT_ONCE):
@@ -83,7 +86,7 @@ def compare_games(runners: list[str], games: int) -> None:
             ]
             found += call(runner, "exactness.js", "playSessions", [asked])
         played = [game for session in found for game in session]
-        same = [game["sha256"] == digest for game, digest in zip(played, sum(wanted, []), strict=True)]
+        same = [game["sha256"] == digest for game, digest in zip(played, wanted, strict=True)]
         outcomes = {name: sum(game["outcome"] == name for game in played) for name in ("finished", "fell", "running")}
         far = sum(game["metres"] > 50 for game in played)
         print(
@@ -121,15 +124,26 @@ def compare_decisions(runners: list[str], starts: int) -> None:
         differing, decisions = [], 0
         for first in range(0, starts, AT_ONCE):
             asked = list(range(first, min(first + AT_ONCE, starts)))
-            for idle, keys in zip(asked, call(runner, "decisions.js", "gamesOf", [file, asked, 3000], files), strict=True):
+            played = call(runner, "decisions.js", "gamesOf", [file, asked, LONGEST_GAME], files)
+            for idle, keys in zip(asked, played, strict=True):
                 wanted = np.concatenate(games[idle].keys or ()).tolist()
                 decisions += len(keys) - idle
                 if keys != wanted:
-                    at = next((i for i, (a, b) in enumerate(zip(keys, wanted, strict=False)) if a != b), min(len(keys), len(wanted)))
-                    differing.append((idle, at))
-        print(f"{runner}: the champion plays {starts - len(differing)} of {starts} games as PyTorch does, {decisions:,} decisions", flush=True)
+                    differing.append((idle, _first_difference(keys, wanted)))
+        print(
+            f"{runner}: the champion plays {starts - len(differing)} of {starts} games as PyTorch does, "
+            f"{decisions:,} decisions",
+            flush=True,
+        )
         for idle, at in differing:
             print(f"  {idle} idle frames: other keys in frame {at}")
+
+
+def _first_difference(one: list[int], two: list[int]) -> int:
+    for frame, (mine, theirs) in enumerate(zip(one, two, strict=False)):
+        if mine != theirs:
+            return frame
+    return min(len(one), len(two))
 
 
 def main() -> None:

@@ -41,15 +41,11 @@ def page_server(files: Mapping[str, bytes], port: int) -> ThreadingHTTPServer:
     """
     handler = _handler(files)
     try:
-        return _Server((HOST, port or USUAL_PORT), handler)
+        return ThreadingHTTPServer((HOST, port or USUAL_PORT), handler)
     except OSError as error:
         if port == 0 and error.errno == errno.EADDRINUSE:
-            return _Server((HOST, 0), handler)
+            return ThreadingHTTPServer((HOST, 0), handler)
         raise BadInput(f"port={port}: cannot be opened ({error.strerror}); 0 chooses a free one") from None
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
 
 
 def _handler(files: Mapping[str, bytes]) -> type[BaseHTTPRequestHandler]:
@@ -58,7 +54,7 @@ def _handler(files: Mapping[str, bytes]) -> type[BaseHTTPRequestHandler]:
 
         def do_GET(self) -> None:
             name = unquote(urlsplit(self.path).path).lstrip("/") or "index.html"
-            host = f"{HOST}:{self.server.server_address[1]}"
+            host = f"{HOST}:{self.connection.getsockname()[1]}"
             if name not in files or self.headers.get_all("Host") != [host]:
                 self.send_error(404)
                 return

@@ -56,7 +56,8 @@ def build(path: Path) -> Path:
     """
     if shutil.which(LINKER) is None:
         raise BadInput(f"{LINKER}: not found; it comes with LLVM's linker lld (Debian: apt install lld)")
-    numba.config.CPU_NAME, numba.config.CPU_FEATURES = "generic", ""
+    configuration: Any = numba.config
+    configuration.CPU_NAME, configuration.CPU_FEATURES = "generic", ""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     machine = llvm.Target.from_triple(_TRIPLE).create_target_machine(opt=3, features=_FEATURES)

@@ -1,7 +1,7 @@
 """Fused multiply-add for WebAssembly, which has none, as LLVM code.
 
 a · b + c is rounded once: the product's exact error (Dekker 1971) and two exact sums leave a number and a small rest,
-which is rounded to odd before the last sum (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", 2008).
+which is rounded to odd before the last sum (Boldo and Melquiond 2008, "Emulation of a FMA and correctly rounded sums").
 
 Exact as long as nothing overflows and no product's error is below the smallest double, which holds for the engine's
 sines and cosines, where alone it is used. The sign of a zero may differ; they never return such a zero.
@@ -77,4 +77,6 @@ def fused_code(name: str, pair: bool) -> str:
     result = code.on_reals("fadd", higher, code.to_odd(*code.sum(low, lower)))
     body = "\n".join(code.lines)
     parameters = ", ".join(f"{code.real} %{letter}" for letter in "abc")
-    return f"define internal {code.real} @{name}({parameters}) alwaysinline {{\n{body}\n  ret {code.real} {result}\n}}\n"
+    return (
+        f"define internal {code.real} @{name}({parameters}) alwaysinline {{\n{body}\n  ret {code.real} {result}\n}}\n"
+    )

@@ -81,6 +81,7 @@ def compile_kernel(kernel: Callable[..., None]) -> Compiled:
     code = kernel.__code__
     parameters = code.co_varnames[: code.co_argcount]
     signature = tuple(numba.typeof(ARRAYS[name]) if name in ARRAYS else types.int64 for name in parameters)
-    dispatcher: Any = numba.njit(signature, **_OPTIONS, no_cpython_wrapper=True)(kernel)
+    options = {**_OPTIONS, "no_cpython_wrapper": True}
+    dispatcher: Any = numba.njit(signature, **options)(kernel)
     compiled = dispatcher.overloads[dispatcher.signatures[0]]
     return Compiled(kernel.__name__, compiled.fndesc.llvm_func_name, parameters, compiled.library.get_llvm_str())

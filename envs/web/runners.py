@@ -99,7 +99,7 @@ def _in_node(program: str, given: dict[str, Any], files: Mapping[str, Path], tim
         (folder / "package.json").write_text('{"type": "module"}')  # or Node takes .js for CommonJS
         (folder / "run.mjs").write_text(_IN_NODE)
         (folder / "input.json").write_text(json.dumps(given))
-        command = [program, folder / "run.mjs", folder, folder / "input.json", folder / "output.json"]
+        command: list[str | Path] = [program, folder / "run.mjs", folder, folder / "input.json", folder / "output.json"]
         subprocess.run(command, check=True, timeout=timeout)
         return json.loads((folder / "output.json").read_text())
 
@@ -132,9 +132,7 @@ def _in_browser(program: str, given: dict[str, Any], files: Mapping[str, Path], 
             server.server_close()
 
 
-def _handler(
-    given: bytes, files: Mapping[str, Path], report: Callable[[Any], None]
-) -> type[BaseHTTPRequestHandler]:
+def _handler(given: bytes, files: Mapping[str, Path], report: Callable[[Any], None]) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             name = self.path.lstrip("/") or "index.html"

@@ -1,4 +1,4 @@
-// Your games, kept in this browser. A game that is under way is kept every second, and found again after a crash.
+// Your games, kept in this browser. A game that is under way is kept twice a second, and found again after a crash.
 
 import { unpack } from "./packed.js";
 

@@ -20,7 +20,7 @@ const COUNT = 500; // ms each
 const POSE = ROW - 3;
 const LONGEST_POLICY_GAME = 3000; // frames
 const BEGINNER = 50; // metres: whose best is below runs beside the pacer at first
-const KEEP = 1000; // ms between two notes of the game under way
+const KEEP = 500; // ms between two notes of the game under way
 const BITS = { q: 1, w: 2, o: 4, p: 8 };
 
 const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -171,7 +171,7 @@ function drawRun(now) {
   view.ahead(run.ghost?.title, own, other);
   marks(own);
   if (run.over && state() === "playing") end();
-  else if (run.played && now - noted > KEEP) {
+  else if (run.played && !run.over && now - noted > KEEP) {
     noted = now;
     games.keepRunning(run.game.keys, run.tempo);
   }

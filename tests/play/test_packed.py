@@ -40,7 +40,7 @@ def test_a_packed_game_comes_back_whole_and_is_short(in_node: InNode, game: dict
     assert len(in_node("packed_games.js", "packed", best)) < 2000
 
 
-def test_changed_keys_are_refused_at_the_first_frame_that_plays_otherwise(in_node: InNode, game: dict[str, Any]) -> None:
+def test_changed_keys_are_refused_where_they_play_otherwise(in_node: InNode, game: dict[str, Any]) -> None:
     own = replay(game["keys"])
     changes, differ = [], []
     generator = np.random.default_rng(0)

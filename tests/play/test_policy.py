@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 import torch
 from qwop.envs.spec import EnvironmentSpec
+from qwop.play.site import acting_part
 from qwop.policies.architectures import ARCHITECTURES
 from qwop.policies.champion import policy_path
 from qwop.policies.files import load_policy, save_policy
 from qwop.policies.networks import Network
 from qwop.policies.policy import Policy
 from qwop.policies.rollout import play
-from qwop.play.site import acting_part
 
 InNode = Callable[..., Any]
 
@@ -53,8 +53,8 @@ def made(name: str, spec: EnvironmentSpec, description: dict[str, Any]) -> Polic
     network: Network = ARCHITECTURES[name].from_description(observation, actions, description)
     with torch.no_grad():
         for tensor in network.parameters():
-            tensor.copy_(torch.randn(tensor.shape, generator=generator) * 0.3)
-        network.scaler.std.copy_(torch.rand(network.scaler.std.shape, generator=generator) + 0.5)
+            tensor.copy_(torch.randn(tensor.shape, generator=generator) * 0.5)
+        network.scaler.std.copy_(0.1 * torch.rand(network.scaler.std.shape, generator=generator) + 0.05)
         network.scaler.mean.copy_(torch.randn(network.scaler.mean.shape, generator=generator))
     return Policy(network, spec, observation)
 

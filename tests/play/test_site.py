@@ -103,4 +103,3 @@ def test_a_second_page_takes_a_free_port_and_a_given_one_that_is_taken_is_refuse
         assert len({server.server_port, second.server_port, third.server_port}) == 3
     with pytest.raises(BadInput, match=f"port={server.server_port}: cannot be opened"):
         page_server({}, server.server_port)
-

@@ -110,4 +110,3 @@ def test_seconds_run_from_the_first_key_and_a_game_that_has_ended_stays_as_it_is
     frames = len(game.states) - 1
     assert frames < len(keys)
     assert ended == {"outcome": "fell", "frames": frames, "seconds": (frames - 7) / 30, "metres": game.events[-1, 0]}
-
