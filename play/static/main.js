@@ -44,6 +44,7 @@ let choice = null; // who runs beside you: "pacer", "best", "none" or an entry
 let passed = 0; // marks of the run
 let announced = 0; // tens of metres
 let noted = 0; // when the game under way was kept
+let drawn = false; // true once a picture that stands still is drawn
 
 const state = () => document.body.dataset.state;
 
@@ -135,6 +136,7 @@ function count(now) {
 function leaveRun() {
   if (run?.played && !run.over) keep(run.result(), run.flat());
   run = countdown = watched = null;
+  drawn = false;
   $("countdown").textContent = "";
   $("player").hidden = true;
 }
@@ -166,6 +168,9 @@ function resume() {
 
 function drawRun(now) {
   run.tick(now);
+  const still = run.still(now);
+  if (still && drawn) return;
+  drawn = still;
   const [own, other] = run.rows(now);
   view.draw(own, other, run.over ? undefined : keyboard.mask);
   view.ahead(run.ghost?.title, own, other);
@@ -278,6 +283,7 @@ function showFilm(row) {
 
 function leaveFilm() {
   watched = null;
+  drawn = false;
   film.open(null);
   $("player").hidden = true;
   view.write("ghost", "");
@@ -438,6 +444,7 @@ window.addEventListener("pagehide", () => {
   if (run?.played && !run.over) games.keepRunning(run.game.keys, run.tempo);
 });
 window.addEventListener("hashchange", openLink);
+window.addEventListener("resize", () => { drawn = false; });
 window.addEventListener("dragover", (event) => { event.preventDefault(); document.body.classList.add("dropping"); });
 window.addEventListener("dragleave", (event) => { if (!event.relatedTarget) document.body.classList.remove("dropping"); });
 window.addEventListener("drop", (event) => {
@@ -456,8 +463,9 @@ function frame(now) {
     film.tick(now);
   } else if (run) {
     drawRun(now);
-  } else {
+  } else if (!drawn) {
     view.draw(startRow, null);
+    drawn = !countdown;
   }
 }
 

@@ -17,7 +17,7 @@ DRIVER = shutil.which("chromedriver")
 if BROWSER is None or DRIVER is None:
     pytest.skip("needs Chromium or Chrome, and chromedriver, on the path", allow_module_level=True)
 
-FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1280,800")
+FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=720,540")
 PHONE = {"deviceMetrics": {"width": 390, "height": 844, "pixelRatio": 2.0, "touch": True}, "userAgent": "Mobile"}
 
 

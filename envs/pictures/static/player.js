@@ -9,7 +9,7 @@ export class Player {
   // root: holds the controls: .play, .scrub, .speed and, perhaps, .back and .next. scene: of `scene.js`. show(row):
   // draws a frame. loops: a game begins again after its end.
   constructor(root, scene, show, loops = true) {
-    Object.assign(this, { scene, show, loops, frame: 0, playing: true, speed: 1, rows: null, before: null });
+    Object.assign(this, { scene, show, loops, frame: 0, playing: true, speed: 1, rows: null, before: null, shown: null });
     const find = (name) => root.querySelector(name);
     [this.button, this.scrub] = [find(".play"), find(".scrub")];
     this.button.addEventListener("click", () => this.toggle());
@@ -18,6 +18,7 @@ export class Player {
     find(".next")?.addEventListener("click", () => this.step(1));
     find(".speed").addEventListener("change", (event) => { this.speed = Number(event.target.value); });
     root.addEventListener("keydown", (event) => this.onKey(event));
+    window.addEventListener("resize", () => { this.shown = null; }); // the picture is gone
   }
 
   get last() {
@@ -26,7 +27,7 @@ export class Player {
 
   // rows: all frames of a game, flat; null shows nothing.
   open(rows) {
-    Object.assign(this, { rows, frame: 0, playing: true, before: null });
+    Object.assign(this, { rows, frame: 0, playing: true, before: null, shown: null });
     this.scrub.max = this.last;
   }
 
@@ -62,7 +63,8 @@ export class Player {
         if (!this.loops && this.frame >= this.last) Object.assign(this, { frame: this.last, playing: false });
       }
       const { row: size, pose } = this.scene.data;
-      this.show(rowAt(this.rows, size, pose, this.frame));
+      if (this.frame !== this.shown) this.show(rowAt(this.rows, size, pose, this.frame));
+      this.shown = this.frame;
       if (Number(this.scrub.value) !== this.frame) this.scrub.value = Math.min(this.frame, this.last);
       const label = this.playing ? "Pause" : "Play";
       if (this.button.textContent !== label) this.button.textContent = label;
