@@ -7,9 +7,11 @@ every game has to be the same to the bit. Then the speed, and the champion's dec
 """
 
 import base64
+import os
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -26,8 +28,8 @@ from qwop.policies.threads import use_one_thread
 
 Session = list[tuple[NDArray[np.uint8], Opening]]
 
-AT_ONCE = 20
-"""Sessions or games in one call."""
+SESSIONS_AT_ONCE, GAMES_AT_ONCE = 100, 40
+"""Sessions, and games of the champion, in one call."""
 
 LONGEST_GAME = 3000
 """Frames: the champion's time limit."""
@@ -79,10 +81,10 @@ def compare_games(runners: list[str], games: int) -> None:
     wanted = [digest for session in planned for digest in digests(session)]
     for runner in runners:
         found: list[list[dict[str, Any]]] = []
-        for first in range(0, len(planned), AT_ONCE):
+        for first in range(0, len(planned), SESSIONS_AT_ONCE):
             asked = [
                 [{"keys": keys.tolist(), "resets": opening.resets} for keys, opening in session]
-                for session in planned[first : first + AT_ONCE]
+                for session in planned[first : first + SESSIONS_AT_ONCE]
             ]
             found += call(runner, "exactness.js", "playSessions", [asked])
         played = [game for session in found for game in session]
@@ -120,16 +122,20 @@ def compare_decisions(runners: list[str], starts: int) -> None:
     games = list(play(policy, episodes=starts, seed=0, greedy=True, num_envs=64, idle_frames=range(starts)))
     file = base64.b64encode(policy_path("champion").read_bytes()).decode()
     files = {script.name: script for script in SCRIPTS.iterdir()}
+    asked = [list(range(first, min(first + GAMES_AT_ONCE, starts))) for first in range(0, starts, GAMES_AT_ONCE)]
     for runner in runners:
         differing, decisions = [], 0
-        for first in range(0, starts, AT_ONCE):
-            asked = list(range(first, min(first + AT_ONCE, starts)))
-            played = call(runner, "decisions.js", "gamesOf", [file, asked, LONGEST_GAME], files)
-            for idle, keys in zip(asked, played, strict=True):
-                wanted = np.concatenate(games[idle].keys or ()).tolist()
-                decisions += len(keys) - idle
-                if keys != wanted:
-                    differing.append((idle, _first_difference(keys, wanted)))
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            calls = [
+                pool.submit(call, runner, "decisions.js", "gamesOf", [file, idle, LONGEST_GAME], files, 3600)
+                for idle in asked
+            ]
+            played = [keys for one in calls for keys in one.result()]
+        for idle, keys in enumerate(played):
+            wanted = np.concatenate(games[idle].keys or ()).tolist()
+            decisions += len(keys) - idle
+            if keys != wanted:
+                differing.append((idle, _first_difference(keys, wanted)))
         print(
             f"{runner}: the champion plays {starts - len(differing)} of {starts} games as PyTorch does, "
             f"{decisions:,} decisions",

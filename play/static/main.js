@@ -41,6 +41,7 @@ let watched = null; // { entry, growing }
 let builtin = []; // entries: { name, policy, about } or { name, outcome, metres, seconds, rows }
 let guests = [];
 let choice = null; // who runs beside you: "pacer", "best", "none" or an entry
+let hidden = "pacer"; // who comes back with the ghost key
 let passed = 0; // marks of the run
 let announced = 0; // tens of metres
 let noted = 0; // when the game under way was kept
@@ -86,7 +87,10 @@ function choose(entry) {
   choice = entry;
   showOptions();
   showList();
-  view.ahead(ghost()?.title, startRow, null);
+  const chosen = ghost();
+  if (run && !run.over) run.race(chosen);
+  drawn = false;
+  view.ahead(chosen?.title, startRow, null);
 }
 
 function showList() {
@@ -382,7 +386,10 @@ const ACTIONS = {
     else if (state() === "paused") resume();
     else pause();
   },
-  ghost: () => choose(choice === "none" ? (ACTIONS.last ?? "pacer") : (ACTIONS.last = choice, "none")),
+  ghost: () => {
+    if (choice !== "none") hidden = choice;
+    choose(choice === "none" ? hidden : "none");
+  },
   list: () => {
     pause();
     showList();
@@ -401,7 +408,7 @@ window.addEventListener("keydown", (event) => {
   if (LETTERS[key]) {
     event.preventDefault();
     ACTIONS[LETTERS[key]]();
-  } else if (key === "x" && state() === "over" && !over.discarded) {
+  } else if (key === "x" && state() === "over" && !over.discarded && !list.open) {
     discard(over.game);
   } else if (state() === "watching" && !onButton) {
     film.onKey(event);
@@ -479,6 +486,8 @@ if (found?.keys?.some((pressed) => pressed)) {
 
 choice = (games.best?.metres ?? 0) < BEGINNER ? "pacer" : "none";
 ready();
+view.draw(startRow, null);
+performance.mark("first picture");
 requestAnimationFrame(frame);
 
 // Those who run beside you come after the first picture.

@@ -8,11 +8,18 @@ const POSE = ROW - 3;
 export class Run {
   // tempo: 1 for the game's own pace, 0.5 for half of it. now: when the first frame begins, ms.
   constructor(module, keyboard, ghost, now, tempo) {
-    Object.assign(this, { ghost, tempo, pausedAt: null });
+    Object.assign(this, { tempo, pausedAt: null });
     this.game = new Game(module);
+    this.race(ghost);
     this.live = new LiveGame((keys) => keys.forEach((held) => this.play(held)), keyboard, now, FRAME / tempo);
     this.live.receive(0, [this.game.row()]);
+  }
+
+  // From now on beside this ghost, which is where it would be had it begun with you.
+  race(ghost) {
+    this.ghost = ghost;
     ghost?.begin();
+    for (const held of this.game.keys) ghost?.step(held);
   }
 
   play(held) {

@@ -120,10 +120,15 @@ def test_a_link_opens_as_a_replay_and_a_changed_one_is_refused(page: Page, tmp_p
     page.open(f"#game={packed}")
     page.wait("watching")
     assert "Ada" in page.text("ghost")
-    page.click("#player .play")
-    frame = page.value("document.querySelector('.scrub').value")
+    page.browser.execute_script(
+        "const bar = document.querySelector('.scrub'); bar.value = 50; bar.dispatchEvent(new Event('input'));"
+    )
     page.click("#player .next")
-    page.wait_until(lambda: float(page.value("document.querySelector('.scrub').value")) > float(frame), "a frame on")
+    page.wait_until(lambda: page.value("document.querySelector('.scrub').value") == "51", "a frame on")
+    game = replay([5] * 20 + [10] * 60 + [9] * 40)
+    assert page.text("metres") == f"{game.events[51, 0]:.1f} m"
+    page.keys().send_keys("\ue012").perform()  # the left arrow
+    page.wait_until(lambda: page.value("document.querySelector('.scrub').value") == "50", "a frame back")
     page.press("\ue00c")
     page.wait("ready")
     place = len(packed) // 4
