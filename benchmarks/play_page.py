@@ -1,7 +1,7 @@
 """How fast the page of `qwop-play` is in headless Chromium: python benchmarks/play_page.py
 
-Loaded bytes, time to the first picture, and the times between pictures while a run beside the live champion goes on, on a
-desktop's screen and a phone's, drawn without a GPU. Needs the extra `browser`.
+Loaded bytes, time to the first picture, and the times between pictures while a run beside the live champion goes on, on
+a desktop's screen and a phone's, drawn without a GPU. Needs the extra `browser`.
 """
 
 import threading
@@ -70,8 +70,8 @@ def measure(name: str, address: str) -> None:
     shares = ", ".join(f"{share}% under {np.percentile(between, share):.1f} ms" for share in (50, 95, 99))
     work = ", ".join(f"{share}% under {np.percentile(busy, share):.1f} ms" for share in (50, 99))
     print(
-        f"{name} {SCREENS[name]}: {loaded:,} bytes, first picture after {first:.0f} ms; between {len(between)} pictures: "
-        f"{shares}; work for each: {work}",
+        f"{name} {SCREENS[name]}: {loaded:,} bytes, first picture after {first:.0f} ms; "
+        f"between {len(between)} pictures: {shares}; work for each: {work}",
         flush=True,
     )
 
