@@ -22,6 +22,7 @@ from .settings import (
     EnvironmentPageSettings,
     ImportSettings,
     KeyboardSettings,
+    KeysSettings,
     PolicySettings,
     RecorderPageSettings,
     RecordSettings,
@@ -76,6 +77,10 @@ def open_source(settings: SourceSettings, folder: Path) -> Source:
             from .published.source import open_import
 
             return open_import(settings, folder)
+        case KeysSettings():
+            from .keys_source import open_keys
+
+            return open_keys(settings, folder)
 
 
 def record(source: Source, writer: RescuingWriter, console: Console) -> None:
@@ -138,6 +143,7 @@ main = Command(
         ("qwop-record source=policy source.policy=runs/pretrain/policy.safetensors dataset=data/clone", ""),
         ("qwop-record source=browser source.url=https://… source.player=me", "play on the original game's page"),
         ("qwop-record source=import 'source.files=[demos/kuro_try*.npz]' source.player=kurodo", ""),
+        ("qwop-record source=keys 'source.files=[games/*.txt]'", "games that the page of qwop-play saved"),
         ("qwop-record source=import --help", "the settings of another source"),
     ],
 )

@@ -165,6 +165,18 @@ class ImportSettings(Settings):
     )
 
 
+@dataclass(frozen=True)
+class KeysSettings(PersonSettings):
+    """Files of keys, such as those that the page of qwop-play saves."""
+
+    files: tuple[str, ...] = setting(
+        (),
+        "Paths or patterns of the files, in brackets.",
+        expected="paths or patterns in brackets",
+    )
+    player: str = setting("me", "Name of who played, in the dataset.")
+
+
 SourceSettings = (
     RecorderPageSettings
     | EnvironmentPageSettings
@@ -172,6 +184,7 @@ SourceSettings = (
     | KeyboardSettings
     | PolicySettings
     | ImportSettings
+    | KeysSettings
 )
 
 SOURCES = {
@@ -181,6 +194,7 @@ SOURCES = {
     "keyboard": KeyboardSettings,
     "policy": PolicySettings,
     "import": ImportSettings,
+    "keys": KeysSettings,
 }
 
 
