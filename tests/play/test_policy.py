@@ -46,9 +46,9 @@ NETWORKS: dict[str, dict[str, Any]] = {
 }
 
 
-def made(name: str, spec: EnvironmentSpec, description: dict[str, Any]) -> Policy:
+def made(name: str, spec: EnvironmentSpec, description: dict[str, Any], seed: int) -> Policy:
     """A policy with random weights and statistics, which changes its mind often."""
-    generator = torch.Generator().manual_seed(3)
+    generator = torch.Generator().manual_seed(seed)
     observation, actions = spec.interface()
     network: Network = ARCHITECTURES[name].from_description(observation, actions, description)
     with torch.no_grad():
@@ -60,23 +60,23 @@ def made(name: str, spec: EnvironmentSpec, description: dict[str, Any]) -> Polic
 
 
 @pytest.mark.parametrize(
-    ("name", "settings"),
+    ("name", "seed", "settings"),  # seeds of weights with which the runner does several things
     [
-        ("actor-critic", {"frames_per_step": 4, "observation_lag": 1}),
-        ("actor", {"frames_per_step": 2, "observation": "full"}),
-        ("valued-actor", {"frames_per_step": 1, "observation": "contact", "observation_lag": 1}),
-        ("q", {}),
-        ("dueling-q", {"observation": "contact"}),
-        ("ensemble-q", {"frames_per_step": 3, "observation": "full"}),
+        ("actor-critic", 1, {"frames_per_step": 4, "observation_lag": 1}),
+        ("actor", 5, {"frames_per_step": 2, "observation": "full"}),
+        ("valued-actor", 4, {"frames_per_step": 1, "observation": "contact", "observation_lag": 1}),
+        ("q", 5, {}),
+        ("dueling-q", 7, {"observation": "contact"}),
+        ("ensemble-q", 7, {"frames_per_step": 3, "observation": "full"}),
     ],
 )
 def test_every_feed_forward_network_plays_as_in_pytorch(
-    in_node: InNode, tmp_path: Path, name: str, settings: dict[str, Any]
+    in_node: InNode, tmp_path: Path, name: str, seed: int, settings: dict[str, Any]
 ) -> None:
-    policy = made(name, EnvironmentSpec("QWOP-v1", {"time_limit": 4.0, **settings}), NETWORKS[name])
+    policy = made(name, EnvironmentSpec("QWOP-v1", {"time_limit": 4.0, **settings}), NETWORKS[name], seed)
     file = save_policy(tmp_path / "policy.safetensors", policy).read_bytes()
     for found, keys in zip(games(in_node, file, [0, 5], 120), wanted(policy, [0, 5]), strict=True):
-        assert len({*keys}) > 1
+        assert len({*keys}) > 2
         assert found[: len(keys)] == keys[: len(found)]
         assert min(len(keys), len(found)) > 40
 

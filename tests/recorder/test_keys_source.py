@@ -61,6 +61,6 @@ def test_what_is_no_file_of_keys_is_refused_before_anything_is_written(
     (files / "bad.txt").write_text("hello")
     with pytest.raises(BadInput, match=said):
         record(tmp_path / "data", files / name)
-    with pytest.raises(BadInput, match=r"source\.files is empty"):
+    with pytest.raises(BadInput, match=r"files=\[\]: expected paths"):
         record(tmp_path / "data")
     assert not (tmp_path / "data").exists()
