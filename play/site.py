@@ -4,7 +4,7 @@ import json
 from functools import cache
 from pathlib import Path
 
-from ..common.files import write_whole
+from ..common.files import write_atomic
 from ..envs.pictures.scene import SCRIPTS as PICTURE_SCRIPTS
 from ..envs.pictures.scene import Scene
 from ..envs.web import STATIC as ENGINE
@@ -44,7 +44,7 @@ def write_site(folder: Path) -> int:
     for name, content in files().items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, content)
+        write_atomic(path, content)
     return sum(map(len, files().values()))
 
 

@@ -24,7 +24,7 @@ import numba
 from llvmlite import binding as llvm
 
 from ...common.errors import BadInput
-from ...common.files import write_whole
+from ...common.files import write_atomic
 from . import STATIC
 from .fused import fused_code
 from .kernels import ARRAYS, KERNELS, Compiled, compile_kernel
@@ -74,8 +74,8 @@ def build(path: Path) -> Path:
              *exports, "-o", linked, code],
             check=True,
         )  # fmt: skip
-        write_whole(path, linked.read_bytes())
-    write_whole(path.with_name(ORIGIN), json.dumps(origin(), indent=1) + "\n")
+        write_atomic(path, linked.read_bytes())
+    write_atomic(path.with_name(ORIGIN), json.dumps(origin(), indent=1) + "\n")
     return path
 
 
