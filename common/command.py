@@ -22,6 +22,7 @@ from omegaconf.errors import OmegaConfBaseException
 from .checks import printable, show
 from .errors import BadInput
 from .files import require_writable_folder, write_whole
+from .imports import import_asked
 from .option_files import with_option_files
 from .overrides import explain, normalise, set_in_entries
 from .same_settings import read_settings
@@ -111,7 +112,7 @@ class Command(Generic[S]):
 
     def _asked(self, arguments: Sequence[str]) -> list[str]:
         """The command line in the forms that Hydra takes."""
-        asked = with_option_files(normalise(arguments, self.settings), self.settings)
+        asked = with_option_files(normalise(import_asked(arguments), self.settings), self.settings)
         return set_in_entries(asked, self.settings, self._composed)
 
     def _composed(self, overrides: list[str]) -> DictConfig:

@@ -41,6 +41,17 @@ class Capabilities:
     idle_limit: bool = False
     settings: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def info_names(self) -> frozenset[str]:
+        """Names of infos that have the meaning given above; an environment may use any other name as it likes."""
+        declared = {
+            ("score", "distance", "time", "outcome", "idle_frames"): self.runs,
+            ("clock",): self.decisions_per_second is not None,
+            ("frames", "late"): self.keys,
+            ("game_goes_on",): self.training,
+        }
+        return frozenset(name for names, able in declared.items() if able for name in names)
+
 
 NONE = Capabilities()
 

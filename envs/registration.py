@@ -3,14 +3,22 @@
 Each is registered in a namespace of its own, `qwop/QWOP-v1`, which is what the project's own code makes, and under its
 short name, `QWOP-v1`, unless another package has taken that name. (Gymnasium 1.0 dropped the entry point through which
 packages used to register themselves, so this runs when `qwop` is imported; `gymnasium.make("qwop:QWOP-v1")` does that.)
+
+Environments of other packages are looked for in three places when their id is not registered yet: a few well-known
+packages, installed packages that declare Gymnasium's entry point, and modules that the user has named
+(`common.imports`).
 """
 
 import importlib
 from collections.abc import Collection
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
 
-from gymnasium.envs.registration import register, registry
+from gymnasium.envs.registration import namespace, register, registry
+
+from ..common.imports import VARIABLE, import_modules, import_remembered, imported
 
 NAMESPACE = "qwop"
 
@@ -56,6 +64,10 @@ REGISTERED = {
 PACKAGES = {"ALE": "ale_py"}
 """Packages, by the namespaces of their environments, that Gymnasium does not find until they are imported."""
 
+ENTRY_POINT, WITHOUT_NAMESPACE = "gymnasium.envs", ("__root__", "__internal__")
+"""Group of entry points through which packages registered environments with Gymnasium before 1.0, as many still do, and
+the names of those that are not a namespace."""
+
 AS_RELEASED = "obs_type"
 """Setting with which an Atari game is ale-py's own environment. Without it, it has the usual preprocessing."""
 
@@ -76,16 +88,33 @@ def register_environments() -> None:
 def registered_id(id: str, settings: Collection[str] = ()) -> str:
     """Return the id under which Gymnasium is sure to find the environment with settings of these names.
 
-    `QWOP-v1` is ours wherever the project stores it, even if another package has registered that name too. A package
-    of `PACKAGES` is imported if it is installed. Atari's games are registered a second time, with the preprocessing of
-    `qwop.envs.atari`.
+    `QWOP-v1` is ours wherever the project stores it, even if another package has registered that name too. Packages
+    that may register an unknown id are imported if they are installed. Atari's games are registered a second time, with
+    the preprocessing of `qwop.envs.atari`.
     """
     if id not in registry and (package := PACKAGES.get(id.partition("/")[0])) is not None:
         with suppress(ImportError):
             importlib.import_module(package)
+    if id not in registry:
+        _load_entry_points()
+    if id not in registry and (modules := imported()):
+        import_modules(modules, f"{VARIABLE}={','.join(modules)}")
+    if id not in registry:
+        import_remembered(id)
     if id.startswith("ALE/") and id in registry and AS_RELEASED not in settings:
         return _registered_preprocessed(id)
     return f"{NAMESPACE}/{id}" if id in REGISTERED else id
+
+
+@cache
+def _load_entry_points() -> None:
+    """Let installed packages register their environments. One that fails is left out: its module can be named instead,
+    which tells what is wrong."""
+    for one in entry_points(group=ENTRY_POINT):
+        with suppress(Exception), nullcontext() if one.name in WITHOUT_NAMESPACE else namespace(one.name):
+            registers = one.load()
+            if callable(registers):
+                registers()
 
 
 def _registered_preprocessed(id: str) -> str:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from ..common.errors import BadInput
+from ..common.imports import without_module
 from ..common.settings import (
     Settings,
     choice_of,
@@ -92,7 +93,9 @@ class FinetuneSettings(Settings):
         "champion. In QWOP it sees numbers, whatever its pupil sees.",
     )
     environment: str | None = setting(
-        None, "Gymnasium id such as CartPole-v1, for policy=scratch without demonstrations; else they name it."
+        None,
+        "Gymnasium id such as CartPole-v1, for policy=scratch without demonstrations; else they name it. The module "
+        "that registers it may stand in front (my_envs:Walk-v0).",
     )
     out: str = setting("runs/finetune", "Folder of the run: policy, checkpoints, log and report.", written=True)
     resume: bool = setting(
@@ -141,6 +144,8 @@ class FinetuneSettings(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.environment is not None:
+            object.__setattr__(self, "environment", without_module(self.environment, "environment"))
         if self.schedule.keep == BEST and self.evaluation.episodes == 0:
             raise BadInput(
                 "schedule.keep=best: chooses among evaluated policies, and evaluation.episodes=0 evaluates none; set "

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ...common.errors import BadInput
+from ...common.imports import without_module
 from ...common.progress import plain_console
 from ...common.settings import Settings, setting
 from ...envs.spec import EnvironmentSpec
@@ -41,6 +42,8 @@ class DatasetImportSettings(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.environment_id is not None:
+            object.__setattr__(self, "environment_id", without_module(self.environment_id, "environment_id"))
         if self.environment and self.environment_id is None:
             raise BadInput("environment: its settings need environment_id, such as environment_id=QWOP-v1")
 

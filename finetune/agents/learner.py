@@ -60,5 +60,5 @@ def to_state(part: Any, state: Any) -> None:
         part.load_state_dict(state)
     elif isinstance(part, np.random.Generator):
         part.bit_generator.state = state
-    elif part is not None and state is not None or hasattr(part, "accepts_none"):
+    elif (part is not None and state is not None) or hasattr(part, "accepts_none"):
         part.set_state(state)

@@ -1,6 +1,5 @@
 """`source=environment`: a person plays any Gymnasium environment on a local page in the browser."""
 
-import importlib
 from pathlib import Path
 
 import gymnasium
@@ -30,7 +29,7 @@ def open_environment(settings: EnvironmentPageSettings, folder: Path) -> Source:
     BadInput for invalid settings, for an environment without discrete actions or pictures, and if `folder` holds a
     dataset of another one.
     """
-    spec = EnvironmentSpec(_imported(settings.id), settings.settings)
+    spec = EnvironmentSpec(settings.id, settings.settings)
     if spec.capabilities.keys:
         raise BadInput(f"source.id={settings.id}: source=page plays QWOP, and records its keys frame by frame")
     env = spec.make(render_mode="rgb_array")
@@ -55,18 +54,6 @@ def open_environment(settings: EnvironmentPageSettings, folder: Path) -> Source:
         env.close()
         raise
     return page_source(server, info, settings.open, env.close)
-
-
-def _imported(id: str) -> str:
-    """The id without the module in front of it, which is imported: a dataset may not name modules."""
-    module, colon, name = id.rpartition(":")
-    if not colon:
-        return id
-    try:
-        importlib.import_module(module)
-    except (ImportError, ValueError) as error:
-        raise BadInput(f"source.id={id}: the module {show(module)} cannot be imported ({error})") from None
-    return name
 
 
 def _require_pictures(env: gymnasium.Env[object, object], spec: EnvironmentSpec) -> None:
