@@ -131,8 +131,7 @@ def with_plain_observations(env: gymnasium.Env[Any, Any]) -> gymnasium.Env[Any, 
 
 
 def _is_text(space: Space[Any]) -> bool:
-    kind: Any = space.dtype
-    return kind is str
+    return space.dtype is not None and space.dtype.kind == "U"
 
 
 def _is_array(space: Space[Any]) -> bool:

@@ -173,11 +173,22 @@ class EnvironmentSpec:
         Observations that are not in a Box become rows of numbers (`with_plain_observations`), discrete actions of other
         forms numbers from 0 (`with_indexed_actions`). What environments that are not ours say is checked as it comes.
         """
-        with self.refusing():
-            env = gymnasium.make(self.registered_id, **{**self.settings, **more})
+        env = self._make_as_released(**more)
         if self.id in REGISTERED or self.registered_id.startswith(f"{NAMESPACE}-"):
             return env
         return with_indexed_actions(with_plain_observations(CheckedEnvironment(env, str(self), self.capabilities)))
+
+    def own_spaces(self) -> tuple[gymnasium.Space[Any], gymnasium.Space[Any]]:
+        """The observation and action spaces that the environment itself declares."""
+        env = self._make_as_released()
+        try:
+            return env.observation_space, env.action_space
+        finally:
+            env.close()
+
+    def _make_as_released(self, **more: Any) -> gymnasium.Env[Any, Any]:
+        with self.refusing():
+            return gymnasium.make(self.registered_id, **{**self.settings, **more})
 
     def interface(self) -> tuple[ObservationSpec, int]:
         """Return the observations and the number of actions; BadInput for spaces that have no form here."""
@@ -207,6 +218,11 @@ class EnvironmentSpec:
             return interface_of(several.single_observation_space, several.single_action_space, str(self))
         finally:
             several.close()
+
+    @property
+    def longest_episode(self) -> int | None:
+        """Decisions after which Gymnasium truncates an episode; None without a limit."""
+        return None if self._registered is None else self._registered.max_episode_steps
 
     @property
     def registered_id(self) -> str:

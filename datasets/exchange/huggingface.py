@@ -59,7 +59,7 @@ def export(dataset: Dataset, info: DatasetInfo, name: str, folder: Path) -> None
         rows = [_row(shards.write(_table(episode, info, number)), number) for number, episode in enumerate(dataset)]
     schema = pa.schema({"episode": pa.int32(), **COLUMNS})
     pq.write_table(pa.Table.from_pylist(rows, schema), folder / EPISODES / "train-00000.parquet")
-    write_whole(folder / DESCRIPTION, to_text(info.to_json()))
+    write_whole(folder / DESCRIPTION, to_text(info.description()))
     summary = dataset.summary()
     configurations = {kind: f"{kind}/*.parquet" for kind in (STEPS, EPISODES)}
     tables = "\n".join([*summary_table(summary), "", *column_table(info)])

@@ -9,6 +9,7 @@ from ...common.checks import show
 from ...common.errors import BadInput
 from ...datasets.folder import DESCRIPTION, read_info, require_same
 from ...datasets.schema import DatasetInfo
+from ...envs.actions import action_names
 from ...envs.spec import EnvironmentSpec, interface_of
 from ..settings import EnvironmentPageSettings
 from ..source import Source
@@ -34,7 +35,8 @@ def open_environment(settings: EnvironmentPageSettings, folder: Path) -> Source:
         raise BadInput(f"source.id={settings.id}: source=page plays QWOP, and records its keys frame by frame")
     env = spec.make(render_mode="rgb_array")
     try:
-        info = DatasetInfo(spec, *interface_of(env.observation_space, env.action_space, str(spec)))
+        shapes = interface_of(env.observation_space, env.action_space, str(spec))
+        info = DatasetInfo(spec, *shapes, action_names=action_names(env))
         keys = key_map(env, info.actions, settings.actions, settings.default_action)
         if (folder / DESCRIPTION).exists():
             require_same(read_info(folder), info, folder)
