@@ -111,7 +111,7 @@ class ArrayForm:
         if actions.dtype.kind == "f" and (actions == np.rint(actions)).all():
             actions = actions.astype(np.int64)
         if actions.dtype.kind not in "iub":
-            raise BadInput(f"actions are {actions.dtype}, expected what {self.actions} holds")
+            raise BadInput(f"actions are {actions.dtype}, expected what {self.actions} has")
         if isinstance(self.actions, Discrete):
             if actions.size != rows:
                 raise BadInput(f"actions have shape {list(actions.shape)}, expected one whole number for each decision")
@@ -119,7 +119,7 @@ class ArrayForm:
             wrong = np.flatnonzero((found < 0) | (found >= self.info.actions))
         else:
             if actions.shape != (rows, *(self.actions.shape or ())):
-                raise BadInput(f"actions have shape {list(actions.shape)}, expected what {self.actions} holds")
+                raise BadInput(f"actions have shape {list(actions.shape)}, expected what {self.actions} has")
             different, which = np.unique(actions.reshape(rows, -1), axis=0, return_inverse=True)
             known = [index_of_action(self.actions, one.reshape(self.actions.shape)) for one in different]
             found = np.array([-1 if one is None else one for one in known], dtype=np.int64)[which.reshape(rows)]
@@ -155,8 +155,8 @@ class ArrayForm:
     def _flattened(self, rows: Sequence[Any]) -> NDArray[Any]:
         for number, row in enumerate(rows):
             if not self.observations.contains(row):
-                raise BadInput(f"observations of row {number} are {show(row)}, expected what {self.observations} holds")
-        return np.stack([gymnasium.spaces.flatten(self.observations, row) for row in rows])
+                raise BadInput(f"observations of row {number} are {show(row)}, expected what {self.observations} has")
+        return np.stack([np.asarray(gymnasium.spaces.flatten(self.observations, row)) for row in rows])
 
 
 @lru_cache(maxsize=8)

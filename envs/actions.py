@@ -7,6 +7,7 @@ of these likewise. The environment gets its own form of the action (`IndexedActi
 
 import json
 from collections.abc import Mapping
+from enum import Enum
 from math import prod
 from typing import Any
 
@@ -92,6 +93,8 @@ def action_names(env: gymnasium.Env[Any, Any]) -> tuple[str, ...] | None:
     count = _count(space) or 0
     if (meanings := getattr(env.unwrapped, "get_action_meanings", None)) is not None:
         names = tuple(str(name) for name in meanings())
+    elif isinstance(members := getattr(env.unwrapped, "actions", None), type) and issubclass(members, Enum):
+        names = tuple(member.name for member in members)  # as MiniGrid has them
     else:
         names = WELL_KNOWN_NAMES.get("" if env.spec is None else env.spec.name, ())
     if len(names) == count:

@@ -61,12 +61,13 @@ REGISTERED = {
 """Registered environments, by short name."""
 
 
-PACKAGES = {"ALE": "ale_py"}
-"""Packages, by the namespaces of their environments, that Gymnasium does not find until they are imported."""
+PACKAGES = {"ALE/": "ale_py", "BabyAI-": "minigrid", "MiniGrid-": "minigrid"}
+"""Packages, by the beginnings of their environments' ids, that Gymnasium does not find until they are imported."""
 
-ENTRY_POINT, WITHOUT_NAMESPACE = "gymnasium.envs", ("__root__", "__internal__")
+ENTRY_POINT, WITHOUT_NAMESPACE = "gymnasium.envs", ("", "__root__", "__internal__")
 """Group of entry points through which packages registered environments with Gymnasium before 1.0, as many still do, and
-the names of those that are not a namespace."""
+the names of those that are not a namespace. The name follows in the group (`gymnasium.envs.__root__`) or is the entry
+point's."""
 
 AS_RELEASED = "obs_type"
 """Setting with which an Atari game is ale-py's own environment. Without it, it has the usual preprocessing."""
@@ -92,9 +93,10 @@ def registered_id(id: str, settings: Collection[str] = ()) -> str:
     that may register an unknown id are imported if they are installed. Atari's games are registered a second time, with
     the preprocessing of `qwop.envs.atari`.
     """
-    if id not in registry and (package := PACKAGES.get(id.partition("/")[0])) is not None:
-        with suppress(ImportError):
-            importlib.import_module(package)
+    for beginning, package in PACKAGES.items():
+        if id not in registry and id.startswith(beginning):
+            with suppress(ImportError):
+                importlib.import_module(package)
     if id not in registry:
         _load_entry_points()
     if id not in registry and (modules := imported()):
@@ -110,8 +112,10 @@ def registered_id(id: str, settings: Collection[str] = ()) -> str:
 def _load_entry_points() -> None:
     """Let installed packages register their environments. One that fails is left out: its module can be named instead,
     which tells what is wrong."""
-    for one in entry_points(group=ENTRY_POINT):
-        with suppress(Exception), nullcontext() if one.name in WITHOUT_NAMESPACE else namespace(one.name):
+    groups = [group for group in entry_points().groups if f"{group}.".startswith(f"{ENTRY_POINT}.")]
+    for one in (each for group in groups for each in entry_points(group=group)):
+        of = one.name if one.group == ENTRY_POINT else one.group.removeprefix(f"{ENTRY_POINT}.")
+        with suppress(Exception), nullcontext() if of in WITHOUT_NAMESPACE else namespace(of):
             registers = one.load()
             if callable(registers):
                 registers()
