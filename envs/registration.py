@@ -11,12 +11,13 @@ packages, installed packages that declare Gymnasium's entry point, and modules t
 
 import importlib
 from collections.abc import Collection
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
 
-from gymnasium.envs.registration import namespace, register, registry
+from gymnasium.envs import registration as gymnasium_registration
+from gymnasium.envs.registration import register, registry
 
 from ..common.imports import VARIABLE, import_modules, import_remembered, imported
 
@@ -115,10 +116,16 @@ def _load_entry_points() -> None:
     groups = [group for group in entry_points().groups if f"{group}.".startswith(f"{ENTRY_POINT}.")]
     for one in (each for group in groups for each in entry_points(group=group)):
         of = one.name if one.group == ENTRY_POINT else one.group.removeprefix(f"{ENTRY_POINT}.")
-        with suppress(Exception), nullcontext() if of in WITHOUT_NAMESPACE else namespace(of):
+        before = gymnasium_registration.current_namespace
+        gymnasium_registration.current_namespace = None if of in WITHOUT_NAMESPACE else of
+        try:
             registers = one.load()
             if callable(registers):
                 registers()
+        except Exception:
+            continue
+        finally:
+            gymnasium_registration.current_namespace = before
 
 
 def _registered_preprocessed(id: str) -> str:

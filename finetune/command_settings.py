@@ -13,7 +13,7 @@ from ..common.settings import (
     rules,
     setting,
 )
-from ..common.shared_settings import max_idle_frames, seed
+from ..common.shared_settings import device, max_idle_frames, seed
 from ..evaluation.evaluate import DRAWN, EvaluationSettings
 from .agents.acer.settings import AcerLoopSettings, AcerSettings
 from .agents.dqn.settings import (
@@ -33,8 +33,6 @@ from .reports.kept_policy import BEST, LAST
 from .schedules.phase import Phase, parse_phases, plain_phases
 from .schedules.stability import StabilitySettings
 from .settings import LiveSettings, RunSettings
-
-DEVICES = ("auto", "cpu", "cuda")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +101,7 @@ class FinetuneSettings(Settings):
         "Continue the run in out, interrupted or over. Phases that have not started may be changed, and phases added.",
     )
     seed: int = seed("Decides everything random.", RunSettings.seed)
-    device: str = setting("auto", "Where to learn; auto takes a GPU if there is one.", choices=DEVICES)
+    device: str = device()
     threads: int = setting(
         1,
         "Threads of the learner's arithmetic on a CPU (ppo: of each of its two networks, which learn side by side); "

@@ -18,6 +18,7 @@ from ..common.occupancy import sole_writer
 from ..common.progress import plain_console, progress_bar
 from ..common.settings import to_plain
 from ..envs.spec import EnvironmentSpec
+from ..policies.devices import choose_device
 from ..policies.files import load_policy, save_policy
 from ..policies.policy import Policy
 from .checkpoint import checkpoints
@@ -165,15 +166,6 @@ def outside_warning(now: Progress) -> str:
         f"beyond the returns seen so far ({low:.3g} to {high:.3g}, scaled): it diverges; lower the learning rate, "
         "or start from a clone"
     )
-
-
-def choose_device(name: str) -> torch.device:
-    """The device by name; auto is a GPU where there is one."""
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    if name == "cuda" and not torch.cuda.is_available():
-        raise BadInput("device=cuda: no CUDA device here; device=auto takes what is available")
-    return torch.device(name)
 
 
 def _continue(loop: Loop, state: dict[str, Any], out: Path) -> None:

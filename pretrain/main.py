@@ -19,6 +19,7 @@ from ..common.settings import to_plain
 from ..datasets.embedded import embedded_dataset
 from ..datasets.reader import Dataset, open_dataset
 from ..evaluation.evaluate import Evaluation, EvaluationSettings, evaluate
+from ..policies.devices import choose_device
 from ..policies.files import save_policy
 from ..policies.policy import Policy
 from ..policies.threads import use_one_thread
@@ -56,6 +57,7 @@ def _pretrain(chosen: PretrainSettings) -> None:
     _require_new(chosen, Path(chosen.out))
     if cloning.backend == "d3rlpy":
         require_d3rlpy(cloning)
+    choose_device(chosen.device)  # raises before anything is written
     out = write_configuration(chosen, Path(chosen.out))
     made = {"command": "qwop-pretrain", "settings": to_plain(chosen)}
     try:
@@ -107,7 +109,7 @@ def _clone(
 
     Returns the first one's policy, which is saved whenever it improves, and the measures and passes of each.
     """
-    cloning = chosen.cloning
+    cloning, device = chosen.cloning, choose_device(chosen.device)
     policies, splits, passes = [], [], []
     with (
         progress_bar("passes", console) as bar,
@@ -125,7 +127,7 @@ def _clone(
                 if part == 0 and epoch.is_best:
                     save_policy(out / POLICY, replace(policy, training={**policy.training, **made}))
 
-            cloned = clone(dataset.select(train), dataset.info, cloning, chosen.seed, report)
+            cloned = clone(dataset.select(train), dataset.info, cloning, chosen.seed, report, device)
             policies.append(cloned.policy)
             passes.append(cloned.epochs)
             bar.update(task, completed=(part + 1) * cloning.epochs)

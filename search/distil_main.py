@@ -13,10 +13,11 @@ from ..common.errors import BadInput
 from ..common.occupancy import sole_writer
 from ..common.progress import plain_console, progress_bar
 from ..common.settings import Settings, nested, setting, to_plain
-from ..common.shared_settings import LONGEST_IDLE, max_idle_frames
+from ..common.shared_settings import LONGEST_IDLE, device, max_idle_frames
 from ..datasets.reader import open_dataset
 from ..datasets.schema import Episode
 from ..envs.spec import EnvironmentSpec
+from ..policies.devices import choose_device
 from ..policies.files import load_policy, save_policy
 from ..policies.networks import LayeredNetwork
 from ..policies.policy import Policy
@@ -54,6 +55,7 @@ class DistilCommandSettings(Settings):
         at_least=1,
     )
     max_idle_frames: int = max_idle_frames(300)
+    device: str = device()
     distil: DistilSettings = nested(DistilSettings, "The distillation.", inline=True)
 
 
@@ -64,7 +66,7 @@ def run(settings: DistilCommandSettings) -> None:
 
 
 def _distil(settings: DistilCommandSettings) -> None:
-    out, console = Path(settings.out), plain_console()
+    out, console, device = Path(settings.out), plain_console(), choose_device(settings.device)
     if (out / POLICY).exists():
         raise BadInput(f"{out}: holds a policy already, which stays; name another folder with out=, or move it away")
     use_one_thread()
@@ -86,7 +88,9 @@ def _distil(settings: DistilCommandSettings) -> None:
         def show(missed: int) -> None:
             bar.update(task, advance=1, description=f"{missed:,} of {len(actions):,} decisions missed")
 
-        missed = distil(network, states, actions, own, settings.distil, show)
+        network.to(device)
+        missed = distil(network, states.to(device), actions.to(device), own.to(device), settings.distil, show)
+        network.to("cpu")
     made = {"command": "qwop-distil", "from": dict(policy.training), "settings": to_plain(settings)}
     saved = save_policy(out / POLICY, replace(policy, training=made))
     console.print(
