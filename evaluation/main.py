@@ -20,11 +20,12 @@ from ..envs.engine.libraries import TRIGONOMETRIES
 from ..envs.original.page import PageSettings
 from ..envs.qwop.keys_file import read_keys
 from ..envs.spec import EnvironmentSpec
-from ..policies.champion import keys_path
+from ..policies.champion import keys_path, policy_path
 from ..policies.files import load_policy
 from ..policies.rollout import Game
 from ..policies.threads import use_one_thread
 from .agreement import Agreement, agreement_json, compare, described
+from .card import require_free, write_card
 from .evaluate import DRAWN, Evaluation, EvaluationSettings, evaluate, games_of
 from .film import film, film_keys, save_keys
 from .keys_game import in_original, in_simulator, most_alike
@@ -73,9 +74,16 @@ class EvaluateSettings(Settings):
         {}, "Environment settings that differ from the policy's own, such as environment.frames_per_step=2."
     )
     video: bool = setting(True, "Make a film of the best game.")
+    card: bool = setting(
+        False,
+        "Write a model card for Hugging Face's hub (README.md) with these figures and the command that verifies them, "
+        "and a copy of the policy beside it.",
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.card and (self.keys or self.world == ORIGINAL):
+            raise BadInput("card=true: expected a policy that plays in the simulator")
         if self.policy and self.keys:
             raise BadInput(f"policy={self.policy} and keys={self.keys}: expected one of them")
         if not self.policy and not self.keys:
@@ -101,6 +109,8 @@ def run(settings: EvaluateSettings) -> None:
         _run_keys(settings.keys, settings)
         return
     assert settings.policy is not None
+    if settings.card:
+        require_free(Path(settings.folder))
     use_one_thread()
     policy = load_policy(settings.policy, given=settings.environment.keys())
     spec = _environment(policy.environment, settings)
@@ -144,6 +154,9 @@ def run(settings: EvaluateSettings) -> None:
     film = _write_best(out, evaluation, console, settings.video)
     shown = evaluation_page(evaluation, settings.policy, *_made_by(settings), late=late, film=film)
     _print_report(write_whole(out / EVALUATION, shown), console)
+    if settings.card:
+        card = write_card(out, policy_path(settings.policy), evaluation, settings)
+        console.print(f"card: {card} (the folder can be uploaded as it is)", highlight=False, soft_wrap=True)
 
 
 def _delays(settings: EvaluateSettings, spec: EnvironmentSpec) -> bool:
@@ -246,6 +259,7 @@ main = Command(
         ("qwop-evaluate policy=champion environment.delay=0.3", "30 % of the decisions come a frame late"),
         ("qwop-evaluate policy=champion episodes=20 greedy=false out=runs/look", "actions drawn instead of the best"),
         ("qwop-evaluate policy=champion world=original original.folder=DIR", "in a local copy of the original game"),
+        ("qwop-evaluate policy=runs/finetune/policy.safetensors card=true out=hub/runner", "for Hugging Face's hub"),
         ("qwop-evaluate keys=champion world=original original.folder=DIR", "its best game there, key by key"),
     ],
 )

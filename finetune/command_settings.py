@@ -14,6 +14,7 @@ from ..common.settings import (
     setting,
 )
 from ..common.shared_settings import device, max_idle_frames, seed
+from ..common.tracker import tracker
 from ..evaluation.evaluate import DRAWN, EvaluationSettings
 from .agents.acer.settings import AcerLoopSettings, AcerSettings
 from .agents.dqn.settings import (
@@ -102,6 +103,7 @@ class FinetuneSettings(Settings):
     )
     seed: int = seed("Decides everything random.", RunSettings.seed)
     device: str = device()
+    tracker: str = tracker()
     threads: int = setting(
         1,
         "Threads of the learner's arithmetic on a CPU (ppo: of each of its two networks, which learn side by side); "

@@ -17,6 +17,7 @@ from ..common.files import write_whole
 from ..common.occupancy import sole_writer
 from ..common.progress import plain_console, progress_bar
 from ..common.settings import to_plain
+from ..common.tracker import require_tracker
 from ..envs.spec import EnvironmentSpec
 from ..policies.devices import choose_device
 from ..policies.files import load_policy, save_policy
@@ -51,6 +52,7 @@ def _train(settings: FinetuneSettings) -> None:
     console = plain_console()
     algorithm, device, run_settings = settings.chosen_algorithm, choose_device(settings.device), settings.run
     torch.set_num_threads(settings.threads)
+    require_tracker(settings.tracker)
     out = Path(settings.out)
     state = require_resumable(settings, out) if settings.resume else None
     if state is None and not settings.resume:
@@ -71,7 +73,7 @@ def _train(settings: FinetuneSettings) -> None:
         teacher = settings.teacher, load_policy(str(out / TEACHER) if state else settings.teacher)
     trained = _copy_for_training(start.policy, settings)
     environments = phase_environments(trained.environment, run_settings.phases)
-    with progress_bar("decisions", console) as bar, closing(RunLog(out)) as log:
+    with progress_bar("decisions", console) as bar, closing(RunLog(out, settings.tracker)) as log:
         results = PhaseResults(out, settings.evaluation, settings.evaluation.drawn, log)
         task = bar.add_task("starting", total=None)
 

@@ -14,7 +14,7 @@ from .command_settings import FinetuneSettings
 from .reports.run_log import METRICS
 from .schedules.phase import parse_phases
 
-MAY_DIFFER = ("resume", "out", "device", "threads", "video", "distributed")
+MAY_DIFFER = ("resume", "out", "device", "tracker", "threads", "video", "distributed")
 """Settings in which a resumed run may differ from its earlier part."""
 
 

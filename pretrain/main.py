@@ -7,7 +7,6 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import TaskID
-from torch.utils.tensorboard import SummaryWriter
 
 from ..common.command import CONFIGURATION, Command, to_yaml, write_configuration
 from ..common.command_line import command_line
@@ -16,6 +15,7 @@ from ..common.files import write_whole
 from ..common.occupancy import sole_writer
 from ..common.progress import plain_console, progress_bar
 from ..common.settings import to_plain
+from ..common.tracker import open_tracker, require_tracker
 from ..datasets.embedded import embedded_dataset
 from ..datasets.reader import Dataset, open_dataset
 from ..evaluation.evaluate import Evaluation, EvaluationSettings, evaluate
@@ -57,7 +57,8 @@ def _pretrain(chosen: PretrainSettings) -> None:
     _require_new(chosen, Path(chosen.out))
     if cloning.backend == "d3rlpy":
         require_d3rlpy(cloning)
-    choose_device(chosen.device)  # raises before anything is written
+    choose_device(chosen.device)  # these raise before anything is written
+    require_tracker(chosen.tracker)
     out = write_configuration(chosen, Path(chosen.out))
     made = {"command": "qwop-pretrain", "settings": to_plain(chosen)}
     try:
@@ -113,7 +114,7 @@ def _clone(
     policies, splits, passes = [], [], []
     with (
         progress_bar("passes", console) as bar,
-        closing(SummaryWriter(str(out / "tensorboard"), flush_secs=5)) as board,
+        closing(open_tracker(chosen.tracker, out)) as board,
     ):
         task = bar.add_task("cloning", total=chosen.splits * cloning.epochs)
         for part in range(chosen.splits):

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from ..common.errors import BadInput
 from ..common.settings import Settings, nested, setting
 from ..common.shared_settings import device, max_idle_frames, seed
+from ..common.tracker import tracker
 from ..policies.convolutions import convolutions
 from ..policies.networks import HIDDEN
 
@@ -99,6 +100,7 @@ class PretrainSettings(Settings):
     )
     max_idle_frames: int = max_idle_frames(30)
     device: str = device()
+    tracker: str = tracker()
     cloning: CloningSettings = nested(CloningSettings, "Training of the clone.", inline=True)
 
     def __post_init__(self) -> None:

@@ -37,7 +37,11 @@ BATCH = 16_384
 """Rows read at a time."""
 
 ABOUT = """`load_dataset(folder, "steps")` opens the rows of all episodes, `load_dataset(folder, "episodes")` a row for
-each episode. `qwop-dataset import` turns the folder back into a dataset of qwop, equal to the bit.
+each episode. This turns the folder back into a dataset of qwop, equal to the bit, and checks it and these figures:
+
+```sh
+qwop-dataset import . out=../imported && qwop-dataset verify ../imported
+```
 """
 
 
