@@ -112,5 +112,5 @@ def _is_number(found: Any) -> bool:
     return isinstance(found, int | float) and not isinstance(found, bool)
 
 
-def _number(found: float) -> str:
+def _number(found: Any) -> str:
     return f"{found:.4g}" if isinstance(found, float) else f"{found}"

@@ -79,7 +79,7 @@ def open_foreign(path: Path, settings: DatasetImportSettings) -> Imported:
         return minari.read(path, unknown)
     if huggingface.is_huggingface(path):
         return huggingface.read(path)
-    if path.suffix in table_files.READERS and path.is_file():
+    if table_files.is_tables(path):
         return table_files.read(path, unknown, settings.columns)
     if path.suffix in (".h5", ".hdf5") and path.is_file():
         return array_files.read_hdf5(path, unknown) if array_files.is_d4rl(path) else d3rlpy.read(path, unknown)

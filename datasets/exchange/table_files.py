@@ -1,4 +1,5 @@
-"""From tables with named columns, CSV or Parquet, a row for each decision.
+"""To and from tables with named columns: a folder of Parquet files that pandas and polars open by its name, and from
+CSV or one Parquet file. A row is a decision.
 
 `action` is needed; `reward`, `terminated`, `truncated` and `episode` (any mark that changes from one to the next) are
 taken where they are, and the numbers of an observation are the columns `observation…`, or all others. A row without an
@@ -18,16 +19,42 @@ from ...common.errors import BadInput
 from ...common.reading import MEGABYTE
 from ...envs.spec import LONGEST_REASON
 from ..arrays import ArrayForm
+from ..folder import episode_name
+from ..reader import Dataset
+from ..schema import DatasetInfo
+from ..step_table import step_table
 from .imported import Imported, Unknown
 from .parts import Part, imported
 
 LARGEST = 1024 * MEGABYTE
 """Bytes of a file, at most."""
 
+LOST = ("behaviour probabilities other than that of the action taken", "keys", "player, source, start and outcome")
+"""Content of a dataset that these tables do not hold."""
+
 READERS = {".csv": pd.read_csv, ".parquet": pd.read_parquet}
 
 KNOWN = ("episode", "step", "time", "action", "action_name", "reward", "terminated", "truncated", "done", "probability")
 """Columns that are no part of the observation."""
+
+
+def export(dataset: Dataset, info: DatasetInfo, name: str, folder: Path) -> None:
+    """Write the rows of `Dataset.steps()` into an empty folder, a file for each episode and nothing else.
+
+    Observations of two and more dimensions are one column of flat lists.
+    """
+    for number, episode in enumerate(dataset):
+        table = step_table(episode, info, number)
+        if len(info.observation.shape) > 1:
+            table["observation"] = [one.ravel() for one in table["observation"]]
+        table.to_parquet(folder / episode_name(number), index=False)
+
+
+def is_tables(path: Path) -> bool:
+    """True for a table's file, and for a folder of Parquet files alone."""
+    if path.is_dir():
+        return {one.suffix for one in path.iterdir()} == {".parquet"}
+    return path.suffix in READERS
 
 
 def read(path: Path, unknown: Unknown, columns: Mapping[str, Any]) -> Imported:
@@ -37,10 +64,11 @@ def read(path: Path, unknown: Unknown, columns: Mapping[str, Any]) -> Imported:
     list), where they differ. BadInput for a table that lacks one of them.
     """
     form = ArrayForm.of(unknown.environment)
-    if path.stat().st_size > LARGEST:
+    files = [*path.iterdir()] if path.is_dir() else [path]
+    if sum(file.stat().st_size for file in files) > LARGEST:
         raise BadInput(f"{path}: larger than {LARGEST / MEGABYTE:,.0f} MB; give it in several files")
     try:
-        table = READERS[path.suffix](path)  # type: ignore[operator]
+        table = READERS[files[0].suffix](path)  # type: ignore[operator]
     except Exception as error:  # pandas raises errors of several libraries
         raise BadInput(f"{path}: cannot be read as a table ({show(error, LONGEST_REASON)})") from None
     try:

@@ -6,10 +6,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from qwop.common.errors import BadInput
-from qwop.datasets import Episode, open_dataset
+from qwop.datasets import DatasetInfo, DatasetWriter, Episode, open_dataset
+from qwop.datasets.exchange.export_command import ExportSettings
+from qwop.datasets.exchange.export_command import run as export
 from qwop.datasets.exchange.import_command import DatasetImportSettings, run
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 
 GAMES = 3
 
@@ -167,3 +171,42 @@ def test_an_old_expert_file_keeps_the_last_decision_and_the_ending(tmp_path: Pat
     assert [len(episode) for episode in found] == [3, 500]
     assert [episode.terminated for episode in found] == [True, False]
     assert found[0].actions.tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize("steps", [1, 3])
+def test_pandas_and_polars_open_exported_tables_by_the_folders_name(
+    tmp_path: Path, played: list[dict[str, Any]], steps: int
+) -> None:
+    np.savez(tmp_path / "mine.npz", **joined(played[:steps], whole))
+    brought(tmp_path / "mine.npz")
+    tables = tmp_path / "tables"
+    export(ExportSettings(dataset=str(tmp_path / "dataset"), to="parquet", out=str(tables)))
+    wanted = open_dataset(tmp_path / "dataset").steps()
+    pd.testing.assert_frame_equal(pd.read_parquet(tables), wanted, check_dtype=False)
+    assert pl.read_parquet(tables).shape == wanted.shape
+    out = tmp_path / "back"
+    run(DatasetImportSettings(dataset=str(tables), out=str(out), environment_id="CartPole-v1"))
+    require_equal(list(open_dataset(out)), played[:steps])
+
+
+def test_pictures_are_lists_in_a_table(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    episode = Episode(
+        observations=random.integers(256, size=(3, 4, 5), dtype=np.uint8),
+        actions=np.array([0, 1], np.int16),
+        behaviour_probabilities=np.full((2, 2), 0.5, np.float32),
+        rewards=np.zeros(2, np.float32),
+        times=np.arange(3.0),
+        keys=None,
+        terminated=True,
+        truncated=False,
+        outcome="terminated",
+        player="me",
+        source="a test",
+        probabilities_from="recorded",
+    )
+    info = DatasetInfo(EnvironmentSpec("CartPole-v1"), ObservationSpec((4, 5), "uint8"), 2)
+    DatasetWriter(tmp_path / "pictures", info).write(episode)
+    export(ExportSettings(dataset=str(tmp_path / "pictures"), to="parquet", out=str(tmp_path / "tables")))
+    rows = np.stack(pd.read_parquet(tmp_path / "tables")["observation"].tolist())
+    np.testing.assert_array_equal(rows.reshape(3, 4, 5), episode.observations)
