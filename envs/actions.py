@@ -73,14 +73,38 @@ def action_at(space: Space[Any], index: int) -> Any:
 
 def index_of_action(space: Space[Any], action: Any) -> int | None:
     """The number of an action in the environment's form, plain lists of it included; None if it has no such action."""
+    if isinstance(space, Tuple | Dict):
+        return _index_of_parts(space, action)
     try:
-        wanted = _plain(action)
-        return next(
-            (index for index in range(_count(space) or 0) if _plain(action_at(space, index)) == wanted),
-            None,
-        )
-    except (TypeError, ValueError):
+        values = np.asarray(action)
+    except ValueError:  # lists of different lengths
         return None
+    if values.dtype.kind not in ("iu" if isinstance(space, Discrete) else "iub") or values.shape != space.shape:
+        return None
+    if isinstance(space, Discrete):
+        index = int(values) - int(space.start)
+        return index if 0 <= index < space.n else None
+    if isinstance(space, MultiBinary):
+        bits = values.ravel().tolist()
+        return sum(bit << i for i, bit in enumerate(bits)) if {*bits} <= {0, 1} else None
+    if not isinstance(space, MultiDiscrete):
+        return None
+    sizes, places = space.nvec.ravel().tolist(), (values - space.start).ravel().tolist()
+    fits = all(0 <= place < size for place, size in zip(places, sizes, strict=True))
+    return int(np.ravel_multi_index(places, sizes)) if fits else None
+
+
+def _index_of_parts(space: Any, action: Any) -> int | None:
+    parts = _parts(space)
+    if isinstance(space, Dict):
+        given = [action.get(name) for name in space] if isinstance(action, Mapping) else []
+    else:
+        given = [*action] if isinstance(action, tuple | list) else []
+    if len(given) != len(parts):
+        return None
+    places = [index_of_action(part, one) for part, one in zip(parts, given, strict=True)]
+    counts = [_count(part) or 0 for part in parts]
+    return None if None in places else int(np.ravel_multi_index(places, counts))  # type: ignore[arg-type]
 
 
 def action_names(env: gymnasium.Env[Any, Any]) -> tuple[str, ...] | None:

@@ -7,7 +7,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium import spaces
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from qwop.common.errors import BadInput
 from qwop.envs.actions import action_at, action_count, action_names, index_of_action
@@ -94,6 +94,7 @@ def test_each_number_is_one_action_that_the_environment_takes(odd: Make, space: 
     assert len(set(names)) == len(forms)
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_numbers_and_joint_actions_are_inverse_to_each_other(data: st.DataObject) -> None:
     space = spaces.MultiDiscrete(
