@@ -12,16 +12,7 @@ from torch import Tensor, nn
 
 from ..common.errors import BadInput
 from ..envs.spec import SMALLEST_PICTURE, ObservationSpec
-
-NATURE, NIPS, FINE = "nature", "nips", "fine"
-
-CONVOLUTIONS = {
-    NATURE: ((32, 8, 4), (64, 4, 2), (64, 3, 1)),
-    NIPS: ((16, 8, 4), (32, 4, 2)),
-    FINE: ((32, 4, 2), (64, 3, 2)),
-}
-"""Features, size and stride of each convolution, by name: those of Mnih et al. 2015 (in Nature) and 2013 (at NIPS), and
-our own for small pictures, of which 36 × 36 pixels leave 8 × 8 cells instead of one."""
+from .sizes import CONVOLUTIONS, NATURE
 
 
 class MLP(nn.Sequential):

@@ -97,7 +97,7 @@ def cloning_epochs(network: ActorCritic, rows: Rows, settings: CloningSettings, 
             mu = None if targets is None else targets[batch].to(device)
             loss = cloning_loss(logits, actions[batch].to(device), weights, settings.label_smoothing, mu)
             optimiser.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
             optimiser.step()
             schedule.step()
             losses.append(loss.item())

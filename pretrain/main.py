@@ -18,7 +18,8 @@ from ..common.settings import to_plain
 from ..common.tracker import open_tracker, require_tracker
 from ..datasets.embedded import embedded_dataset
 from ..datasets.reader import Dataset, open_dataset
-from ..evaluation.evaluate import Evaluation, EvaluationSettings, evaluate
+from ..evaluation.evaluate import Evaluation, evaluate
+from ..evaluation.settings import EvaluationSettings
 from ..policies.devices import choose_device
 from ..policies.files import save_policy
 from ..policies.policy import Policy

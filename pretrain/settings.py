@@ -7,7 +7,7 @@ from ..common.settings import Settings, nested, setting
 from ..common.shared_settings import device, max_idle_frames, seed
 from ..common.tracker import tracker
 from ..policies.convolutions import convolutions
-from ..policies.networks import HIDDEN
+from ..policies.sizes import HIDDEN
 
 BACKENDS = ("torch", "d3rlpy")
 

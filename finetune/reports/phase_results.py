@@ -2,15 +2,16 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...common.errors import BadInput
 from ...common.files import write_whole
 from ...common.reading import MEGABYTE, parse_json, read_text
-from ...evaluation.evaluate import Evaluation, EvaluationSettings, evaluate
+from ...evaluation.evaluate import Evaluation, evaluate
 from ...evaluation.film import film
+from ...evaluation.settings import EvaluationSettings
 from ...policies.files import save_policy
 from ...policies.policy import Policy
 from ..schedules.phase import Phase
@@ -20,8 +21,7 @@ START = "0-start.json"
 """Evaluation of the initial policy, in the folder of the phases."""
 
 
-@dataclass(frozen=True)
-class _Judged:
+class _Judged(NamedTuple):
     """An evaluation and its figures, those of drawn games among them."""
 
     games: Evaluation

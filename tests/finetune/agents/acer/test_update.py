@@ -14,6 +14,8 @@ from qwop.finetune.metrics import Diagnosis
 from qwop.policies.networks import ActorCritic
 from torch import Tensor
 
+from ...runs import NOW
+
 EPSILON = 1e-6
 """ε of the quotients and logarithms, as in stable-baselines."""
 
@@ -201,7 +203,7 @@ def trained(
         reference.bounds = (returns[0] * settings["reward_scale"], returns[1] * settings["reward_scale"])
     first = Diagnosis({}, {})
     for number, more in enumerate(updates):
-        diagnosis = learner.update(make_batch(number), diagnose=True, **more)
+        diagnosis = learner.update(make_batch(number), NOW._replace(gamma=settings["gamma"], **more), diagnose=True)
         first = diagnosis if number == 0 else first
         reference.update(make_batch(number), **more)
     return learner, reference, first

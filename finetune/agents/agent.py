@@ -1,10 +1,8 @@
 """The interface between the training loop and an agent that learns."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 
 from ...envs.spec import ObservationSpec
@@ -12,20 +10,20 @@ from ...policies.networks import LayeredNetwork, Values
 from ..experience.sequences import Sequences
 from ..metrics import Metrics
 from ..schedules.phase import Phase, PhaseValues
-from .learner import Learner, state_of, to_state
+from .learner import HasParts, Learner, LiveLearner
 
 MakeNetwork = Callable[[ObservationSpec | int, int, torch.Generator], LayeredNetwork]
 """Makes an untrained network for observations (an int n: float32 [n]) and a number of actions."""
 
 
-class Agent:
+class Agent(HasParts):
     """A learning algorithm with its memory. The loop combines it with live play, a schedule, a log and checkpoints.
 
     An iteration of the loop is `learn`, then `advance`. Live play draws its actions from a copy of `network`
-    (`experience.snapshot.PolicySnapshot`). Subclasses define `learn` and `parts`; the other hooks do nothing by default.
+    (`experience.collector.PolicySnapshot`). Subclasses define `learn` and `parts`; other hooks do nothing by default.
     """
 
-    learner: Learner
+    learner: Learner[Any, Any]
 
     @property
     def network(self) -> Any:
@@ -39,10 +37,9 @@ class Agent:
 
     @property
     def parts(self) -> dict[str, Any]:
-        """All that a checkpoint holds, by name."""
         return {"learner": self.learner}
 
-    def warm_up(self, play: Callable[[], Sequences]) -> None:
+    def warm_up(self, play: Callable[[], Sequences], now: PhaseValues) -> None:
         """Prepare before the schedule begins. Each call of `play` returns more live play, which does not count."""
 
     def learn(self, live: Sequences | None, now: PhaseValues) -> None:
@@ -55,9 +52,8 @@ class Agent:
     def begin_phase(self, phase: Phase) -> None:
         """Enter the first phase or the next. Demonstrations leave the memory at once if it uses none."""
 
-    def enter(self, decisions_per_second: float | None) -> None:
-        """Move to another environment with this decision rate (None: unknown); data of the previous one is dropped."""
-        self.learner.at_rate(decisions_per_second)
+    def change_environment(self) -> None:
+        """Drop all data of the environment so far: the next phase is played in another one."""
 
     def interrupt(self) -> None:
         """Handle the end of all games in progress: the next live play starts new ones."""
@@ -66,26 +62,41 @@ class Agent:
         """The agent's own numbers for a row of the log, besides those of `Metrics`."""
         return {}
 
-    def get_state(self) -> dict[str, Any]:
-        """Everything that the rest of the run depends on. Has no side effects."""
-        return {name: state_of(part) for name, part in self.parts.items()}
 
-    def set_state(self, state: dict[str, Any]) -> None:
-        """Continue where `get_state` was called."""
-        for name, part in self.parts.items():
-            to_state(part, state[name])
+class LiveAgent(Agent):
+    """Learns once from each iteration's live play, which is then forgotten.
 
-
-@dataclass(frozen=True)
-class AgentContext:
-    """Collaborators that every agent is built with.
-
-    generator: draws samples and orders, seeded by the run. seed: for new networks. decisions_per_second: of the first
-    phase's environment, None where unknown.
+    An earlier policy may have played it (`overlap`, actors); the importance weights and ratios refer to that policy.
     """
 
-    device: torch.device
-    metrics: Metrics
-    generator: np.random.Generator
-    seed: int
-    decisions_per_second: float | None
+    learner: LiveLearner[Any, Any]
+
+    def __init__(self, learner: LiveLearner[Any, Any], metrics: Metrics) -> None:
+        self.learner = learner
+        self._metrics = metrics
+
+    def learn(self, live: Sequences | None, now: PhaseValues) -> None:
+        assert live is not None  # `build` refuses phases without live play
+        with self._metrics.stopwatch.on("learning"):
+            diagnosis = self.learner.update(live, now)
+        self._metrics.learned(diagnosis)
+
+
+class Due:
+    """Accumulates fractional amounts and hands out their whole part: a rate of 0.25 gives 1 every fourth time."""
+
+    def __init__(self) -> None:
+        self._owed = 0.0
+
+    def take(self, amount: float) -> int:
+        """Add an amount; return the whole number that is due now and keep the rest."""
+        self._owed += amount
+        whole = int(self._owed)
+        self._owed -= whole
+        return whole
+
+    def get_state(self) -> float:
+        return self._owed
+
+    def set_state(self, state: float) -> None:
+        self._owed = float(state)
