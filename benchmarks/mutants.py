@@ -373,7 +373,7 @@ def _work(tests: str, plugin: Tests, told: Path) -> None:
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)
     os.dup2(quiet, 2)
-    arguments: list[Any] = ["-x", "-q", "-p", "no:cacheprovider", tests]
+    arguments: list[Any] = ["-x", "-q", "-m", "not exhaustive", "-p", "no:cacheprovider", tests]
     code = int(pytest.main(arguments, plugins=[plugin]))
     told.write_text(json.dumps(plugin.seconds))
     os._exit(code)

@@ -17,9 +17,9 @@ from pathlib import Path
 
 from platformdirs import user_config_path
 
-from .checks import show
+from .checks import quoted
 from .errors import BadInput
-from .files import write_whole
+from .files import write_atomic
 from .reading import MEGABYTE, parse_json, read_bytes
 
 SETTING, VARIABLE = "imports", "QWOP_IMPORTS"
@@ -51,7 +51,7 @@ def import_modules(names: Sequence[str], said: str, ids: Iterable[str] = ()) -> 
 
     for name in names:
         if not _MODULE.fullmatch(name):
-            raise BadInput(f"{said}: {show(name)} is no name of a module; expected one such as my_package.envs")
+            raise BadInput(f"{said}: {quoted(name)} is no name of a module; expected one such as my_package.envs")
         before = {*registry}
         folder = _import(name, said, os.getcwd())
         _remember([*ids, *(id for id in registry if id not in before)], name, folder)
@@ -99,7 +99,7 @@ def _import(name: str, said: str, folder: str | None) -> str | None:
         importlib.import_module(name)
         return folder
     except Exception as error:  # anybody's module may fail in any way
-        why = f"{type(error).__name__}: {show(error, 200)}"
+        why = f"{type(error).__name__}: {quoted(error, 200)}"
         raise BadInput(
             f"{said}: the module {name} cannot be imported ({why}); install it, or run the command in its folder"
         ) from error
@@ -126,4 +126,4 @@ def _remember(ids: Iterable[str], module: str, folder: str | None) -> None:
     if new.items() <= known.items():
         return
     with suppress(OSError, BadInput):  # a home that cannot be written: the module has to be named again
-        write_whole(_memory(), json.dumps({**known, **new}, indent=1) + "\n")
+        write_atomic(_memory(), json.dumps({**known, **new}, indent=1) + "\n")

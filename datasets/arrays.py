@@ -13,7 +13,7 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 from numpy.typing import ArrayLike, NDArray
 
-from ..common.checks import show
+from ..common.checks import quoted
 from ..common.errors import BadInput
 from ..envs.actions import action_at, index_of_action
 from ..envs.spec import EnvironmentSpec
@@ -125,9 +125,10 @@ class ArrayForm:
             found = np.array([-1 if one is None else one for one in known], dtype=np.int64)[which.reshape(rows)]
             wrong = np.flatnonzero(found < 0)
         if len(wrong):
+            found_there = quoted(actions[wrong[0]].tolist())
             raise BadInput(
-                f"actions of row {wrong[0]} are {show(actions[wrong[0]].tolist())}, expected what {self.actions} has, "
-                f"such as {show(np.asarray(action_at(self.actions, 0)).tolist())}"
+                f"actions of row {wrong[0]} are {found_there}, expected what {self.actions} has, "
+                f"such as {quoted(np.asarray(action_at(self.actions, 0)).tolist())}"
             )
         return found
 
@@ -155,7 +156,7 @@ class ArrayForm:
     def _flattened(self, rows: Sequence[Any]) -> NDArray[Any]:
         for number, row in enumerate(rows):
             if not self.observations.contains(row):
-                raise BadInput(f"observations of row {number} are {show(row)}, expected what {self.observations} has")
+                raise BadInput(f"observations of row {number} are {quoted(row)}, expected what {self.observations} has")
         return np.stack([np.asarray(gymnasium.spaces.flatten(self.observations, row)) for row in rows])
 
 

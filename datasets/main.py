@@ -1,4 +1,4 @@
-"""`qwop-dataset VERB DIR setting=value …`: tools for datasets, besides recording and training."""
+"""`qwop-dataset VERB DIR setting=value …`: tools for datasets."""
 
 import sys
 from importlib import import_module

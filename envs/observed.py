@@ -13,7 +13,7 @@ import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space, Tuple
 from gymnasium.wrappers import FilterObservation, FlattenObservation, TransformObservation
 
-from ..common.checks import show
+from ..common.checks import quoted
 from ..common.errors import BadInput
 from .capabilities import Capabilities
 
@@ -57,7 +57,7 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         except (TypeError, ValueError):
             finite = False
         if not finite:
-            raise self._wrong(f"reward is {show(reward)}, expected a finite number")
+            raise self._wrong(f"reward is {quoted(reward)}, expected a finite number")
         return self._checked(observation), number, bool(terminated), bool(truncated), self._told(info)
 
     def _checked(self, observation: Any) -> Any:
@@ -94,7 +94,7 @@ def problem_of(space: Space[Any], value: Any, place: str) -> str | None:
                 return problem
         return None
     if not isinstance(space, Box):
-        return None if space.contains(value) else f"{place} is {show(value)}, expected {space}"
+        return None if space.contains(value) else f"{place} is {quoted(value)}, expected {space}"
     numbers = np.asarray(value)
     if numbers.shape != space.shape or numbers.dtype.kind not in "fiub":
         return f"{place} is {numbers.dtype} {list(numbers.shape)}, expected {space.dtype} {list(space.shape)}"
@@ -106,7 +106,7 @@ def problem_of(space: Space[Any], value: Any, place: str) -> str | None:
         return None
     at = tuple(np.argwhere(~finite)[0].tolist())
     field = f"{place}{list(at)}" if at else place
-    return f"{field} is {show(float(numbers[at]))}, expected a finite number"
+    return f"{field} is {quoted(float(numbers[at]))}, expected a finite number"
 
 
 def with_plain_observations(env: gymnasium.Env[Any, Any]) -> gymnasium.Env[Any, Any]:

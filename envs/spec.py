@@ -12,7 +12,7 @@ import numpy as np
 from gymnasium.envs.registration import EnvSpec
 from numpy.typing import NDArray
 
-from ..common.checks import printable, show
+from ..common.checks import printable, quoted
 from ..common.errors import BadInput
 from ..common.imports import without_module
 from .actions import action_count, action_names, with_indexed_actions
@@ -50,7 +50,7 @@ class ObservationSpec:
         if any(size < 1 for size in self.shape):
             raise ValueError(f"observation shape {self.shape}: expected sizes of at least 1")
         if self.dtype not in OBSERVATION_DTYPES:
-            raise ValueError(f"observations of {show(self.dtype)}, expected {' or '.join(OBSERVATION_DTYPES)}")
+            raise ValueError(f"observations of {quoted(self.dtype)}, expected {' or '.join(OBSERVATION_DTYPES)}")
 
     @property
     def size(self) -> int:
@@ -113,7 +113,7 @@ class ObservationSpec:
         """Return the observations of a space; BadInput about environment `name` for a space that is not a Box."""
         if not isinstance(space, gymnasium.spaces.Box):
             raise BadInput(
-                f"{name}: its observations are {show(space, LONGEST_REASON)}, expected a Box of numbers or an image, "
+                f"{name}: its observations are {quoted(space, LONGEST_REASON)}, expected a Box of numbers or an image, "
                 "discrete ones, or a Dict or Tuple of these; wrap the environment (gymnasium.ObservationWrapper)"
             )
         return cls(tuple(space.shape), "uint8" if space.dtype == np.uint8 else "float32")
@@ -133,8 +133,8 @@ class ObservationSpec:
         )
         if not whole or len(shape) > MOST_DIMENSIONS or math.prod(shape) > LARGEST_OBSERVATION:
             raise ValueError(
-                f"observation_shape is {show(shape)}, expected up to {MOST_DIMENSIONS} whole numbers from 1, together "
-                f"at most {LARGEST_OBSERVATION:,} numbers"
+                f"observation_shape is {quoted(shape)}, expected up to {MOST_DIMENSIONS} whole numbers from 1, "
+                f"together at most {LARGEST_OBSERVATION:,} numbers"
             )
         return cls(tuple(shape), str(data.get("observation_dtype", "float32")))
 
@@ -303,4 +303,4 @@ class EnvironmentSpec:
 
 
 def _first_line(error: Exception) -> str:
-    return show(str(error).strip().partition("\n")[0], LONGEST_REASON)
+    return quoted(str(error).strip().partition("\n")[0], LONGEST_REASON)

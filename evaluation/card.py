@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..common.command_line import command_line
 from ..common.errors import BadInput
-from ..common.files import write_whole
+from ..common.files import write_atomic
 from .evaluate import Evaluation
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ def write_card(folder: Path, policy: Path, evaluation: Evaluation, settings: "Ev
     """Write the card into `folder`, with a copy of the policy's file beside it; returns the card's path."""
     content = policy.read_bytes()
     if not (folder / POLICY).exists() or (folder / POLICY).read_bytes() != content:
-        write_whole(folder / POLICY, content)
-    return write_whole(folder / CARD, _card(evaluation, settings, policy.stem))
+        write_atomic(folder / POLICY, content)
+    return write_atomic(folder / CARD, _card(evaluation, settings, policy.stem))
 
 
 def _card(evaluation: Evaluation, settings: "EvaluateSettings", name: str) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..common.command import Command
 from ..common.errors import BadInput
-from ..common.files import require_writable_folder, write_whole
+from ..common.files import require_writable_folder, write_atomic
 from ..common.page import page, video
 from ..common.progress import plain_console, progress_bar
 from ..common.settings import Settings, setting
@@ -85,7 +85,7 @@ def run(settings: WatchSettings) -> None:
         console.print(f"film: {out}", highlight=False, soft_wrap=True)
         return
     shown = out or Path(tempfile.mkdtemp(prefix="qwop-watch-")) / "watch.html"
-    write_whole(
+    write_atomic(
         shown, _page_of_clips(clips_of(settings), settings) if _has_player(settings) else _page_of_films(settings)
     )
     console.print(f"page: {shown}", highlight=False, soft_wrap=True)
@@ -170,7 +170,7 @@ def _write_film(out: Path, settings: WatchSettings, progress: Callable[[int, int
 
 
 def _game(name: str, settings: WatchSettings) -> tuple[Policy, Game]:
-    """A game of a policy; BadInput for idle frames where there are none."""
+    """A game of a policy; BadInput for idle frames in an environment without them."""
     use_one_thread()
     policy = load_policy(name)
     idle = policy.environment.capabilities.idle_start
@@ -188,7 +188,7 @@ def _game(name: str, settings: WatchSettings) -> tuple[Policy, Game]:
 
 
 def _dataset(settings: WatchSettings) -> Dataset:
-    """The dataset's episodes to watch; BadInput if there is none of this number."""
+    """The dataset's episodes to watch; BadInput if the number does not exist."""
     dataset = open_dataset(str(settings.dataset))
     if settings.episode is None:
         return dataset

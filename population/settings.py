@@ -6,7 +6,7 @@ from typing import Any
 
 from ..common.errors import BadInput
 from ..common.settings import Settings, choice_of, nested, setting
-from ..common.shared_settings import LONGEST_IDLE, max_idle_frames, num_envs, seed
+from ..common.shared_settings import LONGEST_IDLE, device, max_idle_frames, num_envs, seed
 from ..envs.qwop.task import NUMBERS
 from ..envs.spec import EnvironmentSpec
 from ..finetune.distributed.settings import Local, RaySettings
@@ -74,7 +74,7 @@ WORK = {"ftw": WorkSettings, "ppo": PpoWorkSettings, "vtrace": WorkSettings}
 
 
 @dataclass(frozen=True)
-class TeachingSettings(Settings):
+class KickstartingSettings(Settings):
     """Kickstarting (Schmitt et al. 2018): agents with a teacher also learn to act like it, less and less."""
 
     weight: float = setting(1.0, "First weight of imitating the teacher, beside the agent's own objective.", at_least=0)
@@ -191,6 +191,7 @@ class PopulationSettings(Settings):
         False, "Continue the run in out, interrupted or over; it may get more rounds and another evaluation."
     )
     seed: int = seed("Decides everything random.")
+    device: str = device()
     checkpoint_every: int = setting(1, "Rounds between checkpoints.", at_least=1)
     report_every: int = setting(5, "Rounds between updates of the report.", at_least=1)
     film_every: int = setting(50, "Rounds between films of the best agents' race in the report.", at_least=1)
@@ -198,7 +199,7 @@ class PopulationSettings(Settings):
     agent: FtwAgents | PpoAgents | VtraceAgents = choice_of(AGENTS, "ppo", "Agents of the population.")
     race: RaceSettings = nested(RaceSettings, "Races.")
     work: WorkSettings | PpoWorkSettings = choice_of(WORK, "ppo", "Play of one agent in a round.", follows="agent")
-    teaching: TeachingSettings = nested(TeachingSettings, "Imitation of teachers.")
+    kickstarting: KickstartingSettings = nested(KickstartingSettings, "Imitation of teachers.")
     evolution: EvolutionSettings = nested(EvolutionSettings, "Exploit and explore.")
     evaluation: VersusSettings = nested(VersusSettings, "Final races of the best agent.")
     distributed: Local | RaySettings = choice_of(

@@ -1,7 +1,7 @@
 """Beam search over saved states of the engine, for a better game than the policy's own.
 
 In each decision, every game of the beam is continued with every action. The policy then plays the successors of the
-highest value greedily for a while (a rollout, as in Tesauro and Galperin 1996). They are judged by distance and the
+highest value greedily for a while (a rollout, as in Tesauro and Galperin 1996). They are ranked by distance and the
 value of the state reached; the best form the next beam. The engine is deterministic, so the game found can be played
 again.
 """
@@ -114,7 +114,7 @@ class Search:
         progress: Callable[[float, float], None] = lambda metres, seconds: None,
         opening: NDArray[np.int64] = NO_OPENING,
     ) -> NDArray[np.int64]:
-        """Search a game that begins with so many idle frames and then with the actions of `opening`, int64 [k].
+        """Search a game that begins with `idle_frames`, followed by the actions of `opening`, int64 [k].
         Returns all of its actions, int64 [decisions], up to the finish or the end.
 
         `progress` is called after each decision with the distance of the beam's farthest game, metres, and the clock,
@@ -206,7 +206,7 @@ class Search:
         return np.sort(rows[np.argsort(-worth, kind="stable")[:most]])
 
     def _play_on(self, rows: slice, thread: int) -> NDArray[np.float64]:
-        """Let the policy play these rollouts on, and judge them: worth, float64 [rows]."""
+        """Let the policy continue these rollouts, and return their worth, float64 [rows]."""
         games, every = self._rollouts, np.arange(rows.start, rows.stop)
         counters, orders = games.counters[rows], games.orders[rows]
         before = counters[:, batch.FRAMES].copy()

@@ -1,4 +1,4 @@
-"""Distillation: a policy learns to play games that were searched with it, and otherwise to play as before."""
+"""Distillation: trains a policy to play searched games, and otherwise to play as before."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

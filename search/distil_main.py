@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..common.command import Command, write_configuration
 from ..common.errors import BadInput
-from ..common.occupancy import sole_writer
+from ..common.folder_lock import exclusive_lock
 from ..common.progress import plain_console, progress_bar
 from ..common.settings import Settings, nested, setting, to_plain
 from ..common.shared_settings import LONGEST_IDLE, device, max_idle_frames
@@ -60,8 +60,8 @@ class DistilCommandSettings(Settings):
 
 
 def run(settings: DistilCommandSettings) -> None:
-    """Distil, and leave the policy in `out`."""
-    with sole_writer(Path(settings.out), "out"):
+    """Distil, and write the policy to `out`."""
+    with exclusive_lock(Path(settings.out), "out"):
         _distil(settings)
 
 
@@ -128,7 +128,7 @@ def _finished(settings: DistilCommandSettings, policy: Policy) -> dict[int, Epis
 
 
 def _with_own(found: Mapping[int, Episode], policy: Policy, starts: int) -> list[Episode | Game]:
-    """The games found and the policy's own greedy ones from so many starts, of each start the fastest that finishes."""
+    """The games found and the policy's own greedy ones from the first `starts`: for each, the fastest that finishes."""
     games: dict[int, Episode | Game] = dict(found)
     if starts:
         for game in play(policy, episodes=starts, seed=0, greedy=True, idle_frames=range(starts)):

@@ -9,7 +9,7 @@ from rich.progress import Progress, TaskID
 
 from ..common.command import CONFIGURATION, Command, write_configuration
 from ..common.errors import BadInput
-from ..common.occupancy import lock_waiting
+from ..common.folder_lock import lock_waiting
 from ..common.progress import plain_console, progress_bar
 from ..common.same_settings import read_settings, require_same
 from ..common.settings import to_plain
@@ -27,7 +27,7 @@ MAY_DIFFER = {"budget": ("trials", "finalists", "fresh_seeds"), "objective": ("g
 
 
 def run(settings: StudyCommandSettings) -> None:
-    """Search, run the finalists with fresh seeds, and leave journal, runs, results and report in `out`. Continues an
+    """Search, run the finalists with fresh seeds, and write journal, runs, results and report to `out`. Continues an
     existing study; several processes may do so at once.
     """
     asked, out = settings.study, Path(settings.out)

@@ -10,7 +10,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from ...common.checks import show
+from ...common.checks import quoted
 from ...common.errors import BadInput
 from ...common.npz import array_names, read_arrays
 from ...common.reading import MEGABYTE
@@ -79,7 +79,7 @@ def read_hdf5(path: Path, unknown: Unknown) -> Imported:
     except (OSError, ValueError, KeyError, RuntimeError, TypeError) as error:
         if isinstance(error, BadInput):
             raise
-        raise BadInput(f"{path}: h5py cannot read it ({show(error, LONGEST_REASON)}); {EXPECTED}") from None
+        raise BadInput(f"{path}: h5py cannot read it ({quoted(error, LONGEST_REASON)}); {EXPECTED}") from None
     return _imported(path, form, unknown, arrays)
 
 
@@ -95,7 +95,7 @@ def _chosen(path: Path, found: list[str]) -> dict[str, str]:
     """The name in the file of each array that it has; BadInput if a needed one is missing."""
     chosen = {own: next((name for name in names if name in found), "") for own, names in NAMES.items()}
     if missing := [own for own in NEEDED if not chosen[own]]:
-        raise BadInput(f"{path}: has {show(', '.join(found)) or 'nothing'}, but no {missing[0]}; {EXPECTED}")
+        raise BadInput(f"{path}: has {quoted(', '.join(found)) or 'nothing'}, but no {missing[0]}; {EXPECTED}")
     return {own: name for own, name in chosen.items() if name}
 
 

@@ -11,7 +11,7 @@ from ...common.progress import plain_console
 from ...common.settings import Settings, setting
 from ...envs.spec import EnvironmentSpec
 from ..editing.new_dataset import finish, new_folder, write_dataset
-from ..verb import Verb
+from ..subcommand import Subcommand
 from . import array_files, baselines, d3rlpy, huggingface, minari, table_files
 from .imported import Imported, Unknown
 
@@ -88,7 +88,7 @@ def open_foreign(path: Path, settings: DatasetImportSettings) -> Imported:
     raise BadInput(f"{path}: cannot be imported; {EXPECTED}")
 
 
-command = Verb(
+command = Subcommand(
     "dataset-import",
     DatasetImportSettings,
     run,

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ...common.checks import show
+from ...common.checks import quoted
 from ...common.errors import BadInput
 from ...common.reading import MEGABYTE
 from ...envs.spec import LONGEST_REASON
@@ -70,7 +70,7 @@ def read(path: Path, unknown: Unknown, columns: Mapping[str, Any]) -> Imported:
     try:
         table = READERS[files[0].suffix](path)  # type: ignore[operator]
     except Exception as error:  # pandas raises errors of several libraries
-        raise BadInput(f"{path}: cannot be read as a table ({show(error, LONGEST_REASON)})") from None
+        raise BadInput(f"{path}: cannot be read as a table ({quoted(error, LONGEST_REASON)})") from None
     try:
         return imported(_parts(table, columns), form, unknown, path)
     except BadInput as error:
@@ -107,7 +107,7 @@ def _names(table: pd.DataFrame, columns: Mapping[str, Any]) -> dict[str, list[st
     found = [str(name) for name in table.columns]
     for name in (one for names in given.values() for one in names):
         if name not in found:
-            raise BadInput(f"has no column {show(name)}, but {show(', '.join(found))}")
+            raise BadInput(f"has no column {quoted(name)}, but {quoted(', '.join(found))}")
     others = {name for names in given.values() for name in names}
     made = {}
     for name in known[:-1]:
@@ -116,7 +116,7 @@ def _names(table: pd.DataFrame, columns: Mapping[str, Any]) -> dict[str, list[st
     done = "done" in found and not made["terminated"]
     made["terminated"] = ["done"] if done else made["terminated"]
     if not made["action"]:
-        raise BadInput(f"has no column action, but {show(', '.join(found))}; name it with columns.action=…")
+        raise BadInput(f"has no column action, but {quoted(', '.join(found))}; name it with columns.action=…")
     used = {one for names in made.values() for one in names} | {*KNOWN}
     rest = [one for one in found if one not in used and not one.startswith("Unnamed:")]
     made["observation"] = given.get("observation") or [one for one in rest if one.startswith("obs")] or rest
@@ -146,7 +146,7 @@ def _numbers(table: pd.DataFrame, name: str) -> NDArray[Any]:
     try:
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError):
-        raise BadInput(f"column {name} holds {show(column.dropna().iloc[0])}, expected numbers") from None
+        raise BadInput(f"column {name} holds {quoted(column.dropna().iloc[0])}, expected numbers") from None
 
 
 def _flags(table: pd.DataFrame, names: Sequence[str]) -> NDArray[np.bool_]:

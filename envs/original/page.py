@@ -87,9 +87,9 @@ class OriginalPage:
 
     Every game begins in the same state to the bit, that of the first reset after the page has loaded (`reset="a"` of
     `qwop.envs.qwop.replay`). A later reset by the page itself would give its contacts another order, so from the second
-    game on the world of the first reset is put back, or the page loaded anew (`fresh_page`).
+    game on the world of the first reset is restored, or the page reloaded (`fresh_page`).
 
-    BadInput where there is no browser, no answer, or no game on the page.
+    BadInput without a browser, an answer, or a game on the page.
     """
 
     def __init__(self, settings: PageSettings) -> None:
@@ -173,7 +173,7 @@ class OriginalPage:
             raise BadInput(f"{self.address}: the game does not start when it is clicked")
 
     def _wait(self, reached: Callable[[], bool], told: Callable[[], Any]) -> Any:
-        """Wait until `reached`, then return None; after the time limit, return what `told` says."""
+        """Wait until `reached`, then return None; after the time limit, return the result of `told`."""
         end = time.monotonic() + self.settings.timeout
         while not reached():
             if time.monotonic() > end:

@@ -8,8 +8,8 @@
 two knees' angles (radians), both at the decision's end, and h is the x of the hurdle's base. `speed` and `shaped` are
 the published ones; `shaped` is in the published recordings: it rewards progress and penalises a low torso, bobbing and
 a sharply bent knee. `race` rewards metres up to the line (negative when backwards), 10 for a finish and −`fall_penalty`
-for a fall (1 unless it is set); with discounting, only time is left to gain. `shaping` is the weight of the penalties w
-in it, and `push_penalty` the price of each metre by which the hurdle is pushed forward.
+for a fall (1 by default); through discounting, faster runs earn more. `shaping` is the weight of the penalties w in it,
+and `push_penalty` the cost of each metre that the hurdle is pushed forward.
 """
 
 import numpy as np

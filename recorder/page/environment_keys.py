@@ -9,7 +9,7 @@ from typing import Any
 import gymnasium
 from gymnasium.spaces import Discrete, MultiBinary, Space
 
-from ...common.checks import show
+from ...common.checks import quoted
 from ...common.errors import BadInput
 from ...envs.actions import action_at, action_names, index_of_action, taken_actions
 
@@ -91,10 +91,10 @@ def key_map(env: gymnasium.Env[Any, Any], actions: int, given: Mapping[str, Any]
     meant: dict[frozenset[str], int] = {}
     for held, action in found.items():
         name = "+".join(sorted(held)) or "no key"
-        meant[held] = _index(action, names, space, f"source.actions: {name} is {show(action)}")
+        meant[held] = _index(action, names, space, f"source.actions: {name} is {quoted(action)}")
         if own := held.intersection(PAGE_KEYS):
             raise BadInput(
-                f"source.actions: {min(own)} is a key of the page itself; choose another for action {show(action)}"
+                f"source.actions: {min(own)} is a key of the page itself; choose another for action {quoted(action)}"
             )
     idle = meant.pop(frozenset(), names.index(NO_OPERATION) if NO_OPERATION in names else None)
     if default is not None:
@@ -146,7 +146,7 @@ def _index(action: Any, names: tuple[str, ...], space: Space[Any], said: str) ->
         return found
     if isinstance(space, Discrete):
         raise BadInput(f"{said}, expected an action from {space.start} to {space.start + space.n - 1}")
-    raise BadInput(f"{said}, expected an action of {space}, such as {show(names[-1] if names else '[0, 1]')}")
+    raise BadInput(f"{said}, expected an action of {space}, such as {quoted(names[-1] if names else '[0, 1]')}")
 
 
 def _keys_of(held: Any) -> tuple[Any, ...]:
@@ -170,4 +170,4 @@ def _named(key: str) -> str:
     for name in NAMED_KEYS:
         if name.lower() == key.lower():
             return name
-    raise BadInput(f"source.actions: {show(key)} is no key; expected a character or one of {', '.join(NAMED_KEYS)}")
+    raise BadInput(f"source.actions: {quoted(key)} is no key; expected a character or one of {', '.join(NAMED_KEYS)}")

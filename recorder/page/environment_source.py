@@ -5,7 +5,7 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 
-from ...common.checks import show
+from ...common.checks import quoted
 from ...common.errors import BadInput
 from ...datasets.folder import DESCRIPTION, read_info, require_same
 from ...datasets.schema import DatasetInfo
@@ -62,5 +62,5 @@ def _require_pictures(env: gymnasium.Env[object, object], spec: EnvironmentSpec)
     env.reset(seed=0)
     picture = env.render()
     if not isinstance(picture, np.ndarray) or picture.dtype != np.uint8 or picture.shape[2:] != (3,):
-        found = f"{picture.dtype} {list(picture.shape)}" if isinstance(picture, np.ndarray) else show(type(picture))
+        found = f"{picture.dtype} {list(picture.shape)}" if isinstance(picture, np.ndarray) else quoted(type(picture))
         raise BadInput(f"environment {spec}: its pictures (rgb_array) are {found}, expected uint8 [height, width, 3]")

@@ -80,7 +80,13 @@ def test_games_of_a_keyboard_are_cloned_and_improved_in_every_command(
 def test_a_policy_trained_with_its_module_named_is_evaluated_without(
     home: Path, run_command: Callable[..., Any]
 ) -> None:
-    asked = ["policy=scratch", f"environment={ID}", "algorithm=dqn-small", "schedule=alone", "schedule.scale=0.0003"]
+    asked = [
+        "policy=scratch",
+        f"environment={ID}",
+        "algorithm=dqn-small",
+        "schedule=live-only",
+        "schedule.scale=0.0003",
+    ]
     asked += ["evaluation.episodes=1", "evaluation.drawn=0", "video=false", "out=run"]
     assert run_command(finetune, *asked).code == 0
     assert "key_world:" not in (home / "run" / "config.yaml").read_text()

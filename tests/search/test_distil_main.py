@@ -20,6 +20,8 @@ from qwop.policies.rollout import play
 from qwop.search.distil_main import main
 from qwop.search.found import found_episode
 
+pytestmark = pytest.mark.slow
+
 TASK = {"observation": "full", "frames_per_step": 3, "reward": "race", "time_limit": 3.0}
 IDLE = 4
 

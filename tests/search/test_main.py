@@ -21,6 +21,8 @@ from qwop.search.beam import Search as Beam
 from qwop.search.found import found_episode
 from qwop.search.main import main
 
+pytestmark = pytest.mark.slow
+
 Search = Callable[..., Any]
 
 

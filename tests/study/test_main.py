@@ -10,6 +10,8 @@ import pytest
 from qwop.study.main import main
 from qwop.study.report import mean_curve
 
+pytestmark = pytest.mark.slow
+
 TINY = Path(__file__).with_name("tiny.yaml")
 
 Run = Callable[..., Any]

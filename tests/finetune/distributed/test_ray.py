@@ -15,12 +15,12 @@ from qwop.policies.files import load_policy
 from qwop.policies.networks import Actor
 from qwop.policies.policy import Policy
 
-pytestmark = pytest.mark.slow  # processes that import PyTorch
+pytestmark = [pytest.mark.needs(module="ray"), pytest.mark.slow]  # processes that import PyTorch
 
 Finetune = Callable[..., tuple[int, str, str]]
 
 SMALL = (
-    "policy=scratch", "environment=CartPole-v1", "schedule=alone", "schedule.phases.alone.hours=0.02",
+    "policy=scratch", "environment=CartPole-v1", "schedule=live-only", "schedule.phases.alone.hours=0.02",
     "algorithm.hidden=[16]", "loop.num_envs=4", "loop.steps=20", "loop.checkpoint_every=240", "evaluation.episodes=0",
     "evaluation.drawn=0", "video=false",
 )  # fmt: skip
@@ -28,7 +28,8 @@ SMALL = (
 
 @pytest.fixture(scope="module", autouse=True)
 def cluster() -> Iterator[None]:
-    ray = pytest.importorskip("ray")
+    import ray
+
     yield
     ray.shutdown()
 
