@@ -125,7 +125,8 @@ class AgentTrainer:
             columns = seen_columns(policy, self.environment) if self._is_race else np.arange(policy.observation.size)
             _take_weights(network, policy, columns)
         learner = self._new_learner(network, _frozen(genes), seed)
-        return _on_cpu(learner.get_state() | {"average": self._average(network).get_state()})
+        state: dict[str, Any] = _on_cpu(learner.get_state() | {"average": self._average(network).get_state()})
+        return state
 
     def policy(
         self, genes: Genes, rewards: Mapping[str, float], learner: dict[str, Any], training: Mapping[str, Any]
