@@ -25,6 +25,7 @@ from .checks import printable, quoted
 from .errors import BadInput
 from .files import require_writable_folder, write_atomic
 from .former_names import current_overrides
+from .imports import import_asked
 from .interrupts import EXIT_INTERRUPTED
 from .option_files import with_option_files
 from .overrides import explain, normalise, set_in_entries
@@ -119,7 +120,7 @@ class Command(Generic[S]):
 
     def _asked(self, arguments: Sequence[str]) -> list[str]:
         """The command line in the forms that Hydra takes."""
-        asked = as_typed(normalise(arguments, self.settings), self.settings)
+        asked = as_typed(normalise(import_asked(arguments), self.settings), self.settings)
         asked = with_option_files(asked, self.settings)
         return set_in_entries(asked, self.settings, self._composed)
 

@@ -10,6 +10,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 
 from .checks import Declaration
+from .imports import SETTING, imported
 from .reading import parse_yaml
 from .settings import Settings, changes, declarations, dotted, option_of, options_of, read, to_plain
 from .typed_texts import quoted
@@ -23,7 +24,10 @@ def command_line(program: str, settings: Settings, first: str = "", *, without: 
     """
     words = {word.partition("=")[0]: word for word in _words(settings)}
     in_front = [str(getattr(settings, first))] if words.pop(first, None) else []
-    return shlex.join([*program.split(), *in_front, *(word for name, word in words.items() if name not in without)])
+    words = {name: word for name, word in words.items() if name not in without}
+    if modules := imported():
+        words[SETTING] = f"{SETTING}=[{','.join(modules)}]"
+    return shlex.join([*program.split(), *in_front, *words.values()])
 
 
 def _words(settings: Settings, place: str = "") -> Iterator[str]:

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from .checks import Declaration, quoted, short_span, without_none
+from .imports import HELP, SETTING
 from .settings import NOT_SET, Settings, declarations, defaults, dotted, is_settings, options_of, type_of
 
 if TYPE_CHECKING:
@@ -81,6 +82,8 @@ def help_page(command: "Command[Any]", overrides: Sequence[str], width: int) -> 
 def sections(cls: type[Settings], node: Mapping[str, Any], place: str = "") -> Iterator[Section]:
     """The settings of a configuration: those of `cls` itself, then those of each group in it."""
     own, inner = _walk(cls, node, place)
+    if not place:
+        own.append(Entry(SETTING, "[]", HELP, ""))
     title = place or "Settings"
     yield Section(place, title, "", tuple(own))
     yield from inner

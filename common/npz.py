@@ -40,6 +40,18 @@ def read_arrays(path: Path, names: Sequence[str], most: int, expected: str) -> d
         raise BadInput(f"{path}: {quoted(error, 200) or type(error).__name__}; {expected}") from None
 
 
+def array_names(path: Path, most: int, expected: str) -> list[str]:
+    """Names of the arrays in an .npz file; BadInput, which names the file and ends with what was `expected`."""
+    data = read_bytes(path, most, expected)
+    try:
+        if data.count(_ENTRY) > MOST_MEMBERS:
+            raise ValueError(f"more than {MOST_MEMBERS:,} members")
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return [member.filename.removesuffix(".npy") for member in archive.infolist()]
+    except _BROKEN as error:
+        raise BadInput(f"{path}: {quoted(error, 200) or type(error).__name__}; {expected}") from None
+
+
 def _arrays(data: bytes, names: Sequence[str], most: int) -> dict[str, NDArray[Any]]:
     if not zipfile.is_zipfile(io.BytesIO(data)):
         raise ValueError("not an .npz file")

@@ -6,6 +6,8 @@ from .settings import setting
 
 LARGEST_SEED = 2**32 - 1
 
+DEVICES = ("auto", "cpu", "cuda", "mps")
+
 LONGEST_IDLE = 3000
 """Frames: 100 s, of a game that ends after 120."""
 
@@ -13,6 +15,13 @@ LONGEST_IDLE = 3000
 def seed(help: str, default: int = 0) -> Any:
     """The seed of a command's random numbers."""
     return setting(default, help, at_least=0, at_most=LARGEST_SEED)
+
+
+def device() -> Any:
+    """The device that networks are trained on; see `policies.devices`."""
+    return setting(
+        "auto", "Where to learn: cpu, cuda, mps (Apple's GPUs), or auto, a CUDA GPU if there is one.", choices=DEVICES
+    )
 
 
 def max_idle_frames(default: int) -> Any:

@@ -17,6 +17,8 @@ EPISODE_FILES = {"default": "episode-*.parquet"}
 BEGIN, END = "<!-- facts: written by qwop-dataset describe -->", "<!-- end of facts -->"
 """Text between these lines is derived from the files; everything else belongs to its author."""
 
+VERIFIED = "`qwop-dataset verify .` in this folder checks every file, and these figures (`pip install 'qwop[train]'`)."
+
 _FACTS = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.DOTALL)
 _SIZE = re.compile(r"(?m)^size_categories:\n- .*$")
 
@@ -63,7 +65,7 @@ def write_card(folder: Path, summary: Summary) -> None:
     text = _read(folder / CARD)
     new = facts(summary)
     if text is None:
-        text = f"{front_matter(summary)}\n# {folder.resolve().name}\n\n{new}\n"
+        text = f"{front_matter(summary)}\n# {folder.resolve().name}\n\n{VERIFIED}\n\n{new}\n"
     elif _FACTS.search(text):
         text = _FACTS.sub(lambda _: new, text, count=1)
     else:

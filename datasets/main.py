@@ -20,8 +20,14 @@ VERBS = {
     "drop": ("qwop.datasets.editing.drop", "a dataset without some of its episodes"),
     "relabel": ("qwop.datasets.editing.relabel", "other rewards, observations or decision rates, by replay"),
     "report": ("qwop.datasets.report.command", "a page of charts, keys, gait and games, of one dataset or two"),
-    "export": ("qwop.datasets.exchange.export_command", "for Minari, Hugging Face, d3rlpy or stable-baselines"),
-    "import": ("qwop.datasets.exchange.import_command", "from Minari, Hugging Face, d3rlpy or stable-baselines"),
+    "export": (
+        "qwop.datasets.exchange.export_command",
+        "for pandas and polars, Minari, Hugging Face, d3rlpy or stable-baselines",
+    ),
+    "import": (
+        "qwop.datasets.exchange.import_command",
+        "from arrays, tables, Minari, Hugging Face, d3rlpy or stable-baselines",
+    ),
     "reconstruct": ("qwop.datasets.reconstruction.command", "find the keys of every frame of imported recordings"),
 }
 """The module of each verb, which has a `command`, and what it does."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..common.checks import quoted
 from ..common.errors import BadInput
 from ..common.reading import whole_number
+from ..envs.actions import MOST_ACTIONS
 from ..envs.names import LONGEST_KEYS
 from ..envs.qwop.session import GameStart
 from ..envs.spec import EnvironmentSpec, ObservationSpec
@@ -40,9 +41,6 @@ COLUMN_MEANINGS = {
 }
 """Content of each column of an episode's file."""
 
-MOST_ACTIONS = 32_767
-"""Actions of an environment, at most: episodes hold them as int16."""
-
 SUM_TOLERANCE = 1e-4
 """Tolerance for a sum of probabilities; a float32 softmax over thousands of actions stays well below."""
 
@@ -51,19 +49,35 @@ SUM_TOLERANCE = 1e-4
 class DatasetInfo:
     """Description that all episodes of a dataset share: environment, observations, and the number of actions, A.
 
-    version: schema version of the files; two descriptions that differ in nothing else are equal.
+    version: schema version of the files. action_names: of the actions, where they are more than numbers; those of an
+    environment whose actions are no numbers from 0 are what it takes, as JSON (`"[1, 0]"`). Two descriptions that
+    differ in nothing else are equal.
     """
 
     environment: EnvironmentSpec
     observation: ObservationSpec
     actions: int
     version: int = field(default=SCHEMA_VERSION, compare=False)
+    action_names: tuple[str, ...] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if self.actions < 1:
             raise ValueError(f"{self.actions} actions, expected at least 1")
+        if self.action_names is not None and len(self.action_names) != self.actions:
+            raise ValueError(f"{len(self.action_names)} action_names, expected {self.actions}")
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """Names of the actions: those in the description, else those that the environment declares."""
+        return self.action_names or self.environment.capabilities.action_names
+
+    def description(self) -> dict[str, Any]:
+        """The content of `dataset.json`; `from_json` is its inverse."""
+        names = {} if self.action_names is None else {"action_names": [*self.action_names]}
+        return {**self.to_json(), **names}
 
     def to_json(self) -> dict[str, Any]:
+        """The part of the description that every episode's file repeats."""
         return {
             "schema_version": self.version,
             "environment": self.environment.to_json(),
@@ -85,6 +99,7 @@ class DatasetInfo:
                 ObservationSpec.from_json(data),
                 whole_number(data["actions"], "actions", MOST_ACTIONS),
                 version,
+                _names_in(data.get("action_names")),
             )
         except BadInput:
             raise
@@ -235,6 +250,14 @@ class Episode:
             raise ValueError(
                 f"observations {own} and {actions} actions, expected {info.observation} and {info.actions}"
             )
+
+
+def _names_in(found: Any) -> tuple[str, ...] | None:
+    if found is None:
+        return None
+    if not isinstance(found, list) or not all(isinstance(name, str) and name.isprintable() for name in found):
+        raise ValueError(f"action_names is {quoted(found)}, expected a list of texts")
+    return tuple(found)
 
 
 _UINT8 = np.dtype(np.uint8)

@@ -11,7 +11,7 @@ from .schema import DatasetInfo, Episode
 def step_table(episode: Episode, info: DatasetInfo, index: int) -> pd.DataFrame:
     """The T + 1 rows of one episode, whose number in its dataset is `index`; see `Dataset.steps` for the columns."""
     steps = len(episode)
-    action_names = info.environment.capabilities.action_names
+    action_names = info.names
     taken = episode.behaviour_probabilities[np.arange(steps), episode.actions]
     columns: dict[str, Any] = {
         "episode": index,

@@ -74,7 +74,7 @@ class Summary:
         if capabilities.decisions_per_second:
             in_all = f"{self.seconds.sum() / 60:.1f} min"
             rows.append(("game time", f"{in_all}; {_spread(self.seconds, '.1f')} s per episode"))
-        rows.append(("actions", self._actions(capabilities.action_names)))
+        rows.append(("actions", self._actions(self.info.names)))
         rows.append(("players", _counts(self.players)))
         rows.append(("probabilities", _counts(self.probabilities_from)))
         if capabilities.keys:

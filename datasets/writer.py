@@ -72,7 +72,7 @@ class DatasetWriter:
     def _describe(self) -> None:
         if next_number(self.folder) > 0:
             raise BadInput(f"{self.folder}: has episodes but no {DESCRIPTION}; give another folder")
-        self._place(DESCRIPTION, to_text(self.info.to_json()).encode())  # unless another writer was faster
+        self._place(DESCRIPTION, to_text(self.info.description()).encode())  # unless another writer was faster
 
 
 def to_parquet(table: pa.Table) -> bytes:

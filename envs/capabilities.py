@@ -14,7 +14,8 @@ class Capabilities:
         `reset(options={"idle_frames": k})` says.
     deterministic: a game depends on its idle frames and its actions alone, not on the seed.
     runs: games are runs; `info` has `score` and `distance` (metres), `time` (seconds from the first key) and `outcome`.
-    keys: decisions are keys held for a number of frames (`info["frames"]`), from which `replay` plays a game again.
+    keys: decisions are keys held for a number of frames (`info["frames"]`), from which `replay` plays a game again;
+        `info` also has `clock` and `outcome`.
     saved_games: its vector form saves and restores single games (`save_game`, `put_game`).
     original: the id of the same task in the page of the original game.
     action_names, observation_names: of every action and every number observed.
@@ -40,6 +41,18 @@ class Capabilities:
     training: bool = False
     idle_limit: bool = False
     settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def info_names(self) -> frozenset[str]:
+        """Names of infos that have the meaning given above; an environment may use any other name as it likes."""
+        declared = {
+            ("score", "distance", "time", "idle_frames"): self.runs,
+            ("outcome",): self.runs or self.keys,
+            ("clock",): self.keys or self.decisions_per_second is not None,
+            ("frames", "late"): self.keys,
+            ("game_goes_on",): self.training,
+        }
+        return frozenset(name for names, able in declared.items() if able for name in names)
 
 
 NONE = Capabilities()

@@ -10,14 +10,16 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium.envs.registration import EnvSpec
-from gymnasium.wrappers import FlattenObservation
 from numpy.typing import NDArray
 
 from ..common.checks import printable, quoted
 from ..common.errors import BadInput
+from ..common.imports import without_module
+from .actions import action_count, action_names, with_indexed_actions
 from .capabilities import NONE, Capabilities, Capable
 from .from_files import environment_in_file
-from .registration import REGISTERED, registered_id, short_id
+from .observed import CheckedEnvironment, with_plain_observations
+from .registration import NAMESPACE, REGISTERED, registered_id, short_id
 
 OBSERVATION_DTYPES = ("float32", "uint8")
 
@@ -26,14 +28,15 @@ MOST_DIMENSIONS = 8
 MOST_COLOURS = 4
 """Largest number of colour values of a pixel."""
 
+SMALLEST_PICTURE = 36
+"""Smallest height and width of a picture for the convolutions, in pixels; at this size one number per channel is
+left. Bytes in a smaller square, such as a board or a grid, are numbers."""
+
 LARGEST_OBSERVATION = 2**24
 """Largest size of an observation that a file may describe: more numbers than a picture of 2,560 × 1,440 pixels has."""
 
 LONGEST_REASON = 200
 """Characters of another library's error that a message quotes."""
-
-_ONE_HOT = (gymnasium.spaces.Discrete, gymnasium.spaces.MultiDiscrete, gymnasium.spaces.MultiBinary)
-"""Observation spaces that `EnvironmentSpec.make` turns into rows of zeros and ones."""
 
 
 @dataclass(frozen=True)
@@ -56,22 +59,46 @@ class ObservationSpec:
 
     @property
     def is_image(self) -> bool:
-        """True for pictures: uint8 [height, width] or [height, width, colours], or a stack of either."""
-        return self.dtype == "uint8" and 2 <= len(self.shape) <= 4
+        """True for pictures: uint8 of two to four sizes (see `axes`), of which one side has 36 pixels or more."""
+        if self.dtype != "uint8" or not 2 <= len(self.shape) <= 4:
+            return False
+        _, height, width = self.axes
+        return max(self.shape[height], self.shape[width]) >= SMALLEST_PICTURE
+
+    @property
+    def axes(self) -> tuple[tuple[int, ...], int, int]:
+        """The axes of a picture's channels, its height and its width.
+
+        Of three sizes, the first or the last are channels: colours, frames, or both. Of four, the first are frames, and
+        each is a picture of three sizes. At most `MOST_COLOURS` at the end are colours; otherwise two neighbours of the
+        same size are height and width; otherwise the smaller one of both ends are channels.
+        """
+        before = len(self.shape) - 3
+        if before < 0:
+            return (), 0, 1
+        first, middle, last = self.shape[before:]
+        at_the_end = last <= MOST_COLOURS or (
+            last < first if (first == middle) == (middle == last) else first == middle
+        )
+        frames = tuple(range(before))
+        return (
+            ((*frames, before + 2), before, before + 1) if at_the_end else ((*frames, before), before + 1, before + 2)
+        )
+
+    @property
+    def channels(self) -> int:
+        """Numbers of one pixel: colours × frames."""
+        return math.prod(self.shape[axis] for axis in self.axes[0])
 
     @property
     def stack(self) -> int:
-        """Frames in one observation: n of an image [n, height, width] or [n, height, width, colours], else 1.
-
-        Three sizes of which the last is at most `MOST_COLOURS` are a picture with colours.
-        """
-        stacked = len(self.shape) == 4 or (len(self.shape) == 3 and self.shape[-1] > MOST_COLOURS)
-        return self.shape[0] if self.is_image and stacked else 1
+        """Frames that follow one another in memory: n of an image [n, …], else 1."""
+        return self.shape[0] if self.is_image and 0 in self.axes[0] else 1
 
     @property
-    def frame_shape(self) -> tuple[int, ...]:
-        """Shape of one frame of the stack."""
-        return self.shape[1:] if self.stack > 1 or len(self.shape) == 4 else self.shape
+    def frame(self) -> "ObservationSpec":
+        """One frame of the stack."""
+        return ObservationSpec(self.shape[1:], self.dtype) if self.is_image and 0 in self.axes[0] else self
 
     def zeros(self, *leading: int) -> NDArray[Any]:
         """Return an array of zeros [*leading, *shape]."""
@@ -85,7 +112,10 @@ class ObservationSpec:
     def of(cls, space: gymnasium.Space[Any], name: str) -> "ObservationSpec":
         """Return the observations of a space; BadInput about environment `name` for a space that is not a Box."""
         if not isinstance(space, gymnasium.spaces.Box):
-            raise BadInput(f"{name}: its observations are {space}, expected a Box of numbers or an image")
+            raise BadInput(
+                f"{name}: its observations are {quoted(space, LONGEST_REASON)}, expected a Box of numbers or an image, "
+                "discrete ones, or a Dict or Tuple of these; wrap the environment (gymnasium.ObservationWrapper)"
+            )
         return cls(tuple(space.shape), "uint8" if space.dtype == np.uint8 else "float32")
 
     def to_json(self) -> dict[str, Any]:
@@ -116,9 +146,8 @@ def interface_of(
     observations: gymnasium.Space[Any], actions: gymnasium.Space[Any], name: str
 ) -> tuple[ObservationSpec, int]:
     """Return the observations and the number of actions of environment `name`; BadInput for other spaces."""
-    if not isinstance(actions, gymnasium.spaces.Discrete) or actions.start != 0:
-        raise BadInput(f"{name}: its actions are {actions}, expected Discrete(n) from 0")
-    return ObservationSpec.of(observations, name), int(actions.n)
+    count = action_count(actions, name)
+    return ObservationSpec.of(observations, name), count
 
 
 @dataclass(frozen=True)
@@ -133,24 +162,51 @@ class EnvironmentSpec:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "id", short_id(self.id))
+        known = short_id(self.id)
+        object.__setattr__(
+            self, "id", known if known in REGISTERED else without_module(known, f"environment {self.id}")
+        )
 
     def make(self, **more: Any) -> gymnasium.Env[Any, Any]:
         """Make the environment; `more` are settings that do not change the task (`render_mode`, `max_idle_frames`).
 
-        Discrete observations (FrozenLake's) become one-hot rows of numbers.
+        Observations that are not in a Box become rows of numbers (`with_plain_observations`), discrete actions of other
+        forms numbers from 0 (`with_indexed_actions`). What environments that are not ours say is checked as it comes.
         """
+        env = self._make_as_released(**more)
+        if self.id in REGISTERED or self.registered_id.startswith(f"{NAMESPACE}-"):
+            return env
+        return with_indexed_actions(with_plain_observations(CheckedEnvironment(env, str(self), self.capabilities)))
+
+    def own_spaces(self) -> tuple[gymnasium.Space[Any], gymnasium.Space[Any]]:
+        """The observation and action spaces that the environment itself declares."""
+        env = self._make_as_released()
+        try:
+            return env.observation_space, env.action_space
+        finally:
+            env.close()
+
+    def _make_as_released(self, **more: Any) -> gymnasium.Env[Any, Any]:
         with self.refusing():
-            env = gymnasium.make(self.registered_id, **{**self.settings, **more})
-        return FlattenObservation(env) if isinstance(env.observation_space, _ONE_HOT) else env
+            return gymnasium.make(self.registered_id, **{**self.settings, **more})
 
     def interface(self) -> tuple[ObservationSpec, int]:
-        """Return the observations and the number of actions; BadInput unless they are a Box and Discrete(n) from 0."""
+        """Return the observations and the number of actions; BadInput for spaces that have no form here."""
         if self._registered is not None and self._registered.entry_point is None:
             return self._interface_of_vector()
         env = self.make()
         try:
             return interface_of(env.observation_space, env.action_space, str(self))
+        finally:
+            env.close()
+
+    def action_names(self) -> tuple[str, ...] | None:
+        """Names of the actions, as files keep them (`actions.action_names`); None where numbers are all there is."""
+        if self._registered is not None and self._registered.entry_point is None:
+            return self.capabilities.action_names
+        env = self.make()
+        try:
+            return self.capabilities.action_names or action_names(env)
         finally:
             env.close()
 
@@ -162,6 +218,11 @@ class EnvironmentSpec:
             return interface_of(several.single_observation_space, several.single_action_space, str(self))
         finally:
             several.close()
+
+    @property
+    def longest_episode(self) -> int | None:
+        """Decisions after which Gymnasium truncates an episode; None without a limit."""
+        return None if self._registered is None else self._registered.max_episode_steps
 
     @property
     def registered_id(self) -> str:
@@ -203,6 +264,11 @@ class EnvironmentSpec:
             yield
         except BadInput:
             raise
+        except gymnasium.error.UnregisteredEnv as error:
+            raise BadInput(
+                f"environment {self.id}: {_first_line(error)} If a module of yours registers it, name that module: "
+                f"imports=[my_module], or my_module:{self.id} where the id is given"
+            ) from None
         except gymnasium.error.Error as error:
             raise BadInput(f"environment {self.id}: {_first_line(error)}") from None
         except Exception as error:

@@ -53,9 +53,16 @@ class EvaluateSettings(Settings):
         {}, "Environment settings that differ from the policy's own, such as environment.frames_per_step=2."
     )
     video: bool = setting(True, "Make a film of the best game.")
+    card: bool = setting(
+        False,
+        "Write a model card for Hugging Face's hub (README.md) with these figures and the command that verifies them, "
+        "and a copy of the policy beside it.",
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.card and (self.keys or self.world == ORIGINAL):
+            raise BadInput("card=true: expected a policy that plays in the simulator")
         if self.policy and self.keys:
             raise BadInput(f"policy={self.policy} and keys={self.keys}: expected one of them")
         if not self.policy and not self.keys:
@@ -89,6 +96,7 @@ main = Command(
         ("qwop-evaluate policy=champion environment.delay=0.3", "30 % of the decisions come a frame late"),
         ("qwop-evaluate policy=champion episodes=20 greedy=false out=runs/look", "actions drawn instead of the best"),
         ("qwop-evaluate policy=champion world=original original.folder=DIR", "in a local copy of the original game"),
+        ("qwop-evaluate policy=runs/finetune/policy.safetensors card=true out=hub/runner", "for Hugging Face's hub"),
         ("qwop-evaluate keys=champion world=original original.folder=DIR", "its best game there, key by key"),
     ],
 )

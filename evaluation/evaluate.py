@@ -92,7 +92,7 @@ def evaluate(
     of other shapes.
     """
     spec = environment or policy.environment
-    plan = _plan(settings, spec)
+    plan, runs = _plan(settings, spec), spec.capabilities.runs
     results: list[GameResult] = []
     best: tuple[tuple[float, ...], Game] | None = None
     for part in plan.parts:
@@ -110,7 +110,7 @@ def evaluate(
             first=len(results),
         )
         for game in games:
-            result = result_of(game, splits)
+            result = result_of(game, splits, runs=runs)
             results.append(result)
             on_game(game)
             if progress is not None:

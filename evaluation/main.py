@@ -17,11 +17,12 @@ from ..common.progress import plain_console, progress_bar
 from ..envs.engine.libraries import TRIGONOMETRIES
 from ..envs.qwop.keys_file import read_keys
 from ..envs.spec import EnvironmentSpec
-from ..policies.champion import keys_path
+from ..policies.champion import keys_path, policy_path
 from ..policies.files import load_policy
 from ..policies.rollout import Game
 from ..policies.threads import use_one_thread
 from .agreement import Agreement, agreement_json, compare, described
+from .card import require_free, write_card
 from .command import ORIGINAL, SIMULATOR, EvaluateSettings
 from .evaluate import Evaluation, evaluate, games_of
 from .film import film, film_keys, save_keys
@@ -40,6 +41,8 @@ def run(settings: EvaluateSettings) -> None:
         _run_keys(settings.keys, settings)
         return
     assert settings.policy is not None
+    if settings.card:
+        require_free(Path(settings.folder))
     use_one_thread()
     policy = load_policy(settings.policy, given=settings.environment.keys())
     spec = _environment(policy.environment, settings)
@@ -83,6 +86,9 @@ def run(settings: EvaluateSettings) -> None:
     film = _write_best(out, evaluation, console, settings.video)
     shown = evaluation_page(evaluation, settings.policy, *_made_by(settings), late=late, film=film)
     _print_report(write_atomic(out / EVALUATION, shown), console)
+    if settings.card:
+        card = write_card(out, policy_path(settings.policy), evaluation, settings)
+        console.print(f"card: {card} (the folder can be uploaded as it is)", highlight=False, soft_wrap=True)
 
 
 def _delays(settings: EvaluateSettings, spec: EnvironmentSpec) -> bool:

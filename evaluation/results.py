@@ -32,11 +32,12 @@ class GameResult:
         return self.outcome == "finished"
 
 
-def result_of(game: Game, splits: bool = False) -> GameResult:
-    """Summarise a game. splits: take its times along the run, for which it is played again."""
+def result_of(game: Game, splits: bool = False, *, runs: bool = True) -> GameResult:
+    """Summarise a game. splits: take its times along the run, for which it is played again. runs: the environment
+    declares that its games are runs; the infos of any other mean what it likes."""
 
     def number(name: str) -> float | None:
-        return float(game.info[name]) if name in game.info else None
+        return float(game.info[name]) if runs and name in game.info else None
 
     return GameResult(
         index=game.index,
@@ -46,7 +47,7 @@ def result_of(game: Game, splits: bool = False) -> GameResult:
         reward=float(game.rewards.sum(dtype=np.float64)),
         metres=number("score"),
         seconds=number("time"),
-        idle_frames=int(game.info["idle_frames"]) if "idle_frames" in game.info else None,
+        idle_frames=int(game.info["idle_frames"]) if runs and "idle_frames" in game.info else None,
         splits=splits_of(np.concatenate(game.keys)) if splits and game.keys is not None else None,
     )
 

@@ -16,7 +16,7 @@ from .reports.run_log import METRICS
 from .schedules.phase import parse_phases
 from .settings import FinetuneSettings
 
-MAY_DIFFER = ("resume", "out", "device", "threads", "video", "distributed")
+MAY_DIFFER = ("resume", "out", "device", "tracker", "threads", "video", "distributed")
 """Settings in which a resumed run may differ from its earlier part."""
 
 

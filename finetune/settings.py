@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 
 from ..common.errors import BadInput
+from ..common.imports import without_module
 from ..common.settings import Settings, choice_of, declarations, file_choice, nested, option_of, setting
-from ..common.shared_settings import max_idle_frames, seed
+from ..common.shared_settings import device, max_idle_frames, seed
+from ..common.tracker import tracker
 from ..evaluation.settings import DRAWN, EvaluationSettings
 from .agents.registry import ALGORITHMS, Algorithm
 from .agents.settings import Discounted, LiveSettings
@@ -12,8 +14,6 @@ from .distributed.settings import Local, RaySettings
 from .replay.settings import BehaviourSettings
 from .schedules.phase import Phase, parse_phases, plain_phases
 from .schedules.stability import StabilitySettings
-
-DEVICES = ("auto", "cpu", "cuda")
 
 LAST, BEST = "last", "best"
 """Policies that a run can keep."""
@@ -88,7 +88,9 @@ class FinetuneSettings(Settings):
         path=True,
     )
     environment: str | None = setting(
-        None, "Gymnasium id such as CartPole-v1, for policy=scratch without demonstrations; else they name it."
+        None,
+        "Gymnasium id such as CartPole-v1, for policy=scratch without demonstrations; else they name it. The module "
+        "that registers it may stand in front (my_envs:Walk-v0).",
     )
     out: str = setting("runs/finetune", "Folder of the run: policy, checkpoints, log and report.", written=True)
     resume: bool = setting(
@@ -96,7 +98,8 @@ class FinetuneSettings(Settings):
         "Continue the run in out, interrupted or over. Phases that have not started may be changed, and phases added.",
     )
     seed: int = seed("Decides everything random.")
-    device: str = setting("auto", "Where to learn; auto takes a GPU if there is one.", choices=DEVICES)
+    device: str = device()
+    tracker: str = tracker()
     threads: int = setting(
         1,
         "Threads of the learner's arithmetic on a CPU (ppo: of each of its two networks, which learn side by side); "
@@ -129,6 +132,8 @@ class FinetuneSettings(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.environment is not None:
+            object.__setattr__(self, "environment", without_module(self.environment, "environment"))
         if self.schedule.keep == BEST and self.evaluation.episodes == 0:
             raise BadInput(
                 "schedule.keep=best: chooses among evaluated policies, and evaluation.episodes=0 evaluates none; set "

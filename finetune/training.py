@@ -10,11 +10,12 @@ import torch
 
 from ..common.command import write_configuration
 from ..common.command_line import command_line
-from ..common.errors import BadInput
 from ..common.files import write_atomic
 from ..common.progress import plain_console, progress_bar
 from ..common.resume import require_new, restoring, saying_how_to_continue
 from ..common.settings import to_plain
+from ..common.tracker import require_tracker
+from ..policies.devices import choose_device
 from ..policies.files import load_policy, save_policy
 from ..policies.policy import Policy
 from .agents.settings import LiveSettings
@@ -48,7 +49,7 @@ class Training(Observer):
         self._console = plain_console()
         self._bar = progress_bar("decisions", self._console)
         self._task = self._bar.add_task("starting", total=None)
-        self._log = RunLog(self._out)
+        self._log = RunLog(self._out, settings.tracker)
         self._results = PhaseEvaluator(self._out, settings.evaluation, settings.evaluation.drawn, self._log)
         self._warned = False
 
@@ -56,6 +57,7 @@ class Training(Observer):
         """Train from the start, or go on with the run in the folder, to the end of the schedule; write the report."""
         settings, device = self._settings, choose_device(self._settings.device)
         torch.set_num_threads(settings.threads)
+        require_tracker(settings.tracker)
         state = require_resumable(settings, self._out) if settings.resume else None
         require_new(self._out, begun=not settings.resume and (self._out / METRICS).exists())
         start, teacher = self._start(resumed=state is not None), self._teacher(resumed=state is not None)
@@ -177,15 +179,6 @@ def outside_warning(now: Progress) -> str:
         f"beyond the returns seen so far ({low:.3g} to {high:.3g}, scaled): it diverges; lower the learning rate, "
         "or start from a clone"
     )
-
-
-def choose_device(name: str) -> torch.device:
-    """The device by name; auto is a GPU where there is one."""
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    if name == "cuda" and not torch.cuda.is_available():
-        raise BadInput("device=cuda: no CUDA device here; device=auto takes what is available")
-    return torch.device(name)
 
 
 def _copy_for_training(policy: Policy, settings: FinetuneSettings) -> Policy:

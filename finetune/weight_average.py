@@ -76,5 +76,5 @@ class RecentAverage:
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
-        self._averages = {name: one.clone() for name, one in state["weights"].items()}
+        self._averages = {name: one.to(self._weights[name].device, copy=True) for name, one in state["weights"].items()}
         self._decisions = int(state["decisions"])

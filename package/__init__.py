@@ -13,6 +13,7 @@ from .common.lazy import lazy_names, when_imported
 if TYPE_CHECKING:
     from .common.errors import BadInput
     from .datasets import Dataset, DatasetInfo, DatasetWriter, Episode, embedded_dataset, open_dataset
+    from .datasets.arrays import write_episode
     from .envs import EnvironmentSpec, Replay, replay
     from .envs.qwop.keys_file import read_keys, write_keys
     from .envs.vector import make_vector
@@ -44,12 +45,14 @@ __all__ = [
     "read_keys",
     "replay",
     "save_policy",
+    "write_episode",
     "write_keys",
 ]
 
 _MODULES = {
     ".common.errors": ("BadInput",),
     ".datasets": ("Dataset", "DatasetInfo", "DatasetWriter", "Episode", "embedded_dataset", "open_dataset"),
+    ".datasets.arrays": ("write_episode",),
     ".envs": ("EnvironmentSpec", "Replay", "replay"),
     ".envs.qwop.keys_file": ("read_keys", "write_keys"),
     ".envs.vector": ("make_vector",),

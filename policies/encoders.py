@@ -11,12 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from ..common.errors import BadInput
-from ..envs.spec import ObservationSpec
+from ..envs.spec import SMALLEST_PICTURE, ObservationSpec
 from .sizes import CONVOLUTIONS, NATURE
-
-SMALLEST_PICTURE = 36
-"""Smallest height and width of a picture for the convolutions, in pixels; at this size one number per channel is
-left."""
 
 
 class MLP(nn.Sequential):
@@ -96,12 +92,13 @@ class _Channels(nn.Module):
 
     def __init__(self, observation: ObservationSpec) -> None:
         super().__init__()
-        height, width, *colours = observation.frame_shape
-        self._stacked = (observation.stack, height, width, *(colours or (1,)))
-        self.image = (self._stacked[0] * self._stacked[3], height, width)
+        channels, height, width = observation.axes
+        self._shape = observation.shape
+        self._order = [0, *(1 + axis for axis in (*channels, height, width))]
+        self.image = (observation.channels, observation.shape[height], observation.shape[width])
 
     def forward(self, rows: Tensor) -> Tensor:
-        images = rows.reshape(-1, *self._stacked).permute(0, 1, 4, 2, 3).flatten(1, 2)
+        images = rows.reshape(-1, *self._shape).permute(self._order).reshape(-1, *self.image)
         return images.contiguous(memory_format=torch.channels_last)
 
 

@@ -17,6 +17,7 @@ from ..common.checks import quoted
 from ..common.errors import BadInput
 from ..common.files import write_atomic
 from ..common.reading import MEGABYTE, parse_json, read_bytes, whole_number
+from ..envs.actions import MOST_ACTIONS
 from ..envs.spec import LONGEST_REASON, EnvironmentSpec, ObservationSpec
 from .architectures import ARCHITECTURES
 from .champion import policy_path
@@ -32,9 +33,6 @@ VALUES = "values."
 
 LARGEST_FILE, LARGEST_HEADER = 128 * MEGABYTE, 4 * MEGABYTE
 """Largest size in bytes of a policy file (30 million weights), and of its header."""
-
-MOST_ACTIONS = 32_767
-"""Largest number of actions of a policy; episodes hold them as int16."""
 
 MAKE_ONE = "make one with qwop-pretrain or qwop-finetune"
 

@@ -1,5 +1,6 @@
 """A policy: a network and the environment that it was made for."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -67,6 +68,7 @@ class Policy:
         probabilities do not depend, in any bit, on the other rows or on their number (for layers whose widths are
         multiples of 16).
         """
+        self._require_observations(np.asarray(observations))
         wanted = self.network.observation
         device = next(self.network.parameters()).device
         rows = np.ascontiguousarray(observations, dtype=wanted.dtype).reshape(len(observations), *wanted.shape)
@@ -85,6 +87,20 @@ class Policy:
                 following.append(select_rows(to_arrays(after), filled))
         return probabilities, concatenate_rows(following) if following else state
 
+    def _require_observations(self, given: NDArray[Any]) -> None:
+        """Raise BadInput unless these are observations [n, *shape] of the policy's type."""
+        wanted = self.observation
+        fits = given.ndim > 0 and math.prod(given.shape[1:]) == wanted.size
+        kinds = "iub" if wanted.dtype == "uint8" else "fiub"
+        if fits and given.dtype.kind in kinds:
+            return
+        alone = "; one observation alone is given as observation[None]" if given.shape == wanted.shape else ""
+        rows = ", ".join(["n", *map(str, wanted.shape)])
+        raise BadInput(
+            f"observations are {given.dtype} {list(given.shape)}, but the policy sees {wanted.dtype} [{rows}] of "
+            f"{self.environment}{alone}; policy.environment.make() makes its environment"
+        )
+
     def feed(self, state: ArrayState, actions: NDArray[Any], rewards: NDArray[Any]) -> ArrayState:
         """The state after the actions that were taken, [n], and their rewards, [n]; for the next `step`."""
         return feed_arrays(self.network, state, actions, rewards)
@@ -94,17 +110,25 @@ class Policy:
 
         Raises ValueError for a policy with a state, whose probabilities depend on the decisions before.
         """
+        self._require_observations(np.asarray(observations))
         state = self.initial_state(len(observations))
         if state:
             raise ValueError(f"{self.network.architecture}: a policy with a state; call step")
         return self.step(observations, state)[0]
 
     def act(
-        self, observations: NDArray[Any], generator: np.random.Generator, greedy: bool
+        self, observations: NDArray[Any], generator: np.random.Generator | None = None, greedy: bool = True
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Actions int64 [n] of a memoryless policy, and the probabilities float32 [n, A] that they were drawn with
-        (one-hot if greedy)."""
-        return choose(self.probabilities(observations), None if greedy else generator.random(len(observations)))
+        (one-hot if greedy).
+
+        observations [n, *shape], as `environment.make()` gives them; BadInput for others. generator: draws the actions
+        unless greedy; None: a new one.
+        """
+        probabilities = self.probabilities(observations)
+        if greedy:
+            return choose(probabilities, None)
+        return choose(probabilities, (generator or np.random.default_rng()).random(len(probabilities)))
 
 
 def choose(

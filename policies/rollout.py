@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..common.errors import BadInput
 from ..envs.names import ACTION_KEYS, outcome_name
+from ..envs.observed import OWN_INFO, OwnInfo
 from ..envs.spec import EnvironmentSpec, interface_of
 from ..envs.vector import make_vector, played_values
 from .policy import Policy, choose
@@ -229,6 +230,7 @@ class _Games:
             for name, values in infos.get("final_info", {}).items()
             if not name.startswith("_") and not isinstance(values, dict)
         }
+        own = info.pop(OWN_INFO, None)
         outcome = outcome_name(info["outcome"]) if "outcome" in info else "terminated" if terminated else "truncated"
         # Without a game clock, a decision is the unit of time.
         clocks = [i if step.clocks is None else step.clocks[slot] for i, step in enumerate(steps, 1)]
@@ -251,7 +253,7 @@ class _Games:
             terminated=terminated,
             truncated=truncated,
             outcome=outcome,
-            info=info,
+            info={**own.entries, **info} if isinstance(own, OwnInfo) else info,
             seed=start.seed,
             index=start.index,
         )

@@ -41,7 +41,8 @@ from .training import AgentTrainer, teacher_of
 from .workers import Distributed, Serial, Workers
 
 MAY_DIFFER = (
-    "resume", "out", "rounds", "evaluation", "video", "distributed", "checkpoint_every", "report_every", "film_every",
+    "resume", "out", "rounds", "device", "evaluation", "video", "distributed", "checkpoint_every", "report_every",
+    "film_every",
 )  # fmt: skip
 """Settings in which a resumed run may differ from its earlier part."""
 
@@ -199,7 +200,7 @@ class Run:
     def _workshop_arguments(self, rivals: Mapping[str, Policy]) -> tuple[Any, ...]:
         settings = self._settings
         fixed = {settings.agents + number: policy for number, policy in enumerate(rivals.values())}
-        return self._task, settings.agent, settings.work, settings.race, fixed, self._teachers()
+        return self._task, settings.agent, settings.work, settings.race, fixed, self._teachers(), settings.device
 
     def _teachers(self) -> dict[int, Policy]:
         found = {}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..common.errors import BadInput
 from ..common.settings import Settings, choice_of, nested, setting
-from ..common.shared_settings import LONGEST_IDLE, max_idle_frames, num_envs, seed
+from ..common.shared_settings import LONGEST_IDLE, device, max_idle_frames, num_envs, seed
 from ..envs.names import NUMBERS
 from ..finetune.distributed.settings import Local, RaySettings
 from .agents import AGENTS, FtwAgents, PpoAgents, VtraceAgents
@@ -198,6 +198,7 @@ class PopulationSettings(Settings):
         False, "Continue the run in out, interrupted or over; it may get more rounds and another evaluation."
     )
     seed: int = seed("Decides everything random.")
+    device: str = device()
     checkpoint_every: int = setting(1, "Rounds between checkpoints.", at_least=1)
     report_every: int = setting(5, "Rounds between updates of the report.", at_least=1)
     film_every: int = setting(50, "Rounds between films of the best agents' race in the report.", at_least=1)

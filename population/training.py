@@ -21,6 +21,7 @@ from ..finetune.metrics import mean_figures
 from ..finetune.schedules.phase import PhaseValues
 from ..finetune.schedules.teacher_wrapper import Teacher, TeacherWrapper
 from ..finetune.weight_average import RecentAverage
+from ..policies.devices import choose_device
 from ..policies.networks import Network
 from ..policies.policy import Policy
 from .agents import Genes, PopulationAgents
@@ -78,7 +79,8 @@ class TrainingResult:
 
 class AgentTrainer:
     """Carries out the rounds of agents, one after the other. A round depends only on its task. fixed: rivals that
-    never learn, numbered after the agents. teachers: policies to imitate, by the numbers that tasks name.
+    never learn, numbered after the agents. teachers: policies to imitate, by the numbers that tasks name. device: of
+    the learners, by its name in the settings; games are played on the CPU.
     """
 
     def __init__(
@@ -89,8 +91,10 @@ class AgentTrainer:
         race: RaceSettings | None = None,
         fixed: Mapping[int, Policy] | None = None,
         teachers: Mapping[int, Policy] | None = None,
+        device: str = "cpu",
     ) -> None:
         torch.set_num_threads(1)
+        self._device = choose_device(device)
         self.environment, self._agents, self._work = environment, agents, work
         self.observation, self.actions = environment.interface()
         self._race = race or RaceSettings()
@@ -121,7 +125,8 @@ class AgentTrainer:
             columns = seen_columns(policy, self.environment) if self._is_race else np.arange(policy.observation.size)
             _take_weights(network, policy, columns)
         learner = self._new_learner(network, _frozen(genes), seed)
-        return learner.get_state() | {"average": self._average(network).get_state()}
+        state: dict[str, Any] = _on_cpu(learner.get_state() | {"average": self._average(network).get_state()})
+        return state
 
     def policy(
         self, genes: Genes, rewards: Mapping[str, float], learner: dict[str, Any], training: Mapping[str, Any]
@@ -175,7 +180,7 @@ class AgentTrainer:
         run = [] if races is None else races.take_ends()
         if times := [race.seconds for race in run if race.seconds is not None]:
             figures["best_seconds"] = min(times)
-        state = learner.get_state() | {"average": average.get_state()}
+        state = _on_cpu(learner.get_state() | {"average": average.get_state()})
         return TrainingResult(state, collector.get_state(), run, scores, figures, seconds)
 
     def close(self) -> None:
@@ -212,7 +217,7 @@ class AgentTrainer:
         return make(self.observation, self.actions, torch.Generator().manual_seed(seed))
 
     def _new_learner(self, network: Network, genes: FrozenGenes, seed: int = 0) -> LiveLearner[Any, Any]:
-        return self._agents.algorithm.new_learner(network, self._agents.settings(dict(genes)), seed)
+        return self._agents.algorithm.new_learner(network, self._agents.settings(dict(genes)), seed, self._device)
 
     def _average(self, network: Network) -> RecentAverage:
         return RecentAverage(network, self._agents.weight_average)
@@ -228,6 +233,15 @@ class AgentTrainer:
 
 def _frozen(genes: Genes) -> FrozenGenes:
     return tuple(genes.items())
+
+
+def _on_cpu(state: Any) -> Any:
+    """A state without a device, which workers and rivals anywhere can take."""
+    if isinstance(state, torch.Tensor):
+        return state.cpu()
+    if isinstance(state, dict):
+        return {name: _on_cpu(part) for name, part in state.items()}
+    return type(state)(map(_on_cpu, state)) if type(state) in (list, tuple) else state
 
 
 def _take_weights(network: Network, policy: Policy, columns: NDArray[np.int64]) -> None:

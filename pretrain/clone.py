@@ -36,10 +36,12 @@ def clone(
     settings: CloningSettings | None = None,
     seed: int = 0,
     on_epoch: Callable[[Epoch, Policy], None] = lambda epoch, policy: None,
+    device: torch.device | None = None,
 ) -> Clone:
     """Clone the player of `episodes` (at least two: some are held back for early stopping).
 
-    `seed` decides everything. `on_epoch` is called after each pass, with the policy as it is then.
+    `seed` decides everything, the device (None: the CPU) only the rounding. `on_epoch` is called after each pass, with
+    the policy as it is then. The clone is on the CPU.
     """
     settings = settings or CloningSettings()
     train, validation = hold_out(len(episodes), settings.validation, seed)
@@ -47,6 +49,7 @@ def clone(
     network = ActorCritic(info.observation, info.actions, settings.hidden, generator, settings.convolutions)
     rows, checked = rows_of(chosen(episodes, train)), rows_of(chosen(episodes, validation))
     network.scaler.fit(rows.observations)
+    network.to(device)
     training = {"cloned_from": {"episodes": len(episodes), "decisions": len(rows) + len(checked)}}
     policy = Policy(
         network, info.environment, info.observation, {**training, "cloning": asdict(settings), "seed": seed}
@@ -59,6 +62,7 @@ def clone(
         settings.patience,
         lambda epoch: on_epoch(epoch, policy),
     )
+    network.to("cpu")
     if not any(epoch.is_best for epoch in epochs):
         raise BadInput(
             f"learning_rate={settings.learning_rate:g}: the training diverges, to a policy whose probabilities are no "

@@ -50,7 +50,7 @@ def policy_logits(network: ActorCritic, scaled: Tensor, dropout: float, generato
         hidden = layer(hidden)
         if dropout and isinstance(layer, nn.ReLU):  # those of convolutions are inside of their layer
             kept = torch.rand(hidden.shape, generator=generator) >= dropout
-            hidden = hidden * kept / (1 - dropout)
+            hidden = hidden * kept.to(hidden.device) / (1 - dropout)
     logits: Tensor = network.policy_head(hidden)
     return logits
 
@@ -65,11 +65,14 @@ def cloning_epochs(network: ActorCritic, rows: Rows, settings: CloningSettings, 
     probabilities = rows.probabilities if settings.soft_targets else None
     settings = settings.completed(soft=probabilities is not None)
     assert settings.dropout is not None
+    # Random numbers and batches come from the CPU, so that they are the same on every device.
     generator = torch.Generator().manual_seed(seed)
+    device = network.policy_head.weight.device
     observations = torch.from_numpy(rows.observations)
     actions = torch.from_numpy(rows.actions)
     targets = None if probabilities is None else torch.from_numpy(probabilities)
-    weights = class_weights(actions, network.actions, settings.class_balance) if settings.class_balance else None
+    balanced = class_weights(actions, network.actions, settings.class_balance) if settings.class_balance else None
+    weights = None if balanced is None else balanced.to(device)
     parameters = [*network.trunk.parameters(), *network.policy_head.parameters()]
     optimiser = torch.optim.AdamW(
         [
@@ -84,13 +87,15 @@ def cloning_epochs(network: ActorCritic, rows: Rows, settings: CloningSettings, 
     for _ in range(settings.epochs):
         losses = []
         for batch in torch.split(torch.randperm(len(rows), generator=generator), settings.batch_size):
-            rows_seen = observations.index_select(0, batch)
+            rows_seen = observations.index_select(0, batch).to(device)
             seen = network.layer_input(rows_seen)
             if settings.input_noise:
-                seen = network.scaler(rows_seen) + settings.input_noise * torch.randn(seen.shape, generator=generator)
+                seen = network.scaler(rows_seen) + settings.input_noise * torch.randn(
+                    seen.shape, generator=generator
+                ).to(device)
             logits = policy_logits(network, seen, settings.dropout, generator)
-            mu = None if targets is None else targets[batch]
-            loss = cloning_loss(logits, actions[batch], weights, settings.label_smoothing, mu)
+            mu = None if targets is None else targets[batch].to(device)
+            loss = cloning_loss(logits, actions[batch].to(device), weights, settings.label_smoothing, mu)
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()

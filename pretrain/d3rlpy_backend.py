@@ -30,8 +30,9 @@ def d3rlpy_epochs(network: ActorCritic, rows: Rows, settings: CloningSettings, s
     d3rlpy = _import_quietly()
     d3rlpy.seed(seed)
     updates = math.ceil(len(rows) / settings.batch_size)
+    device = network.policy_head.weight.device
     with torch.no_grad():
-        scaled = network.scaler(torch.from_numpy(rows.observations)).numpy()
+        scaled = network.scaler(torch.from_numpy(rows.observations).to(device)).cpu().numpy()
     ends = np.append(rows.previous[1:] == NONE, True)
     data = d3rlpy.dataset.MDPDataset(
         observations=scaled,
@@ -52,7 +53,7 @@ def d3rlpy_epochs(network: ActorCritic, rows: Rows, settings: CloningSettings, s
         encoder_factory=d3rlpy.models.VectorEncoderFactory(
             hidden_units=list(network.hidden), dropout_rate=settings.dropout or None
         ),
-    ).create(device=False)
+    ).create(device=str(device) if device.type == "cuda" else False)
     passes = cloner.fitter(
         data,
         n_steps=settings.epochs * updates,

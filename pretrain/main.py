@@ -7,7 +7,6 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import TaskID
-from torch.utils.tensorboard import SummaryWriter
 
 from ..common.command import CONFIGURATION, to_yaml, write_configuration
 from ..common.command_line import command_line
@@ -16,10 +15,12 @@ from ..common.files import write_atomic
 from ..common.folder_lock import exclusive_lock
 from ..common.progress import plain_console, progress_bar
 from ..common.settings import to_plain
+from ..common.tracker import open_tracker, require_tracker
 from ..datasets.embedded import embedded_dataset
 from ..datasets.reader import Dataset, open_dataset
 from ..evaluation.evaluate import Evaluation, evaluate
 from ..evaluation.settings import EvaluationSettings
+from ..policies.devices import choose_device
 from ..policies.files import save_policy
 from ..policies.policy import Policy
 from ..policies.threads import use_one_thread
@@ -57,6 +58,8 @@ def _pretrain(chosen: PretrainSettings) -> None:
     _require_new(chosen, Path(chosen.out))
     if cloning.backend == "d3rlpy":
         require_d3rlpy(cloning)
+    choose_device(chosen.device)  # these raise before anything is written
+    require_tracker(chosen.tracker)
     out = write_configuration(chosen, Path(chosen.out))
     made = {"command": "qwop-pretrain", "settings": to_plain(chosen)}
     try:
@@ -108,11 +111,11 @@ def _clone(
 
     Returns the first one's policy, which is saved whenever it improves, and the measures and passes of each.
     """
-    cloning = chosen.cloning
+    cloning, device = chosen.cloning, choose_device(chosen.device)
     policies, splits, passes = [], [], []
     with (
         progress_bar("passes", console) as bar,
-        closing(SummaryWriter(str(out / "tensorboard"), flush_secs=5)) as board,
+        closing(open_tracker(chosen.tracker, out)) as board,
     ):
         task = bar.add_task("cloning", total=chosen.splits * cloning.epochs)
         for part in range(chosen.splits):
@@ -126,7 +129,7 @@ def _clone(
                 if part == 0 and epoch.is_best:
                     save_policy(out / POLICY, replace(policy, training={**policy.training, **made}))
 
-            cloned = clone(dataset.select(train), dataset.info, cloning, chosen.seed, report)
+            cloned = clone(dataset.select(train), dataset.info, cloning, chosen.seed, report, device)
             policies.append(cloned.policy)
             passes.append(cloned.epochs)
             bar.update(task, completed=(part + 1) * cloning.epochs)

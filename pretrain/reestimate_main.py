@@ -13,6 +13,7 @@ from ..datasets.describe import describe
 from ..datasets.reader import Dataset, open_dataset
 from ..datasets.schema import SCHEMA_VERSION, Episode
 from ..datasets.writer import DatasetWriter
+from ..policies.devices import choose_device
 from ..policies.threads import use_one_thread
 from .clone import clone
 from .cross_fitting import ActionProbabilities, cross_fitted
@@ -45,7 +46,7 @@ def run(chosen: ReestimateSettings) -> None:
 
 def reestimate(dataset: Dataset, chosen: ReestimateSettings, console: Console) -> list[Episode]:
     """The episodes with new probabilities, in the dataset's order. Shows its progress."""
-    cloning = chosen.cloning
+    cloning, device = chosen.cloning, choose_device(chosen.device)
     episodes = list(dataset)
     found: dict[int, Episode] = {}
     with progress_bar("passes", console) as progress:
@@ -53,7 +54,7 @@ def reestimate(dataset: Dataset, chosen: ReestimateSettings, console: Console) -
 
         def fit(others: Sequence[Episode], fold: int) -> ActionProbabilities:
             progress.update(task, description=f"fold {fold + 1} of {chosen.folds}")
-            made = clone(others, dataset.info, cloning, chosen.seed + fold, lambda *_: progress.advance(task))
+            made = clone(others, dataset.info, cloning, chosen.seed + fold, lambda *_: progress.advance(task), device)
             # Early stopping may have left passes out.
             progress.update(task, completed=(fold + 1) * cloning.epochs)
             return made.policy.probabilities

@@ -4,7 +4,8 @@ from dataclasses import dataclass, replace
 
 from ..common.errors import BadInput
 from ..common.settings import Settings, nested, setting
-from ..common.shared_settings import max_idle_frames, seed
+from ..common.shared_settings import device, max_idle_frames, seed
+from ..common.tracker import tracker
 from ..policies.convolutions import convolutions
 from ..policies.sizes import HIDDEN
 
@@ -98,6 +99,8 @@ class PretrainSettings(Settings):
         50, "Games that the clone plays in its environment, greedily and again sampled. 0: none.", at_least=0
     )
     max_idle_frames: int = max_idle_frames(30)
+    device: str = device()
+    tracker: str = tracker()
     cloning: CloningSettings = nested(CloningSettings, "Training of the clone.", inline=True)
 
     def __post_init__(self) -> None:
@@ -122,4 +125,5 @@ class ReestimateSettings(Settings):
         1e-3, "Least probability of any action, so that importance weights stay finite.", above=0, below=0.5
     )
     seed: int = seed("Decides the folds and the clones.")
+    device: str = device()
     cloning: CloningSettings = nested(CloningSettings, "Training of the clones, one for each fold.")

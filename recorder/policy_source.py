@@ -8,6 +8,7 @@ from ..common.errors import BadInput, naming
 from ..datasets.behaviour_probabilities import RECORDED
 from ..datasets.origin import Origin
 from ..datasets.schema import DatasetInfo, Episode
+from ..envs.actions import action_names
 from ..envs.spec import EnvironmentSpec, interface_of
 from ..policies.champion import policy_path
 from ..policies.files import load_policy, policy_digest
@@ -39,6 +40,7 @@ def open_policy(
         env = policy.environment.make(**more)
         found = interface_of(env.observation_space, env.action_space, str(policy.environment))
         policy.require_fit(*found, settings.policy, str(policy.environment))
+        names = None if capabilities.action_names else action_names(env)
         env.close()
     environment = policy.environment if played_in is None else played_in(policy.environment)
     other = None if policy.environment == own else str(policy.environment)
@@ -50,7 +52,7 @@ def open_policy(
     if settings.greedy and settings.episodes > 1 and capabilities.idle_start and not settings.max_idle_frames:
         notes.append("all greedy games from the same start are the same: set source.max_idle_frames, for example to 30")
     return Source(
-        info=DatasetInfo(policy.environment, policy.observation, policy.actions),
+        info=DatasetInfo(policy.environment, policy.observation, policy.actions, action_names=names),
         episodes=_episodes(policy, settings, environment, games, first),
         total=settings.episodes,
         notes=notes,

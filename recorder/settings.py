@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..common.imports import without_module
 from ..common.settings import Settings, choice_of, setting
 from ..common.shared_settings import max_idle_frames, num_envs, seed
 from ..envs.names import REWARDS
@@ -79,17 +80,20 @@ class EnvironmentPageSettings(Settings):
     )  # fmt: skip
     actions: Mapping[str, Any] = setting(
         {},
-        "Actions by their keys: a character, a name such as ArrowLeft or Space, or several joined by +. Empty: the "
-        "environment's own keys.",
+        "Actions by their keys: a character, a name such as ArrowLeft or Space, or several joined by +; each is what "
+        "the environment takes (2, or [0,1]) or its name. Empty: the environment's own keys.",
     )
     default_action: int | None = setting(
         None,
         "Action while no key is down. null: the one that the environment names; without one, the game waits for a key.",
-        at_least=0,
     )
     epsilon: float = epsilon()
     port: int = port()
     open: bool = open_page()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "id", without_module(self.id, f"id={self.id}"))
 
 
 @dataclass(frozen=True)
@@ -220,5 +224,5 @@ class RecordSettings(Settings):
         if self.dataset:
             return self.dataset
         if isinstance(self.source, EnvironmentPageSettings):
-            return f"data/{self.source.player}-{self.source.id.rpartition(':')[2].replace('/', '-')}"
+            return f"data/{self.source.player}-{self.source.id.replace('/', '-')}"
         return f"data/{self.source.player}"

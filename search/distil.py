@@ -68,8 +68,8 @@ def distil(
             missed, near = int((found < 0).sum()), torch.nonzero(found < settings.near).squeeze(-1)
         chosen = near
         if len(near) > settings.batch:
-            chosen = near[torch.randperm(len(near), generator=generator)[: settings.batch]]
-        mine = torch.randint(len(own), (settings.own_batch,), generator=generator)
+            chosen = near[torch.randperm(len(near), generator=generator)[: settings.batch].to(near.device)]
+        mine = torch.randint(len(own), (settings.own_batch,), generator=generator).to(own.device)
         log_now = network.logits(own[mine]).log_softmax(-1)
         loss = settings.own * kept_loss(log_before[mine], log_now)
         if len(chosen):

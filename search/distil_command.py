@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from ..common.command import Command
 from ..common.settings import Settings, nested, setting
-from ..common.shared_settings import LONGEST_IDLE, max_idle_frames
+from ..common.shared_settings import LONGEST_IDLE, device, max_idle_frames
 from .settings import DistilSettings
 
 
@@ -33,6 +33,7 @@ class DistilCommandSettings(Settings):
         at_least=1,
     )
     max_idle_frames: int = max_idle_frames(300)
+    device: str = device()
     distil: DistilSettings = nested(DistilSettings, "The distillation.", inline=True)
 
 

@@ -16,6 +16,7 @@ from ..common.settings import to_plain
 from ..datasets.reader import open_dataset
 from ..datasets.schema import Episode
 from ..envs.spec import EnvironmentSpec
+from ..policies.devices import choose_device
 from ..policies.files import load_policy, save_policy
 from ..policies.networks import LayeredNetwork
 from ..policies.policy import Policy
@@ -38,7 +39,7 @@ def run(settings: DistilCommandSettings) -> None:
 
 
 def _distil(settings: DistilCommandSettings) -> None:
-    out, console = Path(settings.out), plain_console()
+    out, console, device = Path(settings.out), plain_console(), choose_device(settings.device)
     if (out / POLICY).exists():
         raise BadInput(f"{out}: holds a policy already, which stays; name another folder with out=, or move it away")
     use_one_thread()
@@ -60,7 +61,9 @@ def _distil(settings: DistilCommandSettings) -> None:
         def show(missed: int) -> None:
             bar.update(task, advance=1, description=f"{missed:,} of {len(actions):,} decisions missed")
 
-        missed = distil(network, states, actions, own, settings.distil, show)
+        network.to(device)
+        missed = distil(network, states.to(device), actions.to(device), own.to(device), settings.distil, show)
+        network.to("cpu")
     made = {"command": "qwop-distil", "from": dict(policy.training), "settings": to_plain(settings)}
     saved = save_policy(out / POLICY, replace(policy, training=made))
     console.print(

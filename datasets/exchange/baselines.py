@@ -10,10 +10,11 @@ from ..origin import Origin
 from ..schema import DatasetInfo, Episode
 from .expert_file import Recording, read_recording
 from .imported import Imported, Unknown, filled_in, imported_episode, info_of
+from .parts import REPEATED
 
 LOST = (
-    "the observation after the last decision (an import takes the last row for it, and so loses that decision)",
-    "the endings: an import takes every episode for truncated",
+    "the observation after the last decision (an import repeats the one before)",
+    "the endings: an import takes an episode for terminated, unless it is as long as the environment permits",
     "behaviour probabilities, times, keys",
     "player, source, start and outcome",
 )
@@ -27,17 +28,14 @@ def read(path: Path, unknown: Unknown) -> Imported:
     """
     info = info_of(unknown.environment)
     recording = read_recording(path, info.observation.shape, info.actions)
-    games = [rows for rows in recording.games if rows.stop - rows.start > 1]
-    if not games:
-        raise BadInput(f"{path}: no episode has two or more rows")
-    last = "the last row of each episode is its final observation, and every episode is truncated"
-    return Imported(info, _episodes(recording, games, info, unknown, path), len(games), filled_in(unknown, last))
+    ends = "an episode is terminated, unless it is as long as the environment permits, and then truncated"
+    total = len(recording.games)
+    return Imported(info, _episodes(recording, info, unknown, path), total, filled_in(unknown, REPEATED, ends))
 
 
-def _episodes(
-    recording: Recording, games: list[slice], info: DatasetInfo, unknown: Unknown, path: Path
-) -> Iterator[Episode]:
-    for number, rows in enumerate(games):
+def _episodes(recording: Recording, info: DatasetInfo, unknown: Unknown, path: Path) -> Iterator[Episode]:
+    most = info.environment.longest_episode
+    for number, rows in enumerate(recording.games):
         observations = recording.observations[rows]
         if info.observation.dtype == "uint8" and not np.array_equal(observations, observations.astype(np.uint8)):
             raise BadInput(f"{path}: episode {number}: observations are no whole numbers from 0 to 255")
@@ -45,10 +43,10 @@ def _episodes(
             yield imported_episode(
                 info,
                 unknown,
-                observations,
-                recording.actions[rows][:-1],
-                recording.rewards[rows][:-1],
-                terminated=False,
+                np.concatenate([observations, observations[-1:]]),
+                recording.actions[rows],
+                recording.rewards[rows],
+                terminated=most is None or rows.stop - rows.start < most,
                 source=recording.name,
                 origin=Origin(sha256=recording.digest, game=number),
             )

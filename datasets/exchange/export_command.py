@@ -11,16 +11,16 @@ from ..editing.new_dataset import new_folder
 from ..reader import Dataset, open_dataset
 from ..schema import SCHEMA_VERSION, DatasetInfo
 from ..subcommand import Subcommand
-from . import baselines, d3rlpy, huggingface, minari
+from . import baselines, d3rlpy, huggingface, minari, table_files
 from .expert_file import write_expert_file
 
-FOLDERS = {"minari": minari.export, "huggingface": huggingface.export}
+FOLDERS = {"minari": minari.export, "huggingface": huggingface.export, "parquet": table_files.export}
 """Formats that are folders."""
 
 SUFFIXES = {"d3rlpy": ".h5", "baselines": ".npz"}
 """Formats that are files."""
 
-LOST = {"d3rlpy": d3rlpy.LOST, "baselines": baselines.LOST}
+LOST = {"parquet": table_files.LOST, "d3rlpy": d3rlpy.LOST, "baselines": baselines.LOST}
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class ExportSettings(Settings):
 
     dataset: str = setting(help="Folder of the dataset.", example="data/me", path=True)
     to: str = setting(
-        help="Format: minari or huggingface (folders), d3rlpy (.h5), or baselines, the expert files (.npz) of "
+        help="Format: parquet, minari or huggingface (folders), d3rlpy (.h5), or baselines, the expert files (.npz) of "
         "stable-baselines.",
         choices=[*FOLDERS, *SUFFIXES],
         example="minari",
@@ -72,6 +72,10 @@ command = Subcommand(
     run,
     about="Write a dataset in another tool's format. Prints what that format cannot hold.",
     examples=[
+        (
+            "qwop-dataset export data/me to=parquet out=tables/me",
+            "for pd.read_parquet and pl.read_parquet of the folder",
+        ),
         ("qwop-dataset export data/me to=minari out=minari/me-v0", ""),
         ("qwop-dataset export data/me to=huggingface out=data/me-hub", "for datasets.load_dataset and the hub"),
         ("qwop-dataset export data/me to=d3rlpy out=data/me.h5", ""),

@@ -37,7 +37,11 @@ BATCH = 16_384
 """Rows read at a time."""
 
 ABOUT = """`load_dataset(folder, "steps")` opens the rows of all episodes, `load_dataset(folder, "episodes")` a row for
-each episode. `qwop-dataset import` turns the folder back into a dataset of qwop, equal to the bit.
+each episode. This turns the folder back into a dataset of qwop, equal to the bit, and checks it and these figures:
+
+```sh
+qwop-dataset import . out=../imported && qwop-dataset verify ../imported
+```
 """
 
 
@@ -59,7 +63,7 @@ def export(dataset: Dataset, info: DatasetInfo, name: str, folder: Path) -> None
         rows = [_row(shards.write(_table(episode, info, number)), number) for number, episode in enumerate(dataset)]
     schema = pa.schema({"episode": pa.int32(), **COLUMNS})
     pq.write_table(pa.Table.from_pylist(rows, schema), folder / EPISODES / "train-00000.parquet")
-    write_atomic(folder / DESCRIPTION, to_text(info.to_json()))
+    write_atomic(folder / DESCRIPTION, to_text(info.description()))
     summary = dataset.summary()
     configurations = {kind: f"{kind}/*.parquet" for kind in (STEPS, EPISODES)}
     tables = "\n".join([*summary_table(summary), "", *column_table(info)])

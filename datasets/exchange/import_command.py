@@ -6,17 +6,18 @@ from pathlib import Path
 from typing import Any
 
 from ...common.errors import BadInput
+from ...common.imports import without_module
 from ...common.progress import plain_console
 from ...common.settings import Settings, setting
 from ...envs.spec import EnvironmentSpec
 from ..editing.new_dataset import finish, new_folder, write_dataset
 from ..subcommand import Subcommand
-from . import baselines, d3rlpy, huggingface, minari
+from . import array_files, baselines, d3rlpy, huggingface, minari, table_files
 from .imported import Imported, Unknown
 
 EXPECTED = (
-    "expected the folder of a Minari dataset, one that qwop-dataset export wrote for Hugging Face, a file of d3rlpy "
-    "(.h5) or an expert file of stable-baselines (.npz)"
+    "expected arrays (.npz, or .hdf5 as D4RL's), a table (.csv, .parquet), the folder of a Minari dataset, one that "
+    "qwop-dataset export wrote for Hugging Face, a file of d3rlpy (.h5) or an expert file of stable-baselines (.npz)"
 )
 
 
@@ -27,9 +28,16 @@ class DatasetImportSettings(Settings):
     dataset: str = setting(help="Folder or file to import; its format is detected.", example="minari/me-v0", path=True)
     out: str = setting(help="Folder of the new dataset.", example="data/me", written=True)
     environment_id: str | None = setting(
-        None, "Environment of the episodes. null: the one that the files name; d3rlpy's and expert files name none."
+        None,
+        "Environment of the episodes; the module that registers it may stand in front (my_envs:Walk-v0). null: the one "
+        "that the files name; arrays, tables, d3rlpy's and expert files name none.",
     )
     environment: Mapping[str, Any] = setting({}, "Settings of that environment, such as environment.frames_per_step=4.")
+    columns: Mapping[str, Any] = setting(
+        {},
+        "Tables: names of their columns, where they differ from action, reward, episode, terminated, truncated and "
+        "observation, such as columns.action=key or 'columns.observation=[x,speed]'.",
+    )
     player: str = setting("unknown", "Name of the player, if the files lack it.")
     epsilon: float = setting(
         0.05,
@@ -41,6 +49,8 @@ class DatasetImportSettings(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.environment_id is not None:
+            object.__setattr__(self, "environment_id", without_module(self.environment_id, "environment_id"))
         if self.environment and self.environment_id is None:
             raise BadInput("environment: its settings need environment_id, such as environment_id=QWOP-v1")
 
@@ -69,10 +79,12 @@ def open_foreign(path: Path, settings: DatasetImportSettings) -> Imported:
         return minari.read(path, unknown)
     if huggingface.is_huggingface(path):
         return huggingface.read(path)
-    if path.suffix == ".h5" and path.is_file():
-        return d3rlpy.read(path, unknown)
+    if table_files.is_tables(path):
+        return table_files.read(path, unknown, settings.columns)
+    if path.suffix in (".h5", ".hdf5") and path.is_file():
+        return array_files.read_hdf5(path, unknown) if array_files.is_d4rl(path) else d3rlpy.read(path, unknown)
     if path.suffix == ".npz" and path.is_file():
-        return baselines.read(path, unknown)
+        return (array_files.read_npz if array_files.is_arrays(path) else baselines.read)(path, unknown)
     raise BadInput(f"{path}: cannot be imported; {EXPECTED}")
 
 
@@ -80,8 +92,10 @@ command = Subcommand(
     "dataset-import",
     DatasetImportSettings,
     run,
-    about="Write a new dataset from files of Minari, Hugging Face, d3rlpy or stable-baselines.",
+    about="Write a new dataset from arrays, tables, or files of Minari, Hugging Face, d3rlpy or stable-baselines.",
     examples=[
+        ("qwop-dataset import mine.npz out=data/mine environment_id=CartPole-v1", "NumPy's arrays"),
+        ("qwop-dataset import mine.csv out=data/mine environment_id=my_envs:Walk-v0 columns.action=key", "a table"),
         ("qwop-dataset import minari/me-v0 out=data/me", ""),
         ("qwop-dataset import data/me.h5 out=data/me environment_id=QWOP-v1 player=me", "d3rlpy"),
     ],

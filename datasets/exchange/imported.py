@@ -42,7 +42,7 @@ def info_of(environment: EnvironmentSpec | None) -> DatasetInfo:
     if environment is None:
         raise BadInput("environment_id is not set: the file does not name its environment, such as QWOP-v1")
     observation, actions = environment.interface()
-    return DatasetInfo(environment, observation, actions)
+    return DatasetInfo(environment, observation, actions, action_names=environment.action_names())
 
 
 def imported_episode(

@@ -15,6 +15,8 @@ from .settings import LiveSettings
 from .vtrace.settings import VtraceLoopSettings, VtraceSettings
 
 if TYPE_CHECKING:
+    import torch
+
     from ..run import Run
     from .agent import Agent, MakeNetwork
     from .learner import LiveLearner
@@ -47,9 +49,11 @@ class Algorithm:
         make: MakeNetwork = self._loaded.new_network(settings)
         return make
 
-    def new_learner(self, network: Any, settings: Settings, seed: int) -> "LiveLearner[Any, Any]":
-        """Make a learner by itself, on the CPU; the seed decides everything random."""
-        learner: LiveLearner[Any, Any] = self._loaded.new_learner(network, settings, seed)
+    def new_learner(
+        self, network: Any, settings: Settings, seed: int, device: "torch.device"
+    ) -> "LiveLearner[Any, Any]":
+        """Make a learner by itself; the seed decides everything random."""
+        learner: LiveLearner[Any, Any] = self._loaded.new_learner(network, settings, seed, device)
         return learner
 
     @property

@@ -1,4 +1,4 @@
-"""The log of a run: rows of numbers at regular intervals, in `metrics.jsonl` and for TensorBoard."""
+"""The log of a run: rows of numbers at regular intervals, in `metrics.jsonl` and for a tracker."""
 
 import json
 import os
@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from torch.utils.tensorboard import SummaryWriter
-
 from ...common.files import write_atomic
 from ...common.reading import MEGABYTE, read_rows
+from ...common.tracker import TENSORBOARD, Tracker, open_tracker
 from ..metrics import Metrics
 from .milestones import SPEED, seconds_of
 
@@ -18,11 +17,8 @@ METRICS = "metrics.jsonl"
 LARGEST_LOG = 256 * MEGABYTE
 """Bytes; a row has about a kilobyte."""
 
-FLUSH_SECONDS = 5
-"""Time between two flushes of TensorBoard's file."""
-
 EVALUATED = ("finish_share", "best_seconds", "median_seconds", "mean_metres", "mean_return")
-"""Figures of an evaluation that TensorBoard shows."""
+"""Figures of an evaluation that the tracker shows."""
 
 
 class RunLog:
@@ -33,10 +29,11 @@ class RunLog:
     resumptions. The report is drawn from the file. Nothing is written before `open`.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, tracker: str = TENSORBOARD) -> None:
         self.metrics = Metrics()
         self._folder = folder
-        self._board: SummaryWriter | None = None
+        self._kind = tracker
+        self._board: Tracker | None = None
         self._seconds, self._frames = 0.0, 0
 
     def open(self, resume_at: int | None = None) -> None:
@@ -49,7 +46,7 @@ class RunLog:
             if kept:
                 self._seconds, self._frames = seconds_of(kept)[-1], kept[-1].get("live/frames", 0)
         # An interrupt at the wrong moment delays closing it until its next flush.
-        self._board = SummaryWriter(str(self._folder / "tensorboard"), purge_step=resume_at, flush_secs=FLUSH_SECONDS)
+        self._board = open_tracker(self._kind, self._folder, resume_at)
         path.touch()
         self.metrics.timer.read()
 
@@ -73,7 +70,7 @@ class RunLog:
         return row
 
     def evaluated(self, decisions: int, figures: Mapping[str, Any], kind: str) -> None:
-        """Add the figures of an evaluation after so many decisions to TensorBoard, as `evaluation/<kind>_<figure>`."""
+        """Add the figures of an evaluation after so many decisions to the tracker, as `evaluation/<kind>_<figure>`."""
         assert self._board is not None
         for name in EVALUATED:
             if figures.get(name) is not None:

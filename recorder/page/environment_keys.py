@@ -7,9 +7,17 @@ from functools import cached_property
 from typing import Any
 
 import gymnasium
+from gymnasium.spaces import Discrete, MultiBinary, Space
 
 from ...common.checks import quoted
 from ...common.errors import BadInput
+from ...envs.actions import action_at, action_names, index_of_action, taken_actions
+
+MOST_DIGITS = 10
+"""Actions, or entries of a `MultiBinary`, that the digits 0 to 9 are enough for."""
+
+MOST_HELP = 16
+"""Combinations of keys that the page lists; of more it lists the single keys."""
 
 MOST_KEYS = 16
 """Keys that an environment may use; a set of them travels as the bits of one number."""
@@ -29,17 +37,6 @@ WELL_KNOWN: Mapping[str, Mapping[str, int]] = {
     "Taxi": {"ArrowDown": 0, "ArrowUp": 1, "ArrowRight": 2, "ArrowLeft": 3, "p": 4, "d": 5},
 }
 """Keys of Gymnasium's environments that do not name any, by their names without the version; '' is no key."""
-
-WELL_KNOWN_NAMES: Mapping[str, tuple[str, ...]] = {
-    "Acrobot": ("torque left", "no torque", "torque right"),
-    "CartPole": ("push left", "push right"),
-    "CliffWalking": ("up", "right", "down", "left"),
-    "FrozenLake": ("left", "down", "right", "up"),
-    "LunarLander": ("nothing", "left engine", "main engine", "right engine"),
-    "MountainCar": ("push left", "no push", "push right"),
-    "Taxi": ("down", "up", "right", "left", "pick up", "drop off"),
-}
-"""Names of the actions of Gymnasium's environments, as its documentation has them."""
 
 NO_OPERATION = "NOOP"
 """The name of doing nothing in Atari's games: the action while no key is down."""
@@ -75,32 +72,34 @@ class KeyMap:
 
     def help(self) -> list[tuple[list[str], str]]:
         """Each combination of keys with the name or number of its action, as in (['ArrowLeft'], 'fire left engine')."""
+        shown = [held for held in self.actions if len(self.actions) <= MOST_HELP or len(held) == 1]
         return [
             (sorted(held), self.names[action] if self.names else f"action {action}")
-            for held, action in self.actions.items()
+            for held, action in ((held, self.actions[held]) for held in shown)
         ]
 
 
 def key_map(env: gymnasium.Env[Any, Any], actions: int, given: Mapping[str, Any], default: int | None) -> KeyMap:
     """The keys of an environment with this number of actions.
 
-    given: `source.actions`, keys joined by + to actions; empty: the environment's own, those of a well-known
-    environment, or the digits. default: `source.default_action`. BadInput for an unknown key or action.
+    given: `source.actions`, keys joined by + to actions as the environment takes them, or to their names; empty: the
+    environment's own keys, those of a well-known environment, or the digits. default: `source.default_action`. BadInput
+    for an unknown key or action.
     """
-    names = _names_of(env, actions)
-    found = _from_setting(given) if given else _of_environment(env, actions, names)
+    names, space = action_names(env) or (), taken_actions(env)
+    found = _from_setting(given) if given else _of_environment(env, actions)
+    meant: dict[frozenset[str], int] = {}
     for held, action in found.items():
         name = "+".join(sorted(held)) or "no key"
-        if isinstance(action, bool) or not isinstance(action, int) or not 0 <= action < actions:
-            raise BadInput(f"source.actions: {name} is {quoted(action)}, expected an action from 0 to {actions - 1}")
+        meant[held] = _index(action, names, space, f"source.actions: {name} is {quoted(action)}")
         if own := held.intersection(PAGE_KEYS):
             raise BadInput(
-                f"source.actions: {min(own)} is a key of the page itself; choose another for action {action}"
+                f"source.actions: {min(own)} is a key of the page itself; choose another for action {quoted(action)}"
             )
-    if default is not None and default >= actions:
-        raise BadInput(f"source.default_action={default}: expected an action from 0 to {actions - 1}")
-    idle = found.pop(frozenset(), names.index(NO_OPERATION) if NO_OPERATION in names else None)
-    made = KeyMap(found, idle if default is None else default, names)
+    idle = meant.pop(frozenset(), names.index(NO_OPERATION) if NO_OPERATION in names else None)
+    if default is not None:
+        idle = _index(default, names, space, f"source.default_action={default}")
+    made = KeyMap(meant, idle, names)
     if not 1 <= len(made.keys) <= MOST_KEYS:
         raise BadInput(f"source.actions: {len(made.keys)} keys, expected from 1 to {MOST_KEYS}")
     return made
@@ -110,34 +109,44 @@ def _from_setting(given: Mapping[str, Any]) -> dict[frozenset[str], Any]:
     return {frozenset(_named(key) for key in keys.split("+")): action for keys, action in given.items()}
 
 
-def _of_environment(env: gymnasium.Env[Any, Any], actions: int, names: tuple[str, ...]) -> dict[frozenset[str], int]:
+def _of_environment(env: gymnasium.Env[Any, Any], actions: int) -> dict[frozenset[str], Any]:
     id = "" if env.spec is None else env.spec.name
     named = getattr(env.unwrapped, "get_keys_to_action", None)
     if named is not None:
-        return {frozenset(map(_decoded, _keys_of(held))): _index(action, names) for held, action in named().items()}
+        return {frozenset(map(_decoded, _keys_of(held))): action for held, action in named().items()}
     if id in WELL_KNOWN:
         return {frozenset([key] if key else []): action for key, action in WELL_KNOWN[id].items()}
-    if actions > 10:
+    space = taken_actions(env)
+    if isinstance(space, MultiBinary) and actions <= 2**MOST_DIGITS:
+        # Key i holds entry i down, so that keys combine as they do on a keyboard.
+        sets = range(actions)
+        return {frozenset(str(i) for i in range(MOST_DIGITS) if held >> i & 1): _taken(env, held) for held in sets}
+    if actions > MOST_DIGITS:
         raise BadInput(
             f"source.actions is empty: {id} has {actions} actions and does not name their keys; name some, such as "
             "source.actions='{ArrowLeft: 0, ArrowRight: 1}'"
         )
-    return {frozenset([str(action)]): action for action in range(actions)}
+    return {frozenset([str(index)]): _taken(env, index) for index in range(actions)}
 
 
-def _index(action: Any, names: tuple[str, ...]) -> int:
-    """Number of an action; that of its name for a member of an enumeration, as Atari's games have other numbers."""
-    name = getattr(action, "name", None)
-    return names.index(name) if name in names else int(action)
+def _taken(env: gymnasium.Env[Any, Any], index: int) -> Any:
+    return action_at(taken_actions(env), index)
 
 
-def _names_of(env: gymnasium.Env[Any, Any], actions: int) -> tuple[str, ...]:
-    """The names of the actions: the environment's, those of a well-known one, or none."""
-    if (meanings := getattr(env.unwrapped, "get_action_meanings", None)) is not None:
-        names = tuple(str(name) for name in meanings())
-    else:
-        names = WELL_KNOWN_NAMES.get("" if env.spec is None else env.spec.name, ())
-    return names if len(names) == actions else ()
+def _index(action: Any, names: tuple[str, ...], space: Space[Any], said: str) -> int:
+    """Number of an action that the environment takes, or of its name; BadInput, which begins with what was `said`.
+
+    A member of an enumeration counts by its name, as Atari's games have other numbers.
+    """
+    name = getattr(action, "name", action)
+    if isinstance(name, str) and name in names:
+        return names.index(name)
+    found = None if isinstance(action, bool | str) else index_of_action(space, action)
+    if found is not None:
+        return found
+    if isinstance(space, Discrete):
+        raise BadInput(f"{said}, expected an action from {space.start} to {space.start + space.n - 1}")
+    raise BadInput(f"{said}, expected an action of {space}, such as {quoted(names[-1] if names else '[0, 1]')}")
 
 
 def _keys_of(held: Any) -> tuple[Any, ...]:

@@ -1,6 +1,5 @@
 """`source=environment`: a person plays any Gymnasium environment on a local page in the browser."""
 
-import importlib
 from pathlib import Path
 
 import gymnasium
@@ -10,6 +9,7 @@ from ...common.checks import quoted
 from ...common.errors import BadInput
 from ...datasets.folder import DESCRIPTION, read_info, require_same
 from ...datasets.schema import DatasetInfo
+from ...envs.actions import action_names
 from ...envs.spec import EnvironmentSpec, interface_of
 from ..settings import EnvironmentPageSettings
 from ..source import Source
@@ -30,12 +30,13 @@ def open_environment(settings: EnvironmentPageSettings, folder: Path) -> Source:
     BadInput for invalid settings, for an environment without discrete actions or pictures, and if `folder` holds a
     dataset of another one.
     """
-    spec = EnvironmentSpec(_imported(settings.id), settings.settings)
+    spec = EnvironmentSpec(settings.id, settings.settings)
     if spec.capabilities.keys:
         raise BadInput(f"source.id={settings.id}: source=page plays QWOP, and records its keys frame by frame")
     env = spec.make(render_mode="rgb_array")
     try:
-        info = DatasetInfo(spec, *interface_of(env.observation_space, env.action_space, str(spec)))
+        shapes = interface_of(env.observation_space, env.action_space, str(spec))
+        info = DatasetInfo(spec, *shapes, action_names=action_names(env))
         keys = key_map(env, info.actions, settings.actions, settings.default_action)
         if (folder / DESCRIPTION).exists():
             require_same(read_info(folder), info, folder)
@@ -55,18 +56,6 @@ def open_environment(settings: EnvironmentPageSettings, folder: Path) -> Source:
         env.close()
         raise
     return page_source(server, info, settings.open, env.close)
-
-
-def _imported(id: str) -> str:
-    """The id without the module in front of it, which is imported: a dataset may not name modules."""
-    module, colon, name = id.rpartition(":")
-    if not colon:
-        return id
-    try:
-        importlib.import_module(module)
-    except (ImportError, ValueError) as error:
-        raise BadInput(f"source.id={id}: the module {quoted(module)} cannot be imported ({error})") from None
-    return name
 
 
 def _require_pictures(env: gymnasium.Env[object, object], spec: EnvironmentSpec) -> None:

@@ -280,7 +280,7 @@ BY_HAND = [
     ("finetune", "schedule=kurodo +sead=1", "sead: no such setting; did you mean seed?"),
     ("finetune", "schedule=kurodo gamma=0.9", "gamma: no such setting; did you mean algorithm.gamma?"),
     ("finetune", "schedule=kurodo threads=0", "threads=0: expected a whole number from 1 to 1,024 (default: 1)"),
-    ("finetune", "schedule=kurodo device=abacus", "device=abacus: expected auto, cpu or cuda (default: auto)"),
+    ("finetune", "schedule=kurodo device=abacus", "device=abacus: expected auto, cpu, cuda or mps (default: auto)"),
     ("finetune", "schedule=kurodo loop.steps=0", "loop.steps=0: expected a whole number from 1 to 100,000"),
     ("finetune", "schedule=kurodo loop.log_every=0", "loop.log_every=0: expected a whole number, at least 1"),
     ("finetune", "schedule=kurodo loop.replay_ratio=-1", "loop.replay_ratio=-1: expected a number from 0 to 1,000"),

@@ -29,6 +29,7 @@ from typing import Any
 
 import pytest
 from omegaconf import OmegaConf
+from qwop.common import imports
 from qwop.common.errors import BadInput
 from qwop.common.settings import read
 from qwop.datasets.main import VERBS
@@ -155,6 +156,9 @@ def check_all(code: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = calls_of(code, folder)
     assert calls, "nothing is called"
     monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend(ROOT / "examples")  # the module of an environment of one's own
+    monkeypatch.setattr(imports, "_memory", lambda: folder / "modules.json")
+    monkeypatch.setenv(imports.VARIABLE, "")
     for call in calls:
         with monkeypatch.context() as patched:
             check(call, patched)

@@ -134,6 +134,20 @@ def test_cartpole_reports_returns(tmp_path: Path, evaluate: Evaluate) -> None:
     assert report["best_return"] >= report["mean_return"] > 0
 
 
+def test_a_card_has_the_figures_and_the_command_that_verifies_them(
+    policy_file: Path, tmp_path: Path, evaluate: Evaluate
+) -> None:
+    asked = [f"policy={policy_file}", "episodes=2", "late=0", "video=false", "card=true"]
+    assert evaluate(*asked, f"out={tmp_path / 'hub'}").code == 0
+    card = (tmp_path / "hub" / "README.md").read_text()
+    assert (tmp_path / "hub" / "policy.safetensors").read_bytes() == policy_file.read_bytes()
+    assert "qwop-evaluate policy=policy.safetensors episodes=2 late=0.0 video=false\n```" in card
+    figures = json.loads((tmp_path / "hub" / "evaluation.json").read_text())
+    assert f"| mean return | {figures['mean_return']:.4g} |" in card
+    (tmp_path / "hub" / "README.md").write_text("my own")
+    assert evaluate(*asked, f"out={tmp_path / 'hub'}").code == 2
+
+
 def test_keys_are_played_again(tmp_path: Path, evaluate: Evaluate) -> None:
     keys = np.random.default_rng(0).integers(0, 16, 30).repeat(9).astype(np.uint8)
     game = replay(keys)

@@ -140,7 +140,7 @@ def test_the_first_of_equal_q_values_is_the_greedy_action() -> None:
     assert network.logits(torch.randn(5, 4)).argmax(-1).tolist() == [0] * 5
 
 
-IMAGES = [(84, 84), (4, 84, 84), (36, 36, 3), (2, 40, 50, 3)]
+IMAGES = [(84, 84), (4, 84, 84), (36, 36, 3), (2, 40, 50, 3), (36, 36, 9), (2, 3, 40, 50)]
 
 
 @pytest.mark.parametrize("architecture", [ActorCritic, Actor, ValuedActor, QNetwork, DuelingQ])
@@ -208,14 +208,25 @@ def test_a_dueling_network_shares_its_convolutions() -> None:
     assert more == 3136 * 512 + 512 + 512 + 1
 
 
-def test_colours_and_frames_are_the_channels_of_their_pixel() -> None:
+@pytest.mark.parametrize(
+    ("shape", "lit", "channel"),
+    [
+        ((2, 36, 40, 3), (1, 5, 7, 2), 1 * 3 + 2),
+        ((2, 3, 36, 40), (1, 2, 5, 7), 1 * 3 + 2),
+        ((36, 40, 6), (5, 7, 4), 4),
+        ((6, 36, 40), (4, 5, 7), 4),
+    ],
+)
+def test_colours_and_frames_are_the_channels_of_their_pixel(
+    shape: tuple[int, ...], lit: tuple[int, ...], channel: int
+) -> None:
     """A convolution of size 1 would mix rows and columns if channels were taken from the wrong axis."""
-    spec = ObservationSpec((2, 36, 40, 3), "uint8")
-    picture = torch.zeros(2, 36, 40, 3)
-    picture[1, 5, 7, 2] = 1.0
+    spec = ObservationSpec(shape, "uint8")
+    picture = torch.zeros(shape)
+    picture[lit] = 1.0
     as_channels = Convolutions(spec)[0](picture.flatten()[None])
     assert as_channels.shape == (1, 6, 36, 40)
-    assert as_channels[0, 1 * 3 + 2, 5, 7] == 1.0
+    assert as_channels[0, channel, 5, 7] == 1.0
     assert as_channels.sum() == 1.0
 
 

@@ -1,5 +1,7 @@
 """A policy's probabilities and the actions drawn from them."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -114,3 +116,33 @@ def test_pictures_do_not_depend_on_their_neighbours(count: int) -> None:
     probabilities = policy.probabilities(pictures)
     assert len({tuple(row) for row in probabilities.tolist()}) == count
     assert np.array_equal(policy.probabilities(pictures[-1:]), probabilities[-1:])
+
+
+@pytest.mark.parametrize(
+    ("observations", "said"),
+    [
+        (np.zeros((2, 5)), r"float64 \[2, 5\], but the policy sees float32 \[n, 4\] of CartPole-v1\(\); "),
+        (np.zeros(4), r"one observation alone is given as observation\[None\]; policy.environment.make\(\) makes"),
+        (np.array(["left"]), "the policy sees"),
+    ],
+)
+def test_observations_that_do_not_fit_say_what_the_policy_sees(observations: Any, said: str) -> None:
+    seen = ObservationSpec((4,))
+    policy = Policy(ActorCritic(seen, 2, (8,)), EnvironmentSpec("CartPole-v1"), seen)
+    with pytest.raises(BadInput, match=said):
+        policy.act(observations)
+
+
+def test_a_policy_of_pictures_refuses_numbers_between_0_and_1() -> None:
+    seen = ObservationSpec((36, 36), "uint8")
+    policy = Policy(ActorCritic(seen, 2, (8,)), EnvironmentSpec("QWOP-v1"), seen)
+    with pytest.raises(BadInput, match=r"float64 \[1, 36, 36\], but the policy sees uint8 \[n, 36, 36\]"):
+        policy.act(np.full((1, 36, 36), 0.5))
+
+
+def test_act_is_greedy_unless_it_is_asked_to_draw() -> None:
+    seen = ObservationSpec((4,))
+    policy = Policy(ActorCritic(seen, 2, (8,)), EnvironmentSpec("CartPole-v1"), seen)
+    rows = np.ones((300, 4))
+    assert len(set(policy.act(rows)[0].tolist())) == 1
+    assert len(set(policy.act(rows, greedy=False)[0].tolist())) == 2

@@ -29,6 +29,10 @@ AGENTS = {
     "ftw": FtwAgents(hidden=(16,), memory=16, latent=8),
     "ppo": PpoAgents(hidden=(16,)),
 }
+GPUS = [
+    pytest.param(name, marks=[pytest.mark.gpu, pytest.mark.skipif(not found, reason=f"needs {name}")])
+    for name, found in {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}.items()
+]
 kinds = pytest.mark.parametrize("agents", AGENTS.values(), ids=AGENTS.keys())
 
 
@@ -279,3 +283,21 @@ def test_agents_play_any_environment_alone() -> None:
     assert done.figures["return"] == pytest.approx(np.mean(done.scores))
     again = trainer.train(TrainingTask(genes, {}, done.learner, done.play, 6))
     assert equal(again.learner, trainer.train(TrainingTask(genes, {}, done.learner, done.play, 6)).learner)
+
+
+@kinds
+@pytest.mark.parametrize("device", ["cpu", *GPUS])
+def test_a_round_leaves_a_state_that_any_machine_goes_on_with(agents: PopulationAgents, device: str) -> None:
+    there, here = AgentTrainer(RACE, agents, WORK, device=device), AgentTrainer(RACE, agents, WORK)
+    task = task_for(there, agents)
+    done = there.train(task)
+    assert devices_of(done.learner) == {"cpu"}
+    assert set(here.train(replace(task, learner=done.learner, play=done.play)).figures) == set(done.figures)
+
+
+def devices_of(state: Any) -> set[str]:
+    """The kinds of devices of a state's tensors."""
+    if isinstance(state, torch.Tensor):
+        return {state.device.type}
+    parts = state.values() if isinstance(state, dict) else state if isinstance(state, list | tuple) else ()
+    return set().union(*map(devices_of, parts))

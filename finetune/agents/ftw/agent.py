@@ -23,9 +23,9 @@ def new_network(settings: FtwSettings) -> MakeNetwork:
     )
 
 
-def new_learner(network: TwoTimescaleActorCritic, settings: FtwSettings, seed: int) -> FtwLearner:
-    """Make a learner by itself, on the CPU."""
-    return FtwLearner(network, settings, torch.device("cpu"), np.random.default_rng(seed))
+def new_learner(network: TwoTimescaleActorCritic, settings: FtwSettings, seed: int, device: torch.device) -> FtwLearner:
+    """Make a learner by itself."""
+    return FtwLearner(network, settings, device, np.random.default_rng(seed))
 
 
 def build(run: "Run[FtwSettings, FtwLoopSettings]") -> LiveAgent:

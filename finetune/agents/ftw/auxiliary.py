@@ -52,7 +52,7 @@ class PixelControl(nn.Module):
     def __init__(self, observation: ObservationSpec, latent: int, actions: int, generator: torch.Generator) -> None:
         super().__init__()
         self._observation, self._actions = observation, actions
-        height, width = observation.frame_shape[:2]
+        height, width = (observation.shape[axis] for axis in observation.axes[1:])
         # Even, because the last deconvolution doubles the size; part of the margin is left out.
         self.cells = (2 * ((height - CELL) // (2 * CELL)), 2 * ((width - CELL) // (2 * CELL)))
         self._before = (self.cells[0] // 2 - 1, self.cells[1] // 2 - 1)
@@ -62,11 +62,14 @@ class PixelControl(nn.Module):
         nn.init.zeros_(self.deconvolution.bias)  # type: ignore[arg-type]
 
     def rewards(self, observations: Tensor, scale: Scale) -> Tensor:
-        height, width, *colours = self._observation.frame_shape
-        leading = observations.shape[:-1]
+        frame, leading = self._observation.frame, observations.shape[:-1]
+        channels, height, width = frame.axes
         newest = observations.reshape(*leading, self._observation.stack, -1)[..., -1, :]
-        pictures = scale(newest).reshape(*leading, height, width, *(colours or (1,)))
-        return ftw.changes_of_cells(pictures, CELL, self.cells)
+        pictures = (
+            scale(newest).reshape(-1, *frame.shape).permute(0, *(1 + axis for axis in (height, width, *channels)))
+        )
+        colours = pictures.reshape(*leading, *pictures.shape[1:3], frame.channels)
+        return ftw.changes_of_cells(colours, CELL, self.cells)
 
     def forward(self, latents: Tensor) -> Tensor:
         features = self.layers(latents).reshape(-1, FEATURES, *self._before)

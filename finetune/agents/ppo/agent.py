@@ -39,10 +39,10 @@ def new_network(settings: PpoSettings) -> MakeNetwork:
     )
 
 
-def new_learner(network: Actor, settings: PpoSettings, seed: int) -> PpoLearner:
-    """Make a learner by itself, on the CPU, with an untrained network of values."""
+def new_learner(network: Actor, settings: PpoSettings, seed: int, device: torch.device) -> PpoLearner:
+    """Make a learner by itself, with an untrained network of values."""
     values = Values(network.observation, settings.hidden, torch.Generator().manual_seed(seed + 1))
-    return PpoLearner(network, values, settings, torch.device("cpu"), np.random.default_rng(seed))
+    return PpoLearner(network, values, settings, device, np.random.default_rng(seed))
 
 
 def build(run: "Run[PpoSettings, PpoLoopSettings]") -> PpoAgent:

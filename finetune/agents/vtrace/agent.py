@@ -33,9 +33,11 @@ def require_live_only(phases: Sequence[Phase], algorithm: str) -> None:
             )
 
 
-def new_learner(network: RecurrentActorCritic, settings: VtraceSettings, seed: int) -> VtraceLearner:
-    """Make a learner by itself, on the CPU; nothing in it is random."""
-    return VtraceLearner(network, settings, torch.device("cpu"))
+def new_learner(
+    network: RecurrentActorCritic, settings: VtraceSettings, seed: int, device: torch.device
+) -> VtraceLearner:
+    """Make a learner by itself; nothing in it is random."""
+    return VtraceLearner(network, settings, device)
 
 
 def build(run: "Run[VtraceSettings, VtraceLoopSettings]") -> LiveAgent:

@@ -1,0 +1,186 @@
+"""Every command on environments of every kind: recorded by a scripted person in a real browser, verified, cloned,
+fine-tuned with these demonstrations, killed, resumed, evaluated and watched.
+
+    python benchmarks/matrix.py --out runs/matrix
+
+Needs Chromium with its driver (`pip install 'qwop[train,browser]'`). Prints a table: ok, or the line with which a
+command refused (as for packages that are not installed). Takes a minute an environment on two cores.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sysconfig
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from selenium import webdriver
+
+HERE = Path(__file__).parent
+GAMES = 4
+
+ENVIRONMENTS = (
+    *(f"matrix_environments:Matrix{kind}-v0" for kind in (
+        "Shifted", "Keyboard", "Dials", "Dict", "Tuple", "Scalar", "ChannelsLast", "ChannelsFirst", "Frames", "OwnInfo",
+        "Continuous", "Huge",
+    )),
+    "FrozenLake-v1", "CartPole-v1", "MiniGrid-Empty-5x5-v0", "highway-v0",
+)  # fmt: skip
+
+
+class Refused(Exception):
+    """A command ended with an error; its last line."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", default=Path("runs/matrix"), type=Path, help="folder of all datasets and runs")
+    parser.add_argument("--environments", nargs="*", default=ENVIRONMENTS, help="ids, with their modules")
+    asked = parser.parse_args()
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
+    browser = open_browser()
+    print("| environment | " + " | ".join(STEPS) + " |\n" + "|---" * (len(STEPS) + 1) + "|", flush=True)
+    try:
+        for id in asked.environments:
+            folder = asked.out / re.sub(r"\W+", "-", id)
+            found = []
+            for name, step in STEPS.items():
+                try:
+                    step(id, folder, browser)
+                    found.append("ok")
+                except Refused as refused:
+                    found.append(f"{name} refused: {refused}")
+                    break
+            print(f"| `{id.rpartition(':')[2]}` | {' | '.join(found)} |", flush=True)
+    finally:
+        browser.quit()
+
+
+def open_browser() -> Any:
+    options = webdriver.ChromeOptions()
+    options.binary_location = str(shutil.which("chromium") or shutil.which("google-chrome"))
+    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
+        options.add_argument(flag)
+    return webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
+
+
+def run(command: str, *arguments: str) -> None:
+    done = subprocess.run([program(command), *arguments], capture_output=True, text=True)
+    if done.returncode:
+        raise Refused((done.stderr.strip() or done.stdout.strip()).splitlines()[-1][:160])
+
+
+def program(command: str) -> str:
+    return str(Path(sysconfig.get_path("scripts")) / command)
+
+
+def record(id: str, folder: Path, browser: Any) -> None:
+    """Play games with changing keys, then end the recording as Ctrl-C does."""
+    settings = ["source=environment", f"source.id={id}", "source.open=false", f"dataset={folder / 'games'}"]
+    recorder = subprocess.Popen(
+        [program("qwop-record"), *settings], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    assert recorder.stdout is not None
+    line = ""
+    for line in recorder.stdout:
+        if found := re.search(r"http://\S+", line):
+            break
+    else:
+        raise Refused(line.strip()[:160])
+    browser.get(found[0])
+    wait(lambda: state(browser) == "ready")
+    for game in range(GAMES):
+        press(browser, "r" if game else held(game)[0])
+        wait(lambda: state(browser) == "playing")
+        until = time.monotonic() + 20
+        turn = 0
+        while state(browser) == "playing" and time.monotonic() < until:
+            turn += 1
+            keys = held(game + turn)
+            actions = webdriver.ActionChains(browser, duration=0)
+            for key in keys:
+                actions.key_down(key)
+            actions.pause(0.3)
+            for key in keys:
+                actions.key_up(key)
+            actions.perform()
+    recorder.send_signal(signal.SIGINT)
+    recorder.wait(timeout=60)
+
+
+def held(turn: int) -> list[str]:
+    """Keys of this turn: digits and arrows, so that every environment has some of them."""
+    return [["0", "\ue014"], ["1", "\ue012"], ["0", "1", "\ue015"], ["\ue014"]][turn % 4]
+
+
+def state(browser: Any) -> str:
+    return str(browser.execute_script("return document.body.dataset.state"))
+
+
+def press(browser: Any, key: str) -> None:
+    webdriver.ActionChains(browser, duration=0).send_keys(key).perform()
+
+
+def wait(true: Callable[[], bool]) -> None:
+    until = time.monotonic() + 60
+    while not true():
+        if time.monotonic() > until:
+            raise Refused("the page does not go on")
+        time.sleep(0.05)
+
+
+def verify(id: str, folder: Path, browser: Any) -> None:
+    run("qwop-dataset", "verify", str(folder / "games"))
+
+
+def clone(id: str, folder: Path, browser: Any) -> None:
+    run("qwop-pretrain", f"dataset={folder / 'games'}", f"out={folder / 'clone'}", "epochs=2", "games=2")
+
+
+def finetune(id: str, folder: Path, browser: Any) -> None:
+    """Fine-tune with the games as demonstrations; killed after its first checkpoint."""
+    running = subprocess.Popen([program("qwop-finetune"), *tuning(folder)], stderr=subprocess.PIPE, text=True,
+                               stdout=subprocess.DEVNULL)  # fmt: skip
+    while running.poll() is None and not any((folder / "tuned" / "checkpoints").glob("decisions-*")):
+        time.sleep(0.1)
+    running.kill()
+    assert running.stderr is not None
+    said = running.stderr.read()
+    if running.wait() not in (0, -signal.SIGKILL):
+        raise Refused(said.strip().splitlines()[-1][:160])
+
+
+def resume(id: str, folder: Path, browser: Any) -> None:
+    run("qwop-finetune", *tuning(folder), "resume=true")
+
+
+def tuning(folder: Path) -> list[str]:
+    return [
+        f"policy={folder / 'clone' / 'policy.safetensors'}", f"demonstrations={folder / 'games'}",
+        f"out={folder / 'tuned'}", "algorithm=acer-small", "schedule=kurodo", "schedule.scale=0.002",
+        "loop.checkpoint_every=500", "evaluation.episodes=2", "evaluation.drawn=0", "video=false",
+    ]  # fmt: skip
+
+
+def evaluate(id: str, folder: Path, browser: Any) -> None:
+    run("qwop-evaluate", f"policy={folder / 'tuned' / 'policy.safetensors'}", "episodes=3", "video=false")
+
+
+def watch(id: str, folder: Path, browser: Any) -> None:
+    run("qwop-watch", f"policy={folder / 'tuned' / 'policy.safetensors'}", f"out={folder / 'policy.mp4'}")
+    run("qwop-watch", f"dataset={folder / 'games'}", f"out={folder / 'games.html'}")
+
+
+STEPS: dict[str, Callable[[str, Path, Any], None]] = {
+    "record": record, "verify": verify, "clone": clone, "finetune": finetune, "resume": resume, "evaluate": evaluate,
+    "watch": watch,
+}  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""Environments of every kind of space, registered by importing this module; for `matrix.py`."""
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+LENGTH = 12
+
+
+class Kind(gymnasium.Env[Any, Any]):
+    """Twelve decisions with observations and actions of a kind; the reward is 1 for the last of all actions."""
+
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 10}  # noqa: RUF012
+
+    def __init__(self, observations: Any, actions: Any, info: Any = None, render_mode: str | None = None) -> None:
+        self.observation_space, self.action_space, self.info = observations, actions, info or {}
+        self.render_mode, self.count = render_mode, 0
+
+    def seen(self) -> Any:
+        self.observation_space.seed(self.count)
+        return self.observation_space.sample()
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        self.count = 0
+        return self.seen(), dict(self.info)
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        if not self.action_space.contains(action):
+            raise ValueError(f"{action!r} is not in {self.action_space}")
+        self.count += 1
+        return self.seen(), float(np.sum(np.ravel(action))), self.count >= LENGTH, False, dict(self.info)
+
+    def render(self) -> np.ndarray[Any, Any]:
+        return np.full((64, 96, 3), 20 * self.count % 256, np.uint8)
+
+
+ROW = spaces.Box(-1, 1, (3,), np.float32)
+KINDS: dict[str, dict[str, Any]] = {
+    "Shifted": {"observations": ROW, "actions": spaces.Discrete(3, start=-1)},
+    "Keyboard": {"observations": ROW, "actions": spaces.MultiBinary(2)},
+    "Dials": {"observations": ROW, "actions": spaces.MultiDiscrete([2, 3])},
+    "Dict": {"observations": spaces.Dict({"a": ROW, "b": spaces.Discrete(3)}), "actions": spaces.Discrete(2)},
+    "Tuple": {"observations": spaces.Tuple((ROW, spaces.MultiBinary(2))), "actions": spaces.Discrete(2)},
+    "Scalar": {"observations": spaces.Box(0, 1, (), np.float32), "actions": spaces.Discrete(2)},
+    "ChannelsLast": {"observations": spaces.Box(0, 255, (36, 36, 9), np.uint8), "actions": spaces.Discrete(2)},
+    "ChannelsFirst": {"observations": spaces.Box(0, 255, (3, 36, 36), np.uint8), "actions": spaces.Discrete(2)},
+    "Frames": {"observations": spaces.Box(0, 255, (2, 3, 36, 36), np.uint8), "actions": spaces.Discrete(2)},
+    "OwnInfo": {
+        "observations": ROW,
+        "actions": spaces.Discrete(2),
+        "info": {"time": "12:30:05", "distance": {"front": 1.0}, "outcome": 5, "score": None},
+    },
+    "Continuous": {"observations": ROW, "actions": spaces.Box(-1, 1, (2,), np.float32)},
+    "Huge": {"observations": ROW, "actions": spaces.MultiBinary(16)},
+}
+
+for _name, _settings in KINDS.items():
+    gymnasium.register(f"Matrix{_name}-v0", Kind, kwargs=_settings)

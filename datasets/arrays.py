@@ -1,0 +1,180 @@
+"""Episodes of plain arrays: anybody's data, in the form that its environment has, with defaults for what it lacks."""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Box, Discrete
+from numpy.typing import ArrayLike, NDArray
+
+from ..common.checks import quoted
+from ..common.errors import BadInput
+from ..envs.actions import action_at, index_of_action
+from ..envs.spec import EnvironmentSpec
+from .exchange.imported import Unknown, imported_episode, info_of
+from .folder import DESCRIPTION, read_info
+from .schema import DatasetInfo, Episode
+from .writer import DatasetWriter
+
+
+def write_episode(
+    folder: str | os.PathLike[str],
+    observations: ArrayLike | Mapping[str, ArrayLike],
+    actions: ArrayLike,
+    rewards: ArrayLike | None = None,
+    *,
+    environment: str | EnvironmentSpec | None = None,
+    terminated: bool | ArrayLike = False,
+    truncated: bool | ArrayLike = False,
+    player: str = "me",
+    source: str = "arrays",
+    epsilon: float = 0.05,
+    **known: Any,
+) -> Path:
+    """Add an episode of T decisions to the dataset in `folder`, made if need be; returns the episode's file.
+
+    observations: [T + 1, …], one before each decision and the one that ended the episode. Of [T, …] the last counts
+        for that one, too. In the environment's own form: discrete ones are whole numbers, a `Dict` a mapping of arrays.
+    actions: [T, …], as the environment takes them. rewards: [T]; None: zeros, which suffice for cloning.
+    environment: its id, with its module in front if one registers it, or a specification with settings; None: that of
+        the dataset in `folder`.
+    terminated, truncated: the ending, or bool [T] of every decision, as Gymnasium says them. Neither: truncated.
+    epsilon: smoothing of the behaviour probabilities (`smoothed`). known: other fields of `Episode`, such as seed or
+        behaviour_probabilities.
+
+    Raises BadInput for what does not fit the environment or the dataset.
+    """
+    folder = Path(folder)
+    if environment is None and not (folder / DESCRIPTION).exists():
+        raise BadInput(f"environment is not given, and {folder} is no dataset yet; expected an id such as CartPole-v1")
+    spec = EnvironmentSpec(environment) if isinstance(environment, str) else environment
+    spec = spec or read_info(folder).environment
+    form = _form_of(spec.id, json.dumps(dict(spec.settings), sort_keys=True))
+    unknown = Unknown(player, epsilon)
+    ends = {"terminated": terminated, "truncated": truncated}
+    episode = form.episode(unknown, observations, actions, rewards, **ends, source=source, **known)
+    return DatasetWriter(folder, form.info).write(episode)
+
+
+@dataclass(frozen=True)
+class ArrayForm:
+    """The form of an environment's data: the dataset's description, and the environment's own spaces."""
+
+    info: DatasetInfo
+    observations: gymnasium.Space[Any]
+    actions: gymnasium.Space[Any]
+
+    @classmethod
+    def of(cls, environment: EnvironmentSpec | None) -> "ArrayForm":
+        """Ask the environment for its form; BadInput for None, and for an environment that cannot be made here."""
+        info = info_of(environment)
+        return cls(info, *info.environment.own_spaces())
+
+    def episode(
+        self,
+        unknown: Unknown,
+        observations: Any,
+        actions: Any,
+        rewards: Any = None,
+        *,
+        terminated: Any = False,
+        truncated: Any = False,
+        **known: Any,
+    ) -> Episode:
+        """An episode of arrays, see `write_episode`; BadInput names the array and what is wrong with it."""
+        taken = self._indices(np.asarray(actions))
+        seen = self._plain(observations)
+        if len(seen) == len(taken):
+            seen = np.concatenate([seen, seen[-1:]])
+        if len(seen) != len(taken) + 1:
+            raise BadInput(f"observations have {len(seen):,} rows, expected {len(taken) + 1:,}, one more than actions")
+        earned = np.zeros(len(taken)) if rewards is None else np.asarray(rewards)
+        if earned.dtype.kind not in "fiub" or earned.size != len(taken):
+            raise BadInput(f"rewards are {earned.dtype} {list(earned.shape)}, expected numbers [{len(taken)}]")
+        ended, cut = (
+            _ending(name, of, len(taken)) for name, of in (("terminated", terminated), ("truncated", truncated))
+        )
+        more = {"truncated": cut or not ended, **known}
+        return imported_episode(self.info, unknown, seen, taken, earned.reshape(-1), terminated=ended, **more)
+
+    def _indices(self, actions: NDArray[Any]) -> NDArray[np.int64]:
+        """Numbers of actions that are given as the environment takes them, int64 [T]."""
+        if not actions.ndim or not len(actions):
+            raise BadInput(f"actions have shape {list(actions.shape)}, expected [T, …] of one decision or more")
+        rows = len(actions)
+        if actions.dtype.kind == "f" and (actions == np.rint(actions)).all():
+            actions = actions.astype(np.int64)
+        if actions.dtype.kind not in "iub":
+            raise BadInput(f"actions are {actions.dtype}, expected what {self.actions} has")
+        if isinstance(self.actions, Discrete):
+            if actions.size != rows:
+                raise BadInput(f"actions have shape {list(actions.shape)}, expected one whole number for each decision")
+            found = actions.reshape(rows).astype(np.int64) - int(self.actions.start)
+            wrong = np.flatnonzero((found < 0) | (found >= self.info.actions))
+        else:
+            if actions.shape != (rows, *(self.actions.shape or ())):
+                raise BadInput(f"actions have shape {list(actions.shape)}, expected what {self.actions} has")
+            different, which = np.unique(actions.reshape(rows, -1), axis=0, return_inverse=True)
+            known = [index_of_action(self.actions, one.reshape(self.actions.shape)) for one in different]
+            found = np.array([-1 if one is None else one for one in known], dtype=np.int64)[which.reshape(rows)]
+            wrong = np.flatnonzero(found < 0)
+        if len(wrong):
+            found_there = quoted(actions[wrong[0]].tolist())
+            raise BadInput(
+                f"actions of row {wrong[0]} are {found_there}, expected what {self.actions} has, "
+                f"such as {quoted(np.asarray(action_at(self.actions, 0)).tolist())}"
+            )
+        return found
+
+    def _plain(self, observations: Any) -> NDArray[Any]:
+        """Observations [rows, *shape] of the dataset's shape, from those of the environment's own form."""
+        wanted = self.info.observation
+        if isinstance(observations, Mapping):
+            columns = {name: np.asarray(column) for name, column in observations.items()}
+            return self._flattened(
+                [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+            )
+        seen = np.asarray(observations)
+        if seen.dtype.kind not in "fiub" or not seen.ndim:
+            raise BadInput(f"observations are {seen.dtype} {list(seen.shape)}, expected numbers [T + 1, …]")
+        if seen.shape[1:] != wanted.shape:
+            if not isinstance(self.observations, Box):
+                return self._flattened(list(seen))
+            if seen[:1].size != wanted.size:
+                raise BadInput(f"observations have shape {list(seen.shape[1:])}, expected {wanted}")
+            seen = seen.reshape(len(seen), *wanted.shape)
+        if wanted.dtype == "uint8" and seen.dtype != np.uint8 and not np.array_equal(seen, seen.astype(np.uint8)):
+            raise BadInput("observations are no whole numbers from 0 to 255")
+        return seen
+
+    def _flattened(self, rows: Sequence[Any]) -> NDArray[Any]:
+        for number, row in enumerate(rows):
+            if not self.observations.contains(row):
+                raise BadInput(f"observations of row {number} are {quoted(row)}, expected what {self.observations} has")
+        return np.stack([np.asarray(gymnasium.spaces.flatten(self.observations, row)) for row in rows])
+
+
+@lru_cache(maxsize=8)
+def _form_of(id: str, settings: str) -> ArrayForm:
+    return ArrayForm.of(EnvironmentSpec(id, json.loads(settings)))
+
+
+def _ending(name: str, given: Any, decisions: int) -> bool:
+    """The ending as one truth; BadInput for rows of them of which another than the last is true."""
+    flags = np.asarray(given)
+    if not flags.ndim:
+        return bool(flags)
+    if flags.size != decisions:
+        raise BadInput(f"{name} has shape {list(flags.shape)}, expected one truth, or one for each decision")
+    flags = flags.reshape(-1).astype(np.bool_)
+    if flags[:-1].any():
+        raise BadInput(
+            f"{name} is true after decision {int(flags.argmax()) + 1}, but the episode goes on to {decisions}"
+        )
+    return bool(flags[-1])

@@ -1,0 +1,96 @@
+"""Arrays with the decisions of several episodes, one after the other, in parts of one episode each."""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...common.errors import BadInput
+from ..arrays import ArrayForm
+from ..origin import Origin
+from ..schema import Episode
+from .imported import Imported, Unknown, filled_in
+
+REPEATED = "the last observation of an episode where the file lacks it: the one before, which nothing learns from"
+
+
+class Part(NamedTuple):
+    """Arrays of one episode of T decisions, as `write_episode` takes them."""
+
+    observations: Any
+    actions: NDArray[Any]
+    rewards: NDArray[Any] | None
+    terminated: bool
+    truncated: bool
+
+
+def parts_of(
+    observations: NDArray[Any],
+    actions: NDArray[Any],
+    rewards: NDArray[Any] | None,
+    terminated: NDArray[Any] | None,
+    truncated: NDArray[Any] | None,
+    following: NDArray[Any] | None = None,
+) -> list[Part]:
+    """The episodes of n decisions, which end where one is terminated or truncated, and at the end.
+
+    observations: [n, …], or [n + E, …] with the last one of each of E episodes. following: the observations after the
+    decisions, [n, …], where the file has them. BadInput for other lengths.
+    """
+    n = len(actions)
+    ends = np.zeros(n, dtype=np.bool_)
+    flags = []
+    for name, given in (("terminations", terminated), ("truncations", truncated)):
+        found = np.zeros(n) if given is None else np.asarray(given).reshape(-1)
+        if len(found) != n or found.dtype.kind not in "fiub":
+            raise BadInput(f"{name} have {len(found):,} rows, expected {n:,} as actions have")
+        flags.append(found.astype(np.bool_))
+        ends |= flags[-1]
+    if not n:
+        raise BadInput("actions have no rows")
+    bounds = np.unique([0, *(np.flatnonzero(ends) + 1).tolist(), n]).tolist()
+    episodes = len(bounds) - 1
+    whole = len(observations) == n + episodes
+    if not whole and len(observations) != n:
+        raise BadInput(
+            f"observations have {len(observations):,} rows, expected {n:,} as actions have, or {n + episodes:,} with "
+            "the last one of every episode"
+        )
+    for name, rows in (("rewards", rewards), ("next_observations", following)):
+        if rows is not None and len(rows) != n:
+            raise BadInput(f"{name} have {len(rows):,} rows, expected {n:,} as actions have")
+    parts = []
+    for number, (begin, end) in enumerate(pairwise(bounds)):
+        seen = observations[begin + number : end + number + 1] if whole else observations[begin:end]
+        if not whole and following is not None:
+            seen = np.concatenate([seen, following[end - 1 : end]])
+        earned = None if rewards is None else rewards[begin:end]
+        parts.append(Part(seen, actions[begin:end], earned, *(bool(flag[end - 1]) for flag in flags)))
+    return parts
+
+
+def imported(parts: Sequence[Part], form: ArrayForm, unknown: Unknown, path: Path) -> Imported:
+    """The parts as episodes; BadInput about one of them names the file and the episode."""
+    short = any(len(part.observations) == len(part.actions) for part in parts)
+    notes = filled_in(unknown, *([REPEATED] if short else []))
+    return Imported(form.info, _episodes(parts, form, unknown, path), len(parts), notes)
+
+
+def _episodes(parts: Sequence[Part], form: ArrayForm, unknown: Unknown, path: Path) -> Iterator[Episode]:
+    for number, part in enumerate(parts):
+        ends = {"terminated": part.terminated, "truncated": part.truncated}
+        try:
+            yield form.episode(
+                unknown,
+                part.observations,
+                part.actions,
+                part.rewards,
+                **ends,
+                source=path.name,
+                origin=Origin(game=number),
+            )
+        except BadInput as error:
+            raise BadInput(f"{path}: episode {number}: {error}") from None

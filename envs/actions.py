@@ -1,0 +1,184 @@
+"""Discrete actions of every form as numbers from 0, which policies choose and datasets hold.
+
+`Discrete(n, start)` has n actions, from `start`. `MultiBinary(k)` has one for each of the 2ᵏ sets of its entries (entry
+i is bit i of the number), `MultiDiscrete` one for each combination (the last entry changes fastest), `Tuple` and `Dict`
+of these likewise. The environment gets its own form of the action (`IndexedActions`).
+"""
+
+import json
+from collections.abc import Mapping
+from enum import Enum
+from math import prod
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space, Tuple
+
+from ..common.errors import BadInput
+
+MOST_ACTIONS = 32_767
+"""Actions of an environment, at most: episodes hold them as int16."""
+
+MOST_JOINT = 1024
+"""Combinations of several choices, at most: policies have an output, and episodes a probability, for each."""
+
+WELL_KNOWN_NAMES: Mapping[str, tuple[str, ...]] = {
+    "Acrobot": ("torque left", "no torque", "torque right"),
+    "CartPole": ("push left", "push right"),
+    "CliffWalking": ("up", "right", "down", "left"),
+    "FrozenLake": ("left", "down", "right", "up"),
+    "LunarLander": ("nothing", "left engine", "main engine", "right engine"),
+    "MountainCar": ("push left", "no push", "push right"),
+    "Taxi": ("down", "up", "right", "left", "pick up", "drop off"),
+}
+"""Names of the actions of Gymnasium's environments, as its documentation has them, by the names of these without the
+version."""
+
+
+def action_count(space: Space[Any], name: str) -> int:
+    """Number of actions of environment `name`; BadInput for a space that is not discrete, or has too many."""
+    found = _count(space)
+    if found is None:
+        continuous = isinstance(space, Box)
+        other = "; for continuous actions take Stable-Baselines3 (SAC, PPO) or CleanRL" if continuous else ""
+        raise BadInput(
+            f"{name}: its actions are {space}{', which are continuous' if continuous else ''}; expected Discrete(n), "
+            f"MultiBinary, MultiDiscrete, or a Tuple or Dict of these{other}"
+        )
+    most = MOST_ACTIONS if isinstance(space, Discrete) else MOST_JOINT
+    if found > most:
+        raise BadInput(
+            f"{name}: its actions are {space}, {found:,} in all, expected at most {most:,}; wrap the environment so "
+            "that it takes fewer (gymnasium.ActionWrapper)"
+        )
+    return found
+
+
+def action_at(space: Space[Any], index: int) -> Any:
+    """The action that the environment takes for number `index`, from 0 to `action_count` - 1."""
+    if isinstance(space, Discrete):
+        return space.start + np.int64(index)
+    if isinstance(space, MultiBinary):
+        size = prod(space.shape)
+        return np.array([index >> i & 1 for i in range(size)], dtype=space.dtype).reshape(space.shape)
+    if isinstance(space, MultiDiscrete):
+        places = np.unravel_index(index, tuple(space.nvec.ravel().tolist()))
+        return (np.array(places).reshape(space.shape) + space.start).astype(space.dtype)
+    parts, counts = _parts(space), [_count(part) or 0 for part in _parts(space)]
+    places = np.unravel_index(index, counts)
+    taken = [action_at(part, int(place)) for part, place in zip(parts, places, strict=True)]
+    return dict(zip(space, taken, strict=True)) if isinstance(space, Dict) else tuple(taken)
+
+
+def index_of_action(space: Space[Any], action: Any) -> int | None:
+    """The number of an action in the environment's form, plain lists of it included; None if it has no such action."""
+    if isinstance(space, Tuple | Dict):
+        return _index_of_parts(space, action)
+    try:
+        values = np.asarray(action)
+    except ValueError:  # lists of different lengths
+        return None
+    if values.dtype.kind not in ("iu" if isinstance(space, Discrete) else "iub") or values.shape != space.shape:
+        return None
+    if isinstance(space, Discrete):
+        index = int(values) - int(space.start)
+        return index if 0 <= index < space.n else None
+    if isinstance(space, MultiBinary):
+        bits = values.ravel().tolist()
+        return sum(bit << i for i, bit in enumerate(bits)) if {*bits} <= {0, 1} else None
+    if not isinstance(space, MultiDiscrete):
+        return None
+    sizes, places = space.nvec.ravel().tolist(), (values - space.start).ravel().tolist()
+    fits = all(0 <= place < size for place, size in zip(places, sizes, strict=True))
+    return int(np.ravel_multi_index(places, sizes)) if fits else None
+
+
+def _index_of_parts(space: Any, action: Any) -> int | None:
+    parts = _parts(space)
+    if isinstance(space, Dict):
+        given = [action.get(name) for name in space] if isinstance(action, Mapping) else []
+    else:
+        given = [*action] if isinstance(action, tuple | list) else []
+    if len(given) != len(parts):
+        return None
+    places = [index_of_action(part, one) for part, one in zip(parts, given, strict=True)]
+    counts = [_count(part) or 0 for part in parts]
+    return None if None in places else int(np.ravel_multi_index(places, counts))  # type: ignore[arg-type]
+
+
+def action_names(env: gymnasium.Env[Any, Any]) -> tuple[str, ...] | None:
+    """The names of an environment's actions: its own, or those of a well-known one.
+
+    Otherwise, where its own actions are not the numbers from 0, their form as JSON (`"-1"`, `"[1, 0]"`), of which
+    `index_of_action` is the inverse. None where numbers are all there is.
+    """
+    space = taken_actions(env)
+    count = _count(space) or 0
+    if (meanings := getattr(env.unwrapped, "get_action_meanings", None)) is not None:
+        names = tuple(str(name) for name in meanings())
+    elif isinstance(members := getattr(env.unwrapped, "actions", None), type) and issubclass(members, Enum):
+        names = tuple(member.name for member in members)  # as MiniGrid has them
+    else:
+        names = WELL_KNOWN_NAMES.get("" if env.spec is None else env.spec.name, ())
+    if len(names) == count:
+        return names
+    if isinstance(space, Discrete) and space.start == 0:
+        return None
+    return tuple(json.dumps(_plain(action_at(space, index))) for index in range(count))
+
+
+def taken_actions(env: gymnasium.Env[Any, Any]) -> Space[Any]:
+    """The environment's own action space, beneath `IndexedActions`."""
+    while isinstance(env, gymnasium.Wrapper):
+        if isinstance(env, IndexedActions):
+            return env.env.action_space
+        env = env.env
+    return env.action_space
+
+
+class IndexedActions(gymnasium.ActionWrapper[Any, Any, Any]):
+    """An environment whose discrete actions, of whatever form, are numbers from 0."""
+
+    def __init__(self, env: gymnasium.Env[Any, Any], count: int) -> None:
+        super().__init__(env)
+        self.action_space = Discrete(count)
+
+    def action(self, action: Any) -> Any:
+        return action_at(self.env.action_space, int(action))
+
+
+def with_indexed_actions(env: gymnasium.Env[Any, Any]) -> gymnasium.Env[Any, Any]:
+    """The environment with actions from 0; unchanged if it has them, or if `action_count` refuses its actions."""
+    space = env.action_space
+    count = _count(space)
+    if count is None or count > MOST_ACTIONS or (isinstance(space, Discrete) and space.start == 0):
+        return env
+    return IndexedActions(env, count)
+
+
+def _count(space: Space[Any]) -> int | None:
+    """Number of elements of a space; None unless it is finite."""
+    if isinstance(space, Discrete):
+        return int(space.n)
+    if isinstance(space, MultiBinary):
+        return int(2 ** prod(space.shape))
+    if isinstance(space, MultiDiscrete):
+        return int(prod(space.nvec.ravel().tolist()))
+    if not isinstance(space, Tuple | Dict):
+        return None
+    counts = [_count(part) for part in _parts(space)]
+    return prod(one or 0 for one in counts) if counts and None not in counts else None
+
+
+def _parts(space: Any) -> list[Space[Any]]:
+    return list(space.spaces.values()) if isinstance(space, Dict) else list(space.spaces)
+
+
+def _plain(action: Any) -> Any:
+    """An action as plain data, for comparison and JSON."""
+    if isinstance(action, Mapping):
+        return {str(name): _plain(part) for name, part in action.items()}
+    if isinstance(action, tuple | list):
+        return [_plain(part) for part in action]
+    return np.asarray(action).tolist()

@@ -1,0 +1,138 @@
+"""Observations, rewards and infos of other packages' environments: checked where they arise, in the project's form.
+
+A number that is not finite would be found much later, as a policy that has diverged. An info means something here only
+where the environment's capabilities say so, whatever its name is.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space, Tuple
+from gymnasium.wrappers import FilterObservation, FlattenObservation, TransformObservation
+
+from ..common.checks import quoted
+from ..common.errors import BadInput
+from .capabilities import Capabilities
+
+OWN_INFO = "environment_info"
+"""Entry of an info that holds, as `OwnInfo`, all that the environment's capabilities do not declare."""
+
+_FLATTENED = (Discrete, MultiDiscrete, MultiBinary, Dict, Tuple)
+
+
+@dataclass(frozen=True)
+class OwnInfo:
+    """Info of an environment's own. No mapping, so that vector environments pass it on as it is."""
+
+    entries: Mapping[str, Any]
+
+
+class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """An environment whose observations and rewards are checked, and whose infos are its own.
+
+    Raises BadInput, with the environment's `name`, the step and the field, for an observation of another form than the
+    space says, for numbers that are not finite as float32, and for a reward that is no number.
+    """
+
+    def __init__(self, env: gymnasium.Env[Any, Any], name: str, capabilities: Capabilities) -> None:
+        super().__init__(env)
+        self._name, self._known = name, capabilities.info_names
+        self._place = "after a reset"
+        self._steps = 0
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        observation, info = self.env.reset(seed=seed, options=options)
+        self._steps = 0
+        return self._checked(observation), self._told(info)
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        self._steps += 1
+        try:
+            number = float(reward)
+            finite = bool(np.isfinite(np.float32(number)))
+        except (TypeError, ValueError):
+            finite = False
+        if not finite:
+            raise self._wrong(f"reward is {quoted(reward)}, expected a finite number")
+        return self._checked(observation), number, bool(terminated), bool(truncated), self._told(info)
+
+    def _checked(self, observation: Any) -> Any:
+        space = self.env.observation_space
+        if problem := problem_of(space, observation, "observation"):
+            raise self._wrong(problem)
+        # A copy, because some environments change the array that they gave before.
+        return np.array(observation) if isinstance(space, Box) else observation
+
+    def _wrong(self, problem: str) -> BadInput:
+        when = f"after decision {self._steps:,} of a game" if self._steps else "after a reset"
+        return BadInput(f"environment {self._name}: {when}, its {problem}; mend the environment, or wrap it")
+
+    def _told(self, info: Mapping[str, Any]) -> dict[str, Any]:
+        known = {name: value for name, value in info.items() if name in self._known}
+        if len(known) < len(info):
+            known[OWN_INFO] = OwnInfo({name: value for name, value in info.items() if name not in self._known})
+        return known
+
+
+def problem_of(space: Space[Any], value: Any, place: str) -> str | None:
+    """Describe the first field in which a value does not fit its space, such as 'speed[1] is inf, …'; None if it fits.
+
+    Limits of a Box are not checked, as many environments exceed theirs.
+    """
+    if isinstance(space, Dict | Tuple):
+        parts = list(space.spaces.items()) if isinstance(space, Dict) else list(enumerate(space.spaces))
+        for name, part in parts:
+            try:
+                inner = value[name]
+            except (KeyError, IndexError, TypeError):
+                return f"{place} has no {name!r}, expected {space}"
+            if problem := problem_of(part, inner, f"{place}[{name!r}]"):
+                return problem
+        return None
+    if not isinstance(space, Box):
+        return None if space.contains(value) else f"{place} is {quoted(value)}, expected {space}"
+    numbers = np.asarray(value)
+    if numbers.shape != space.shape or numbers.dtype.kind not in "fiub":
+        return f"{place} is {numbers.dtype} {list(numbers.shape)}, expected {space.dtype} {list(space.shape)}"
+    if numbers.dtype.kind != "f":
+        return None
+    with np.errstate(over="ignore"):
+        finite = np.isfinite(numbers.astype(np.float32, copy=False))
+    if finite.all():
+        return None
+    at = tuple(np.argwhere(~finite)[0].tolist())
+    field = f"{place}{list(at)}" if at else place
+    return f"{field} is {quoted(float(numbers[at]))}, expected a finite number"
+
+
+def with_plain_observations(env: gymnasium.Env[Any, Any]) -> gymnasium.Env[Any, Any]:
+    """The environment with observations in a `Box`, where they consist of numbers.
+
+    Discrete ones become rows of zeros and ones, `Dict` and `Tuple` one row of all their numbers, by Gymnasium's
+    `FlattenObservation`; a number alone becomes a row of one. Texts in a `Dict` (MiniGrid's mission) are left out, and
+    a `Dict` with a picture alone is this picture. Other spaces stay as they are.
+    """
+    space = env.observation_space
+    if isinstance(space, Dict):
+        numbers = [name for name, part in space.spaces.items() if not _is_text(part)]
+        if len(numbers) == 1 and _is_array(space.spaces[numbers[0]]):
+            (name,) = numbers
+            return TransformObservation(env, lambda observation: observation[name], space.spaces[name])
+        if 0 < len(numbers) < len(space.spaces):
+            env = FilterObservation(env, numbers)
+            space = env.observation_space
+    if not (isinstance(space, _FLATTENED) or (isinstance(space, Box) and not space.shape)):
+        return env
+    return FlattenObservation(env) if space.is_np_flattenable else env
+
+
+def _is_text(space: Space[Any]) -> bool:
+    return space.dtype is not None and space.dtype.kind == "U"
+
+
+def _is_array(space: Space[Any]) -> bool:
+    return isinstance(space, Box) and len(space.shape) > 1

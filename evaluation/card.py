@@ -1,0 +1,116 @@
+"""The card of an evaluated policy for Hugging Face's hub: its figures, and the command that verifies them."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..common.command_line import command_line
+from ..common.errors import BadInput
+from ..common.files import write_atomic
+from .evaluate import Evaluation
+
+if TYPE_CHECKING:
+    from .command import EvaluateSettings
+
+CARD, POLICY = "README.md", "policy.safetensors"
+
+MARK = "<!-- written by qwop-evaluate -->"
+"""Line of a card that may be written anew."""
+
+FIGURES = {
+    "mean_return": "mean_reward", "finish_share": "finish_share", "median_seconds": "median_seconds",
+    "best_seconds": "best_seconds",
+}  # fmt: skip
+"""Figures of an evaluation, with the names of the hub's metrics."""
+
+
+def require_free(folder: Path) -> None:
+    """BadInput if a card that is not ours is in the way, before anything is played."""
+    path = folder / CARD
+    if path.exists() and MARK not in path.read_text(encoding="utf-8", errors="replace"):
+        raise BadInput(f"{path}: a card that qwop-evaluate did not write, which stays; give out= another folder")
+
+
+def write_card(folder: Path, policy: Path, evaluation: Evaluation, settings: "EvaluateSettings") -> Path:
+    """Write the card into `folder`, with a copy of the policy's file beside it; returns the card's path."""
+    content = policy.read_bytes()
+    if not (folder / POLICY).exists() or (folder / POLICY).read_bytes() != content:
+        write_atomic(folder / POLICY, content)
+    return write_atomic(folder / CARD, _card(evaluation, settings, policy.stem))
+
+
+def _card(evaluation: Evaluation, settings: "EvaluateSettings", name: str) -> str:
+    environment = evaluation.environment
+    figures = evaluation.summary()
+    verify = command_line("qwop-evaluate", replace(settings, policy=POLICY, out=None, card=False, video=False))
+    rows = [f"| {one.replace('_', ' ')} | {_number(found)} |" for one, found in figures.items() if _is_number(found)]
+    return "\n".join(
+        [
+            *_front_matter(name, environment.id, figures),
+            MARK,
+            f"# {name}",
+            "",
+            f"A policy for `{environment}`. Software: `pip install 'qwop[train]'`.",
+            "",
+            "| figure | value |",
+            "|---|---|",
+            *rows,
+            "",
+            "This command plays the games of these figures again:",
+            "",
+            f"```sh\n{verify}\n```",
+            "",
+            "In Python:",
+            "",
+            "```python",
+            "import qwop",
+            "",
+            f'policy = qwop.load_policy("{POLICY}")',
+            "env = policy.environment.make()",
+            "observation, info = env.reset(seed=0)",
+            "actions, probabilities = policy.act(observation[None])",
+            "```",
+            "",
+        ]
+    )
+
+
+def _front_matter(name: str, id: str, figures: Mapping[str, Any]) -> list[str]:
+    tag = re.sub(r"[^A-Za-z0-9/_.-]", "-", id)
+    metrics = [
+        line
+        for own, theirs in FIGURES.items()
+        if _is_number(found := figures.get(own))
+        for line in (f"    - type: {theirs}", f"      name: {own}", f"      value: {_number(found)}")
+    ]
+    return [
+        "---",
+        "library_name: qwop",
+        "pipeline_tag: reinforcement-learning",
+        "tags:",
+        "- reinforcement-learning",
+        "- gymnasium",
+        f'- "{tag}"',
+        "model-index:",
+        f'- name: "{re.sub(r"[^A-Za-z0-9/_.-]", "-", name)}"',
+        "  results:",
+        "  - task:",
+        "      type: reinforcement-learning",
+        "    dataset:",
+        f'      name: "{tag}"',
+        f'      type: "{tag}"',
+        "    metrics:",
+        *metrics,
+        "---",
+        "",
+    ]
+
+
+def _is_number(found: Any) -> bool:
+    return isinstance(found, int | float) and not isinstance(found, bool)
+
+
+def _number(found: Any) -> str:
+    return f"{found:.4g}" if isinstance(found, float) else f"{found}"

@@ -1,0 +1,19 @@
+"""The device that networks are trained on."""
+
+import torch
+
+from ..common.errors import BadInput
+
+
+def choose_device(name: str) -> torch.device:
+    """The device by its name in the settings; auto is a CUDA GPU where there is one, else the CPU.
+
+    BadInput for a device that this machine, or this installation of PyTorch, does not have.
+    """
+    available = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if name == "auto":
+        return torch.device("cuda" if available["cuda"] else "cpu")
+    if not available.get(name, True):
+        words = {"cuda": "CUDA device", "mps": "Apple GPU (Metal)"}[name]
+        raise BadInput(f"device={name}: no {words} here; device=auto takes what is available")
+    return torch.device(name)

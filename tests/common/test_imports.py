@@ -1,0 +1,94 @@
+"""Modules that the user names: imported, remembered, and never stored."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import gymnasium
+import pytest
+from qwop.common import imports
+from qwop.common.errors import BadInput
+from qwop.common.imports import import_asked, imported, without_module
+from qwop.envs.spec import EnvironmentSpec
+
+MODULE = """
+import gymnasium
+gymnasium.register("Named-v0", entry_point="gymnasium.envs.classic_control:CartPoleEnv")
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A working directory with a module of an environment, and a home of its own."""
+    (tmp_path / "named_environments.py").write_text(MODULE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(imports, "_memory", lambda: tmp_path / "modules.json")
+    monkeypatch.setattr(imports, "_added", [])
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setenv(imports.VARIABLE, "")
+    yield tmp_path
+    gymnasium.registry.pop("Named-v0", None)
+    sys.modules.pop("named_environments", None)
+
+
+def test_the_module_in_front_of_an_id_is_imported_and_not_stored(folder: Path) -> None:
+    spec = EnvironmentSpec("named_environments:Named-v0")
+    assert spec.id == "Named-v0"
+    assert spec.interface()[1] == 2
+    assert imported() == ["named_environments"]
+
+
+@pytest.mark.parametrize(
+    "written", ["imports=[named_environments]", "imports=named_environments", "+imports=['named_environments']"]
+)
+def test_one_setting_imports_modules_in_every_command(folder: Path, written: str) -> None:
+    assert import_asked(["seed=1", written]) == ["seed=1"]
+    assert "Named-v0" in gymnasium.registry
+
+
+def test_an_id_whose_module_was_named_once_is_found_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    without_module("named_environments:Named-v0", "environment")
+    gymnasium.registry.pop("Named-v0")
+    sys.modules.pop("named_environments")
+    monkeypatch.setenv(imports.VARIABLE, "")
+    (folder / "elsewhere").mkdir()
+    monkeypatch.chdir(folder / "elsewhere")
+    assert EnvironmentSpec("Named-v0").interface()[1] == 2
+
+
+def test_the_variable_names_modules_for_a_whole_shell(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(imports.VARIABLE, "named_environments")
+    assert EnvironmentSpec("Named-v0").interface()[1] == 2
+
+
+def test_a_folder_here_does_not_take_the_place_of_an_installed_package(folder: Path) -> None:
+    (folder / "numpy.py").write_text("raise SystemExit('the wrong numpy')")
+    without_module("named_environments:Named-v0", "environment")
+    said = "import sys; sys.path = [p for p in sys.path if p]; import qwop.common.imports as i; "
+    said += "i.import_modules(['named_environments'], 'x'); import numpy; print(numpy.__version__)"
+    done = subprocess.run([sys.executable, "-c", said], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("id", "said"),
+    [
+        ("no_such_module:Named-v0", "the module no_such_module cannot be imported .* run the command in its folder"),
+        ("no such:Named-v0", "is no name of a module"),
+    ],
+)
+def test_a_module_that_cannot_be_imported_is_named(folder: Path, id: str, said: str) -> None:
+    with pytest.raises(BadInput, match=said):
+        EnvironmentSpec(id)
+
+
+def test_an_unregistered_id_says_how_to_name_its_module(folder: Path) -> None:
+    with pytest.raises(BadInput, match=r"imports=\[my_module\], or my_module:Unknown-v0"):
+        EnvironmentSpec("Unknown-v0").interface()
+
+
+def test_files_cannot_name_modules(folder: Path) -> None:
+    with pytest.raises(BadInput, match="expected the id of a registered environment"):
+        EnvironmentSpec.from_json({"id": "named_environments:Named-v0", "settings": {}})
+    assert "named_environments" not in sys.modules

@@ -1,0 +1,212 @@
+"""Datasets from NumPy's arrays, D4RL's HDF5 and tables with named columns."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from qwop.common.errors import BadInput
+from qwop.datasets import DatasetInfo, DatasetWriter, Episode, open_dataset
+from qwop.datasets.exchange.export_command import ExportSettings
+from qwop.datasets.exchange.export_command import run as export
+from qwop.datasets.exchange.import_command import DatasetImportSettings, run
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+
+GAMES = 3
+
+
+@pytest.fixture(scope="module")
+def played() -> list[dict[str, Any]]:
+    """Games of chance in CartPole's shapes: the first two terminated, the last one cut off."""
+    random = np.random.default_rng(0)
+    return [
+        {
+            "observations": random.normal(size=(n + 1, 4)).astype(np.float32),
+            "actions": random.integers(2, size=n),
+            "rewards": np.ones(n, np.float32),
+            "terminated": number < GAMES - 1,
+        }
+        for number, n in enumerate((4, 1, 6))
+    ]
+
+
+def joined(played: Sequence[dict[str, Any]], rows: Callable[[Any], Any]) -> dict[str, np.ndarray[Any, Any]]:
+    """Arrays of all games; rows: which observations there are."""
+    ends = [np.arange(len(one["actions"])) == len(one["actions"]) - 1 for one in played]
+    return {
+        "observations": np.concatenate([rows(one["observations"]) for one in played]),
+        "actions": np.concatenate([one["actions"] for one in played]),
+        "rewards": np.concatenate([one["rewards"] for one in played]),
+        "terminations": np.concatenate([end & one["terminated"] for end, one in zip(ends, played, strict=True)]),
+        "truncations": np.concatenate([end & (not one["terminated"]) for end, one in zip(ends, played, strict=True)]),
+    }
+
+
+def brought(path: Path, **more: Any) -> list[Episode]:
+    out = path.with_name("dataset")
+    run(DatasetImportSettings(dataset=str(path), out=str(out), environment_id="CartPole-v1", **more))
+    return list(open_dataset(out))
+
+
+def require_equal(found: list[Episode], played: Sequence[dict[str, Any]], last: bool = True) -> None:
+    assert len(found) == len(played)
+    for episode, one in zip(found, played, strict=True):
+        wanted = one["observations"] if last else np.concatenate([one["observations"][:-1], one["observations"][-2:-1]])
+        np.testing.assert_array_equal(episode.observations, wanted)
+        np.testing.assert_array_equal(episode.actions, one["actions"])
+        np.testing.assert_array_equal(episode.rewards, one["rewards"])
+        assert (episode.terminated, episode.truncated) == (one["terminated"], not one["terminated"])
+
+
+def whole(rows: Any) -> Any:
+    return rows
+
+
+def before(rows: Any) -> Any:
+    return rows[:-1]
+
+
+@pytest.mark.parametrize(("rows", "last"), [(whole, True), (before, False)])
+def test_an_npz_of_arrays(tmp_path: Path, played: list[dict[str, Any]], rows: Any, last: bool) -> None:
+    np.savez(tmp_path / "mine.npz", **joined(played, rows))
+    require_equal(brought(tmp_path / "mine.npz"), played, last)
+
+
+def test_next_observations_have_the_last_one(tmp_path: Path, played: list[dict[str, Any]]) -> None:
+    following = np.concatenate([one["observations"][1:] for one in played])
+    np.savez(tmp_path / "mine.npz", **joined(played, before), next_observations=following)
+    require_equal(brought(tmp_path / "mine.npz"), played)
+
+
+def test_hdf5_of_d4rls_form(tmp_path: Path, played: list[dict[str, Any]]) -> None:
+    h5py = pytest.importorskip("h5py")
+    arrays = joined(played, before)
+    names = {"terminations": "terminals", "truncations": "timeouts"}
+    with h5py.File(tmp_path / "mine.hdf5", "w") as file:
+        for name, array in arrays.items():
+            file[names.get(name, name)] = array
+        file["next_observations"] = np.concatenate([one["observations"][1:] for one in played])
+        file["infos/goal"] = np.zeros(3)
+    require_equal(brought(tmp_path / "mine.hdf5"), played)
+
+
+def table_of(played: Sequence[dict[str, Any]]) -> pd.DataFrame:
+    parts = []
+    for number, one in enumerate(played):
+        end = np.arange(len(one["actions"])) == len(one["actions"]) - 1
+        columns = {f"x{i}": column[:-1] for i, column in enumerate(one["observations"].T)}
+        rest = {"action": one["actions"], "reward": one["rewards"], "terminated": end & one["terminated"]}
+        parts.append(pd.DataFrame({"episode": number, **columns, **rest}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def test_a_table_of_named_columns(tmp_path: Path, played: list[dict[str, Any]]) -> None:
+    table_of(played).to_csv(tmp_path / "mine.csv", index=False)
+    require_equal(brought(tmp_path / "mine.csv"), played, last=False)
+
+
+def test_columns_may_have_other_names(tmp_path: Path, played: list[dict[str, Any]]) -> None:
+    table = table_of(played).rename(columns={"action": "key", "reward": "points"}).drop(columns="episode")
+    table["noise"] = 1.5
+    table.to_parquet(tmp_path / "mine.parquet")
+    columns = {"action": "key", "reward": "points", "observation": ["x0", "x1", "x2", "x3"]}
+    require_equal(brought(tmp_path / "mine.parquet", columns=columns), played, last=False)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_a_table_of_steps_comes_back_as_it_was(tmp_path: Path, played: list[dict[str, Any]], suffix: str) -> None:
+    np.savez(tmp_path / "mine.npz", **joined(played, whole))
+    first = brought(tmp_path / "mine.npz")
+    steps = open_dataset(tmp_path / "dataset").steps()
+    (tmp_path / "again").mkdir()
+    path = tmp_path / "again" / f"steps{suffix}"
+    steps.to_csv(path) if suffix == ".csv" else steps.to_parquet(path)
+    again = brought(path)
+    require_equal(again, played)
+    np.testing.assert_array_equal(first[0].times, again[0].times)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"actions": None}, "but no actions; expected arrays observations, actions"),
+        ({"rewards": np.ones(3)}, "rewards have 3 rows, expected 11"),
+        ({"observations": np.zeros((5, 4))}, "observations have 5 rows, expected 11"),
+        ({"observations": np.full((11, 4), np.inf)}, "episode 0: .*not finite"),
+        ({"actions": np.full(11, 7)}, "episode 0: actions of row 0 are 7"),
+    ],
+    ids=range(5),
+)
+def test_damaged_arrays_are_named_and_leave_nothing(
+    tmp_path: Path, played: list[dict[str, Any]], change: dict[str, Any], said: str
+) -> None:
+    arrays = {name: array for name, array in (joined(played, before) | change).items() if array is not None}
+    np.savez(tmp_path / "mine.npz", **arrays)
+    with pytest.raises(BadInput, match=said):
+        brought(tmp_path / "mine.npz")
+    assert not (tmp_path / "dataset").exists()
+
+
+def test_a_table_without_actions_says_how_to_name_them(tmp_path: Path) -> None:
+    pd.DataFrame({"x": [1, 2], "key": [0, 1]}).to_csv(tmp_path / "mine.csv")
+    with pytest.raises(BadInput, match=r"has no column action.*columns\.action="):
+        brought(tmp_path / "mine.csv")
+
+
+def test_an_old_expert_file_keeps_the_last_decision_and_the_ending(tmp_path: Path) -> None:
+    lengths = (3, 500)  # CartPole-v1 is cut off at 500 decisions
+    starts = np.concatenate([np.arange(n) == 0 for n in lengths])
+    np.savez(
+        tmp_path / "expert.npz",
+        obs=np.zeros((503, 4)),
+        actions=np.arange(503)[:, None] % 2,
+        rewards=np.ones(503),
+        episode_starts=starts,
+        episode_returns=np.array(lengths, float),
+    )
+    found = brought(tmp_path / "expert.npz")
+    assert [len(episode) for episode in found] == [3, 500]
+    assert [episode.terminated for episode in found] == [True, False]
+    assert found[0].actions.tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize("steps", [1, 3])
+def test_pandas_and_polars_open_exported_tables_by_the_folders_name(
+    tmp_path: Path, played: list[dict[str, Any]], steps: int
+) -> None:
+    np.savez(tmp_path / "mine.npz", **joined(played[:steps], whole))
+    brought(tmp_path / "mine.npz")
+    tables = tmp_path / "tables"
+    export(ExportSettings(dataset=str(tmp_path / "dataset"), to="parquet", out=str(tables)))
+    wanted = open_dataset(tmp_path / "dataset").steps()
+    pd.testing.assert_frame_equal(pd.read_parquet(tables), wanted, check_dtype=False)
+    assert pl.read_parquet(tables).shape == wanted.shape
+    out = tmp_path / "back"
+    run(DatasetImportSettings(dataset=str(tables), out=str(out), environment_id="CartPole-v1"))
+    require_equal(list(open_dataset(out)), played[:steps])
+
+
+def test_pictures_are_lists_in_a_table(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    episode = Episode(
+        observations=random.integers(256, size=(3, 4, 5), dtype=np.uint8),
+        actions=np.array([0, 1], np.int16),
+        behaviour_probabilities=np.full((2, 2), 0.5, np.float32),
+        rewards=np.zeros(2, np.float32),
+        times=np.arange(3.0),
+        keys=None,
+        terminated=True,
+        truncated=False,
+        outcome="terminated",
+        player="me",
+        source="a test",
+        probabilities_from="recorded",
+    )
+    info = DatasetInfo(EnvironmentSpec("CartPole-v1"), ObservationSpec((4, 5), "uint8"), 2)
+    DatasetWriter(tmp_path / "pictures", info).write(episode)
+    export(ExportSettings(dataset=str(tmp_path / "pictures"), to="parquet", out=str(tmp_path / "tables")))
+    rows = np.stack(pd.read_parquet(tmp_path / "tables")["observation"].tolist())
+    np.testing.assert_array_equal(rows.reshape(3, 4, 5), episode.observations)

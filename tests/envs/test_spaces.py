@@ -1,0 +1,265 @@
+"""Environments of others: every discrete action, observations as numbers, and what they say of themselves."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium import spaces
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from qwop.common.errors import BadInput
+from qwop.envs.actions import action_at, action_count, action_names, index_of_action
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec, interface_of
+from qwop.envs.vector import make_vector
+
+ROW = spaces.Box(-np.inf, np.inf, (3,), np.float32)
+
+
+class Odd(gymnasium.Env[Any, Any]):
+    """Three decisions; notes the actions that it was given."""
+
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array"]}  # noqa: RUF012
+
+    def __init__(
+        self,
+        actions: Any = None,
+        observations: Any = None,
+        see: Any = None,
+        pay: Any = None,
+        tell: Any = None,
+        render_mode: str | None = None,
+    ) -> None:
+        self.action_space, self.observation_space = actions or spaces.Discrete(2), observations or ROW
+        self.see, self.pay, self.tell = see, pay, tell
+        self.taken: list[Any] = []
+
+    def look(self) -> Any:
+        return np.zeros(3, np.float32) if self.see is None else self.see(len(self.taken))
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        self.taken = []
+        return self.look(), {}
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        assert self.action_space.contains(action), action
+        self.taken.append(action)
+        count = len(self.taken)
+        pay = 1.0 if self.pay is None else self.pay(count)
+        return self.look(), pay, count == 3, False, {} if self.tell is None else self.tell(count)
+
+
+Make = Callable[..., EnvironmentSpec]
+
+
+@pytest.fixture
+def odd() -> Iterator[Make]:
+    def make(**settings: Any) -> EnvironmentSpec:
+        gymnasium.register("Odd-v0", Odd, kwargs=settings)
+        return EnvironmentSpec("Odd-v0")
+
+    yield make
+    gymnasium.registry.pop("Odd-v0", None)
+
+
+ACTIONS = [
+    (spaces.Discrete(3, start=-1), [-1, 0, 1]),
+    (spaces.MultiBinary(2), [[0, 0], [1, 0], [0, 1], [1, 1]]),
+    (spaces.MultiBinary([1, 2]), [[[0, 0]], [[1, 0]], [[0, 1]], [[1, 1]]]),
+    (spaces.MultiDiscrete([2, 3]), [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2]]),
+    (spaces.MultiDiscrete([2], start=[5]), [[5], [6]]),
+    (spaces.Tuple((spaces.Discrete(2), spaces.MultiBinary(1))), [[0, [0]], [0, [1]], [1, [0]], [1, [1]]]),
+    (spaces.Dict({"a": spaces.Discrete(1), "b": spaces.Discrete(2)}), [{"a": 0, "b": 0}, {"a": 0, "b": 1}]),
+]
+
+
+@pytest.mark.parametrize(("space", "forms"), ACTIONS, ids=lambda one: str(one)[:24])
+def test_each_number_is_one_action_that_the_environment_takes(odd: Make, space: Any, forms: list[Any]) -> None:
+    spec = odd(actions=space)
+    assert spec.interface() == (ObservationSpec((3,)), len(forms))
+    for number, form in enumerate(forms):
+        assert space.contains(action_at(space, number))
+        assert index_of_action(space, form) == number
+    env = spec.make()
+    assert env.action_space == spaces.Discrete(len(forms))
+    for numbers in ([0, 1, len(forms) - 1],):
+        env.reset()
+        for number in numbers:
+            env.step(number)
+        assert [index_of_action(space, one) for one in env.unwrapped.taken] == numbers  # type: ignore[attr-defined]
+    names = action_names(env)
+    assert names is not None
+    assert len(set(names)) == len(forms)
+
+
+@settings(deadline=None)
+@given(st.data())
+def test_numbers_and_joint_actions_are_inverse_to_each_other(data: st.DataObject) -> None:
+    space = spaces.MultiDiscrete(
+        data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=4)),
+        start=None,
+    )
+    number = data.draw(st.integers(0, action_count(space, "one") - 1))
+    assert index_of_action(space, action_at(space, number)) == number
+
+
+def test_a_vector_of_games_takes_numbers_too(odd: Make) -> None:
+    env = make_vector(odd(actions=spaces.MultiBinary(2)), 3)
+    env.reset(seed=0)
+    env.step(np.array([0, 2, 3]))
+    taken = [one.unwrapped.taken[0].tolist() for one in env.envs]  # type: ignore[attr-defined]
+    assert taken == [[0, 0], [0, 1], [1, 1]]
+
+
+def test_names_are_the_environments_own_or_those_of_a_well_known_one_or_the_actions_form(odd: Make) -> None:
+    assert EnvironmentSpec("CartPole-v1").action_names() == ("push left", "push right")
+    assert odd(actions=spaces.MultiBinary(2)).action_names() == ("[0, 0]", "[1, 0]", "[0, 1]", "[1, 1]")
+    assert EnvironmentSpec("Blackjack-v1").action_names() is None
+
+
+@pytest.mark.parametrize(
+    ("actions", "said"),
+    [
+        (spaces.Box(-1, 1, (2,)), r"continuous; expected Discrete\(n\), MultiBinary.*Stable-Baselines3"),
+        (spaces.MultiBinary(16), "65,536 in all, expected at most 1,024; wrap"),
+        (spaces.Discrete(100_000), "100,000 in all, expected at most 32,767"),
+        (spaces.Tuple((spaces.Discrete(2), spaces.Box(0, 1))), r"expected Discrete\(n\), MultiBinary"),
+    ],
+    ids=str,
+)
+def test_other_actions_are_refused_with_what_would_be_taken(odd: Make, actions: Any, said: str) -> None:
+    with pytest.raises(BadInput, match=said):
+        odd(actions=actions).interface()
+
+
+OBSERVATIONS = [
+    (spaces.Discrete(3), lambda n: n % 3, [1, 0, 0]),
+    (spaces.Box(0, 1, (), np.float32), lambda n: np.array(0.5, np.float32), [0.5]),
+    (
+        spaces.Dict({"b": spaces.Discrete(2), "a": spaces.Box(-1, 1, (2,), np.float32)}),
+        lambda n: {"a": np.array([0.5, -0.5], np.float32), "b": 1},
+        [0.5, -0.5, 0, 1],
+    ),
+    (
+        spaces.Tuple((spaces.Box(-1, 1, (1,), np.float32), spaces.MultiBinary(2))),
+        lambda n: (np.array([0.25], np.float32), np.array([1, 0], np.int8)),
+        [0.25, 1, 0],
+    ),
+    (
+        spaces.Dict({"mission": spaces.Text(9), "place": spaces.Discrete(2)}),
+        lambda n: {"mission": "go", "place": 1},
+        [0, 1],
+    ),
+]
+
+
+@pytest.mark.parametrize(("space", "see", "row"), OBSERVATIONS, ids=lambda one: str(one)[:24])
+def test_observations_of_numbers_become_rows(odd: Make, space: Any, see: Any, row: list[float]) -> None:
+    spec = odd(observations=space, see=see)
+    observation, _ = spec.interface()
+    assert observation == ObservationSpec((len(row),))
+    seen, _ = spec.make().reset()
+    assert observation.array(seen).tolist() == row
+
+
+def test_a_picture_alone_in_a_mapping_stays_a_picture(odd: Make) -> None:
+    pictures = spaces.Box(0, 255, (40, 40, 3), np.uint8)
+    spec = odd(observations=spaces.Dict({"image": pictures}), see=lambda n: {"image": np.zeros((40, 40, 3), np.uint8)})
+    assert spec.interface()[0] == ObservationSpec((40, 40, 3), "uint8")
+
+
+def test_observations_that_are_no_numbers_are_refused_with_what_would_be_taken(odd: Make) -> None:
+    with pytest.raises(BadInput, match="expected a Box of numbers or an image, discrete ones, or a Dict or Tuple"):
+        odd(observations=spaces.Text(5)).interface()
+    with pytest.raises(BadInput, match="expected a Box of numbers"):
+        interface_of(spaces.Sequence(spaces.Discrete(2)), spaces.Discrete(2), "one")
+
+
+@pytest.mark.parametrize(
+    ("shape", "channels", "height", "width"),
+    [
+        ((84, 84), 1, 84, 84),
+        ((84, 84, 3), 3, 84, 84),
+        ((84, 84, 9), 9, 84, 84),
+        ((210, 160, 12), 12, 210, 160),
+        ((3, 84, 84), 3, 84, 84),
+        ((4, 84, 84), 4, 84, 84),
+        ((12, 210, 160), 12, 210, 160),
+        ((64, 36, 36), 64, 36, 36),
+        ((4, 84, 84, 3), 12, 84, 84),
+        ((4, 3, 84, 84), 12, 84, 84),
+    ],
+)
+def test_height_width_and_channels_are_found_in_any_usual_order(
+    shape: tuple[int, ...], channels: int, height: int, width: int
+) -> None:
+    picture = ObservationSpec(shape, "uint8")
+    assert picture.is_image
+    assert picture.channels == channels
+    assert tuple(shape[axis] for axis in picture.axes[1:]) == (height, width)
+
+
+def test_bytes_in_a_small_square_are_numbers() -> None:
+    assert not ObservationSpec((7, 7, 3), "uint8").is_image
+    assert ObservationSpec((20, 84), "uint8").is_image
+
+
+def play(env: gymnasium.Env[Any, Any]) -> None:
+    env.reset()
+    for _ in range(3):
+        env.step(0)
+
+
+def broken(value: float) -> Callable[[int], Any]:
+    return lambda n: np.array([0, value if n == 2 else 0, 0], np.float64)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"see": broken(np.inf)}, r"Odd-v0\(\): after decision 2 of a game, its observation\[1\] is inf"),
+        ({"see": broken(np.nan)}, r"observation\[1\] is nan"),
+        ({"see": broken(1e300)}, r"observation\[1\] is 1e\+300"),
+        ({"see": lambda n: np.zeros(4)}, r"after a reset, its observation is float64 \[4\], expected float32 \[3\]"),
+        ({"pay": lambda n: np.nan if n == 3 else 0}, "after decision 3 of a game, its reward is nan"),
+        ({"pay": lambda n: None}, "its reward is null, expected a finite number"),
+        (
+            {
+                "observations": spaces.Dict({"speed": ROW, "place": spaces.Discrete(2)}),
+                "see": lambda n: {"speed": np.array([0, 0, np.nan]), "place": 0},
+            },
+            r"observation\['speed'\]\[2\] is nan",
+        ),
+        ({"observations": spaces.Discrete(2), "see": lambda n: 5}, r"observation is 5, expected Discrete\(2\)"),
+    ],
+    ids=range(8),
+)
+def test_numbers_that_cannot_be_used_are_found_where_they_arise(odd: Make, settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(BadInput, match=said):
+        play(odd(**settings).make())
+
+
+def test_an_environment_may_use_any_name_in_its_infos(odd: Make) -> None:
+    told = {"time": "12:30", "distance": {"front": 1.0}, "outcome": 7, "clock": None, "restarted": "yes", "score": []}
+    spec = odd(tell=lambda n: told)
+    env = make_vector(spec, 2)
+    env.reset(seed=0)
+    for _ in range(3):
+        *_, infos = env.step(np.zeros(2, np.int64))
+    assert not {*told} & {*infos}
+    assert not {*told} & {*infos["final_info"]}
+
+
+def test_an_observation_that_the_environment_changes_later_is_kept_as_it_was(odd: Make) -> None:
+    shared = np.zeros(3, np.float32)
+
+    def see(n: int) -> Any:
+        shared[0] = n
+        return shared
+
+    env = odd(see=see).make()
+    first, _ = env.reset()
+    env.step(0)
+    assert first[0] == 0

@@ -1,0 +1,95 @@
+"""An environment of one's own, with a keyboard and a Dict, from a person's games to an evaluated policy."""
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from qwop.common import imports
+from qwop.datasets import DatasetInfo, DatasetWriter, open_dataset
+from qwop.datasets.verification.command import command as verify
+from qwop.envs.actions import action_names
+from qwop.envs.spec import EnvironmentSpec
+from qwop.evaluation.main import main as evaluate
+from qwop.evaluation.watch import main as watch
+from qwop.finetune.main import main as finetune
+from qwop.pretrain.main import main as pretrain
+from qwop.recorder.page.environment_game import EnvironmentGame
+from qwop.recorder.page.environment_keys import key_map
+
+ID = "key_world:KeyWorld-v0"
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A working directory that has the example's module, and a memory of modules of its own."""
+    monkeypatch.setattr(sys, "path", [*sys.path, str(Path(__file__).parents[2] / "examples")])
+    monkeypatch.setattr(imports, "_memory", lambda: tmp_path / "modules.json")
+    monkeypatch.setenv(imports.VARIABLE, "")
+    monkeypatch.chdir(tmp_path)
+    yield tmp_path
+    gymnasium.registry.pop("KeyWorld-v0", None)
+    sys.modules.pop("key_world", None)
+
+
+def play(games: int, folder: Path) -> None:
+    """Games of a person who holds the key towards the goal, and now and then none or both."""
+    spec = EnvironmentSpec(ID)
+    env = spec.make(render_mode="rgb_array")
+    info = DatasetInfo(spec, *spec.interface(), action_names=action_names(env))
+    keys = key_map(env, info.actions, {}, None)
+    writer = DatasetWriter(folder, info)
+    for _ in range(games):
+        game = EnvironmentGame(env, keys, info, "me", 0.05)
+        while not game.over:
+            world: Any = env.unwrapped
+            game.advance(
+                1, [int(np.random.default_rng(len(game.result())).choice([0, 3])), 1 + (world.goal > world.place)]
+            )
+        writer.write(game.episode())
+
+
+def test_games_of_a_keyboard_are_cloned_and_improved_in_every_command(
+    home: Path, run_command: Callable[..., Any]
+) -> None:
+    play(6, home / "games")
+    dataset = open_dataset(home / "games")
+    assert dataset.info.environment.id == "KeyWorld-v0"
+    assert dataset.info.observation.shape == (10,)
+    assert dataset.info.names == ("[0, 0]", "[1, 0]", "[0, 1]", "[1, 1]")
+    tuned = ["policy=clone/policy.safetensors", "demonstrations=games", "algorithm=acer-small", "schedule=kurodo"]
+    tuned += ["schedule.scale=0.0005", "evaluation.episodes=2", "evaluation.drawn=0", "video=false", "out=tuned"]
+    for command, arguments in (
+        (verify, ["dataset=games"]),
+        (pretrain, ["dataset=games", "out=clone", "epochs=2", "games=2"]),
+        (finetune, tuned),
+        (finetune, [*tuned, "resume=true"]),
+        (evaluate, ["policy=tuned/policy.safetensors", "episodes=2", "video=false"]),
+        (watch, ["policy=tuned/policy.safetensors", "out=policy.mp4"]),
+        (watch, ["dataset=games", "episode=1", "out=game.mp4"]),
+    ):
+        done = run_command(command, *arguments)
+        assert done.code == 0, (command.program, done.err)
+    report = (home / "tuned" / "report.html").read_text()
+    assert "imports=[key_world]" in report
+
+
+def test_a_policy_trained_with_its_module_named_is_evaluated_without(
+    home: Path, run_command: Callable[..., Any]
+) -> None:
+    asked = [
+        "policy=scratch",
+        f"environment={ID}",
+        "algorithm=dqn-small",
+        "schedule=live-only",
+        "schedule.scale=0.0003",
+    ]
+    asked += ["evaluation.episodes=1", "evaluation.drawn=0", "video=false", "out=run"]
+    assert run_command(finetune, *asked).code == 0
+    assert "key_world:" not in (home / "run" / "config.yaml").read_text()
+    gymnasium.registry.pop("KeyWorld-v0")
+    sys.modules.pop("key_world")
+    assert run_command(evaluate, "policy=run/policy.safetensors", "episodes=1", "video=false").code == 0

@@ -1,0 +1,58 @@
+"""The device of the learner by name, and learning on it."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from qwop.common.errors import BadInput
+from qwop.datasets import open_dataset
+from qwop.datasets.arrays import write_episode
+from qwop.envs.spec import ObservationSpec
+from qwop.policies.devices import choose_device
+from qwop.policies.networks import ActorCritic
+from qwop.pretrain.clone import clone
+from qwop.pretrain.settings import CloningSettings
+from qwop.search.distil import DistilSettings, distil
+
+GPUS = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+HERE = [
+    pytest.param(name, marks=[pytest.mark.gpu, pytest.mark.skipif(not found, reason=f"needs {name}")])
+    for name, found in GPUS.items()
+]
+
+
+@pytest.mark.parametrize("name", [name for name, found in GPUS.items() if not found])
+def test_a_device_that_is_not_here_is_refused(name: str) -> None:
+    with pytest.raises(BadInput, match=f"device={name}: no .* here; device=auto"):
+        choose_device(name)
+
+
+def test_auto_takes_a_gpu_if_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert choose_device("auto").type == "cpu"
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert choose_device("auto").type == "cuda"
+
+
+@pytest.mark.parametrize("name", HERE)
+def test_a_clone_of_a_gpu_is_the_same_but_for_rounding(name: str, tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    for _ in range(4):
+        write_episode(tmp_path, random.normal(size=(31, 4)), random.integers(2, size=30), environment="CartPole-v1")
+    games, info = list(open_dataset(tmp_path)), open_dataset(tmp_path).info
+    settings = CloningSettings(epochs=2, hidden=(16,), input_noise=0.1)
+    here, there = (clone(games, info, settings, device=torch.device(device)).policy for device in ("cpu", name))
+    rows = games[0].observations
+    np.testing.assert_allclose(here.probabilities(rows), there.probabilities(rows), atol=1e-3)
+
+
+@pytest.mark.parametrize("name", HERE)
+def test_a_gpu_distils_games(name: str) -> None:
+    generator = torch.Generator().manual_seed(0)
+    states = torch.randn(64, 4, generator=generator)
+    actions = torch.randint(3, (64,), generator=generator)
+    network = ActorCritic(ObservationSpec((4,)), 3, (32,), generator).to(name)
+    settings = DistilSettings(steps=300, own_batch=8)
+    missed = distil(network, states.to(name), actions.to(name), states[:8].to(name), settings)
+    assert missed < 20
