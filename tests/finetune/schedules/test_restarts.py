@@ -94,6 +94,19 @@ def test_states_before_falls_are_between_one_and_five_seconds_old() -> None:
     assert 4.0 < max(found) <= 5.4  # eight decisions, of which seven and a half make a second
 
 
+def test_games_that_do_not_end_by_a_fall_give_no_states() -> None:
+    games = QWOPVectorEnv(GAMES, autoreset_mode="SameStep", frames_per_step=4, time_limit=4.0)
+    env = Restarts(games, FALLS)
+    env.reset(seed=0)
+    ended = 0
+    for _ in range(80):
+        *_, terminated, truncated, infos = env.step(np.zeros(GAMES, dtype=np.int64))
+        ended += int((terminated | truncated).sum())
+        assert OUTCOMES.index("fell") not in infos["outcome"]
+    assert ended > GAMES
+    assert env.get_state()["source"]["saved"] == []
+
+
 def test_games_from_saved_states_are_truncated_after_their_seconds() -> None:
     env = vector(replace(FALLS, seconds=1.0))
     alone = QWOPVectorEnv(GAMES, autoreset_mode="SameStep", frames_per_step=4)

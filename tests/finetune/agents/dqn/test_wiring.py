@@ -140,9 +140,7 @@ def test_an_agent_goes_on_from_its_state(
     loop = {"train_every": 3.2, "target_every": 7}
     now = NOW._replace(demonstrations=0.3, uses_demonstrations=True)
     shown = demonstrated_transitions([make_episode(30, first=1e6)], SETTINGS, 0.9)
-    (one, learned), (other, again) = (
-        make_agent(TransitionStream(shown), **loop) for _ in range(2)
-    )
+    (one, learned), (other, again) = (make_agent(TransitionStream(shown), **loop) for _ in range(2))
     for number in range(4):
         one.learn(make_sequences(2, first=2 * number), now)
     other.set_state(one.get_state())
