@@ -3,7 +3,7 @@
 `mutants.py` puts them into a copy of the source, together with its own.
 """
 
-from mutants import Mutant
+from fault import Mutant
 
 ACER = "finetune/agents/acer/agent.py"
 ACER_RETURNS = "finetune/agents/acer/returns.py"
