@@ -20,7 +20,7 @@ def source_shares(source: NDArray[np.int8]) -> dict[str, float]:
     return {name: float(count) / max(len(source), 1) for name, count in zip(SOURCES, counts, strict=True)}
 
 
-class Finals(NamedTuple):
+class TruncatedObservations(NamedTuple):
     """Final observations of episodes ended by a time limit, stored separately because they are few.
 
     sequence int64 [m], step int64 [m]: the steps that ended there; observations [m, *shape].
@@ -49,7 +49,7 @@ class Sequences:
     behaviour_probabilities: NDArray[np.float32]
     terminated: NDArray[np.bool_]
     truncated: NDArray[np.bool_]
-    finals: Finals
+    finals: TruncatedObservations
     source: NDArray[np.int8]
     state: ArrayState = ()
     teacher: NDArray[np.float32] | None = None
@@ -88,7 +88,7 @@ def concatenate(parts: Sequence[Sequences], order: NDArray[np.int64] | None = No
     def joined(name: str) -> NDArray[Any]:
         return np.concatenate([getattr(part, name) for part in parts])[order]
 
-    finals = Finals(
+    finals = TruncatedObservations(
         np.concatenate([place[part.finals.sequence + offset] for part, offset in zip(parts, offsets, strict=False)]),
         np.concatenate([part.finals.step for part in parts]),
         np.concatenate([part.finals.observations for part in parts]),

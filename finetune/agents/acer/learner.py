@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ....policies.networks import ActorCritic
 from ...experience.sequences import DEMONSTRATIONS, Sequences
-from ...metrics import Diagnosis, means_by_source
+from ...metrics import UpdateStats, means_by_source
 from ...schedules.phase import PhaseValues
 from ..learner import Learner, autocast
 from ..losses import final_values
@@ -60,7 +60,7 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
     def parts(self) -> dict[str, object]:
         return {"network": self.network, "average": self.average, "optimiser": self._optimiser}
 
-    def bound_values(self, returns: tuple[float, float] | None) -> None:
+    def clip_bootstrap(self, returns: tuple[float, float] | None) -> None:
         """Clip bootstrap values to the range of these returns of unscaled rewards."""
         scale = self.settings.reward_scale
         self.bounds = None
@@ -74,7 +74,7 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
             logits, _ = self.network(torch.from_numpy(rows).to(self._device))
             return torch.softmax(logits, dim=-1).cpu().numpy()
 
-    def update(self, batch: Sequences, now: PhaseValues, *, diagnose: bool = False) -> Diagnosis | None:
+    def update(self, batch: Sequences, now: PhaseValues, *, diagnose: bool = False) -> UpdateStats | None:
         """Take one optimiser step on the batch.
 
         `critic_only` updates only the Q head, so the policy stays as it is. `imitation` is the weight of the
@@ -110,7 +110,7 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         self._optimiser.param_groups[0]["lr"] = self.settings.learning_rate * now.learning_rate
         self._optimiser.step()
         acer.update_average(self.average, self.network, self.settings.alpha)
-        return self._diagnosis(batch, targets, step, norm) if diagnose else None
+        return self._stats(batch, targets, step, norm) if diagnose else None
 
     @torch.no_grad()
     def fit_values(self, played: Sequences, gamma: float) -> None:
@@ -175,7 +175,7 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         return _ActorStep(g, acer.trust_region(g, direction, self.settings.delta), pi_average)
 
     @torch.no_grad()
-    def _diagnosis(self, batch: Sequences, targets: _Targets, step: _ActorStep | None, norm: Tensor) -> Diagnosis:
+    def _stats(self, batch: Sequences, targets: _Targets, step: _ActorStep | None, norm: Tensor) -> UpdateStats:
         pi = targets.pi
         scalars = {
             "q_error": (targets.q_ret - targets.q_taken).square().mean().sqrt(),
@@ -196,7 +196,7 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
             truncated_share=(targets.rho > self.settings.truncation).float().cpu(),
             trace_length=lengths.cpu(),
         )
-        return Diagnosis({name: float(value) for name, value in scalars.items()}, by_source)
+        return UpdateStats({name: float(value) for name, value in scalars.items()}, by_source)
 
     def _bounded(self, values: Tensor) -> Tensor:
         return values if self.bounds is None else values.clamp(*self.bounds)

@@ -9,9 +9,9 @@ import pytest
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetInfo, DatasetWriter, Episode, embedded_dataset, open_dataset
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.finetune.schedules.environments import PhaseEnvironments, phase_environments, remembered
+from qwop.finetune.schedules.environments import PhaseEnvironments, phase_environments, relabelled_demonstrations
 from qwop.finetune.schedules.phase import FULL, Phase, RestartSettings
-from qwop.finetune.schedules.taught import Taught
+from qwop.finetune.schedules.teacher_wrapper import TeacherWrapper
 from qwop.policies.networks import Actor
 from qwop.policies.policy import Policy
 
@@ -24,14 +24,14 @@ def phase(name: str = "mixed", **environment: Any) -> Phase:
 
 
 def test_demonstrations_of_the_same_task_enter_the_memory_as_they_are() -> None:
-    found = remembered([phase(time_limit=50.0)], SPEC, DATASET)
+    found = relabelled_demonstrations([phase(time_limit=50.0)], SPEC, DATASET)
     assert [len(episode) for episode in found] == [len(episode) for episode in DATASET]
     np.testing.assert_array_equal(found[0].rewards, DATASET[0].rewards)
 
 
 def test_demonstrations_have_the_rewards_of_the_phases_that_use_them() -> None:
     alone = Phase("alone", 1.0, environment={"reward": "speed"})
-    found = remembered([alone, phase(reward="shaped"), phase("again")], SPEC, DATASET)
+    found = relabelled_demonstrations([alone, phase(reward="shaped"), phase("again")], SPEC, DATASET)
     for shaped, recorded in zip(found, DATASET, strict=True):  # all of them finished
         assert shaped.rewards.sum() > 900
         assert recorded.rewards.sum() == pytest.approx(110, abs=0.7)
@@ -58,7 +58,7 @@ def test_demonstrations_have_the_rewards_of_the_phases_that_use_them() -> None:
 )
 def test_demonstrations_of_other_play_are_refused(phases: list[Phase], message: str) -> None:
     with pytest.raises(BadInput, match=message):
-        remembered(phases, SPEC, DATASET)
+        relabelled_demonstrations(phases, SPEC, DATASET)
 
 
 def test_demonstrations_without_keys_keep_their_rewards_or_are_refused(
@@ -69,9 +69,9 @@ def test_demonstrations_without_keys_keep_their_rewards_or_are_refused(
         make_episode(5, actions=11, shape=(71,))
     )
     dataset = open_dataset(tmp_path / "demos")
-    assert len(remembered([phase()], spec, dataset)) == 1
+    assert len(relabelled_demonstrations([phase()], spec, dataset)) == 1
     with pytest.raises(BadInput, match="without keys"):
-        remembered([phase(reward="race")], spec, dataset)
+        relabelled_demonstrations([phase(reward="race")], spec, dataset)
 
 
 def test_settings_of_the_environment_hold_from_their_phase_on() -> None:
@@ -89,12 +89,12 @@ def test_phases_with_other_restarts_are_played_in_other_games() -> None:
     restarts = RestartSettings(0.5, (10.0, 20.0))
     phases = [Phase("a", 1.0), Phase("b", 1.0, restarts=restarts), Phase("c", 1.0, restarts=restarts)]
     made = PhaseEnvironments(phases, policy, 2, 0)
-    assert (made.same(0, 1), made.same(1, 2)) == (False, True)
+    assert (made.share_environment(0, 1), made.share_environment(1, 2)) == (False, True)
 
 
 def test_only_phases_with_teaching_have_the_teacher() -> None:
     policy = Policy(Actor(4, 2, (4,)), EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)))
-    phases = [Phase("taught", 1.0, teaching=FULL), Phase("alone", 1.0)]
+    phases = [Phase("taught", 1.0, kickstarting=FULL), Phase("alone", 1.0)]
     made = PhaseEnvironments(phases, policy, 2, 0, teacher=("cart", policy))
-    assert [isinstance(made.make(number), Taught) for number in range(2)] == [True, False]
-    assert not made.same(0, 1)
+    assert [isinstance(made.make(number), TeacherWrapper) for number in range(2)] == [True, False]
+    assert not made.share_environment(0, 1)

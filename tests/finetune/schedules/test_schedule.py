@@ -125,7 +125,7 @@ def test_the_values_of_a_phase_are_those_of_its_ramps_at_this_moment() -> None:
         demonstrations=0.75,
         learning_rate=0.8,
         imitation=pytest.approx(0.3),
-        teaching=0.5,
+        kickstarting=0.5,
         entropy=1.5,
         live=True,
         critic_only=True,
