@@ -175,8 +175,6 @@ WIRING = (
            "                played, ends"),
     Mutant("loop: actors keep older weights where play overlaps", LOOP,
            "            self._actor.take(self.agent.network)\n            self._pending", "            self._pending"),
-    Mutant("loop: play before the schedule is by the first weights", LOOP,
-           "        self._actor.take(self.agent.network)\n        return", "        return"),
     Mutant("loop: games do not follow the phase", LOOP,
            "played, ends = self._play.collect(self._actor, self._schedule.progress)",
            "played, ends = self._play.collect(self._actor)"),
