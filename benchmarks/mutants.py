@@ -350,7 +350,7 @@ def _work(tests: str, plugin: Tests, told: Path) -> None:
     os.dup2(quiet, 1)
     os.dup2(quiet, 2)
     files = sorted(map(str, Path(tests).glob("test_*.py"))) if tests in OWN_FILES_ONLY else [tests]
-    arguments: list[Any] = ["-x", "-q", "-p", "no:cacheprovider", *files]
+    arguments: list[Any] = ["-x", "-q", "-m", "not exhaustive", "-p", "no:cacheprovider", *files]
     code = int(pytest.main(arguments, plugins=[plugin]))
     told.write_text(json.dumps(plugin.seconds))
     os._exit(code)

@@ -211,7 +211,7 @@ WIRING = (
            "return self._generators[0]"),
     Mutant("run: the limit of idle frames is not passed on", RUN, "            self.settings.max_idle_frames,\n",
            "            0,\n"),
-    Mutant("run: phases are not scaled", RUN, "settings.schedule.scale, monitor)", "1.0, monitor)"),
+    Mutant("run: phases are not scaled", RUN, "lengths.scale, monitor,", "1.0, monitor,"),
     # Phases
     Mutant("schedule: ramps stand still within a phase", SCHEDULE, "self.phase.at(self.progress,", "self.phase.at(0.0,"),
     Mutant("schedule: every phase has the discount of the first", SCHEDULE, "self._gammas[self._index])",

@@ -72,7 +72,10 @@ class Run(Generic[A, L]):
     def schedule(self) -> Schedule:
         settings = self.settings
         monitor = ReturnMonitor(settings.stability)
-        return Schedule(settings.phases, self.environments.rates, self.gammas, settings.schedule.scale, monitor)
+        lengths = settings.schedule
+        return Schedule(
+            settings.phases, self.environments.rates, self.gammas, lengths.scale, monitor, lengths.decisions
+        )
 
     @property
     def for_play(self) -> np.random.Generator:

@@ -152,3 +152,21 @@ def test_returns_before_a_checkpoint_count_after_it() -> None:
     other.set_state(one.get_state())
     assert one.advance(20, [10.0] * 5)
     assert other.advance(20, [10.0] * 5)
+
+
+@pytest.mark.parametrize(
+    ("decisions", "lengths"), [(75_000, (50_000, 25_000)), (10, (7, 3)), (2, (1, 1)), (1, (1, 0)), (10**9, None)]
+)
+def test_decisions_of_the_whole_schedule_are_shared_in_proportion(
+    decisions: int, lengths: tuple[int, ...] | None
+) -> None:
+    phases = (Phase("one", 2.0), Phase("two", None, decisions=36_000))
+    monitor = ReturnMonitor(StabilitySettings(window=5))
+    made = Schedule(phases, [10.0, 10.0], [0.99, 0.99], 1.0, monitor, decisions)
+    assert made.planned == decisions
+    assert lengths is None or made.lengths == lengths
+
+
+def test_a_phase_without_a_length_is_refused() -> None:
+    with pytest.raises(BadInput, match="hours is not set: expected the phase's length, such as hours=10 or decisions="):
+        Phase("one")
