@@ -5,7 +5,8 @@
     python benchmarks/mutants.py --generated 150 --seed 0
 
 A mutant is killed if the tests beside the changed file fail, or take for ever. The named ones are mistakes that someone
-could make in what connects the formulas: a term left out, a factor not passed on, a sign. `--generated` draws
+could make in what connects the formulas: a term left out, a factor not passed on, a sign; those of `wiring_faults.py`
+are of what connects the learners: values restored on resuming, what a phase passes on. `--generated` draws
 mechanical ones from all of the learning code instead. Prints a line for each and the score, and exits with 1 if one
 survives.
 
@@ -28,7 +29,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
+from fault import Mutant
 from generated_mutants import sample
+from wiring_faults import WIRING
 
 ROOT = Path(__file__).parents[1]
 COPIED = shutil.ignore_patterns(
@@ -56,6 +59,9 @@ PATIENCE = 60.0
 
 SURVIVED = "SURVIVED"
 
+OWN_FILES_ONLY = ("tests/finetune",)
+"""Folders whose subfolders have tests of other files."""
+
 FIRST = ("test_wiring.py", "test_update.py", "test_losses.py")
 """Tests that run before the others in their folder: they notice most."""
 
@@ -70,22 +76,6 @@ class Fault(Protocol):
     def applied(self, source: str) -> str:
         """The source with the fault."""
         ...
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """One fault: in `file`, `before` (which occurs exactly once) becomes `after`."""
-
-    name: str
-    file: str
-    before: str
-    after: str
-
-    def applied(self, source: str) -> str:
-        """The source with the fault; ValueError unless its place is found exactly once."""
-        if source.count(self.before) != 1:
-            raise ValueError(f"{self.name}: {self.before!r} occurs {source.count(self.before)} times in {self.file}")
-        return source.replace(self.before, self.after)
 
 
 LEARNER = "finetune/agents/acer/learner.py"
@@ -269,7 +259,7 @@ def main() -> int:
     parser.add_argument("--longest", type=float, default=5.0, help="seconds of a test that may take part")
     parser.add_argument("--out", type=Path, help="write the lines to this file, too")
     asked = parser.parse_args()
-    faults: list[Fault] = list(MUTANTS)
+    faults: list[Fault] = [*MUTANTS, *WIRING]
     if asked.generated is not None:
         faults = list(sample(ROOT, LEARNING, asked.generated, asked.seed))
     chosen = [fault for fault in faults if asked.only in fault.name]
@@ -359,7 +349,8 @@ def _work(tests: str, plugin: Tests, told: Path) -> None:
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)
     os.dup2(quiet, 2)
-    arguments: list[Any] = ["-x", "-q", "-m", "not exhaustive", "-p", "no:cacheprovider", tests]
+    files = sorted(map(str, Path(tests).glob("test_*.py"))) if tests in OWN_FILES_ONLY else [tests]
+    arguments: list[Any] = ["-x", "-q", "-m", "not exhaustive", "-p", "no:cacheprovider", *files]
     code = int(pytest.main(arguments, plugins=[plugin]))
     told.write_text(json.dumps(plugin.seconds))
     os._exit(code)

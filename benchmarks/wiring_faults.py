@@ -3,7 +3,7 @@
 `mutants.py` puts them into a copy of the source, together with its own.
 """
 
-from mutants import Mutant
+from fault import Mutant
 
 ACER = "finetune/agents/acer/agent.py"
 ACER_RETURNS = "finetune/agents/acer/returns.py"
@@ -42,7 +42,7 @@ PRIORITISED = "finetune/replay/prioritised_memory.py"
 UNIFORM = "finetune/replay/transition_memory.py"
 AVERAGE = "finetune/weight_average.py"
 POPULATION = "population/population.py"
-WORKSHOP = "population/training.py"
+TRAINER = "population/training.py"
 RACES = "population/rival_races.py"
 RECORD = "population/record.py"
 EVOLUTION = "population/evolution.py"
@@ -141,7 +141,7 @@ WIRING = (
            "        played = self.settings.with_clipped_rewards(played)\n", ""),
     Mutant("ppo: the entropy does not follow the phase", PPO_LEARNER,
            "now.entropy * self.settings.entropy_coefficient", "self.settings.entropy_coefficient"),
-    Mutant("ppo: the teacher has a weight of 1", PPO_LEARNER, 'now.teaching * more["teaching"]', 'more["teaching"]'),
+    Mutant("ppo: the teacher has a weight of 1", PPO_LEARNER, 'now.kickstarting * more["kickstarting"]', 'more["kickstarting"]'),
     Mutant("ppo: the order of steps starts again on resuming", PPO_LEARNER, '            "shuffle": self._shuffle,\n', ""),
     Mutant("ppo: values are forgotten on resuming", PPO_LEARNER, "            **values,\n", ""),
     Mutant("ppo: statistics are forgotten on resuming", PPO_LEARNER, '            "seen": self._scale,\n', ""),
@@ -166,7 +166,7 @@ WIRING = (
     Mutant("ftw: windows are moved on resuming", STORES, 'self._ring.refill(0, int(state.get("start", 0)))', "pass"),
     Mutant("ftw: gradients into the slow core are whole", FTW, "slow_gradient=settings.slow_gradient", "slow_gradient=1.0"),
     Mutant("scale: statistics start again on resuming", SCALE, "            self._seen.set_state(state)\n", ""),
-    Mutant("live: nothing is logged", AGENT, "        self._metrics.add_update(diagnosis)\n", ""),
+    Mutant("live: nothing is logged", AGENT, "        self._metrics.add_update(stats)\n", ""),
     Mutant("due: the rest is lost", AGENT, "self._owed -= whole", "self._owed = 0.0"),
     Mutant("settings: γ of any rate", SETTINGS, "self.gamma_rate / decisions_per_second", "1.0"),
     # The loop and the run
@@ -175,8 +175,6 @@ WIRING = (
            "                played, ends"),
     Mutant("loop: actors keep older weights where play overlaps", LOOP,
            "            self._actor.take(self.agent.network)\n            self._pending", "            self._pending"),
-    Mutant("loop: play before the schedule is by the first weights", LOOP,
-           "        self._actor.take(self.agent.network)\n        return", "        return"),
     Mutant("loop: games do not follow the phase", LOOP,
            "played, ends = self._play.collect(self._actor, self._schedule.progress)",
            "played, ends = self._play.collect(self._actor)"),
@@ -213,7 +211,7 @@ WIRING = (
            "return self._generators[0]"),
     Mutant("run: the limit of idle frames is not passed on", RUN, "            self.settings.max_idle_frames,\n",
            "            0,\n"),
-    Mutant("run: phases are not scaled", RUN, "settings.schedule.scale, monitor)", "1.0, monitor)"),
+    Mutant("run: phases are not scaled", RUN, "lengths.scale, monitor,", "1.0, monitor,"),
     # Phases
     Mutant("schedule: ramps stand still within a phase", SCHEDULE, "self.phase.at(self.progress,", "self.phase.at(0.0,"),
     Mutant("schedule: every phase has the discount of the first", SCHEDULE, "self._gammas[self._index])",
@@ -228,7 +226,7 @@ WIRING = (
            '        self._best = float(state["best"])\n', ""),
     Mutant("phase: critic_only is not passed on", PHASE, "            critic_only=self.critic_only,\n", ""),
     Mutant("phase: a phase without live play is live", PHASE, "            live=self.live,\n", ""),
-    Mutant("phase: one ramp is left out", PHASE, '"imitation", "teaching", "entropy")', '"imitation", "teaching")'),
+    Mutant("phase: one ramp is left out", PHASE, '"imitation", "kickstarting", "entropy")', '"imitation", "kickstarting")'),
     Mutant("phase: demonstrations are used where their number is 0 now", PHASE,
            "            uses_demonstrations=self.uses_demonstrations,\n", ""),
     Mutant("environments: changes hold for one phase", ENVIRONMENTS,
@@ -238,7 +236,7 @@ WIRING = (
            "(self.specs, self._restarts, [", "(self.specs, ["),
     Mutant("environments: a teacher makes no difference", ENVIRONMENTS,
            ", [teacher is None for teacher in self._teachers])", ")"),
-    Mutant("environments: every phase has the teacher", ENVIRONMENTS, "if teacher is not None and phase.is_taught",
+    Mutant("environments: every phase has the teacher", ENVIRONMENTS, "if teacher is not None and phase.kickstarts",
            "if teacher is not None"),
     Mutant("restarts: which games were begun from states is forgotten on resuming", RESTARTS,
            '        self._restarted[:] = state["restarted"]\n', ""),
@@ -327,26 +325,26 @@ WIRING = (
            'play is not None and not play.get("policy") and', "play is not None and"),
     Mutant("population: rivals under way are not sent", POPULATION, "{*schedule, *_under_way(self._play[member.id])}",
            "{*schedule}"),
-    Mutant("population: a teacher teaches for ever", POPULATION, "self._settings.teaching.at(self._decisions_of_each)",
-           "self._settings.teaching.at(0)"),
+    Mutant("population: a teacher teaches for ever", POPULATION, "self._settings.kickstarting.at(self._decisions_of_each)",
+           "self._settings.kickstarting.at(0)"),
     Mutant("population: matches never fade", POPULATION, "        self.record.fade(self._settings.evolution.fade)\n", ""),
     Mutant("population: fixed rewards evolve", POPULATION, 'rewards=self._settings.rewards != "fixed",', "rewards=True,"),
     Mutant("population: an ancestor's play begins anew", POPULATION,
            "[one.learner] * len(self.members), one.play", "[one.learner] * len(self.members), None"),
-    Mutant("workshop: actors keep the first weights of a round", WORKSHOP, "            actor.take(network)\n", ""),
-    Mutant("workshop: γ of any rate", WORKSHOP, "self._agents.gamma_at(rate)", "self._agents.gamma"),
-    Mutant("workshop: the teacher's weight is not passed on", WORKSHOP, "teaching=order.imitation", "teaching=1.0"),
-    Mutant("workshop: signals are not passed on", WORKSHOP,
+    Mutant("trainer: actors keep the first weights of a round", TRAINER, "            actor.take(network)\n", ""),
+    Mutant("trainer: γ of any rate", TRAINER, "self._agents.gamma_at(rate)", "self._agents.gamma"),
+    Mutant("trainer: the teacher's weight is not passed on", TRAINER, "kickstarting=task.imitation", "kickstarting=1.0"),
+    Mutant("trainer: signals are not passed on", TRAINER,
            "                played = replace(played, signals=races.take_signals())\n",
            "                races.take_signals()\n"),
-    Mutant("workshop: the average begins again each round", WORKSHOP,
-           '        average.set_state(order.learner["average"])\n', ""),
-    Mutant("workshop: the policy has the last weights", WORKSHOP,
+    Mutant("trainer: the average begins again each round", TRAINER,
+           '        average.set_state(task.learner["average"])\n', ""),
+    Mutant("trainer: the policy has the last weights", TRAINER,
            'learner["network"] | learner["average"]["weights"]', 'learner["network"]'),
-    Mutant("workshop: games begin anew each round", WORKSHOP, "np.random.default_rng(order.seed), order.play)",
-           "np.random.default_rng(order.seed), None)"),
-    Mutant("workshop: an order is changed", WORKSHOP, "learner.set_state(copy.deepcopy(order.learner))",
-           "learner.set_state(order.learner)"),
+    Mutant("trainer: games begin anew each round", TRAINER, "np.random.default_rng(task.seed), task.play)",
+           "np.random.default_rng(task.seed), None)"),
+    Mutant("trainer: a task is changed", TRAINER, "learner.set_state(copy.deepcopy(task.learner))",
+           "learner.set_state(task.learner)"),
     Mutant("races: which rivals are met is forgotten on resuming", RACES,
            '        self._rival = np.array(state["rival"], dtype=np.int64)\n', ""),
     Mutant("races: rivals' memories are forgotten on resuming", RACES,

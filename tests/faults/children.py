@@ -120,7 +120,7 @@ def preload() -> None:
     from qwop.finetune.replay.sum_tree import SumTree
     from qwop.recorder import by_policy  # noqa: F401
 
-    for module in MAINS.values():
+    for module in (*MAINS.values(), "finetune.training"):  # which the command itself imports when it runs
         importlib.import_module(f"qwop.{module}")
     torch.set_num_threads(1)
     replay(np.full(30, 5, np.uint8))

@@ -286,7 +286,9 @@ def test_a_resumed_run_sees_what_the_uninterrupted_one_sees(tmp_path: Path, over
     torch.testing.assert_close(*heads, rtol=0, atol=0)
 
 
-@pytest.mark.parametrize(("overlap", "expected"), [(False, [0.0, 0.25, 0.5, 0.75]), (True, [0.0, 0.0, 0.25, 0.5])])
+@pytest.mark.parametrize(
+    ("overlap", "expected"), [(False, [0.0, 0.25, 0.5, 0.75]), (True, [0.0, 0.0, 0.25, 0.5, 0.75])]
+)
 def test_games_follow_the_phase(
     tmp_path: Path, overlap: bool, expected: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -76,7 +76,7 @@ def test_the_best_agent_is_the_finalist_that_wins_most_races(
         raced.append([policy.training["agent"] for policy in policies])
         return np.array([0.2, 0.8])
 
-    monkeypatch.setattr("qwop.population.main.tournament", tournament)
+    monkeypatch.setattr("qwop.population.run.tournament", tournament)
     code, said, wrong = population(*small, "rounds=1", "evaluation.finalists=2", "out=run")
     assert code == 0, wrong
     row = json.loads((tmp_path / "run/history.jsonl").read_text())

@@ -323,3 +323,21 @@ def test_a_population_continues_where_it_was_saved() -> None:
         assert one.play_round().copies == other.play_round().copies
     assert one.members == other.members
     assert one.record.points.tolist() == other.record.points.tolist()
+
+
+def test_older_matches_count_less_each_round() -> None:
+    population, _ = made(evolution=EvolutionSettings(enabled=False, fade=0.5))
+    population.play_round()
+    first = population.record.matches.sum()
+    population.play_round()
+    assert first > 0
+    assert population.record.matches.sum() == pytest.approx(1.5 * first)
+
+
+def test_a_copy_has_the_record_of_its_parent() -> None:
+    population, _ = made(evolution=EvolutionSettings(burn_in=0))
+    copies = next(found for found in (population.play_round().copies for _ in range(20)) if found)
+    child, parent = copies[-1].child, copies[-1].parent
+    others = [number for number in range(AGENTS) if number not in (child, parent)]
+    np.testing.assert_array_equal(population.record.points[child, others], population.record.points[parent, others])
+    assert population.record.matches[child, others].any()

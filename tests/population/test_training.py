@@ -192,7 +192,7 @@ def test_a_pupil_hears_what_its_teacher_would_do_in_each_step(
     heard: list[tuple[Sequences, float]] = []
 
     def update(learner: Any, played: Sequences, now: PhaseValues) -> UpdateStats:
-        heard.append((played, now.teaching))
+        heard.append((played, now.kickstarting))
         return UpdateStats({}, {})
 
     for kind in (VtraceLearner, FtwLearner, PpoLearner):

@@ -39,3 +39,18 @@ def test_statistics_that_a_network_came_with_stay(make_sequences: Callable[..., 
         with scale.learning_from(make_sequences(2, first=first)):
             pass
     assert mean_of(network).tolist() == [2.0, 4.0]
+
+
+def test_statistics_go_on_from_their_state(make_sequences: Callable[..., Sequences]) -> None:
+    networks = [Actor(2, 3, (8,), torch.Generator().manual_seed(0)) for _ in range(2)]
+    one, other = map(RunningScale, networks)
+    with one.learning_from(make_sequences(2)):
+        pass
+    other.set_state(one.get_state())
+    networks[1].load_state_dict(networks[0].state_dict())
+    for scale in (one, other):
+        with scale.learning_from(make_sequences(2, first=10)):
+            pass
+    np.testing.assert_array_equal(*map(mean_of, networks))
+    rows = [make_sequences(2, first=first).observations[:, :-1].reshape(-1, 2) for first in (0, 10)]
+    np.testing.assert_allclose(mean_of(networks[1]), np.concatenate(rows).mean(0), rtol=1e-5)

@@ -241,3 +241,22 @@ def test_images_stay_bytes() -> None:
     assert sequences.finals.observations.ravel().tolist() == [0, 3]
     nothing_ended, _ = make(image=True).collect(POLICY)
     assert nothing_ended.finals.observations.shape[1:] == (1, 2, 1)
+
+
+class Marked(Saving):
+    """Three games: one begun from a saved state, one that goes on after its ends, and a whole one."""
+
+    def step(self, actions: Any) -> Any:
+        *played, infos = super().step(actions)
+        marks = {"restarted": np.array([True, False, False]), "game_goes_on": np.array([False, True, False])}
+        return (*played, {**infos, **marks})
+
+
+def test_only_whole_games_are_reported_as_episodes() -> None:
+    env: Any = Marked([lambda: Counting(3, "end")] * 3, autoreset_mode=AutoresetMode.SAME_STEP)
+    collector = Collector(env, 7, np.random.default_rng(0))
+    sequences, ends = collector.collect(Memoryless())
+    assert sequences.terminated.sum() == 6
+    assert [end.decisions for end in ends] == [3, 3]
+    assert [end.total_reward for end in ends] == [sequences.rewards[2, :3].sum(), sequences.rewards[2, 3:6].sum()]
+    assert collector.get_state()["lengths"].tolist() == [1, 7, 1]

@@ -12,6 +12,7 @@ from qwop.datasets.reader import Dataset, open_dataset
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs import replay
 from qwop.envs.names import ACTION_KEYS
+from qwop.envs.qwop.env import QWOPEnv
 from qwop.envs.qwop.vector import QWOPVectorEnv
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.agents.ppo.agent import new_network
@@ -24,7 +25,7 @@ from qwop.finetune.schedules.phase import Phase, RestartSettings, parse_phases
 from qwop.finetune.schedules.restarts import Restarts
 from qwop.policies.policy import Policy
 
-from ..runs import make_run, run_until
+from ..runs import assert_same, make_run, run_until
 
 FRAME_BY_FRAME = EnvironmentSpec("QWOP-v1", {"frames_per_step": 1})
 
@@ -56,6 +57,21 @@ def test_the_states_are_those_of_the_replay_between_these_metres(dataset: Datase
     for state, bodies in zip(states, wanted, strict=True):
         np.testing.assert_array_equal(state.game["reals"][:84].reshape(14, 6), bodies)
         assert state.metres == bodies[0, 0] / 10
+
+
+def test_a_state_is_the_game_that_was_played_up_to_it(dataset: Dataset) -> None:
+    """Its clock, its keys and what it observes, not only where its bodies are."""
+    keys = keys_of(dataset, 0)
+    env = QWOPEnv(frames_per_step=1, max_idle_frames=0)
+    env.reset()
+    played = {}
+    for frame in range(1, 201):
+        env.advance(int(keys[frame - 1]))
+        played[frame] = env.save_game()
+    spec = EnvironmentSpec("QWOP-v1", {"frames_per_step": 1})
+    states = demonstrated_states(dataset, spec, (-100.0, 100.0))
+    for number, frame in enumerate(range(EVERY, 201, EVERY)):
+        assert_same(states[number].game, played[frame])
 
 
 def test_a_game_that_starts_there_and_has_the_demonstrations_keys_ends_as_it_did(dataset: Dataset) -> None:

@@ -69,8 +69,20 @@ def test_it_goes_on_from_its_state_to_the_bit(settings: RestartSettings) -> None
         one.step(chosen)
     other.set_state(one.get_state())
     for chosen in actions(200, seed=1):
-        for mine, others in zip(one.step(chosen)[:4], other.step(chosen)[:4], strict=True):
-            np.testing.assert_array_equal(mine, others)
+        *mine, infos = one.step(chosen)
+        *others, other_infos = other.step(chosen)
+        for part, same in zip((*mine, infos["restarted"]), (*others, other_infos["restarted"]), strict=True):
+            np.testing.assert_array_equal(part, same)
+
+
+def test_a_reset_forgets_the_states_of_earlier_games() -> None:
+    env = vector()
+    env.reset(seed=1)
+    for chosen in actions(60):
+        env.step(chosen)
+    assert env.get_state()["source"]["saved"]
+    env.reset(seed=1)
+    assert env.get_state()["source"]["saved"] == []
 
 
 def test_states_before_falls_are_between_one_and_five_seconds_old() -> None:
@@ -92,6 +104,19 @@ def test_states_before_falls_are_between_one_and_five_seconds_old() -> None:
     assert len(found) > 20
     assert 1.0 <= min(found) < 1.3
     assert 4.0 < max(found) <= 5.4  # eight decisions, of which seven and a half make a second
+
+
+def test_games_that_do_not_end_by_a_fall_give_no_states() -> None:
+    games = QWOPVectorEnv(GAMES, autoreset_mode="SameStep", frames_per_step=4, time_limit=4.0)
+    env = Restarts(games, FALLS)
+    env.reset(seed=0)
+    ended = 0
+    for _ in range(80):
+        *_, terminated, truncated, infos = env.step(np.zeros(GAMES, dtype=np.int64))
+        ended += int((terminated | truncated).sum())
+        assert OUTCOMES.index("fell") not in infos["outcome"]
+    assert ended > GAMES
+    assert env.get_state()["source"]["saved"] == []
 
 
 def test_games_from_saved_states_are_truncated_after_their_seconds() -> None:

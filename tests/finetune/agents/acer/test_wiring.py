@@ -244,7 +244,8 @@ def test_an_agent_goes_on_from_its_state(make_agent: Any, make_sequences: Callab
         live = make_sequences(4, first=4 * number)
         live.rewards[:] = 0.0
         live.rewards[0], live.terminated[0, 3] = 10.0, number == 5
-        live.rewards[1, 0], live.terminated[1, 0] = -50.0, number == 1
+        if number == 1:
+            live.rewards[1, 0], live.terminated[1, 0] = -50.0, True
         return live
 
     now = NOW._replace(demonstrations=0.4)
@@ -261,9 +262,8 @@ def test_an_agent_goes_on_from_its_state(make_agent: Any, make_sequences: Callab
     assert_same(one.memory.contents(), other.memory.contents())
     assert learned.bounds == again.bounds
     whole = 10 * sum(NOW.gamma**t for t in range(24))
-    worst = -50.0 + 0.0
-    margin = 0.25 * (whole - worst)
-    assert learned.bounds == pytest.approx((0.1 * (worst - margin), 0.1 * (whole + margin)))
+    margin = 0.25 * (whole + 50.0)
+    assert learned.bounds == pytest.approx((0.1 * (-50.0 - margin), 0.1 * (whole + margin)))
 
 
 @pytest.mark.parametrize("pause", ["interrupt", "phase"])
