@@ -160,6 +160,7 @@ def build_acer(
     if dataset is not None and settings.uses_demonstrations:
         episodes = remembered(settings.phases, policy.environment, dataset)
         demonstrations = Demonstrations(episodes, streams=loop.num_envs, steps=loop.steps)
+        learner.tolerance = demonstrations.discount_returns(learner.settings.gamma)
         behaviour.prepare(demonstrations, policy.probabilities, str(dataset.folder))
         for episode in episodes:
             returns.add_episode(episode.rewards, learner.settings.gamma)

@@ -5,19 +5,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...experience.returns import discounted_returns
 from ...experience.sequences import Sequences
 
 MARGIN = 0.25
 """Margin for a better policy, beyond the returns seen so far: a fraction of their range."""
-
-
-def discounted_returns(rewards: NDArray[np.floating], gamma: float) -> NDArray[np.float64]:
-    """G_t = r_t + γ·G_{t+1} of every step of an episode: float64 [T], of its rewards [T]."""
-    returns = np.empty(len(rewards))
-    following = 0.0
-    for t in range(len(rewards) - 1, -1, -1):
-        returns[t] = following = float(rewards[t]) + gamma * following
-    return returns
 
 
 class ReturnBounds:

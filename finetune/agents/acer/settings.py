@@ -50,6 +50,12 @@ class AcerSettings(Discounted):
         "Clip bootstrap values to the discounted returns of the episodes seen so far, plus a quarter of their range "
         "for improvement (published: no clipping).",
     )
+    achieved_returns: bool = setting(
+        False,
+        "Learn demonstrated decisions by what their player achieved: the discounted return of the rest of the game is "
+        "the target of Q and, where V is higher by more than its spread, ends the imitation. Demonstrations then need no "
+        "importance weights, and are followed by imitation alone (published: importance weights and Retrace).",
+    )
     precision: str = precision()
 
 
