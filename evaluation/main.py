@@ -25,10 +25,11 @@ from ..policies.files import load_policy
 from ..policies.rollout import Game
 from ..policies.threads import use_one_thread
 from .agreement import Agreement, agreement_json, compare, described
-from .evaluate import DRAWN, Evaluation, EvaluationSettings, evaluate, games_of
+from .evaluate import Evaluation, evaluate, games_of
 from .film import film, film_keys, save_keys
 from .keys_game import in_original, in_simulator, most_alike
 from .report import EVALUATION, evaluation_page, keys_page
+from .settings import DRAWN, EvaluationSettings
 from .starts import LONGEST_ROLLING
 from .tables import figure, table
 

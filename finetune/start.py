@@ -16,7 +16,7 @@ from ..envs.spec import EnvironmentSpec
 from ..policies.files import load_policy
 from ..policies.policy import Policy
 from ..pretrain.clone import clone
-from .agents.base import MakeNetwork
+from .agents.agent import MakeNetwork
 from .schedules.environments import play_of
 
 SCRATCH = "scratch"

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from .envs import EnvironmentSpec, Replay, replay
     from .envs.qwop.keys_file import read_keys, write_keys
     from .envs.vector import make_vector
-    from .evaluation.evaluate import Evaluation, EvaluationSettings, evaluate
+    from .evaluation.evaluate import Evaluation, evaluate
+    from .evaluation.settings import EvaluationSettings
     from .policies.files import load_policy, save_policy
     from .policies.policy import Policy
     from .policies.rollout import Game, play
@@ -52,7 +53,8 @@ _MODULES = {
     ".envs": ("EnvironmentSpec", "Replay", "replay"),
     ".envs.qwop.keys_file": ("read_keys", "write_keys"),
     ".envs.vector": ("make_vector",),
-    ".evaluation.evaluate": ("Evaluation", "EvaluationSettings", "evaluate"),
+    ".evaluation.evaluate": ("Evaluation", "evaluate"),
+    ".evaluation.settings": ("EvaluationSettings",),
     ".policies.files": ("load_policy", "save_policy"),
     ".policies.policy": ("Policy",),
     ".policies.rollout": ("Game", "play"),

@@ -10,12 +10,10 @@ from torch import Tensor, nn
 from ..common.checks import show
 from ..common.reading import whole_number
 from ..envs.spec import ObservationSpec
-from .encoders import CONVOLUTIONS, NATURE, orthogonal_linear, trunk_for
+from .encoders import orthogonal_linear, trunk_for
 from .scaling import ObservationScaler, PixelScaler
+from .sizes import CONVOLUTIONS, HIDDEN, NATURE
 from .state import ArrayState, State, to_arrays, to_tensors
-
-HIDDEN = (256, 128)
-"""Layer widths of the published runner (71 → 256 → 128 → 11 and 11: 54,166 parameters)."""
 
 Activation = type[nn.ReLU] | type[nn.Tanh]
 

@@ -10,9 +10,10 @@ from ..common.checks import show
 from ..common.errors import BadInput
 from ..common.reading import whole_number
 from ..envs.spec import ObservationSpec
-from .encoders import NATURE, Convolutions, normed_layers, plain_layers
+from .encoders import Convolutions, normed_layers, plain_layers
 from .ensemble import Ensemble
-from .networks import HIDDEN, LayeredNetwork, convolutions_of, hidden_widths
+from .networks import LayeredNetwork, convolutions_of, hidden_widths
+from .sizes import HIDDEN, NATURE
 
 MOST_QUANTILES, MOST_MEMBERS = 10_000, 1000
 """Limits on the sizes that a file may describe."""

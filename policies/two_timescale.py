@@ -10,18 +10,11 @@ from torch import Tensor, nn
 from ..common.reading import whole_number
 from ..envs.spec import ObservationSpec
 from .encoders import MLP, orthogonal_linear, trunk_for
-from .networks import HIDDEN, WIDEST, LayeredNetwork, bounded, hidden_widths
+from .networks import WIDEST, LayeredNetwork, bounded, hidden_widths
 from .noise import absorb, digest, standard_normal
-from .recurrent import MEMORY, lstm_cell
+from .recurrent import lstm_cell
+from .sizes import HIDDEN, LATENT, LONGEST_PERIOD, MEMORY, PERIOD
 from .state import State
-
-LATENT = 64
-"""Size of the latent z."""
-
-PERIOD = 10
-"""Decisions from one tick of the slow core to the next; the paper draws 5 to 20 for each agent."""
-
-LONGEST_PERIOD = 10_000
 
 PRIOR_STD = 0.1
 """Standard deviation of untrained distributions of z."""

@@ -15,6 +15,9 @@ from .evolution import BETTER, CHANCE, CHANGE, FRAMES, Choice, Range
 
 RACE = "QWOPRace-v1"
 
+FIRST = "first"
+"""Folder of the agents as they began; in `evaluation.against`, all of them."""
+
 
 @dataclass(frozen=True)
 class RaceSettings(Settings):

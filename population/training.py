@@ -15,7 +15,7 @@ from ..common.errors import BadInput
 from ..envs.race.task import RaceTask
 from ..envs.spec import EnvironmentSpec
 from ..envs.vector import VectorEnv, make_vector
-from ..finetune.agents.learner import Learner
+from ..finetune.agents.learner import LiveLearner
 from ..finetune.experience.collector import Collector
 from ..finetune.experience.snapshot import PolicySnapshot
 from ..finetune.metrics import mean_figures
@@ -109,19 +109,19 @@ class Workshop:
         self._teachers = {
             number: teacher_of(policy, environment, f"teacher {number}") for number, policy in (teachers or {}).items()
         }
-        self._learner_with = lru_cache(KEPT)(self._new_learner)
         self._network_with = lru_cache(KEPT)(self._new_network)
+        self._learner_with = lru_cache(KEPT)(lambda genes: self._new_learner(self._new_network(genes), genes))
 
     def begin(self, genes: Genes, seed: int, policy: Policy | None = None) -> dict[str, Any]:
         """Return the state of a new agent's learner; with the weights of a policy, if one is given.
 
         BadInput unless the policy's network is of the shape that the agents have. It may see less than they do.
         """
-        network = self._agents.network(self.observation, self.actions, genes, seed)
+        network = self._new_network(_frozen(genes), seed)
         if policy is not None:
             columns = seen_columns(policy, self.environment) if self._is_race else np.arange(policy.observation.size)
             _take_weights(network, policy, columns)
-        learner = self._agents.learner(network, genes, self._rate(genes), seed)
+        learner = self._new_learner(network, _frozen(genes), seed)
         return learner.get_state() | {"average": self._average(network).get_state()}
 
     def policy(
@@ -136,7 +136,8 @@ class Workshop:
 
     def train(self, order: Order) -> Done:
         """Play and learn all unrolls of a round."""
-        network, learner = self._learner_with(_frozen(order.genes))
+        learner = self._learner_with(_frozen(order.genes))
+        network = learner.network
         learner.set_state(copy.deepcopy(order.learner))  # optimisers may change their state in place
         average = self._average(network)
         average.set_state(order.learner["average"])
@@ -148,6 +149,8 @@ class Workshop:
             races.enter(event_rewards(order.rewards), {**rivals, **self._fixed}, order.schedule)
         env = plain if order.teacher is None else Taught(plain, self._teachers[order.teacher])
         collector = Collector(env, self._work.steps, np.random.default_rng(order.seed), order.play)
+        rate = self._environment(order.genes).capabilities.decisions_per_second
+        now = PhaseValues(gamma=self._agents.gamma_at(rate), teaching=order.imitation)
         scores, metres, finished, diagnoses = [], [], [], []
         seconds = {"playing": 0.0, "learning": 0.0}
         for _ in range(self._work.unrolls):
@@ -157,14 +160,14 @@ class Workshop:
             if races is not None:
                 played = replace(played, signals=races.take_signals())
             middle = time.perf_counter()
-            diagnoses.append(learner.update(played, PhaseValues(teaching=order.imitation)).scalars)
+            diagnoses.append(learner.update(played, now).scalars)
             average.add(self._work.num_games * self._work.steps)
             seconds["playing"] += middle - began
             seconds["learning"] += time.perf_counter() - middle
             scores += [end.total_reward for end in ends]
             metres += [end.metres for end in ends if end.metres is not None]
             finished += [end.finished for end in ends if end.finished is not None]
-        if not collector.saves_games:
+        if not collector.saves_games():
             collector.restart()
         figures = mean_figures(diagnoses) | {"games": float(len(scores))}
         for name, values in (("return", scores), ("metres", metres), ("finish_share", finished)):
@@ -186,9 +189,6 @@ class Workshop:
             return self.environment
         return EnvironmentSpec(self.environment.id, {**self.environment.settings, FRAMES: int(genes[FRAMES])})
 
-    def _rate(self, genes: Genes) -> float | None:
-        return self._environment(genes).capabilities.decisions_per_second
-
     def _env(self, genes: Genes) -> VectorEnv:
         """The games of agents that decide at this rate."""
         frames = int(genes.get(FRAMES, 0))
@@ -208,12 +208,12 @@ class Workshop:
         network.load_state_dict(weights)
         return network
 
-    def _new_network(self, genes: FrozenGenes) -> Network:
-        return self._agents.network(self.observation, self.actions, dict(genes), 0)
+    def _new_network(self, genes: FrozenGenes, seed: int = 0) -> Network:
+        make = self._agents.algorithm.new_network(self._agents.settings(dict(genes)))
+        return make(self.observation, self.actions, torch.Generator().manual_seed(seed))
 
-    def _new_learner(self, genes: FrozenGenes) -> tuple[Network, Learner]:
-        network = self._new_network(genes)
-        return network, self._agents.learner(network, dict(genes), self._rate(dict(genes)), 0)
+    def _new_learner(self, network: Network, genes: FrozenGenes, seed: int = 0) -> LiveLearner[Any, Any]:
+        return self._agents.algorithm.new_learner(network, self._agents.settings(dict(genes)), seed)
 
     def _average(self, network: Network) -> RecentAverage:
         return RecentAverage(network, self._agents.weight_average)

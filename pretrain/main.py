@@ -18,7 +18,8 @@ from ..common.progress import plain_console, progress_bar
 from ..common.settings import to_plain
 from ..datasets.embedded import embedded_dataset
 from ..datasets.reader import Dataset, open_dataset
-from ..evaluation.evaluate import Evaluation, EvaluationSettings, evaluate
+from ..evaluation.evaluate import Evaluation, evaluate
+from ..evaluation.settings import EvaluationSettings
 from ..policies.files import save_policy
 from ..policies.policy import Policy
 from ..policies.threads import use_one_thread

@@ -6,7 +6,7 @@ from ..common.errors import BadInput
 from ..common.settings import Settings, nested, setting
 from ..common.shared_settings import max_idle_frames, seed
 from ..policies.convolutions import convolutions
-from ..policies.networks import HIDDEN
+from ..policies.sizes import HIDDEN
 
 BACKENDS = ("torch", "d3rlpy")
 

@@ -1,18 +1,18 @@
 """Common parts of agents that learn Q from transitions in memory: checks of a run, demonstrations as transitions."""
 
 from collections.abc import Sequence
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ...common.errors import BadInput
-from ...datasets.reader import Dataset
 from ...datasets.schema import Episode
-from ...policies.policy import Policy
 from ..experience.transitions import NStep, Transitions
 from ..replay.demonstrations import Demonstrations
-from ..schedules.environments import phase_environments, remembered
+from ..schedules.environments import remembered
 from ..schedules.phase import Phase
-from ..settings import RunSettings
-from .clipping import ClipsRewards
+from .settings import ClipsRewards
+
+if TYPE_CHECKING:
+    from ..run import Run
 
 
 class NStepSettings(Protocol):
@@ -20,11 +20,6 @@ class NStepSettings(Protocol):
 
     @property
     def n_steps(self) -> int: ...
-
-    @property
-    def gamma(self) -> float: ...
-
-    def at_rate(self, decisions_per_second: float | None) -> Self: ...
 
 
 class MemorySettings(Protocol):
@@ -55,23 +50,23 @@ def require_capacity(loop: MemorySettings, most: int) -> None:
         )
 
 
-def transitions_for(policy: Policy, dataset: Dataset | None, settings: RunSettings[Any, Any]) -> Transitions | None:
+def transitions_for(run: "Run[Any, Any]") -> Transitions | None:
     """The demonstrations that a run learns from; None if it has, or uses, none.
 
-    γ is that of the decision rate in the first phase that uses them.
+    γ is that of the first phase that uses them.
     """
-    if dataset is None or not settings.uses_demonstrations:
+    phases = run.settings.phases
+    if run.demonstrations is None or not run.settings.uses_demonstrations:
         return None
-    episodes = remembered(settings.phases, policy.environment, dataset)
-    first = next(number for number, phase in enumerate(settings.phases) if phase.uses_demonstrations)
-    rate = phase_environments(policy.environment, settings.phases)[first].capabilities.decisions_per_second
-    return demonstrated_transitions(episodes, settings.algorithm.at_rate(rate))
+    episodes = remembered(phases, run.policy.environment, run.demonstrations)
+    first = next(number for number, phase in enumerate(phases) if phase.uses_demonstrations)
+    return demonstrated_transitions(episodes, run.algorithm, run.gammas[first])
 
 
-def demonstrated_transitions(episodes: Sequence[Episode], settings: NStepSettings) -> Transitions:
-    """Every decision of the episodes as a transition, in recorded order; γ is that of the settings."""
+def demonstrated_transitions(episodes: Sequence[Episode], settings: NStepSettings, gamma: float) -> Transitions:
+    """Every decision of the episodes as a transition, in recorded order, with the settings' `n_steps`."""
     decisions = sum(len(episode) for episode in episodes)
     whole = Demonstrations(episodes, streams=1, steps=decisions).next(1)
     if isinstance(settings, ClipsRewards):
-        whole = settings.learned(whole)
-    return NStep(1, settings.n_steps, settings.gamma).push(whole)
+        whole = settings.with_clipped_rewards(whole)
+    return NStep(1, settings.n_steps).push(whole, gamma)

@@ -10,7 +10,6 @@ from ...common.errors import BadInput
 from ..experience.collector import EpisodeEnd
 from ..experience.sequences import Sequences, concatenate
 from ..experience.snapshot import PolicySnapshot
-from ..schedules.environments import PhaseEnvironments
 
 MOST_DEATHS = 3
 """Times that an actor may die on the same request before the run gives up."""
@@ -42,20 +41,6 @@ class Actors(Protocol):
     def result(self, handle: Any) -> Any:
         """Wait for a call; return its result. Raises ActorDied."""
         ...
-
-
-class PhaseNumbers:
-    """The environments of a schedule as phase numbers: the actors make the environments themselves."""
-
-    def __init__(self, environments: PhaseEnvironments) -> None:
-        self._environments = environments
-        self.rates = environments.rates
-
-    def make(self, phase: int) -> int:
-        return phase
-
-    def same(self, one: int, other: int) -> bool:
-        return self._environments.same(one, other)
 
 
 class ActorsCollector:
@@ -93,13 +78,12 @@ class ActorsCollector:
         self._under_way[number] = self._actors.ask(self._members[number], *request)
         return concatenate([part]), ends  # a copy: engines may give arrays that cannot be written
 
-    def enter(self, phase: int) -> None:
+    def enter_phase(self, phase: int) -> None:
         """Start new games in the environment of this phase; play in progress is dropped."""
         self._phase = phase
         self._drop()
-        self._ask_all("enter", phase)
+        self._ask_all("enter_phase", phase)
 
-    @property
     def saves_games(self) -> bool:
         """True if the environment can save games and continue them."""
         return bool(self._ask_all("saves_games")[0])

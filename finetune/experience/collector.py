@@ -166,7 +166,6 @@ class Collector:
         self._env = env
         self.restart()
 
-    @property
     def saves_games(self) -> bool:
         """True if the environment can save games and continue them."""
         return hasattr(self._env, "get_state")
@@ -178,7 +177,7 @@ class Collector:
 
     def get_state(self) -> dict[str, Any]:
         """The games under way, or the seed of games that have just started."""
-        if not self.saves_games:
+        if not self.saves_games():
             if self._lengths.any() or self._policy_state is not None:
                 raise ValueError("games that cannot be saved are under way; restart the collector first")
             return {"seed": self._seed, "generator": self._generator.bit_generator.state}

@@ -8,8 +8,6 @@ from typing import Any
 
 from .phase_results import START, read_evaluation
 
-LAST, BEST = "last", "best"
-
 
 @dataclass(frozen=True)
 class Candidate:

@@ -9,8 +9,9 @@ from typing import Any
 from ...common.errors import BadInput
 from ...common.files import write_whole
 from ...common.reading import MEGABYTE, parse_json, read_text
-from ...evaluation.evaluate import Evaluation, EvaluationSettings, evaluate
+from ...evaluation.evaluate import Evaluation, evaluate
 from ...evaluation.film import film
+from ...evaluation.settings import EvaluationSettings
 from ...policies.files import save_policy
 from ...policies.policy import Policy
 from ..schedules.phase import Phase

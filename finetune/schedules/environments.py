@@ -12,12 +12,12 @@ from ...datasets.from_keys import relabelled
 from ...datasets.reader import Dataset
 from ...datasets.schema import Episode
 from ...envs.qwop.vector import QWOPVectorEnv
-from ...envs.spec import EnvironmentSpec, ObservationSpec
+from ...envs.spec import EnvironmentSpec
 from ...envs.vector import make_vector
 from ...policies.policy import Policy
 from .demonstrated_states import demonstrated_states
 from .phase import Phase
-from .restarts import Restarts, RestartSettings
+from .restarts import Restarts
 from .taught import Taught, Teacher
 
 
@@ -84,40 +84,39 @@ def _rewards(spec: EnvironmentSpec) -> tuple[Any, ...]:
 
 
 class PhaseEnvironments:
-    """Makes the vector environment of every phase; `specs` and `restarts` have one entry for each.
+    """Makes the vector environment of every phase.
 
-    demonstrations: for restarts from their states. teachers: of each phase, with its name; None in those without.
+    policy: that plays at first; its environment is that of the first phase. demonstrations: for restarts from their
+    states. teacher: for the phases with teaching, with its name.
 
     Raises BadInput, before anything is played, for a phase whose observations or actions differ from the policy's.
     """
 
     def __init__(
         self,
-        specs: Sequence[EnvironmentSpec],
+        phases: Sequence[Phase],
+        policy: Policy,
         num_envs: int,
         max_idle_frames: int,
-        observation: ObservationSpec,
-        actions: int,
-        restarts: Sequence[RestartSettings | None],
         demonstrations: Dataset | None = None,
-        teachers: Sequence[tuple[str, Policy] | None] | None = None,
+        teacher: tuple[str, Policy] | None = None,
     ) -> None:
-        self.specs = tuple(specs)
-        self._restarts = tuple(restarts)
+        self.specs = phase_environments(policy.environment, phases)
+        self._restarts = [phase.restarts for phase in phases]
         self._demonstrations = demonstrations
         self._teachers = [
-            None if given is None else Teacher.of(given[1], spec, given[0])
-            for given, spec in zip(teachers or [None] * len(specs), specs, strict=True)
+            Teacher.of(teacher[1], spec, teacher[0]) if teacher is not None and phase.is_taught else None
+            for phase, spec in zip(phases, self.specs, strict=True)
         ]
-        self.rates = tuple(spec.capabilities.decisions_per_second for spec in specs)
+        self.rates = tuple(spec.capabilities.decisions_per_second for spec in self.specs)
         """Decisions a second of each phase; None where an environment has no clock."""
         self._num_envs = num_envs
         self._max_idle_frames = max_idle_frames
-        for spec in dict.fromkeys(map(str, specs)):
-            self._require_fit(next(one for one in specs if str(one) == spec), observation, actions)
-        for phase, restarted in zip(specs, restarts, strict=True):
-            if restarted and not phase.capabilities.saved_games:
-                raise BadInput(f"restarts in {phase}: only games of QWOP-v1 can be saved and begun from")
+        for spec in {str(spec): spec for spec in self.specs}.values():
+            _require_fit(spec, policy)
+        for phase, spec in zip(phases, self.specs, strict=True):
+            if phase.restarts and not spec.capabilities.saved_games:
+                raise BadInput(f"restarts in {spec}: only games of QWOP-v1 can be saved and begun from")
 
     def make(self, phase: int) -> VectorEnv[Any, Any, Any]:
         """The vector environment of this phase."""
@@ -152,10 +151,11 @@ class PhaseEnvironments:
             raise BadInput("restarts.source=demonstrations: the run has none; name them (demonstrations=data/kurodo)")
         return Restarts(env, restarts, demonstrated_states(self._demonstrations, self.specs[phase], restarts.metres))
 
-    def _require_fit(self, spec: EnvironmentSpec, observation: ObservationSpec, actions: int) -> None:
-        found = spec.interface()
-        if found != (observation, actions):
-            raise BadInput(
-                f"{spec}: observations {found[0]} and {found[1]} actions, but the policy has {observation} and "
-                f"{actions}; a phase cannot change the observations"
-            )
+
+def _require_fit(spec: EnvironmentSpec, policy: Policy) -> None:
+    found = spec.interface()
+    if found != (policy.observation, policy.actions):
+        raise BadInput(
+            f"{spec}: observations {found[0]} and {found[1]} actions, but the policy has {policy.observation} and "
+            f"{policy.actions}; a phase cannot change the observations"
+        )

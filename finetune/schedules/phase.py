@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from ...common.checks import show
 from ...common.errors import BadInput
 from ...common.settings import Settings, changes, read, setting
-from .restarts import RestartSettings
 
 
 @dataclass(frozen=True)
@@ -31,8 +30,10 @@ NONE, FULL = Ramp(0.0, 0.0), Ramp(1.0, 1.0)
 
 
 class PhaseValues(NamedTuple):
-    """A phase's values at one moment; see `Phase`. uses_demonstrations holds for the whole phase."""
+    """A phase's values at one moment; see `Phase`. gamma: the discount per decision, at the rate of the phase's
+    environment. uses_demonstrations holds for the whole phase."""
 
+    gamma: float
     demonstrations: float = 0.0
     learning_rate: float = 1.0
     imitation: float = 0.0
@@ -67,6 +68,56 @@ def _plain_ramp(value: Ramp) -> Any:
 def ramp(default: Ramp, help: str) -> Any:
     """Declare a setting that is a ramp."""
     return setting(default, help, expected=RAMP, parse=parse_ramp, plain=_plain_ramp)
+
+
+FIRST_STRETCH = 0.1
+"""Share of the stretch that order=backwards opens at once, at its far end."""
+
+
+@dataclass(frozen=True)
+class RestartSettings(Settings):
+    """Starts of games from states that other games went through."""
+
+    share: float = setting(help="Fraction of new games that start from a saved state.", above=0, below=1, example="0.5")
+    metres: tuple[float, ...] = setting(
+        (0.0, 100.0),
+        help="Stretch of track that the saved states come from, in metres.",
+        expected="the ends of the stretch in metres, the nearer first",
+        example="[38,50]",
+    )
+    source: str = setting(
+        "live",
+        "Origin of the states: live, earlier games of the run; falls, the last seconds before falls of these games; or "
+        "demonstrations, which must have their keys.",
+        choices=("live", "falls", "demonstrations"),
+    )
+    seconds: float | None = setting(
+        None,
+        "Time after which a game that started from a saved state is truncated, in seconds. Default: never.",
+        above=0,
+        example="10",
+    )
+    order: str = setting(
+        "uniform",
+        "Choice of a state: uniform over the stretch, or backwards, starting at its far end and including more and "
+        "more of it until the phase ends (Salimans and Chen 2018).",
+        choices=("uniform", "backwards"),
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len(self.metres) != 2 or not self.metres[0] < self.metres[1]:
+            raise BadInput(
+                f"metres={show(self.metres)}: expected the ends of the stretch in metres, the nearer first, such as "
+                "[38,50]"
+            )
+
+    def stretch(self, progress: float) -> tuple[float, float]:
+        """The stretch that is open when this share of the phase is over, metres."""
+        low, high = self.metres
+        if self.order == "uniform":
+            return low, high
+        return high - max(progress, FIRST_STRETCH) * (high - low), high
 
 
 @dataclass(frozen=True)
@@ -148,9 +199,10 @@ class Phase(Settings):
         """True if an iteration that begins when this share of the phase is over counts in the mean of the weights."""
         return progress >= 1.0 - self.weight_average
 
-    def at(self, progress: float) -> PhaseValues:
-        """The values in force when this share of the phase is over."""
+    def at(self, progress: float, gamma: float) -> PhaseValues:
+        """The values in force when this share of the phase is over, and the discount in its environment."""
         return PhaseValues(
+            gamma=gamma,
             demonstrations=self.demonstrations.at(progress),
             learning_rate=self.learning_rate.at(progress),
             imitation=self.imitation.at(progress),

@@ -14,23 +14,23 @@ PUBLISHED_RATE = 9.0
 class Schedule:
     """Counts decisions through phases.
 
-    scale: multiplies the length of every phase. decisions_per_second: one number, or one for each phase; it turns hours
-    into decisions.
+    rates: decisions a second of each phase, which turn hours into decisions; None counts as `PUBLISHED_RATE`. gammas:
+    the discount of each phase. scale: multiplies the length of every phase.
     """
 
     def __init__(
         self,
         phases: Sequence[Phase],
-        decisions_per_second: float | Sequence[float],
+        rates: Sequence[float | None],
+        gammas: Sequence[float],
         scale: float,
         monitor: ReturnMonitor,
     ) -> None:
         self.phases = tuple(phases)
-        rates = (
-            decisions_per_second if isinstance(decisions_per_second, Sequence) else [decisions_per_second] * len(phases)
-        )
+        self._gammas = tuple(gammas)
         self.lengths = tuple(
-            round(phase.hours * 3600 * rate * scale) for phase, rate in zip(phases, rates, strict=True)
+            round(phase.hours * 3600 * (rate or PUBLISHED_RATE) * scale)
+            for phase, rate in zip(phases, rates, strict=True)
         )
         if sum(self.lengths) < 1:
             raise BadInput(f"schedule.scale={scale}: nothing is left of the schedule")
@@ -47,7 +47,7 @@ class Schedule:
     @property
     def values(self) -> PhaseValues:
         """The values of the current phase at this moment."""
-        return self.phase.at(self.progress)
+        return self.phase.at(self.progress, self._gammas[self._index])
 
     @property
     def index(self) -> int:

@@ -10,9 +10,9 @@ from qwop.common.option_files import with_option_files
 from qwop.common.settings import Settings, choice_of
 from qwop.finetune.agents.acer.settings import AcerSettings
 from qwop.finetune.agents.ppo.settings import PpoSettings
-from qwop.finetune.command_settings import FinetuneSettings
 from qwop.finetune.main import main as finetune
 from qwop.finetune.schedules.phase import Phase, Ramp
+from qwop.finetune.settings import FinetuneSettings
 
 OWN = "scale: 0.5\nphases:\n  brief: {hours: 2, learning_rate: [1, 0]}\n"
 

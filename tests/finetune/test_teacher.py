@@ -12,6 +12,7 @@ import torch
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.checkpoint import checkpoints
 from qwop.finetune.schedules.environments import PhaseEnvironments
+from qwop.finetune.schedules.phase import FULL, Phase
 from qwop.finetune.schedules.taught import Taught
 from qwop.policies.files import load_policy, save_policy
 from qwop.policies.networks import ActorCritic
@@ -97,11 +98,9 @@ def test_a_phase_without_teaching_has_no_teacher(teacher: Path, finetune: Finetu
 
 
 def test_actors_in_other_processes_have_the_teacher() -> None:
-    spec = EnvironmentSpec("QWOP-v1", {"observation": "contact", "frames_per_step": 1})
     champion = load_policy("champion")
-    environments = PhaseEnvironments(
-        [spec] * 2, 8, 0, champion.observation, 11, [None] * 2, teachers=[("champion", champion), None]
-    )
+    phases = (Phase("taught", 1.0, teaching=FULL), Phase("alone", 1.0))
+    environments = PhaseEnvironments(phases, champion, 8, 0, teacher=("champion", champion))
     sent = pickle.loads(pickle.dumps(environments)).with_num_envs(3)
     games = sent.make(0)
     assert isinstance(games, Taught)

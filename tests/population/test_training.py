@@ -14,6 +14,7 @@ from qwop.finetune.agents.ppo.learner import PpoLearner
 from qwop.finetune.agents.vtrace.learner import VtraceLearner
 from qwop.finetune.experience.sequences import Sequences
 from qwop.finetune.metrics import Diagnosis
+from qwop.finetune.schedules.phase import PhaseValues
 from qwop.policies.files import load_policy
 from qwop.population.agents import FtwAgents, PopulationAgents, PpoAgents, VtraceAgents
 from qwop.population.rewards import HAND_MADE, drawn_rewards, event_rewards
@@ -136,8 +137,8 @@ def test_an_agent_is_judged_by_the_mean_of_its_recent_weights(
     learned: list[dict[str, torch.Tensor]] = []
     update = PpoLearner.update
 
-    def note(learner: PpoLearner, *played: Any, **more: Any) -> Diagnosis:
-        found = update(learner, *played, **more)
+    def note(learner: PpoLearner, *arguments: Any) -> Diagnosis:
+        found = update(learner, *arguments)
         learned.append({name: one.detach().double() for name, one in learner.network.named_parameters()})
         return found
 
@@ -186,8 +187,8 @@ def test_a_pupil_hears_what_its_teacher_would_do_in_each_step(
     order = order_for(workshop, agents)
     heard: list[tuple[Sequences, float]] = []
 
-    def update(learner: Any, played: Sequences, *shuffle: Any, teaching: float, **more: Any) -> Diagnosis:
-        heard.append((played, teaching))
+    def update(learner: Any, played: Sequences, now: PhaseValues) -> Diagnosis:
+        heard.append((played, now.teaching))
         return Diagnosis({}, {})
 
     for kind in (VtraceLearner, FtwLearner, PpoLearner):
@@ -243,12 +244,12 @@ def test_an_agent_can_begin_as_a_policy_that_sees_less() -> None:
 
 
 def test_ppo_learns_with_the_genes_of_its_agent(monkeypatch: pytest.MonkeyPatch) -> None:
-    heard: list[PpoLearner] = []
+    heard: list[tuple[PpoLearner, PhaseValues]] = []
     learn = PpoLearner.update
 
-    def update(learner: PpoLearner, *arguments: Any, **more: Any) -> Diagnosis:
-        heard.append(learner)
-        return learn(learner, *arguments, **more)
+    def update(learner: PpoLearner, played: Sequences, now: PhaseValues) -> Diagnosis:
+        heard.append((learner, now))
+        return learn(learner, played, now)
 
     monkeypatch.setattr(PpoLearner, "update", update)
     agents = PpoAgents(hidden=(16,), passes=5, minibatch=17, gamma=0.9, gamma_rate=5.0, precision="bfloat16")
@@ -256,11 +257,11 @@ def test_ppo_learns_with_the_genes_of_its_agent(monkeypatch: pytest.MonkeyPatch)
     order = replace(order_for(workshop, agents), genes={"learning_rate": 2e-4, "entropy": 0.07})
     first = workshop.train(order)
     second = workshop.train(replace(order, learner=first.learner, play=first.play))
-    for learner in heard:
+    for learner, now in heard:
         settings = learner.settings
         assert (settings.learning_rate, settings.entropy_coefficient) == (2e-4, 0.07)
         assert (settings.epochs, settings.minibatch, settings.precision) == (5, 17, "bfloat16")
-        assert settings.gamma == pytest.approx(0.9 ** (5 / 15))
+        assert now.gamma == pytest.approx(0.9 ** (5 / 15))
         assert learner.values is not None
         assert learner.network.hidden == learner.values.hidden == (16,)
     shuffles = [state["shuffle"]["state"]["state"] for state in (order.learner, first.learner, second.learner)]

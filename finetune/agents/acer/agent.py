@@ -2,31 +2,26 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ....common.errors import BadInput
-from ....datasets.reader import Dataset
 from ....policies.networks import ActorCritic
-from ....policies.policy import Policy
-from ...experience.sequences import (
-    DEMONSTRATIONS,
-    LIVE,
-    SOURCES,
-    Sequences,
-    concatenate,
-    interleave,
-)
+from ...experience.sequences import DEMONSTRATIONS, LIVE, SOURCES, Sequences, concatenate, interleave
+from ...metrics import Metrics
 from ...replay.behaviour import Behaviour, is_uniform
 from ...replay.demonstrations import Demonstrations
 from ...replay.sequence_memory import SequenceMemory
 from ...schedules.environments import remembered
 from ...schedules.phase import Phase, PhaseValues
-from ...settings import RunSettings
-from ..base import Agent, AgentContext
-from ..due import Due
+from ..agent import Agent, Due, MakeNetwork
 from .learner import AcerLearner
 from .returns import ReturnBounds
 from .settings import AcerLoopSettings, AcerSettings
+
+if TYPE_CHECKING:
+    from ...run import Run
 
 
 class AcerAgent(Agent):
@@ -44,32 +39,33 @@ class AcerAgent(Agent):
         behaviour: Behaviour,
         returns: ReturnBounds,
         settings: AcerLoopSettings,
-        context: AgentContext,
+        metrics: Metrics,
+        generator: np.random.Generator,
     ) -> None:
         self.learner: AcerLearner = learner
         self.memory = memory
         self._demonstrations = demonstrations
         self._behaviour = behaviour
-        self._settings = settings
-        self._metrics = context.metrics
-        self._generator = context.generator
-        self._demonstrations_due = Due()
         self._returns = returns
+        self._settings = settings
+        self._metrics = metrics
+        self._generator = generator
+        self._demonstrations_due = Due()
 
-    def warm_up(self, play: Callable[[], Sequences]) -> None:
+    def warm_up(self, play: Callable[[], Sequences], now: PhaseValues) -> None:
         """Fit the critic to the initial policy. An untrained, uniform policy needs no such start: both are learned
         together."""
         if not self._settings.value_decisions:
             return
         with self._metrics.stopwatch.on("fitting values"):
-            rounds = math.ceil(self._settings.value_decisions / (self._settings.num_envs * self._settings.steps))
+            rounds = math.ceil(self._settings.value_decisions / self._settings.decisions)
             played = [play() for _ in range(rounds)]
             together = concatenate(played)
             if not is_uniform(together.behaviour_probabilities):
-                self.learner.fit_values(together)
+                self.learner.fit_values(together, now.gamma)
             for sequences in played:
                 self.memory.push(sequences)
-                self._returns.add_live(sequences, self.learner.settings.gamma)
+                self._returns.add_live(sequences, now.gamma)
 
     def learn(self, live: Sequences | None, now: PhaseValues) -> None:
         watch = self._metrics.stopwatch
@@ -77,7 +73,7 @@ class AcerAgent(Agent):
             parts = [part for part in (live, self._next_demonstrations(now)) if part is not None]
             self.memory.push(interleave(*parts) if len(parts) == 2 else parts[0])
             if live is not None:
-                self._returns.add_live(live, self.learner.settings.gamma)
+                self._returns.add_live(live, now.gamma)
             self.learner.bound_values(self._returns.bounds)
         if live is not None:
             with watch.on("learning"):
@@ -99,8 +95,7 @@ class AcerAgent(Agent):
             self.memory.remove(LIVE)
             self._returns.interrupt()
 
-    def enter(self, decisions_per_second: float | None) -> None:
-        super().enter(decisions_per_second)
+    def change_environment(self) -> None:
         self._returns.restart()
         for source in range(len(SOURCES)):
             self.memory.remove(source)
@@ -134,35 +129,37 @@ class AcerAgent(Agent):
         return self._behaviour.at_insertion(self._demonstrations.next(count), self.learner.probabilities)
 
 
-def build_acer(
-    policy: Policy,
-    dataset: Dataset | None,
-    settings: RunSettings[AcerSettings, AcerLoopSettings],
-    context: AgentContext,
-) -> AcerAgent:
+def new_network(settings: AcerSettings) -> MakeNetwork:
+    """The untrained network, which the settings do not change."""
+    return lambda observation, actions, generator: ActorCritic(observation, actions, generator=generator)
+
+
+def build(run: "Run[AcerSettings, AcerLoopSettings]") -> AcerAgent:
     """Make the agent that learns the policy's network, in place."""
-    network, loop = policy.network, settings.loop
+    policy, loop, phases = run.policy, run.loop, run.settings.phases
+    network = policy.network
     if not isinstance(network, ActorCritic):
         raise BadInput(
             f"algorithm=acer: the policy's network is {network.architecture}, expected {ActorCritic.architecture}; "
             "give a policy of qwop-pretrain or of acer itself"
         )
-    most = max(phase.demonstrations.largest for phase in settings.phases)
+    most = max(phase.demonstrations.largest for phase in phases)
     if loop.capacity < loop.num_envs * (1 + most):
         raise BadInput(
             f"loop.capacity={loop.capacity}: too small for one iteration, which brings {loop.num_envs} live sequences "
             f"and {loop.num_envs * most:g} of demonstrations"
         )
-    learner = AcerLearner(network, settings.algorithm, context.device)
-    learner.at_rate(context.decisions_per_second)
-    behaviour, returns = Behaviour(settings.behaviour), ReturnBounds(loop.num_envs)
+    behaviour, returns = Behaviour(run.settings.behaviour), ReturnBounds(loop.num_envs)
     demonstrations = None
-    if dataset is not None and settings.uses_demonstrations:
-        episodes = remembered(settings.phases, policy.environment, dataset)
+    if run.demonstrations is not None and run.settings.uses_demonstrations:
+        episodes = remembered(phases, policy.environment, run.demonstrations)
         demonstrations = Demonstrations(episodes, streams=loop.num_envs, steps=loop.steps)
-        learner.tolerance = demonstrations.discount_returns(learner.settings.gamma)
-        behaviour.prepare(demonstrations, policy.probabilities, str(dataset.folder))
+        behaviour.prepare(demonstrations, policy.probabilities, str(run.demonstrations.folder))
         for episode in episodes:
-            returns.add_episode(episode.rewards, learner.settings.gamma)
+            returns.add_episode(episode.rewards, run.schedule.values.gamma)
     memory = SequenceMemory(loop.capacity, loop.steps, policy.observation, policy.actions)
-    return AcerAgent(learner, memory, demonstrations, behaviour, returns, loop, context)
+    learner = AcerLearner(network, run.algorithm, run.device)
+    if demonstrations is not None:
+        shown = next(number for number, phase in enumerate(phases) if phase.uses_demonstrations)
+        learner.tolerance = demonstrations.discount_returns(run.gammas[shown])
+    return AcerAgent(learner, memory, demonstrations, behaviour, returns, loop, run.log.metrics, run.for_agent)

@@ -13,12 +13,11 @@ from ....policies.networks import ActorCritic
 from ...experience.sequences import DEMONSTRATIONS, SOURCES, Sequences
 from ...metrics import Diagnosis
 from ...schedules.phase import PhaseValues
-from ..bootstrap import final_values
-from ..learner import Learner
+from ..learner import Learner, autocast
+from ..losses import final_values
 from ..optimisers import RMSpropTF
-from ..precision import autocast
 from . import losses as acer
-from .lstd import lstd
+from .returns import lstd
 from .settings import AcerSettings
 
 
@@ -45,7 +44,7 @@ class _ActorStep(NamedTuple):
     pi_average: Tensor
 
 
-class AcerLearner(Learner):
+class AcerLearner(Learner[ActorCritic, AcerSettings]):
     """Learns the network in place.
 
     The average network starts as a copy. The statistics of observation scaling are part of both and stay fixed.
@@ -88,7 +87,7 @@ class AcerLearner(Learner):
         observations = self._tensor(batch.observations).flatten(0, 1).flatten(1)
         logits, q = (output.view(n, k + 1, -1) for output in self._outputs(self.network, observations))
         probabilities = torch.softmax(logits, dim=-1)
-        targets = self._targets(batch, probabilities.detach(), q.detach())
+        targets = self._targets(batch, probabilities.detach(), q.detach(), now.gamma)
         actions = targets.actions.unsqueeze(-1)
 
         loss = self.settings.q_coefficient * acer.critic_loss(q[:, :-1].gather(-1, actions).squeeze(-1), targets.q_ret)
@@ -117,7 +116,7 @@ class AcerLearner(Learner):
         return self._diagnosis(batch, targets, step, norm) if diagnose else None
 
     @torch.no_grad()
-    def fit_values(self, played: Sequences) -> None:
+    def fit_values(self, played: Sequences, gamma: float) -> None:
         """Set the Q head to V of the current policy, the same for every action, estimated from its own live play.
 
         An untrained critic would lead a good policy astray before it has learned the policy's values. The hidden layers
@@ -131,13 +130,13 @@ class AcerLearner(Learner):
             stopped = self._tensor(played.finals.sequence), self._tensor(played.finals.step)
             following[stopped] = self._features(played.finals.observations)
         rewards = self._tensor(played.rewards) * self.settings.reward_scale
-        w = lstd(features[:, :-1].flatten(0, 1), following.flatten(0, 1), rewards.flatten(), self.settings.gamma)
+        w = lstd(features[:, :-1].flatten(0, 1), following.flatten(0, 1), rewards.flatten(), gamma)
         for network in (self.network, self.average):
             network.q_head.weight.copy_(w[:-1].expand_as(network.q_head.weight))
             network.q_head.bias.fill_(float(w[-1]))
 
     @torch.no_grad()
-    def _targets(self, batch: Sequences, probabilities: Tensor, q: Tensor) -> "_Targets":
+    def _targets(self, batch: Sequences, probabilities: Tensor, q: Tensor, gamma: float) -> _Targets:
         """Importance weights and Retrace targets of a batch; probabilities π and q [n, k + 1, A]."""
         actions, mu = self._tensor(batch.actions), self._tensor(batch.behaviour_probabilities)
         unbounded = (probabilities * q).sum(-1)
@@ -154,7 +153,7 @@ class AcerLearner(Learner):
             values,
             self._bounded(final_values(batch, self._value, self._device)),
             rho,
-            self.settings.gamma,
+            gamma,
         )
         if self.settings.achieved_returns and batch.returns is not None and batch.known is not None:
             q_ret = acer.achieved_targets(q_ret, self._returns(batch), self._tensor(batch.known))
@@ -163,7 +162,7 @@ class AcerLearner(Learner):
         )
 
     @torch.no_grad()
-    def _imitation_weights(self, batch: Sequences, targets: "_Targets") -> Tensor:
+    def _imitation_weights(self, batch: Sequences, targets: _Targets) -> Tensor:
         """Weights of imitating each step [n, k]: 1, but where its player's return is known and learned from, less where
         it falls short of V."""
         ones = torch.ones_like(targets.values)
@@ -179,7 +178,7 @@ class AcerLearner(Learner):
         return self._tensor(batch.returns) * self.settings.reward_scale
 
     @torch.no_grad()
-    def _actor_step(self, observations: Tensor, targets: "_Targets", entropy: float) -> "_ActorStep":
+    def _actor_step(self, observations: Tensor, targets: _Targets, entropy: float) -> _ActorStep:
         """The policy gradient at `observations` [n, k, size], before and after its projection on the trust region."""
         pi = targets.pi
         average_logits, _ = self._outputs(self.average, observations.flatten(0, 1))
@@ -197,7 +196,7 @@ class AcerLearner(Learner):
         return _ActorStep(g, acer.trust_region(g, direction, self.settings.delta), pi_average)
 
     @torch.no_grad()
-    def _diagnosis(self, batch: Sequences, targets: "_Targets", step: "_ActorStep | None", norm: Tensor) -> Diagnosis:
+    def _diagnosis(self, batch: Sequences, targets: _Targets, step: _ActorStep | None, norm: Tensor) -> Diagnosis:
         pi = targets.pi
         scalars = {
             "q_error": (targets.q_ret - targets.q_taken).square().mean().sqrt(),

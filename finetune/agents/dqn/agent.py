@@ -1,27 +1,28 @@
 """DQN as an agent: n-step transitions into memory, updates on samples from it."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 
 from ....common.errors import BadInput
-from ....datasets.reader import Dataset
 from ....envs.spec import ObservationSpec
-from ....policies.encoders import NATURE
-from ....policies.policy import Policy
 from ....policies.q_networks import DuelingQ, QNetwork
+from ....policies.sizes import NATURE
 from ...experience.sequences import DEMONSTRATIONS, Sequences
 from ...experience.transitions import NStep, Transitions, TransitionStream, mixed
+from ...metrics import Metrics
 from ...replay.prioritised_memory import PrioritisedMemory, PrioritySettings
 from ...replay.transition_memory import TransitionMemory
 from ...schedules.phase import Phase, PhaseValues
-from ...settings import RunSettings
-from ..base import Agent, AgentContext, MakeNetwork
-from ..due import Due
+from ..agent import Agent, Due, MakeNetwork
 from ..q_learning import refuse_critic_only, require_capacity, transitions_for
 from .learner import DqnLearner
 from .losses import linear
 from .settings import DqnLoopSettings, DqnSettings
+
+if TYPE_CHECKING:
+    from ...run import Run
 
 
 class DqnAgent(Agent):
@@ -39,36 +40,37 @@ class DqnAgent(Agent):
         learner: DqnLearner,
         memory: TransitionMemory,
         demonstrations: TransitionStream | None,
-        algorithm: DqnSettings,
         settings: DqnLoopSettings,
-        context: AgentContext,
+        metrics: Metrics,
+        generator: np.random.Generator,
     ) -> None:
         self.learner: DqnLearner = learner
         self.memory = memory
         self._demonstrations = demonstrations
-        self._algorithm = algorithm
         self._settings = settings
-        self._metrics = context.metrics
-        self._generator = context.generator
-        self._n_step = self._new_n_step(context.decisions_per_second)
+        self._metrics = metrics
+        self._generator = generator
+        self._n_step = NStep(settings.num_envs, learner.settings.n_steps)
         self._demonstrations_due, self._updates_due = Due(), Due()
         self._since_copy = 0.0
-        self._beta = algorithm.beta_start
+        self._beta = learner.settings.beta_start
 
     def learn(self, live: Sequences | None, now: PhaseValues) -> None:
         with self._metrics.stopwatch.on("memory"):
-            new = None if live is None else self._n_step.push(self._algorithm.learned(live))
+            new = None
+            if live is not None:
+                new = self._n_step.push(self.learner.settings.with_clipped_rewards(live), now.gamma)
             parts = [part for part in (new, self._next_demonstrations(now)) if part is not None]
             self.memory.push(mixed(*parts) if len(parts) == 2 else parts[0])
         if len(self.memory) < self._settings.start:
             return
-        for number in range(self._updates_due.take(self._decisions / self._settings.train_every)):
+        for number in range(self._updates_due.take(self._settings.decisions / self._settings.train_every)):
             self._update_once(now, diagnose=number == 0)
 
     @torch.no_grad()
     def advance(self, decisions: int, planned: int) -> None:
         """Set ε, in the network, and β."""
-        a = self._algorithm
+        a = self.learner.settings
         epsilon = linear(a.epsilon_start, a.epsilon_end, decisions / (a.epsilon_share * planned))
         self.network.epsilon.fill_(epsilon)
         self._beta = linear(a.beta_start, 1.0, decisions / planned)
@@ -79,8 +81,8 @@ class DqnAgent(Agent):
         if not phase.uses_demonstrations:
             self.memory.remove(DEMONSTRATIONS)
 
-    def enter(self, decisions_per_second: float | None) -> None:
-        self._n_step = self._new_n_step(decisions_per_second)
+    def change_environment(self) -> None:
+        self._n_step.restart()
         self.memory.clear()
 
     def interrupt(self) -> None:
@@ -90,7 +92,7 @@ class DqnAgent(Agent):
         row = {f"memory/{source}": share for source, share in self.memory.shares().items()}
         row["memory/transitions"] = float(len(self.memory))
         row["learner/epsilon"] = float(self.network.epsilon)
-        return row | {"learner/beta": self._beta} if self._algorithm.prioritised else row
+        return row | {"learner/beta": self._beta} if self.learner.settings.prioritised else row
 
     @property
     def parts(self) -> dict[str, Any]:
@@ -129,19 +131,10 @@ class DqnAgent(Agent):
         """Demonstrations to store in this iteration; None in a phase without any."""
         if self._demonstrations is None or not now.uses_demonstrations:
             return None
-        return self._demonstrations.next(self._demonstrations_due.take(now.demonstrations * self._decisions))
-
-    @property
-    def _decisions(self) -> int:
-        """Decisions of an iteration."""
-        return self._settings.num_envs * self._settings.steps
-
-    def _new_n_step(self, decisions_per_second: float | None) -> NStep:
-        algorithm = self._algorithm.at_rate(decisions_per_second)
-        return NStep(self._settings.num_envs, algorithm.n_steps, algorithm.gamma)
+        return self._demonstrations.next(self._demonstrations_due.take(now.demonstrations * self._settings.decisions))
 
 
-def new_q_network(settings: DqnSettings) -> MakeNetwork:
+def new_network(settings: DqnSettings) -> MakeNetwork:
     """The untrained network of these settings."""
 
     def make(observation: ObservationSpec | int, actions: int, generator: torch.Generator) -> QNetwork:
@@ -162,29 +155,24 @@ def new_q_network(settings: DqnSettings) -> MakeNetwork:
     return make
 
 
-def build_dqn(
-    policy: Policy,
-    dataset: Dataset | None,
-    settings: RunSettings[DqnSettings, DqnLoopSettings],
-    context: AgentContext,
-) -> DqnAgent:
+def build(run: "Run[DqnSettings, DqnLoopSettings]") -> DqnAgent:
     """Make the agent that learns the policy's network, in place."""
-    network, loop, algorithm = policy.network, settings.loop, settings.algorithm
+    policy, loop, algorithm, phases = run.policy, run.loop, run.algorithm, run.settings.phases
+    network = policy.network
     if not isinstance(network, QNetwork):
         raise BadInput(
             f"algorithm=dqn or ddqn: the policy is an {network.architecture}, whose weights say nothing about Q "
             "values; record its games (qwop-record source=policy) and give them as demonstrations with policy=scratch"
         )
-    refuse_critic_only(settings.phases, "dqn or ddqn")
+    refuse_critic_only(phases, "dqn or ddqn")
     live = loop.num_envs * (loop.steps + algorithm.n_steps)
-    most_demonstrated = max(phase.demonstrations.largest for phase in settings.phases)
-    require_capacity(loop, live + round(loop.num_envs * loop.steps * most_demonstrated))
-    demonstrated = transitions_for(policy, dataset, settings)
+    most_demonstrated = max(phase.demonstrations.largest for phase in phases)
+    require_capacity(loop, live + round(loop.decisions * most_demonstrated))
+    demonstrated = transitions_for(run)
     stream = None if demonstrated is None else TransitionStream(demonstrated)
     if algorithm.prioritised:
         priorities = PrioritySettings(algorithm.alpha, algorithm.priority_epsilon, algorithm.demonstration_bonus)
         memory: TransitionMemory = PrioritisedMemory(loop.capacity, policy.observation, priorities)
     else:
         memory = TransitionMemory(loop.capacity, policy.observation)
-    learner = DqnLearner(network, algorithm, context.device)
-    return DqnAgent(learner, memory, stream, algorithm, loop, context)
+    return DqnAgent(DqnLearner(network, algorithm, run.device), memory, stream, loop, run.log.metrics, run.for_agent)

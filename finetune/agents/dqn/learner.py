@@ -19,7 +19,7 @@ from . import losses as dqn
 from .settings import ADAM, DqnSettings
 
 
-class DqnLearner(Learner):
+class DqnLearner(Learner[QNetwork, DqnSettings]):
     """Learns the network in place. The target network is a copy that changes only in `copy_target`."""
 
     def __init__(self, network: QNetwork, settings: DqnSettings, device: torch.device) -> None:

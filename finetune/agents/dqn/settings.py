@@ -4,9 +4,7 @@ from dataclasses import dataclass
 
 from ....common.settings import setting
 from ....policies.convolutions import convolutions
-from ...settings import LiveSettings
-from ..clipping import ClipsRewards
-from ..discounting import Discounted
+from ..settings import ClipsRewards, Discounted, LiveSettings
 
 ADAM, RMSPROP = "adam", "rmsprop"
 

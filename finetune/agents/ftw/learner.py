@@ -8,7 +8,7 @@ from ....policies.two_timescale import TwoTimescaleActorCritic
 from ...experience.sequences import Sequences
 from ...metrics import Diagnosis, mean_figures
 from ...schedules.phase import PhaseValues
-from ..learner import Learner
+from ..learner import LiveLearner
 from ..optimisers import descend
 from ..running_scale import RunningScale
 from ..vtrace.objective import actor_critic
@@ -19,7 +19,7 @@ from .settings import FtwSettings
 from .unroll import Unroll, unroll
 
 
-class FtwLearner(Learner):
+class FtwLearner(LiveLearner[TwoTimescaleActorCritic, FtwSettings]):
     """Learns the policy's network, with its values, in place, and the networks of the auxiliary tasks.
 
         L = L_π + c_V·L_V − c_H·H + β₁·KL(Q‖P) + β₂·KL(P‖N(0, 0.1²)) + c_PC·L_PC + c_RP·L_RP

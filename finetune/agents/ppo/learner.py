@@ -14,11 +14,9 @@ from ....pretrain.rows import Rows
 from ...experience.sequences import Sequences
 from ...metrics import Diagnosis
 from ...schedules.phase import PhaseValues
-from ..bootstrap import final_values
-from ..learner import Learner
-from ..precision import autocast
+from ..learner import LiveLearner, autocast
+from ..losses import final_values, teaching_loss
 from ..running_scale import RunningScale
-from ..teaching import teaching_loss
 from . import losses as ppo
 from .settings import PpoSettings
 
@@ -38,10 +36,10 @@ class Minibatch(NamedTuple):
 
     def take(self, part: Tensor) -> "Minibatch":
         # Rows as wholes, unlike observations[part].
-        return Minibatch(*(None if one is None else one.index_select(0, part) for one in self))
+        return Minibatch._make(None if one is None else one.index_select(0, part) for one in self)
 
 
-class PpoLearner(Learner):
+class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
     """Learns the policy's network in place, and V(s) in a network of its own, or by the value head of a `ValuedActor`.
 
     A network whose scaler has no statistics yet gets running ones from all live play; existing statistics stay fixed.
@@ -85,7 +83,7 @@ class PpoLearner(Learner):
                     self._tensor(played.truncated),
                     values,
                     final_values(played, self._value, self._device),
-                    self.settings.gamma,
+                    now.gamma,
                     self.settings.gae_lambda,
                 )
             returns = (estimates + values[:, :-1]).flatten()

@@ -18,7 +18,7 @@ from . import losses as rlpd
 from .settings import RlpdSettings
 
 
-class RlpdLearner(Learner):
+class RlpdLearner(Learner[EnsembleQ, RlpdSettings]):
     """Learns the ensemble in place; the target ensemble follows it a little with every update.
 
     generator: draws the subsets of members.

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 from ....common.errors import BadInput
 from ....common.settings import setting
-from ...settings import LiveSettings
-from ..discounting import Discounted
+from ..settings import Discounted, LiveSettings
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from ....policies.recurrent import RecurrentActorCritic
 from ...experience.sequences import Sequences
 from ...metrics import Diagnosis, mean_figures
 from ...schedules.phase import PhaseValues
-from ..learner import Learner
+from ..learner import LiveLearner
 from ..optimisers import descend
 from ..running_scale import RunningScale
 from .objective import actor_critic
@@ -14,7 +14,7 @@ from .settings import VtraceSettings
 from .unroll import unroll
 
 
-class VtraceLearner(Learner):
+class VtraceLearner(LiveLearner[RecurrentActorCritic, VtraceSettings]):
     """Learns the policy's network, with its values, in place.
 
     A network whose scaler has no statistics yet gets running ones from all live play; existing statistics stay fixed.

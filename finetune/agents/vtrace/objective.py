@@ -7,8 +7,8 @@ from torch import Tensor
 
 from ...experience.sequences import Sequences
 from ...schedules.phase import PhaseValues
-from ..entropy import entropy as entropy_of
-from ..teaching import teaching_loss
+from ..losses import entropy as entropy_of
+from ..losses import teaching_loss
 from .losses import policy_loss, value_loss, vtrace
 from .settings import VtraceSettings
 
@@ -54,7 +54,7 @@ def actor_critic(played: Sequences, found: Unrolled, settings: VtraceSettings, n
         values,
         found.final_values,
         rho,
-        settings.gamma,
+        now.gamma,
         settings.rho_bar,
         settings.c_bar,
     )

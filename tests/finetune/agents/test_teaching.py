@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from qwop.finetune.agents.teaching import teaching_loss
+from qwop.finetune.agents.losses import teaching_loss
 
 
 def test_a_teacher_is_imitated_by_cross_entropy() -> None:

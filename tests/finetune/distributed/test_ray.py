@@ -10,8 +10,10 @@ from qwop.envs.spec import EnvironmentSpec
 from qwop.finetune.distributed.collector import ActorsCollector
 from qwop.finetune.experience.snapshot import PolicySnapshot
 from qwop.finetune.schedules.environments import PhaseEnvironments
+from qwop.finetune.schedules.phase import Phase
 from qwop.policies.files import load_policy
 from qwop.policies.networks import Actor
+from qwop.policies.policy import Policy
 
 pytestmark = pytest.mark.slow  # processes that import PyTorch
 
@@ -46,7 +48,8 @@ def test_actors_are_killed_and_the_run_goes_on() -> None:
     from qwop.finetune.distributed.ray_actors import RayActors
 
     spec = EnvironmentSpec("CartPole-v1")
-    environments = PhaseEnvironments([spec], 2, 0, *spec.interface(), [None])
+    policy = Policy(Actor(4, 2, (8,)), spec, spec.interface()[0])
+    environments = PhaseEnvironments([Phase("alone", 1.0)], policy, 2, 0)
     actors = RayActors(2, None, environments, 10)
     started = []
     start = actors.start
@@ -57,12 +60,12 @@ def test_actors_are_killed_and_the_run_goes_on() -> None:
 
     actors.start = remember  # type: ignore[method-assign]
     collector = ActorsCollector(actors, 2, 0, np.random.default_rng(0), asynchronous=True)
-    policy = PolicySnapshot(Actor(4, 2, (8,)))
+    acting = PolicySnapshot(policy.network)
     for iteration in range(12):
         if iteration in (3, 7):
             ray.get(started[-1].__ray_ready__.remote())  # killed any earlier, Ray may keep its core occupied
             ray.kill(started[-1])
-        played, _ = collector.collect(policy)
+        played, _ = collector.collect(acting)
         played.check_valid()
         assert played.actions.shape == (2, 10)
     assert collector.replaced == 2

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 import torch
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.evaluation.evaluate import EvaluationSettings
-from qwop.finetune.command_settings import PhaseEvaluationSettings
+from qwop.evaluation.settings import EvaluationSettings
 from qwop.finetune.reports.phase_results import PhaseResults, gain
 from qwop.finetune.reports.run_log import RunLog
 from qwop.finetune.schedules.phase import Phase
+from qwop.finetune.settings import PhaseEvaluationSettings
 from qwop.policies.files import load_policy
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy

@@ -11,7 +11,8 @@ MIXED = Phase("mixed", hours=0.5, demonstrations=Ramp(1.0, 0.0), until_unstable=
 
 
 def schedule(*phases: Phase, rate: float = 9.0, scale: float = 1.0) -> Schedule:
-    return Schedule(phases, rate, scale, ReturnMonitor(StabilitySettings(window=5)))
+    count = len(phases)
+    return Schedule(phases, [rate] * count, [0.99] * count, scale, ReturnMonitor(StabilitySettings(window=5)))
 
 
 def test_an_hour_is_an_hour_of_game_time() -> None:

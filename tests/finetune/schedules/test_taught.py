@@ -11,7 +11,8 @@ from qwop.envs.qwop.vector import QWOPVectorEnv
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.envs.vector import make_vector
 from qwop.finetune.experience.collector import Collector
-from qwop.finetune.schedules.restarts import Restarts, RestartSettings
+from qwop.finetune.schedules.phase import RestartSettings
+from qwop.finetune.schedules.restarts import Restarts
 from qwop.finetune.schedules.taught import Taught, Teacher
 from qwop.policies.files import load_policy
 from qwop.policies.networks import ActorCritic

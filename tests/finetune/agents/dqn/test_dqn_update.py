@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 import torch
 from qwop.envs.spec import ObservationSpec
-from qwop.finetune.agents.base import AgentContext
-from qwop.finetune.agents.dqn.agent import DqnAgent, new_q_network
+from qwop.finetune.agents.dqn.agent import DqnAgent, new_network
 from qwop.finetune.agents.dqn.learner import DqnLearner
 from qwop.finetune.agents.dqn.settings import ADAM, RMSPROP, DqnLoopSettings, DqnSettings
 from qwop.finetune.experience.sequences import LIVE, Finals, Sequences
@@ -22,7 +21,7 @@ GAMMA, RATE, LARGEST_NORM = 0.8, 0.02, 0.5
 LOOP = DqnLoopSettings(
     num_envs=STREAMS, steps=STEPS, capacity=40, start=12, batch_size=BATCH, train_every=3, target_every=12
 )
-NOW = PhaseValues()
+NOW = PhaseValues(gamma=GAMMA)
 
 
 def play() -> list[Sequences]:
@@ -112,20 +111,19 @@ def test_iterations_are_those_of_the_paper(optimiser: str, clip: bool) -> None:
         max_gradient_norm=LARGEST_NORM,
         clip_rewards=clip,
     )
-    network = new_q_network(settings)(2, ACTIONS, torch.Generator().manual_seed(0))
+    network = new_network(settings)(2, ACTIONS, torch.Generator().manual_seed(0))
     reference = Reference(network, optimiser, clip)
     agent = DqnAgent(
         DqnLearner(network, settings, torch.device("cpu")),
         TransitionMemory(LOOP.capacity, ObservationSpec((2,))),
         None,
-        settings,
         LOOP,
-        AgentContext(torch.device("cpu"), Metrics(), np.random.default_rng(SEED), 0, None),
+        Metrics(),
+        np.random.default_rng(SEED),
     )
     targets = []
     for live in play():
-        agent.observe(live, NOW)
-        agent.update(NOW)
+        agent.learn(live, NOW)
         reference.iterate(live)
         targets.append([p.clone() for p in agent.learner.target.parameters()])
     for mine, theirs in ((agent.learner.network, reference.online), (agent.learner.target, reference.target)):

@@ -8,7 +8,6 @@ import pytest
 import torch
 from numpy.typing import NDArray
 from qwop.envs.spec import ObservationSpec
-from qwop.finetune.agents.base import AgentContext
 from qwop.finetune.agents.dqn.agent import DqnAgent
 from qwop.finetune.agents.dqn.learner import DqnLearner
 from qwop.finetune.agents.dqn.settings import DdqnLoopSettings, DdqnSettings
@@ -20,7 +19,7 @@ from qwop.finetune.schedules.phase import Phase, PhaseValues, Ramp
 from qwop.policies.q_networks import DuelingQ
 
 SETTINGS = DdqnSettings(hidden=(4,), n_steps=3, gamma=0.9, gamma_rate=9.0, beta_start=0.4)
-NOW = PhaseValues(learning_rate=0.5, imitation=0.3)
+NOW = PhaseValues(gamma=0.9, learning_rate=0.5, imitation=0.3)
 
 
 class Recording(DqnLearner):
@@ -28,27 +27,26 @@ class Recording(DqnLearner):
 
     def __init__(self) -> None:
         super().__init__(DuelingQ(2, 3, (4,)), SETTINGS, torch.device("cpu"))
-        self.updates: list[tuple[Transitions, NDArray[np.float32], dict[str, Any]]] = []
+        self.updates: list[tuple[Transitions, NDArray[np.float32], PhaseValues]] = []
         self.copies: list[int] = []
 
     def update(
-        self, batch: Transitions, weights: NDArray[np.float32], **factors: Any
+        self, batch: Transitions, now: PhaseValues, weights: NDArray[np.float32], *, diagnose: bool = False
     ) -> tuple[NDArray[np.float32], Diagnosis | None]:
-        self.updates.append((batch, weights, factors))
+        self.updates.append((batch, weights, now))
         return (batch.actions == 1).astype(np.float32), None
 
     def copy_target(self) -> None:
         self.copies.append(len(self.updates))
 
 
-def make_agent(rate: float | None = None, **loop: Any) -> tuple[DqnAgent, Recording]:
+def make_agent(**loop: Any) -> tuple[DqnAgent, Recording]:
     learner = Recording()
     settings = DdqnLoopSettings(
         **{"num_envs": 2, "steps": 4, "capacity": 400, "start": 8, "batch_size": 32, "train_every": 4.0, **loop}
     )
     memory = PrioritisedMemory(settings.capacity, ObservationSpec((2,)), PrioritySettings(alpha=1.0, epsilon=1e-9))
-    context = AgentContext(torch.device("cpu"), Metrics(), np.random.default_rng(0), 0, rate)
-    return DqnAgent(learner, memory, None, SETTINGS, settings, context), learner
+    return DqnAgent(learner, memory, None, settings, Metrics(), np.random.default_rng(0)), learner
 
 
 def steps_stored(agent: DqnAgent) -> list[int]:
@@ -63,21 +61,19 @@ def test_updates_come_as_often_as_decisions_allow_and_the_target_follows(
     agent, learner = make_agent(train_every=3.2, target_every=6)
     counts = []
     for number in range(6):
-        agent.observe(make_sequences(2, first=10 * number), NOW)
-        agent.update(NOW)
+        agent.learn(make_sequences(2, first=10 * number), NOW)
         counts.append(len(learner.updates))
     # Six of the first eight transitions wait for the third step; then 8 decisions an iteration, 3.2 for each update.
     assert counts == [0, 2, 5, 7, 10, 12]
     assert learner.copies == [2, 4, 6, 8, 10, 12]
-    assert all(factors["learning_rate"] == 0.5 and factors["imitation"] == 0.3 for *_, factors in learner.updates)
+    assert {now for *_, now in learner.updates} == {NOW}
 
 
 def test_the_errors_of_an_update_become_priorities(make_sequences: Callable[..., Sequences]) -> None:
-    agent, learner = make_agent(train_every=1.0)
+    agent, learner = make_agent(train_every=0.5, start=20)
     for number in range(3):
-        agent.observe(make_sequences(2, first=10 * number), NOW)
-    for _ in range(4):
-        agent.update(NOW)
+        agent.learn(make_sequences(2, first=10 * number), NOW)
+    assert len(learner.updates) == 16
     assert set(learner.updates[0][0].actions) == {0, 1, 2}
     assert set(learner.updates[-1][0].actions) == {1}
 
@@ -96,31 +92,29 @@ def test_steps_that_wait_are_forgotten_when_their_games_end(
     make_sequences: Callable[..., Sequences], pause: str
 ) -> None:
     agent, _ = make_agent()
-    agent.observe(make_sequences(2), NOW)
+    agent.learn(make_sequences(2), NOW)
     if pause == "new games":
         agent.interrupt()
     else:
         agent.begin_phase(Phase("shown", 1.0, demonstrations=Ramp(1.0, 1.0), live=False))
-    agent.observe(make_sequences(2, first=50), NOW)
+    agent.learn(make_sequences(2, first=50), NOW)
     assert set(steps_stored(agent)) == {3}
 
 
 def test_steps_that_wait_go_on_in_the_next_phase(make_sequences: Callable[..., Sequences]) -> None:
     agent, _ = make_agent()
-    agent.observe(make_sequences(2), NOW)
+    agent.learn(make_sequences(2), NOW)
     agent.begin_phase(Phase("more", 1.0))
-    agent.observe(make_sequences(2, first=50), NOW)
+    agent.learn(make_sequences(2, first=50), NOW)
     assert max(steps_stored(agent)) > 1000
 
 
-def test_another_environment_empties_the_memory_and_rescales_the_discount(
-    make_sequences: Callable[..., Sequences],
-) -> None:
-    agent, _ = make_agent(rate=18.0)
-    agent.observe(make_sequences(2), NOW)
-    assert agent.memory.contents().discounts == pytest.approx(0.9**1.5)
-    agent.enter(27.0)
+def test_another_environment_empties_the_memory(make_sequences: Callable[..., Sequences]) -> None:
+    agent, _ = make_agent()
+    agent.learn(make_sequences(2), NOW._replace(gamma=0.8))
+    assert agent.memory.contents().discounts == pytest.approx(0.8**3)
+    agent.change_environment()
     assert len(agent.memory) == 0
-    agent.observe(make_sequences(2, first=50), NOW)
-    assert agent.memory.contents().discounts == pytest.approx(0.9)
+    agent.learn(make_sequences(2, first=50), NOW)
+    assert agent.memory.contents().discounts == pytest.approx(0.9**3)
     assert set(steps_stored(agent)) == {3}

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from qwop.finetune.agents.ppo.learner import PpoLearner
 from qwop.finetune.agents.ppo.settings import PpoSettings
 from qwop.finetune.experience.sequences import Sequences
+from qwop.finetune.schedules.phase import PhaseValues
 from qwop.policies.networks import Actor, ValuedActor, Values
 from qwop.pretrain.rows import Rows
 from torch import Tensor
@@ -203,11 +204,13 @@ def trained(
     with torch.no_grad():
         network.policy_head.weight.mul_(30)
     values = None if shared else Values(2, (6,), torch.Generator().manual_seed(1))
-    learner = PpoLearner(network, values, PpoSettings(**settings), torch.device("cpu"))
-    reference = (SharedReference if shared else Reference)(copy.deepcopy(network), learner.values, settings)
     mine, theirs = np.random.default_rng(5), np.random.default_rng(5)
+    learner = PpoLearner(network, values, PpoSettings(**settings), torch.device("cpu"), mine)
+    reference = (SharedReference if shared else Reference)(copy.deepcopy(network), learner.values, settings)
     for number, more in enumerate(updates):
-        learner.update(replace(make_batch(number), teacher=TEACHER), mine, **more)
+        learner._demonstrated = more.get("demonstrated")
+        now = {name: value for name, value in more.items() if name != "demonstrated"}
+        learner.update(replace(make_batch(number), teacher=TEACHER), PhaseValues(settings["gamma"], **now))
         reference.update(make_batch(number), theirs, **more)
     return learner, reference
 

@@ -1,16 +1,13 @@
 """The interface between the training loop and an agent that learns."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 
 from ...envs.spec import ObservationSpec
 from ...policies.networks import LayeredNetwork, Values
 from ..experience.sequences import Sequences
-from ..metrics import Metrics
 from ..schedules.phase import Phase, PhaseValues
 from .learner import Learner, state_of, to_state
 
@@ -22,10 +19,10 @@ class Agent:
     """A learning algorithm with its memory. The loop combines it with live play, a schedule, a log and checkpoints.
 
     An iteration of the loop is `learn`, then `advance`. Live play draws its actions from a copy of `network`
-    (`experience.snapshot.PolicySnapshot`). Subclasses define `learn` and `parts`; the other hooks do nothing by default.
+    (`experience.snapshot.PolicySnapshot`). Subclasses define `learn` and `parts`; other hooks do nothing by default.
     """
 
-    learner: Learner
+    learner: Learner[Any, Any]
 
     @property
     def network(self) -> Any:
@@ -42,7 +39,7 @@ class Agent:
         """All that a checkpoint holds, by name."""
         return {"learner": self.learner}
 
-    def warm_up(self, play: Callable[[], Sequences]) -> None:
+    def warm_up(self, play: Callable[[], Sequences], now: PhaseValues) -> None:
         """Prepare before the schedule begins. Each call of `play` returns more live play, which does not count."""
 
     def learn(self, live: Sequences | None, now: PhaseValues) -> None:
@@ -55,9 +52,8 @@ class Agent:
     def begin_phase(self, phase: Phase) -> None:
         """Enter the first phase or the next. Demonstrations leave the memory at once if it uses none."""
 
-    def enter(self, decisions_per_second: float | None) -> None:
-        """Move to another environment with this decision rate (None: unknown); data of the previous one is dropped."""
-        self.learner.at_rate(decisions_per_second)
+    def change_environment(self) -> None:
+        """Drop all data of the environment so far: the next phase is played in another one."""
 
     def interrupt(self) -> None:
         """Handle the end of all games in progress: the next live play starts new ones."""
@@ -76,16 +72,21 @@ class Agent:
             to_state(part, state[name])
 
 
-@dataclass(frozen=True)
-class AgentContext:
-    """Collaborators that every agent is built with.
+class Due:
+    """Accumulates fractional amounts and hands out their whole part: a rate of 0.25 gives 1 every fourth time."""
 
-    generator: draws samples and orders, seeded by the run. seed: for new networks. decisions_per_second: of the first
-    phase's environment, None where unknown.
-    """
+    def __init__(self) -> None:
+        self._owed = 0.0
 
-    device: torch.device
-    metrics: Metrics
-    generator: np.random.Generator
-    seed: int
-    decisions_per_second: float | None
+    def take(self, amount: float) -> int:
+        """Add an amount; return the whole number that is due now and keep the rest."""
+        self._owed += amount
+        whole = int(self._owed)
+        self._owed -= whole
+        return whole
+
+    def get_state(self) -> float:
+        return self._owed
+
+    def set_state(self, state: float) -> None:
+        self._owed = float(state)
