@@ -33,7 +33,8 @@ class Run(Generic[A, L]):
     """Everything that a run is made of. Its algorithm has settings of type A, and the algorithm's loop of type L.
 
     policy: trained in place. teacher: a policy, and its name, that phases with teaching imitate. folder: of the
-    checkpoints. The seed decides everything that is random.
+    checkpoints. stage: its number among the `stages` of a schedule. begun_at: decisions of the stages before. The seed
+    decides everything that is random.
     """
 
     settings: FinetuneSettings
@@ -44,6 +45,8 @@ class Run(Generic[A, L]):
     folder: Path
     teacher: tuple[str, Policy] | None = None
     observer: Observer = Observer()
+    stage: int = 0
+    begun_at: int = 0
 
     @property
     def algorithm(self) -> A:
@@ -87,7 +90,8 @@ class Run(Generic[A, L]):
 
     @cached_property
     def _generators(self) -> list[np.random.Generator]:
-        return [np.random.default_rng(seed) for seed in np.random.SeedSequence(self.settings.seed).spawn(2)]
+        seeds = np.random.SeedSequence(self.settings.seed).spawn(2 * self.stage + 2)
+        return [np.random.default_rng(seed) for seed in seeds[-2:]]
 
 
 def build(run: Run[Any, Any]) -> Loop:

@@ -128,6 +128,12 @@ class Phase(Settings):
     hours: float = setting(
         help="Length in hours of game time at the decision rate.", at_least=0, at_most=100_000, example="10"
     )
+    algorithm: str | None = setting(
+        None,
+        "Algorithm from this phase on, an option of the group algorithm with its own settings. Its memory is empty at "
+        "first. null: that of the phase before.",
+        example="ppo-clone",
+    )
     demonstrations: Ramp = ramp(
         NONE,
         "Demonstrations that enter the memory for each live sequence (transition). Where a phase has none throughout, "
