@@ -315,7 +315,8 @@ def test_a_schedule_can_change_its_algorithm_and_goes_on_to_the_bit(finetune: Fi
     assert trained.values is not None  # PPO's
     rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     decisions = [row["decisions"] for row in rows]
-    assert decisions == sorted(decisions) and decisions[-1] == 1040 + 4096 + 2048
+    assert decisions == sorted(decisions)
+    assert decisions[-1] == 1040 + 4096 + 2048
     assert {row["phase"] for row in rows if "memory/demonstrations" in row} == {"mixed"}
 
     # Again from the checkpoint at the end of ACER's phase.
@@ -333,5 +334,6 @@ def test_an_algorithm_that_a_phase_names_has_to_exist(finetune: Finetune, workpl
     (workplace / "act.yaml").write_text("phases: {mixed: {hours: 1}, alone: {hours: 1, algorithm: pop}}\n")
     done = finetune("schedule=act.yaml", "policy=policy.safetensors", "out=run")
     assert done.code == 2
-    assert "schedule.phases.alone.algorithm" in done.err and "pop" in done.err
+    assert "schedule.phases.alone.algorithm" in done.err
+    assert "pop" in done.err
     assert not (workplace / "run" / "metrics.jsonl").exists()

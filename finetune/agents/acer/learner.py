@@ -113,7 +113,12 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         self._optimiser.param_groups[0]["lr"] = self.settings.learning_rate * now.learning_rate
         self._optimiser.step()
         acer.update_average(self.average, self.network, self.settings.alpha)
-        return self._diagnosis(batch, targets, step, norm) if diagnose else None
+        if not diagnose:
+            return None
+        diagnosis = self._diagnosis(batch, targets, step, norm)
+        if "demonstrations" in diagnosis.by_source:
+            diagnosis.by_source["demonstrations"] |= self._demonstrated(batch, targets, step, now.imitation)
+        return diagnosis
 
     @torch.no_grad()
     def fit_values(self, played: Sequences, gamma: float) -> None:
@@ -212,6 +217,28 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
             scalars["trust_region_active"] = (step.z != step.g).any(-1).float().mean()
         figures = {name: float(value) for name, value in scalars.items()}
         return Diagnosis(figures, dict(self._weights(batch, targets.rho)))
+
+    @torch.no_grad()
+    def _demonstrated(
+        self, batch: Sequences, targets: _Targets, step: _ActorStep | None, imitation: float
+    ) -> dict[str, float]:
+        """How the learner stands to the demonstrations of a batch: its value of their states and the return achieved
+        from there (scaled), −log π of their actions, and the share of them that the update makes less probable."""
+        mine = self._tensor(batch.source == DEMONSTRATIONS)
+        index = targets.actions.unsqueeze(-1)
+        figures = {"nats": -torch.log(targets.pi.gather(-1, index).squeeze(-1) + acer.EPSILON)[mine].mean()}
+        if batch.known is not None and bool((known := self._tensor(batch.known)).any()):
+            figures |= {"value": targets.values[known].mean(), "achieved": self._returns(batch)[known].mean()}
+        if step is not None:
+            push = torch.zeros_like(targets.pi)
+            if not self.settings.achieved_returns:
+                in_logits = self.settings.trust_region == "logits"
+                push = step.z if in_logits else acer.logit_gradient(targets.pi, step.z)
+            if imitation and batch.player is not None:
+                weights = self._imitation_weights(batch, targets).unsqueeze(-1)
+                push = push + imitation * weights * (self._tensor(batch.player) - targets.pi)
+            figures["pushed_down"] = (push.gather(-1, index).squeeze(-1) < 0)[mine].float().mean()
+        return {name: float(figure) for name, figure in figures.items()}
 
     def _bounded(self, values: Tensor) -> Tensor:
         return values if self.bounds is None else values.clamp(*self.bounds)

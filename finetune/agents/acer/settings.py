@@ -51,8 +51,8 @@ class AcerSettings(Discounted):
     achieved_returns: bool = setting(
         False,
         "Learn demonstrated decisions by what their player achieved: the discounted return of the rest of the game is "
-        "the target of Q and, where V is higher by more than its spread, ends the imitation. Demonstrations then need no "
-        "importance weights, and are followed by imitation alone (published: importance weights and Retrace).",
+        "the target of Q and, where V exceeds it by more than its spread, ends the imitation. Demonstrations then need "
+        "no importance weights, and imitation alone follows them (published: importance weights and Retrace).",
     )
     precision: str = precision()
 

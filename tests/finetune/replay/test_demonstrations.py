@@ -78,7 +78,8 @@ def test_returns_are_those_of_the_rest_of_the_game_and_known_where_it_came_to_it
     demonstrations = Demonstrations(episodes, streams=1, steps=5)
     spread = demonstrations.discount_returns(0.5)
     one = demonstrations.next(1)
-    assert one.returns is not None and one.known is not None
+    assert one.returns is not None
+    assert one.known is not None
     assert one.returns[0].tolist() == [2.75, 3.5, 3.0, 8.0, 6.0]
     assert one.known[0].tolist() == [True, True, True, False, False]
     assert spread == pytest.approx(np.std([2.75, 3.5, 3.0]))

@@ -190,8 +190,10 @@ def test_what_a_player_did_and_achieved_is_kept_for_demonstrations_and_is_nothin
         memory.push(interleave(make_sequences(1), shown))
     held = memory.contents()
     live = held.source == LIVE
-    assert held.player is not None and held.returns is not None and held.known is not None
-    assert not held.player[live].any() and not held.returns[live].any() and not held.known[live].any()
+    assert held.player is not None
+    assert held.returns is not None
+    assert held.known is not None
+    assert not any(column[live].any() for column in (held.player, held.returns, held.known))
     assert np.array_equal(held.returns[~live][-2:], achieved)
     assert np.array_equal(held.known[~live][-2:], achieved > 5)
     assert (held.player[~live] == 0.25).all()
