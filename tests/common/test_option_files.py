@@ -48,8 +48,8 @@ def test_settings_of_the_algorithm_that_a_schedule_brings_can_be_changed() -> No
 
 
 def test_a_setting_that_a_schedule_leaves_out_needs_no_plus() -> None:
-    assert finetune.read(["schedule=kurodo"]).schedule.keep == "last"
-    assert finetune.read(["schedule=kurodo", "schedule.keep=best"]).schedule.keep == "best"
+    assert finetune.read(["schedule=kurodo-published"]).schedule.keep == "last"
+    assert finetune.read(["schedule=kurodo-published", "schedule.keep=best"]).schedule.keep == "best"
     assert finetune.read(["schedule=from-clone", "schedule.keep=last"]).schedule.keep == "last"
     with pytest.raises(BadInput, match=r"schedule\.keep=first"):
         finetune.read(["schedule=kurodo", "schedule.keep=first"])
