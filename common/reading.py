@@ -4,7 +4,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
@@ -190,3 +190,17 @@ def _reason(error: Exception) -> str:
     if isinstance(error, IsADirectoryError):
         return "a folder"
     return ((isinstance(error, OSError) and error.strerror) or str(error)).lower()
+
+
+def read_rows(path: Path, largest: int, advice: str, is_row: Callable[[Any], bool]) -> list[dict[str, Any]]:
+    """Read a log of one JSON object a line, up to the first line that is no row (the last may have been cut off)."""
+    rows = []
+    for line in read_text(path, largest, advice).splitlines():
+        try:
+            row = json.loads(line)  # which knows NaN: a loss may be
+        except (ValueError, RecursionError):
+            break
+        if not is_row(row):
+            break
+        rows.append(row)
+    return rows

@@ -2,15 +2,15 @@
 
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from ..policies.policy import Policy
 from .agents.agent import Agent
 from .agents.settings import LiveSettings
 from .checkpoint import save_checkpoint
-from .experience.collector import EpisodeEnd
+from .distributed.collector import ActorsCollector, PhaseCollector
+from .experience.collector import EpisodeEnd, PolicySnapshot
 from .experience.sequences import Sequences
-from .experience.snapshot import PolicySnapshot
 from .schedules.phase import Phase
 from .weight_average import WeightAverage
 
@@ -41,22 +41,8 @@ class Observer:
         """Handle the end of an iteration."""
 
 
-class LivePlay(Protocol):
-    """Source of live play: a `PhaseCollector` here, or actors elsewhere (`distributed.collector.ActorsCollector`)."""
-
-    def collect(self, policy: PolicySnapshot, progress: float = 0.0) -> tuple[Sequences, list[EpisodeEnd]]: ...
-
-    def enter_phase(self, phase: int) -> None:
-        """Start new games in the environment of the phase of this number."""
-        ...
-
-    def saves_games(self) -> bool: ...
-
-    def restart(self) -> None: ...
-
-    def get_state(self) -> dict[str, Any]: ...
-
-    def set_state(self, state: dict[str, Any]) -> None: ...
+LivePlay = PhaseCollector | ActorsCollector
+"""Source of live play: games in this process, or actors in others."""
 
 
 class Loop:

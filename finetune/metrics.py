@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,16 @@ class Diagnosis:
 
     scalars: dict[str, float]
     by_source: dict[str, dict[str, float]]
+
+
+def means_by_source(source: NDArray[np.int8], **figures: Any) -> dict[str, dict[str, float]]:
+    """The mean of each figure, an array or a tensor [n, ...], over the items of every source in `source`, int8 [n]."""
+    found = {}
+    for number, name in enumerate(SOURCES):
+        mine = source == number
+        if mine.any():
+            found[name] = {figure: float(values[mine].mean()) for figure, values in figures.items()}
+    return found
 
 
 def mean_figures(figures: Sequence[Mapping[str, float]]) -> dict[str, float]:
@@ -95,12 +106,10 @@ def _live(ends: list[EpisodeEnd]) -> dict[str, float]:
         "live/return": float(np.mean([end.total_reward for end in ends])),
         "live/decisions": float(np.mean([end.decisions for end in ends])),
     }
-    metres = [end.metres for end in ends if end.metres is not None]
-    if metres:
-        row["live/metres"] = float(np.mean(metres))
-    finished = [end.finished for end in ends if end.finished is not None]
-    if finished:
-        row["live/finish_share"] = float(np.mean(finished))
+    for name, figure in (("metres", "metres"), ("finished", "finish_share")):
+        known = [getattr(end, name) for end in ends if getattr(end, name) is not None]
+        if known:
+            row[f"live/{figure}"] = float(np.mean(known))
     seconds = [end.seconds for end in ends if end.finished and end.seconds is not None]
     if seconds:
         row["live/seconds_of_finishers"] = float(np.mean(seconds))

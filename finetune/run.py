@@ -13,8 +13,7 @@ from ..datasets.reader import Dataset
 from ..policies.policy import Policy
 from .agents.registry import ALGORITHMS
 from .agents.settings import Discounted, LiveSettings
-from .distributed.actor import PhaseCollector
-from .distributed.collector import ActorsCollector
+from .distributed.collector import ActorsCollector, PhaseCollector
 from .distributed.ray_actors import RayActors
 from .distributed.settings import RaySettings
 from .loop import LivePlay, Loop, Observer

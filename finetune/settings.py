@@ -3,29 +3,11 @@
 from dataclasses import dataclass
 
 from ..common.errors import BadInput
-from ..common.settings import (
-    Settings,
-    choice_of,
-    file_choice,
-    nested,
-    option_of,
-    rules,
-    setting,
-)
+from ..common.settings import Settings, choice_of, file_choice, nested, option_of, rules, setting
 from ..common.shared_settings import max_idle_frames, seed
 from ..evaluation.settings import DRAWN, EvaluationSettings
-from .agents.acer.settings import AcerLoopSettings, AcerSettings
-from .agents.dqn.settings import (
-    DdqnLoopSettings,
-    DdqnSettings,
-    DqnLoopSettings,
-    DqnSettings,
-)
-from .agents.ftw.settings import FtwLoopSettings, FtwSettings
-from .agents.ppo.settings import PpoLoopSettings, PpoSettings
 from .agents.registry import ALGORITHMS, Algorithm
-from .agents.rlpd.settings import RlpdLoopSettings, RlpdSettings
-from .agents.vtrace.settings import VtraceLoopSettings, VtraceSettings
+from .agents.settings import Discounted, LiveSettings
 from .distributed.settings import Local, RaySettings
 from .replay.settings import BehaviourSettings
 from .schedules.phase import Phase, parse_phases, plain_phases
@@ -117,20 +99,10 @@ class FinetuneSettings(Settings):
         example="kurodo",
         prefers="algorithm",
     )
-    algorithm: AcerSettings | DqnSettings | DdqnSettings | PpoSettings | RlpdSettings | VtraceSettings | FtwSettings = (
-        choice_of(
-            {name: one.settings for name, one in ALGORITHMS.items()}, "acer", "Learning algorithm, with its loop."
-        )
+    algorithm: Discounted = choice_of(
+        {name: one.settings for name, one in ALGORITHMS.items()}, "acer", "Learning algorithm, with its loop."
     )
-    loop: (
-        AcerLoopSettings
-        | DqnLoopSettings
-        | DdqnLoopSettings
-        | PpoLoopSettings
-        | RlpdLoopSettings
-        | VtraceLoopSettings
-        | FtwLoopSettings
-    ) = choice_of(
+    loop: LiveSettings = choice_of(
         {name: one.loop for name, one in ALGORITHMS.items()}, "acer", "Live play and memory.", follows="algorithm"
     )
     distributed: Local | RaySettings = choice_of(

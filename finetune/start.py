@@ -69,7 +69,9 @@ def find_start(
     else:
         assert dataset is not None
         notes.append(f"policy: a new clone of {dataset.folder}")
-        start = _clone(dataset, seed)
+        if len(dataset) < 2:
+            raise BadInput(f"{dataset.folder}: one episode, but cloning holds some out; record more, or give a policy")
+        start = clone(dataset, dataset.info, seed=seed).policy
     if dataset is not None:
         _require_same(start, policy or "the clone", dataset)
     return Start(start, dataset, tuple(notes))
@@ -95,12 +97,6 @@ def _new_policy(
     spec = EnvironmentSpec(environment, settings)
     observation, actions = spec.interface()
     return Policy(new_network(observation, actions, generator), spec, observation)
-
-
-def _clone(dataset: Dataset, seed: int) -> Policy:
-    if len(dataset) < 2:
-        raise BadInput(f"{dataset.folder}: one episode, but cloning holds some out; record more, or give a policy")
-    return clone(dataset, dataset.info, seed=seed).policy
 
 
 def _require_same(policy: Policy, name: str, dataset: Dataset) -> None:

@@ -106,8 +106,7 @@ class Training(Observer):
     def evaluate(self, loop: Loop, index: int, *, within: bool) -> None:
         phase = self._settings.phases[index]
         self._bar.update(self._task, description=f"evaluating {'in' if within else 'after'} {phase.name}")
-        said = self._results.add(index, phase, loop.policy_in(index), loop.decisions, within=within)
-        self._say(said)
+        self._say(self._results.add(index, phase, loop.policy_in(index), loop.decisions, within=within))
 
     def checkpoint(self, loop: Loop) -> None:
         save_policy(self._out / POLICY, loop.policy_in(loop.phase_index))
@@ -150,9 +149,8 @@ class Training(Observer):
     def _finish(self, was_over: bool) -> None:
         """Choose the policy that the run leaves; write its film and the report."""
         kept = self._keep_best() if self._settings.schedule.keep == BEST else None
-        if was_over:
-            why_not: str | None = "the schedule was over already; add a phase to continue"
-        else:
+        why_not: str | None = "the schedule was over already; add a phase to continue"
+        if not was_over:
             why_not = self._results.film_best() if self._settings.video else "video=false"
         report = write_report(
             self._out,
@@ -162,10 +160,9 @@ class Training(Observer):
         )
         self._say(f"policy: {self._out / POLICY}\nreport: {report}")
         self._say(f"no film: {why_not}" if why_not else f"film of its best game: {self._out / 'best.mp4'}")
-        if self._results.last is not None:
-            self._say(f"in the end: {self._results.last}")
-        if self._results.gain is not None:
-            self._say(f"from start to end: {self._results.gain}")
+        for title, said in (("in the end", self._results.last), ("from start to end", self._results.gain)):
+            if said is not None:
+                self._say(f"{title}: {said}")
 
     def _keep_best(self) -> Candidate:
         kept = best_candidate(self._out, self._out / START)

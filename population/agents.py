@@ -17,6 +17,10 @@ Genes = Mapping[str, float]
 """Hyper-parameters by name."""
 
 
+WEIGHTS = ("reward_prediction", "feature_control", "posterior_kl", "prior_kl", "slow_gradient")
+"""Genes of two-timescale agents that are settings of the same name."""
+
+
 def gene(low: float, high: float, help: str, *, at_most: float | None = None) -> Any:
     """Declare a range as a setting: the lowest and the highest initial value of a gene."""
     expected = "the lowest and the highest value, such as [0.001, 0.01]"
@@ -74,6 +78,10 @@ class PopulationAgents(Discounted):
         """The settings of the algorithm with these genes."""
         raise NotImplementedError
 
+    def _common(self, genes: Genes) -> dict[str, Any]:
+        rates = {"learning_rate": genes["learning_rate"], "entropy_coefficient": genes["entropy"]}
+        return {**rates, "hidden": self.hidden}
+
     def _names(self) -> tuple[str, ...]:
         return ("learning_rate", "entropy")
 
@@ -94,12 +102,10 @@ class PpoAgents(PopulationAgents):
 
     def settings(self, genes: Genes) -> PpoSettings:
         return PpoSettings(
-            gae_lambda=self.gae_lambda,
+            **self._common(genes),
             epochs=self.passes,
+            gae_lambda=self.gae_lambda,
             minibatch=self.minibatch,
-            learning_rate=genes["learning_rate"],
-            entropy_coefficient=genes["entropy"],
-            hidden=self.hidden,
             precision=self.precision,
         )
 
@@ -116,13 +122,7 @@ class VtraceAgents(RecurrentAgents):
     """Recurrent agents that learn by V-trace: one time scale and no auxiliary tasks."""
 
     def settings(self, genes: Genes) -> VtraceSettings:
-        return VtraceSettings(
-            passes=self.passes,
-            learning_rate=genes["learning_rate"],
-            entropy_coefficient=genes["entropy"],
-            hidden=self.hidden,
-            memory=self.memory,
-        )
+        return VtraceSettings(**self._common(genes), passes=self.passes, memory=self.memory)
 
 
 @dataclass(frozen=True)
@@ -154,23 +154,17 @@ class FtwAgents(RecurrentAgents):
             raise BadInput(f"period={list(self.period)}: expected at least 1")
 
     def _names(self) -> tuple[str, ...]:
-        cores = ("posterior_kl", "prior_kl", "slow_gradient", "period")
-        return (*super()._names(), "reward_prediction", "feature_control", *cores)
+        return (*super()._names(), *WEIGHTS, "period")
 
     def settings(self, genes: Genes) -> FtwSettings:
+        weights: dict[str, Any] = {name: genes[name] for name in WEIGHTS}
         return FtwSettings(
+            **self._common(genes),
+            **weights,
+            period=round(genes["period"]),
             passes=self.passes,
-            hidden=self.hidden,
             memory=self.memory,
             latent=self.latent,
-            learning_rate=genes["learning_rate"],
-            entropy_coefficient=genes["entropy"],
-            reward_prediction=genes["reward_prediction"],
-            feature_control=genes["feature_control"],
-            posterior_kl=genes["posterior_kl"],
-            prior_kl=genes["prior_kl"],
-            slow_gradient=genes["slow_gradient"],
-            period=round(genes["period"]),
         )
 
 

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from ..common.errors import naming
 from ..policies.policy import Policy
 from .evolution import FRAMES, Member, exploit, explore, should_copy
-from .matchmaking import opponent_probabilities
-from .ratings import Ratings
+from .ratings import Ratings, opponent_probabilities
 from .record import Record, compare_scores
 from .rewards import HAND_MADE, initial_rewards
 from .settings import PopulationSettings
@@ -51,13 +50,7 @@ class Population:
     rounds.
     """
 
-    def __init__(
-        self,
-        settings: PopulationSettings,
-        workshop: Workshop,
-        workers: Workers,
-        rivals: int = 0,
-    ) -> None:
+    def __init__(self, settings: PopulationSettings, workshop: Workshop, workers: Workers, rivals: int = 0) -> None:
         self._settings, self._workshop, self._workers = settings, workshop, workers
         self._generator = np.random.default_rng(settings.seed)
         self._genes = settings.genes

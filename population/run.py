@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -102,9 +103,8 @@ class Run:
                 row = self._history.write(done, time.perf_counter() - began)
                 bar.update(task, description=_describe(row), completed=population.round * per_round)
                 for copy in done.copies:
-                    bar.console.print(
-                        f"round {done.number}: agent {copy.child} copies agent {copy.parent}", highlight=False
-                    )
+                    said = f"round {done.number}: agent {copy.child} copies agent {copy.parent}"
+                    bar.console.print(said, highlight=False)
                 if done.number % settings.checkpoint_every == 0 or done.number == settings.rounds:
                     self._checkpoint()
                 if self._films and done.number % settings.film_every == 0:
@@ -122,9 +122,7 @@ class Run:
             total = meetings * settings.evaluation.games if settings.is_race else None
             task = bar.add_task("racing the finalists", total=total)
 
-            def report(races: int) -> None:
-                bar.advance(task, races)
-
+            report = partial(bar.advance, task)
             finals = self._finals(finalists, report)
             best = population.members[finals[0]["agent"]]
             path = save_policy(self._out / BEST, population.policy(best))
@@ -134,10 +132,8 @@ class Run:
             if self._films:
                 bar.update(task, description="filming the best agents' race")
                 self._film([population.members[one["agent"]] for one in finals])
-        for one in found["races"]:
+        for one in (*found["races"], *([found["returns"]] if "returns" in found else [])):
             console.print(one["said"], highlight=False, soft_wrap=True)
-        if "returns" in found:
-            console.print(found["returns"]["said"], highlight=False, soft_wrap=True)
         write_whole(self._out / EVALUATION, json.dumps(found, indent=1) + "\n")
         console.print(f"report: {self._report()}", highlight=False, soft_wrap=True)
 
@@ -160,9 +156,9 @@ class Run:
             returns = np.array([game.rewards.sum() for game in played])
             said = f"mean return {returns.mean():.2f} over {len(returns)} episodes"
             return {**found, "returns": {"mean": float(returns.mean()), "said": said}}
+        first = [load_policy(self._out / FIRST / _name(member.id)) for member in self._population.members]
         for name, others in against.items():
-            others = others or self._first()
-            races = self._final_races(policy, others, name, report)
+            races = self._final_races(policy, others or first, name, report)
             found["races"].append({**races.to_json(), "said": str(races)})
         return found
 
@@ -187,9 +183,6 @@ class Run:
         found = {name: [] if name == FIRST else [rivals.get(name) or self._runner(name, final=True)]
                  for name in self._settings.evaluation.against}  # fmt: skip
         return {**found, **{name: [policy] for name, policy in rivals.items()}}
-
-    def _first(self) -> list[Policy]:
-        return [load_policy(self._out / FIRST / _name(member.id)) for member in self._population.members]
 
     def _rivals(self) -> dict[str, Policy]:
         if self._settings.rivals and not self._settings.is_race:

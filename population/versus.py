@@ -61,14 +61,14 @@ class Versus:
 
     def to_json(self) -> dict[str, Any]:
         """The figures, and the result of each race."""
-        mean = {"metres": float(self.metres[:, 0].mean()), "their_metres": float(self.metres[:, 1].mean())}
         finishes = np.isfinite(self.seconds).sum(axis=0)
         return {
             "against": self.name,
             "races": len(self.results),
             "won": self.won,
             "lost": self.lost,
-            **mean,
+            "metres": float(self.metres[:, 0].mean()),
+            "their_metres": float(self.metres[:, 1].mean()),
             "finishes": int(finishes[0]),
             "their_finishes": int(finishes[1]),
             "results": self.results.tolist(),

@@ -1,48 +1,29 @@
 """Rounds in this process, one after the other, or by workers in other processes."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from ..common.checks import show
 from ..common.errors import BadInput
-from ..finetune.distributed.collector import MOST_DEATHS, ActorDied
+from ..finetune.distributed.collector import MOST_DEATHS, ActorDied, Engine
 from .training import Done, Order, Workshop
 
 Report = Callable[[int], None]
 
 
-class Workers(Protocol):
-    """Carries out the orders of a round."""
-
-    def carry_out(self, orders: Mapping[int, Order], report: Report) -> dict[int, Done]:
-        """Return the result of each agent's order; report(number) is called as each is done."""
-        ...
-
-
 class Serial:
-    """This process."""
+    """Carries out the orders of a round in this process."""
 
     def __init__(self, workshop: Workshop) -> None:
         self._workshop = workshop
 
     def carry_out(self, orders: Mapping[int, Order], report: Report) -> dict[int, Done]:
+        """Return the result of each agent's order; report(number) is called as each is done."""
         done = {}
         for number, order in orders.items():
             done[number] = self._workshop.train(order)
             report(number)
         return done
-
-
-class Engine(Protocol):
-    """Runs workers in other processes; `finetune.distributed.ray_actors.RayEngine` is one."""
-
-    def launch(self, made: Callable[..., Any], *arguments: Any) -> Any: ...
-
-    def ask(self, actor: Any, method: str, *arguments: Any) -> Any: ...
-
-    def first_done(self, handles: Sequence[Any]) -> Any: ...
-
-    def result(self, handle: Any) -> Any: ...
 
 
 class Distributed:
@@ -85,3 +66,6 @@ class Distributed:
 
     def _launch(self) -> Any:
         return self._engine.launch(Workshop, *self._arguments)
+
+
+Workers = Serial | Distributed

@@ -92,7 +92,7 @@ def cloning_epochs(network: ActorCritic, rows: Rows, settings: CloningSettings, 
             mu = None if targets is None else targets[batch]
             loss = cloning_loss(logits, actions[batch], weights, settings.label_smoothing, mu)
             optimiser.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
             optimiser.step()
             schedule.step()
             losses.append(loss.item())

@@ -96,7 +96,7 @@ def distil(
         if len(chosen):
             loss = loss + distil_loss(network.logits(states[chosen]), actions[chosen], settings.margin)
         optimiser.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         optimiser.step()
         scale.step()
         progress(missed)

@@ -8,18 +8,19 @@ import torch
 from ...envs.spec import ObservationSpec
 from ...policies.networks import LayeredNetwork, Values
 from ..experience.sequences import Sequences
+from ..metrics import Metrics
 from ..schedules.phase import Phase, PhaseValues
-from .learner import Learner, state_of, to_state
+from .learner import HasParts, Learner, LiveLearner
 
 MakeNetwork = Callable[[ObservationSpec | int, int, torch.Generator], LayeredNetwork]
 """Makes an untrained network for observations (an int n: float32 [n]) and a number of actions."""
 
 
-class Agent:
+class Agent(HasParts):
     """A learning algorithm with its memory. The loop combines it with live play, a schedule, a log and checkpoints.
 
     An iteration of the loop is `learn`, then `advance`. Live play draws its actions from a copy of `network`
-    (`experience.snapshot.PolicySnapshot`). Subclasses define `learn` and `parts`; other hooks do nothing by default.
+    (`experience.collector.PolicySnapshot`). Subclasses define `learn` and `parts`; other hooks do nothing by default.
     """
 
     learner: Learner[Any, Any]
@@ -36,7 +37,6 @@ class Agent:
 
     @property
     def parts(self) -> dict[str, Any]:
-        """All that a checkpoint holds, by name."""
         return {"learner": self.learner}
 
     def warm_up(self, play: Callable[[], Sequences], now: PhaseValues) -> None:
@@ -62,14 +62,24 @@ class Agent:
         """The agent's own numbers for a row of the log, besides those of `Metrics`."""
         return {}
 
-    def get_state(self) -> dict[str, Any]:
-        """Everything that the rest of the run depends on. Has no side effects."""
-        return {name: state_of(part) for name, part in self.parts.items()}
 
-    def set_state(self, state: dict[str, Any]) -> None:
-        """Continue where `get_state` was called."""
-        for name, part in self.parts.items():
-            to_state(part, state[name])
+class LiveAgent(Agent):
+    """Learns once from each iteration's live play, which is then forgotten.
+
+    An earlier policy may have played it (`overlap`, actors); the importance weights and ratios refer to that policy.
+    """
+
+    learner: LiveLearner[Any, Any]
+
+    def __init__(self, learner: LiveLearner[Any, Any], metrics: Metrics) -> None:
+        self.learner = learner
+        self._metrics = metrics
+
+    def learn(self, live: Sequences | None, now: PhaseValues) -> None:
+        assert live is not None  # `build` refuses phases without live play
+        with self._metrics.stopwatch.on("learning"):
+            diagnosis = self.learner.update(live, now)
+        self._metrics.learned(diagnosis)
 
 
 class Due:

@@ -18,7 +18,25 @@ N = TypeVar("N", bound=Network)
 S = TypeVar("S")
 
 
-class Learner(Generic[N, S]):
+class HasParts:
+    """Something whose state is that of its parts."""
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """All that a checkpoint holds, by name."""
+        raise NotImplementedError
+
+    def get_state(self) -> dict[str, Any]:
+        """Everything that the rest of the run depends on. Has no side effects."""
+        return {name: state_of(part) for name, part in self.parts.items()}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Continue where `get_state` was called."""
+        for name, part in self.parts.items():
+            to_state(part, state[name])
+
+
+class Learner(HasParts, Generic[N, S]):
     """Learns a network in place, one `update` at a time, from a batch and the values that the schedule has now.
 
     These multiply the settings' learning rate and weight of the entropy, and their γ is that of the settings at the
@@ -29,18 +47,6 @@ class Learner(Generic[N, S]):
         self.settings = settings
         self.network = network.to(device)
         self._device = device
-
-    @property
-    def parts(self) -> dict[str, Any]:
-        """All that a checkpoint holds, by name."""
-        raise NotImplementedError
-
-    def get_state(self) -> dict[str, Any]:
-        return {name: state_of(part) for name, part in self.parts.items()}
-
-    def set_state(self, state: dict[str, Any]) -> None:
-        for name, part in self.parts.items():
-            to_state(part, state[name])
 
     def _tensor(self, array: NDArray[Any]) -> Tensor:
         return torch.from_numpy(array).to(self._device)

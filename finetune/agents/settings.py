@@ -70,14 +70,11 @@ class ClipsRewards(Settings):
         return replace(played, rewards=np.clip(played.rewards, -1.0, 1.0)) if self.clip_rewards else played
 
 
-PRECISIONS = ("float32", "bfloat16")
-
-
 def precision() -> Any:
     """Declare the precision of the hidden layers while learning; heads, losses and weights are always float32."""
     return setting(
         "float32",
         "Precision of the hidden layers while learning. bfloat16 is about twice as fast on hardware that supports it, "
         "and slower elsewhere.",
-        choices=PRECISIONS,
+        choices=("float32", "bfloat16"),
     )

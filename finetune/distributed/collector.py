@@ -1,33 +1,50 @@
-"""Live play by several actors, with the interface of a `Collector`."""
+"""Live play along a schedule: by a collector in this process, or by several in processes of their own."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
+import torch
 
 from ...common.checks import show
 from ...common.errors import BadInput
-from ..experience.collector import EpisodeEnd
+from ..experience.collector import Collector, EpisodeEnd, PolicySnapshot
 from ..experience.sequences import Sequences, concatenate
-from ..experience.snapshot import PolicySnapshot
+from ..schedules.environments import PhaseEnvironments
 
 MOST_DEATHS = 3
 """Times that an actor may die on the same request before the run gives up."""
+
+
+class PhaseCollector(Collector):
+    """Plays the environment of a phase."""
+
+    def __init__(self, environments: PhaseEnvironments, phase: int, steps: int, generator: np.random.Generator) -> None:
+        self._environments = environments
+        super().__init__(environments.make(phase), steps, generator)
+
+    def enter_phase(self, phase: int) -> None:
+        """Start new games in the environment of this phase."""
+        self.enter(self._environments.make(phase))
+
+
+class PlayingActor(PhaseCollector):
+    """The same in a process of its own, with one thread."""
+
+    def __init__(self, environments: PhaseEnvironments, phase: int, steps: int, generator: np.random.Generator) -> None:
+        torch.set_num_threads(1)
+        super().__init__(environments, phase, steps, generator)
 
 
 class ActorDied(Exception):
     """The process of an actor, or its machine, is gone."""
 
 
-class Actors(Protocol):
-    """The engine that runs actors."""
+class Engine(Protocol):
+    """Makes objects in other processes, and calls their methods."""
 
-    def start(self, phase: int, generator: np.random.Generator) -> Any:
-        """Start an actor in this phase; return a reference to it."""
-        ...
-
-    def share(self, value: Any) -> Any:
-        """Return a reference that can be passed to several actors, so that the value is sent once."""
+    def launch(self, made: Callable[..., Any], *arguments: Any) -> Any:
+        """Make an object of a class in a process of its own; return a reference to it."""
         ...
 
     def ask(self, actor: Any, method: str, *arguments: Any) -> Any:
@@ -40,6 +57,18 @@ class Actors(Protocol):
 
     def result(self, handle: Any) -> Any:
         """Wait for a call; return its result. Raises ActorDied."""
+        ...
+
+
+class Actors(Engine, Protocol):
+    """The engine that runs actors."""
+
+    def start(self, phase: int, generator: np.random.Generator) -> Any:
+        """Start an actor in this phase; return a reference to it."""
+        ...
+
+    def share(self, value: Any) -> Any:
+        """Return a reference that can be passed to several actors, so that the value is sent once."""
         ...
 
 

@@ -15,8 +15,7 @@ from ...common.checks import show
 from ...common.errors import BadInput
 from ...common.progress import plain_console
 from ..schedules.environments import PhaseEnvironments
-from .actor import PlayingActor
-from .collector import ActorDied
+from .collector import ActorDied, PlayingActor
 
 ATTEMPTS = 3
 """Attempts to start a local cluster: on a busy machine Ray's processes may miss its time limit of half a minute."""

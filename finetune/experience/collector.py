@@ -1,9 +1,11 @@
-"""Live play: sequences from a vector environment."""
+"""Live play: sequences from a vector environment, by a copy of the policy."""
 
+import copy
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
+import torch
 from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
@@ -11,43 +13,38 @@ from ...common.errors import BadInput
 from ...envs.names import outcome_name
 from ...envs.qwop.task import FRAMES_A_SECOND
 from ...envs.spec import ObservationSpec
+from ...policies.networks import Network, feed_arrays
 from ...policies.policy import choose
-from ...policies.state import ArrayState, reset_rows
+from ...policies.state import ArrayState, reset_rows, to_arrays, to_tensors
 from .sequences import LIVE, Finals, Sequences
 
 
-class Actor(Protocol):
-    """A policy that plays, with or without a state."""
+class PolicySnapshot:
+    """π(·|s) of a network at the time of the last `take`; on the CPU, where the games are."""
+
+    def __init__(self, network: Network) -> None:
+        self._network = copy.deepcopy(network).cpu().requires_grad_(False)
+
+    @torch.no_grad()
+    def take(self, network: Network) -> None:
+        """Copy the weights of the network."""
+        mine, theirs = ([*one.parameters(), *one.buffers()] for one in (self._network, network))
+        torch._foreach_copy_(mine, theirs)
 
     def initial_state(self, n: int) -> ArrayState:
-        """The state at the start of n episodes."""
-        ...
+        """The policy's state at the start of n episodes."""
+        return to_arrays(self._network.initial_state(n))
 
     def step(self, observations: NDArray[Any], state: ArrayState) -> tuple[NDArray[np.float32], ArrayState]:
-        """π(·|s) [n, A] of observations [n, *shape], and the following state."""
-        ...
+        """π(·|s) float32 [n, A] of observations [n, *shape], and the following state."""
+        rows = torch.from_numpy(observations)
+        with torch.inference_mode():
+            logits, following = self._network.step(rows, to_tensors(state))
+            return torch.softmax(logits, dim=-1).numpy(), to_arrays(following)
 
     def feed(self, state: ArrayState, actions: NDArray[np.int64], rewards: NDArray[np.float32]) -> ArrayState:
-        """The state after the actions that were taken, [n], and their rewards, [n]."""
-        ...
-
-
-@runtime_checkable
-class FollowsPhase(Protocol):
-    """A vector environment that changes along a phase."""
-
-    def follow(self, progress: float) -> None:
-        """Set the share of the phase that is over."""
-        ...
-
-
-@runtime_checkable
-class Teaches(Protocol):
-    """A vector environment in which a teacher says what it would do."""
-
-    def lesson(self, observations: NDArray[Any]) -> NDArray[np.float32]:
-        """π_T(·|s), float32 [n, A], in the current states, which have these observations."""
-        ...
+        """The state after the actions that were taken, [n], and their rewards, [n]; for the next `step`."""
+        return feed_arrays(self._network, state, actions, rewards)
 
 
 @dataclass(frozen=True)
@@ -94,14 +91,15 @@ class Collector:
         else:
             self.set_state(state)
 
-    def collect(self, policy: Actor, progress: float = 0.0) -> tuple[Sequences, list[EpisodeEnd]]:
+    def collect(self, policy: PolicySnapshot, progress: float = 0.0) -> tuple[Sequences, list[EpisodeEnd]]:
         """Play the next sequence of every environment; returns them and the episodes that ended in them.
 
-        progress: the share of the phase that is over, for environments that follow it.
+        progress: the share of the phase that is over, for environments that follow it (`follow`). Those with a teacher
+        (`lesson`) also give its probabilities π_T(·|s).
         """
-        if isinstance(self._env, FollowsPhase):
+        if hasattr(self._env, "follow"):
             self._env.follow(progress)
-        teacher = self._env if isinstance(self._env, Teaches) else None
+        lesson = getattr(self._env, "lesson", None)
         n, k = self._n, self._steps
         shape = self._observations.shape[1:]
         observations = np.empty((n, k + 1, *shape), dtype=self._observations.dtype)
@@ -118,8 +116,8 @@ class Collector:
         ends: list[EpisodeEnd] = []
         for t in range(k):
             observations[:, t] = self._observations
-            if teacher is not None:
-                lessons.append(teacher.lesson(self._observations))
+            if lesson is not None:
+                lessons.append(lesson(self._observations))
             mu, self._policy_state = policy.step(self._observations, self._policy_state)
             probabilities.append(mu)
             actions[:, t], _ = choose(mu, self._generator.random(n))

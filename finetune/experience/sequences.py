@@ -129,7 +129,11 @@ def concatenate(parts: Sequence[Sequences], order: NDArray[np.int64] | None = No
 def interleave(live: Sequences, demonstrations: Sequences) -> Sequences:
     """Merge both, with demonstrations spread evenly among live sequences, so that replay never holds a block of one
     kind."""
-    n, m = len(live), len(demonstrations)
-    # Live sequence i is placed at (i + ½)/n; on a tie the demonstration comes second.
-    positions = np.concatenate([(np.arange(n) + 0.5) / n, (np.arange(m) + 0.5) / max(m, 1)])
-    return concatenate([live, demonstrations], np.argsort(positions, kind="stable"))
+    return concatenate([live, demonstrations], evenly_mixed(len(live), len(demonstrations)))
+
+
+def evenly_mixed(n: int, m: int) -> NDArray[np.int64]:
+    """An order, int64 [n + m], of n items and m more after them in which both are spread evenly."""
+    # Item i of n is placed at (i + ½)/n; on a tie that of m comes second.
+    positions = np.concatenate([(np.arange(n) + 0.5) / max(n, 1), (np.arange(m) + 0.5) / max(m, 1)])
+    return np.argsort(positions, kind="stable")

@@ -1,12 +1,13 @@
 """Transitions of n steps, made from sequences as they are played, for DQN and RLPD."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .sequences import Sequences
+from .sequences import Sequences, evenly_mixed
 
 
 @dataclass(frozen=True)
@@ -135,8 +136,10 @@ class TransitionStream:
 def mixed(live: Transitions, demonstrations: Transitions) -> Transitions:
     """Merge both, with demonstrations spread evenly among live transitions, so that replay never holds a block of one
     kind."""
-    n, m = len(live), len(demonstrations)
-    positions = np.concatenate([(np.arange(n) + 0.5) / max(n, 1), (np.arange(m) + 0.5) / max(m, 1)])
-    order = np.argsort(positions, kind="stable")
-    names = [one.name for one in fields(live)]
-    return Transitions(*(np.concatenate([getattr(live, name), getattr(demonstrations, name)])[order] for name in names))
+    return joined([live, demonstrations])[evenly_mixed(len(live), len(demonstrations))]
+
+
+def joined(parts: Sequence[Transitions]) -> Transitions:
+    """All transitions of the parts, in order."""
+    names = [one.name for one in fields(Transitions)]
+    return Transitions(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))

@@ -3,10 +3,10 @@
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...common.errors import BadInput
 from ...common.files import write_whole
@@ -26,8 +26,7 @@ START = "0-start.json"
 """Evaluation of the initial policy, in the folder of the phases."""
 
 
-@dataclass(frozen=True)
-class _Judged:
+class _Judged(NamedTuple):
     """An evaluation and its figures, those of drawn games among them."""
 
     games: Evaluation

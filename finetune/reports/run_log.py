@@ -9,7 +9,7 @@ from typing import Any
 from torch.utils.tensorboard import SummaryWriter
 
 from ...common.files import write_whole
-from ...common.reading import MEGABYTE, read_text
+from ...common.reading import MEGABYTE, read_rows
 from ..metrics import Metrics
 from .milestones import SPEED, seconds_of
 
@@ -85,17 +85,8 @@ class RunLog:
 
 
 def read_metrics(folder: Path) -> list[dict[str, Any]]:
-    """The rows of a run, oldest first, up to the first line that is none (the last may have been cut off)."""
-    rows = []
-    for line in read_text(folder / METRICS, LARGEST_LOG, "remove it").splitlines():
-        try:
-            row = json.loads(line)  # which knows NaN: a loss may be
-        except (ValueError, RecursionError):
-            break
-        if not _is_row(row):
-            break
-        rows.append(row)
-    return rows
+    """The rows of a run, oldest first."""
+    return read_rows(folder / METRICS, LARGEST_LOG, "remove it", _is_row)
 
 
 def _is_row(row: Any) -> bool:

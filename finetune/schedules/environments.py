@@ -34,10 +34,6 @@ JUDGEMENT = ("reward", "shaping", "fall_penalty", "push_penalty", "time_limit")
 """Environment settings that affect neither observations nor the effect of actions."""
 
 
-UNUSED = 0.05
-"""Smoothing argument of `relabelled`, unused because the probabilities are kept."""
-
-
 def require_same_play(phases: Sequence[Phase], first: EnvironmentSpec, dataset: Dataset) -> None:
     """Raise BadInput unless phases that use or imitate demonstrations have the same observations and actions.
 
@@ -69,7 +65,8 @@ def remembered(phases: Sequence[Phase], first: EnvironmentSpec, dataset: Dataset
     if wanted == _rewards(dataset.info.environment):
         return list(dataset)
     info = replace(dataset.info, environment=spec)
-    return [relabelled(episode, info, UNUSED, same_decisions=True) for episode in dataset]
+    # The probabilities are kept, so how they would be smoothed does not matter.
+    return [relabelled(episode, info, 0.05, same_decisions=True) for episode in dataset]
 
 
 def play_of(spec: EnvironmentSpec) -> EnvironmentSpec:

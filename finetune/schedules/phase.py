@@ -44,6 +44,9 @@ class PhaseValues(NamedTuple):
     uses_demonstrations: bool = False
 
 
+RAMPS = ("demonstrations", "learning_rate", "imitation", "teaching", "entropy")
+"""Values that change linearly over a phase; the others hold for all of it."""
+
 RAMP = "a number or [start, end], at least 0"
 
 
@@ -209,11 +212,7 @@ class Phase(Settings):
         """The values in force when this share of the phase is over, and the discount in its environment."""
         return PhaseValues(
             gamma=gamma,
-            demonstrations=self.demonstrations.at(progress),
-            learning_rate=self.learning_rate.at(progress),
-            imitation=self.imitation.at(progress),
-            teaching=self.teaching.at(progress),
-            entropy=self.entropy.at(progress),
+            **{name: getattr(self, name).at(progress) for name in RAMPS},
             live=self.live,
             critic_only=self.critic_only,
             uses_demonstrations=self.uses_demonstrations,

@@ -10,13 +10,7 @@ from numpy.typing import NDArray
 from ...envs.qwop.vector import QWOPVectorEnv
 from ...envs.vector import Infos
 from .phase import RestartSettings
-from .saved_states import (
-    FixedStates,
-    PassedStates,
-    SavedState,
-    StatesBeforeFalls,
-    StateSource,
-)
+from .saved_states import PassedStates, SavedState, StatesBeforeFalls, StateSource
 
 
 class Restarts(VectorWrapper):
@@ -39,7 +33,13 @@ class Restarts(VectorWrapper):
         self._qwop = env
         self._settings = settings
         self._generator = np.random.default_rng(seed)
-        self._source: StateSource = _source(settings, env, demonstrated, self._generator)
+        self._source: StateSource
+        if demonstrated is not None:
+            self._source = StateSource(demonstrated)
+        elif settings.source == "falls":
+            self._source = StatesBeforeFalls(env, settings.metres, self._generator)
+        else:
+            self._source = PassedStates(settings.metres, self._generator)
         self._progress = 0.0
         self._restarted = np.zeros(env.num_envs, dtype=np.bool_)
         self._steps = np.zeros(env.num_envs, dtype=np.int64)
@@ -117,16 +117,3 @@ class Restarts(VectorWrapper):
             return states
         low, high = self._settings.stretch(self._progress)
         return [one for one in states if low <= one.metres < high]
-
-
-def _source(
-    settings: RestartSettings,
-    games: QWOPVectorEnv,
-    demonstrated: Sequence[SavedState] | None,
-    generator: np.random.Generator,
-) -> StateSource:
-    if demonstrated is not None:
-        return FixedStates(demonstrated)
-    if settings.source == "falls":
-        return StatesBeforeFalls(games, settings.metres, generator)
-    return PassedStates(settings.metres, generator)

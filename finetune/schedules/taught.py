@@ -71,11 +71,6 @@ class Taught(VectorWrapper):
             raise AttributeError(name)
         return getattr(self.env, name)
 
-    def follow(self, progress: float) -> None:
-        """Tell the games the share of the phase that is over, if they follow it."""
-        if hasattr(self.env, "follow"):
-            self.env.follow(progress)
-
     def lesson(self, observations: NDArray[Any]) -> NDArray[np.float32]:
         """π_T(·|s), float32 [n, A], in the current states; observations [n, *shape] are the games' own."""
         games = self.unwrapped

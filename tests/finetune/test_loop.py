@@ -12,7 +12,7 @@ from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.agents.agent import Agent
 from qwop.finetune.agents.ppo.settings import PpoLoopSettings, PpoSettings
 from qwop.finetune.checkpoint import checkpoints, load_checkpoint
-from qwop.finetune.distributed.actor import PhaseCollector
+from qwop.finetune.distributed.collector import PhaseCollector
 from qwop.finetune.experience.sequences import Sequences
 from qwop.finetune.loop import Loop, Observer, Progress
 from qwop.finetune.reports.run_log import RunLog, read_metrics

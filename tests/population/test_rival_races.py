@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from qwop.common.errors import BadInput
 from qwop.envs.race.events import EVENTS, SPARSE
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.finetune.experience.collector import Collector
-from qwop.finetune.experience.snapshot import PolicySnapshot
+from qwop.finetune.experience.collector import Collector, PolicySnapshot
 from qwop.policies.files import load_policy
 from qwop.policies.networks import Actor
 from qwop.policies.policy import Policy
@@ -60,7 +59,7 @@ def races(players: dict[int, Any], schedule: list[int], num_races: int = 4, **mo
 def test_a_new_race_is_against_the_next_of_the_schedule() -> None:
     env = races({7: Always(0), 9: Always(3)}, [7, 9, 9])
     env.reset(seed=0)
-    assert env.under_way == {7, 9}
+    assert set(env.get_state()["rival"]) == {7, 9}
     for _ in range(60):  # the time limit
         _, _, terminated, truncated, infos = env.step(np.zeros(4, dtype=np.int64))
     assert (terminated | truncated).all()

@@ -1,7 +1,6 @@
 """The ACER learner: network, average network, optimiser, and one update on a batch of sequences."""
 
 import copy
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -10,8 +9,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ....policies.networks import ActorCritic
-from ...experience.sequences import DEMONSTRATIONS, SOURCES, Sequences
-from ...metrics import Diagnosis
+from ...experience.sequences import DEMONSTRATIONS, Sequences
+from ...metrics import Diagnosis, means_by_source
 from ...schedules.phase import PhaseValues
 from ..learner import Learner, autocast
 from ..losses import final_values
@@ -104,7 +103,7 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
                 loss = loss + now.imitation * acer.imitation_loss(logits[:, :-1], self._tensor(batch.player), weights)
 
         self._optimiser.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         if now.critic_only:
             for name, parameter in self.network.named_parameters():
                 if not name.startswith("q_head."):
@@ -215,8 +214,14 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
             log_ratio = torch.log((step.pi_average + 1e-8) / (pi + 1e-8))
             scalars["kl_to_average"] = (step.pi_average * log_ratio).sum(-1).mean()
             scalars["trust_region_active"] = (step.z != step.g).any(-1).float().mean()
-        figures = {name: float(value) for name, value in scalars.items()}
-        return Diagnosis(figures, dict(self._weights(batch, targets.rho)))
+        lengths = acer.trace_lengths(targets.rho, self._tensor(batch.terminated | batch.truncated))
+        by_source = means_by_source(
+            batch.source,
+            importance_weight=targets.rho.cpu(),
+            truncated_share=(targets.rho > self.settings.truncation).float().cpu(),
+            trace_length=lengths.cpu(),
+        )
+        return Diagnosis({name: float(value) for name, value in scalars.items()}, by_source)
 
     @torch.no_grad()
     def _demonstrated(
@@ -259,17 +264,3 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         """V(s) = Σ_a π(a|s) Q(s, a), [rows]."""
         logits, q = self._outputs(self.network, observations)
         return (torch.softmax(logits, dim=-1) * q).sum(-1)
-
-    def _weights(self, batch: Sequences, rho: Tensor) -> Iterator[tuple[str, dict[str, float]]]:
-        lengths = acer.trace_lengths(rho, self._tensor(batch.terminated | batch.truncated))
-        for source, name in enumerate(SOURCES):
-            mine = self._tensor(batch.source == source)
-            if bool(mine.any()):
-                yield (
-                    name,
-                    {
-                        "importance_weight": float(rho[mine].mean()),
-                        "truncated_share": float((rho[mine] > self.settings.truncation).float().mean()),
-                        "trace_length": float(lengths[mine].mean()),
-                    },
-                )

@@ -3,20 +3,18 @@
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
 from ....common.errors import BadInput
-from ....envs.spec import ObservationSpec
 from ....policies.q_networks import DuelingQ, QNetwork
 from ....policies.sizes import NATURE
 from ...experience.sequences import DEMONSTRATIONS, Sequences
-from ...experience.transitions import NStep, Transitions, TransitionStream, mixed
+from ...experience.transitions import Transitions, TransitionStream, mixed
 from ...metrics import Metrics
 from ...replay.prioritised_memory import PrioritisedMemory, PrioritySettings
 from ...replay.transition_memory import TransitionMemory
 from ...schedules.phase import Phase, PhaseValues
-from ..agent import Agent, Due, MakeNetwork
-from ..q_learning import refuse_critic_only, require_capacity, transitions_for
+from ..agent import MakeNetwork
+from ..q_learning import QAgent, refuse_critic_only, require_capacity, transitions_for
 from .learner import DqnLearner
 from .losses import linear
 from .settings import DqnLoopSettings, DqnSettings
@@ -25,15 +23,14 @@ if TYPE_CHECKING:
     from ...run import Run
 
 
-class DqnAgent(Agent):
+class DqnAgent(QAgent):
     """Deep Q-learning, from plain DQN to prioritised double DQN, depending on the settings.
 
     It learns only from memory. Each iteration stores its transitions and their share of demonstrations, then updates
     once for every `train_every` decisions.
-
-    ε follows the schedule and is part of the network, so the behaviour policy is exactly
-    π(a|s) = (1 − ε)·1{a = argmax Q(s, ·)} + ε/A, in live play and from a policy file alike.
     """
+
+    learner: DqnLearner
 
     def __init__(
         self,
@@ -44,14 +41,8 @@ class DqnAgent(Agent):
         metrics: Metrics,
         generator: np.random.Generator,
     ) -> None:
-        self.learner: DqnLearner = learner
-        self.memory = memory
+        super().__init__(learner, memory, settings, metrics, generator)
         self._demonstrations = demonstrations
-        self._settings = settings
-        self._metrics = metrics
-        self._generator = generator
-        self._n_step = NStep(settings.num_envs, learner.settings.n_steps)
-        self._demonstrations_due, self._updates_due = Due(), Due()
         self._since_copy = 0.0
         self._beta = learner.settings.beta_start
 
@@ -67,26 +58,15 @@ class DqnAgent(Agent):
         for number in range(self._updates_due.take(self._settings.decisions / self._settings.train_every)):
             self._update_once(now, diagnose=number == 0)
 
-    @torch.no_grad()
     def advance(self, decisions: int, planned: int) -> None:
         """Set ε, in the network, and β."""
-        a = self.learner.settings
-        epsilon = linear(a.epsilon_start, a.epsilon_end, decisions / (a.epsilon_share * planned))
-        self.network.epsilon.fill_(epsilon)
-        self._beta = linear(a.beta_start, 1.0, decisions / planned)
+        super().advance(decisions, planned)
+        self._beta = linear(self.learner.settings.beta_start, 1.0, decisions / planned)
 
     def begin_phase(self, phase: Phase) -> None:
-        if not phase.live:
-            self._n_step.restart()
+        super().begin_phase(phase)
         if not phase.uses_demonstrations:
             self.memory.remove(DEMONSTRATIONS)
-
-    def change_environment(self) -> None:
-        self._n_step.restart()
-        self.memory.clear()
-
-    def interrupt(self) -> None:
-        self._n_step.restart()
 
     def measurements(self) -> dict[str, float]:
         row = {f"memory/{source}": share for source, share in self.memory.shares().items()}
@@ -96,15 +76,7 @@ class DqnAgent(Agent):
 
     @property
     def parts(self) -> dict[str, Any]:
-        return {
-            "generator": self._generator,
-            "demonstrations_due": self._demonstrations_due,
-            "updates_due": self._updates_due,
-            "learner": self.learner,
-            "memory": self.memory,
-            "n_step": self._n_step,
-            "demonstrations": self._demonstrations,
-        }
+        return super().parts | {"demonstrations": self._demonstrations}
 
     def get_state(self) -> dict[str, Any]:
         return super().get_state() | {"since_copy": self._since_copy}
@@ -136,23 +108,15 @@ class DqnAgent(Agent):
 
 def new_network(settings: DqnSettings) -> MakeNetwork:
     """The untrained network of these settings."""
-
-    def make(observation: ObservationSpec | int, actions: int, generator: torch.Generator) -> QNetwork:
-        quantiles = max(settings.quantiles, 1)
-        if settings.dueling and settings.layer_norm and settings.convolutions == NATURE:
-            return DuelingQ(observation, actions, settings.hidden, generator, quantiles)
-        return QNetwork(
-            observation,
-            actions,
-            settings.hidden,
-            generator,
-            quantiles,
-            dueling=settings.dueling,
-            layer_norm=settings.layer_norm,
-            convolutions=settings.convolutions,
+    quantiles = max(settings.quantiles, 1)
+    if settings.dueling and settings.layer_norm and settings.convolutions == NATURE:
+        return lambda observation, actions, generator: DuelingQ(
+            observation, actions, settings.hidden, generator, quantiles
         )
-
-    return make
+    layers = {"dueling": settings.dueling, "layer_norm": settings.layer_norm}
+    return lambda observation, actions, generator: QNetwork(
+        observation, actions, settings.hidden, generator, quantiles, convolutions=settings.convolutions, **layers
+    )
 
 
 def build(run: "Run[DqnSettings, DqnLoopSettings]") -> DqnAgent:
@@ -167,7 +131,7 @@ def build(run: "Run[DqnSettings, DqnLoopSettings]") -> DqnAgent:
     refuse_critic_only(phases, "dqn or ddqn")
     live = loop.num_envs * (loop.steps + algorithm.n_steps)
     most_demonstrated = max(phase.demonstrations.largest for phase in phases)
-    require_capacity(loop, live + round(loop.decisions * most_demonstrated))
+    require_capacity(loop.capacity, loop.start, live + round(loop.decisions * most_demonstrated))
     demonstrated = transitions_for(run)
     stream = None if demonstrated is None else TransitionStream(demonstrated)
     if algorithm.prioritised:

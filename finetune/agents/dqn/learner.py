@@ -9,9 +9,9 @@ from torch import Tensor
 
 from ....common.errors import BadInput
 from ....policies.q_networks import QNetwork
-from ...experience.sequences import DEMONSTRATIONS, SOURCES
+from ...experience.sequences import DEMONSTRATIONS
 from ...experience.transitions import Transitions
-from ...metrics import Diagnosis
+from ...metrics import Diagnosis, means_by_source
 from ...schedules.phase import PhaseValues
 from ..learner import Learner
 from ..optimisers import CentredRMSprop
@@ -80,7 +80,7 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
         loss = dqn.weighted_mean(losses, w)
 
         self._optimiser.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         norms = self._clip()
         self._optimiser.param_groups[0]["lr"] = self.settings.learning_rate * now.learning_rate
         self._optimiser.step()
@@ -116,18 +116,10 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
         loss: Tensor,
         norms: Tensor,
     ) -> Diagnosis:
-        by_source = {}
-        for source, name in enumerate(SOURCES):
-            mine = batch.source == source
-            if mine.any():
-                by_source[name] = {
-                    "importance_weight": float(weights[mine].mean()),
-                    "td_error": float(np.abs(delta[mine]).mean()),
-                }
         scalars = {
             "q_error": float(np.sqrt(np.square(delta).mean())),
             "value": float(taken.detach().mean()),
             "loss": float(loss.detach()),
             "gradient_norm": float(norms.norm()),
         }
-        return Diagnosis(scalars, by_source)
+        return Diagnosis(scalars, means_by_source(batch.source, importance_weight=weights, td_error=np.abs(delta)))

@@ -1,4 +1,4 @@
-"""The two-timescale agent: a V-trace agent with another learner."""
+"""The two-timescale agent as an algorithm."""
 
 from typing import TYPE_CHECKING
 
@@ -7,8 +7,8 @@ import torch
 
 from ....common.errors import BadInput
 from ....policies.two_timescale import TwoTimescaleActorCritic
-from ..agent import MakeNetwork
-from ..vtrace.agent import VtraceAgent, require_live_only
+from ..agent import LiveAgent, MakeNetwork
+from ..vtrace.agent import require_live_only
 from .learner import FtwLearner
 from .settings import FtwLoopSettings, FtwSettings
 
@@ -28,7 +28,7 @@ def new_learner(network: TwoTimescaleActorCritic, settings: FtwSettings, seed: i
     return FtwLearner(network, settings, torch.device("cpu"), np.random.default_rng(seed))
 
 
-def build(run: "Run[FtwSettings, FtwLoopSettings]") -> VtraceAgent:
+def build(run: "Run[FtwSettings, FtwLoopSettings]") -> LiveAgent:
     """Make the agent that learns the policy's network in place."""
     network = run.policy.network
     if not isinstance(network, TwoTimescaleActorCritic):
@@ -37,4 +37,4 @@ def build(run: "Run[FtwSettings, FtwLoopSettings]") -> VtraceAgent:
             f"{TwoTimescaleActorCritic.architecture}; start from policy=scratch or a policy that algorithm=ftw made"
         )
     require_live_only(run.settings.phases, "ftw")
-    return VtraceAgent(FtwLearner(network, run.algorithm, run.device, run.for_agent), run.log.metrics)
+    return LiveAgent(FtwLearner(network, run.algorithm, run.device, run.for_agent), run.log.metrics)

@@ -11,12 +11,12 @@ from ...schedules.phase import PhaseValues
 from ..learner import LiveLearner
 from ..optimisers import descend
 from ..running_scale import RunningScale
-from ..vtrace.objective import actor_critic
+from ..vtrace.learner import actor_critic
 from . import losses as ftw
 from .auxiliary import AuxiliaryNetworks
 from .reward_stores import RewardStores
 from .settings import FtwSettings
-from .unroll import Unroll, unroll
+from .unroll import TwoTimescaleUnroll, unroll
 
 
 class FtwLearner(LiveLearner[TwoTimescaleActorCritic, FtwSettings]):
@@ -69,7 +69,7 @@ class FtwLearner(LiveLearner[TwoTimescaleActorCritic, FtwSettings]):
         found = unroll(
             self.network, played, self._device, slow_gradient=settings.slow_gradient, critic_only=now.critic_only
         )
-        loss, scalars = actor_critic(played, found, settings, now)
+        loss, scalars = actor_critic(played, found.policy, settings, now)
         if not now.critic_only:
             terms = self._terms(played, found)
             scalars |= {name: term.item() for name, (_, term) in terms.items()}
@@ -79,7 +79,7 @@ class FtwLearner(LiveLearner[TwoTimescaleActorCritic, FtwSettings]):
         norm = descend(self._optimiser, loss, rate, settings.max_gradient_norm)
         return scalars | {"gradient_norm": norm.item()}
 
-    def _terms(self, played: Sequences, found: Unroll) -> dict[str, tuple[float, Tensor]]:
+    def _terms(self, played: Sequences, found: TwoTimescaleUnroll) -> dict[str, tuple[float, Tensor]]:
         """The losses beside those of V-trace: weight and value of each. What has no weight is left out."""
         settings = self.settings
         terms = {

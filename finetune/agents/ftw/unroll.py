@@ -13,22 +13,19 @@ from ....policies.two_timescale import (
     TwoTimescaleActorCritic,
 )
 from ...experience.sequences import Sequences
-from ..vtrace.unroll import final_values
+from ..vtrace.unroll import Unroll, outputs
 from ..walk import Stopped, walk
 
 
-class Unroll(NamedTuple):
-    """logits [n, k, A]. values [n, k + 1]. final_values [n, k]; all as V-trace's. latents [n, k + 1, latent], of the
-    last state too. posterior, prior: [n, k, latent]. ticked: bool [n, k]. state: after the k steps."""
+class TwoTimescaleUnroll(NamedTuple):
+    """policy: what V-trace learns from. latents [n, k + 1, latent], of the last state too. posterior, prior:
+    [n, k, latent]. ticked: bool [n, k]."""
 
-    logits: Tensor
-    values: Tensor
-    final_values: Tensor
+    policy: Unroll
     latents: Tensor
     posterior: Gaussian
     prior: Gaussian
     ticked: Tensor
-    state: State
 
 
 def unroll(
@@ -38,7 +35,7 @@ def unroll(
     *,
     slow_gradient: float = 1.0,
     critic_only: bool = False,
-) -> Unroll:
+) -> TwoTimescaleUnroll:
     """Run the network over the sequences; see `walk`.
 
     slow_gradient multiplies gradients from the fast core into the slow one. With critic_only, gradients of the values
@@ -50,19 +47,13 @@ def unroll(
 
     thoughts, stopped, last, state = walk(network, network.perceive, look, played, device)
     latents = torch.stack([thought.latent for thought in thoughts], dim=1)
-    values = network.value_head(latents.detach() if critic_only else latents).squeeze(-1)
-    with torch.no_grad():  # only for bootstrapping
-        after = network.value_head(last.latent)
-        ends = [Stopped(at, rows, network.value_head(seen.latent).squeeze(-1)) for at, rows, seen in stopped]
-    return Unroll(
-        logits=network.policy_head(latents),
-        values=torch.cat([values, after], dim=1),
-        final_values=final_values(played, ends, device),
+    ends = [Stopped(at, rows, seen.latent) for at, rows, seen in stopped]
+    return TwoTimescaleUnroll(
+        policy=outputs(network, latents, last.latent, ends, state, played, critic_only=critic_only),
         latents=torch.cat([latents, last.latent.unsqueeze(1)], dim=1),
         posterior=_stacked([thought.posterior for thought in thoughts]),
         prior=_stacked([thought.prior for thought in thoughts]),
         ticked=torch.stack([thought.ticked for thought in thoughts], dim=1),
-        state=state,
     )
 
 

@@ -9,11 +9,8 @@ import torch
 from ....common.errors import BadInput
 from ....policies.networks import Actor, ActorCritic, ValuedActor, Values
 from ....pretrain.rows import Rows, rows_of
-from ...experience.sequences import Sequences
-from ...metrics import Metrics
 from ...schedules.environments import require_same_play
-from ...schedules.phase import PhaseValues
-from ..agent import Agent, MakeNetwork
+from ..agent import LiveAgent, MakeNetwork
 from .learner import PpoLearner
 from .settings import PpoLoopSettings, PpoSettings
 
@@ -21,26 +18,17 @@ if TYPE_CHECKING:
     from ...run import Run
 
 
-class PpoAgent(Agent):
+class PpoAgent(LiveAgent):
     """Learns from each iteration's live play; in phases with imitation, also from demonstrated decisions.
 
-    With `overlap`, an iteration is played by the policy before the last update. The ratios refer to that policy, so
-    clipping stays valid.
+    With `overlap`, an iteration is played by the policy before the last update, so clipping stays valid.
     """
 
-    def __init__(self, learner: PpoLearner, metrics: Metrics) -> None:
-        self.learner: PpoLearner = learner
-        self._metrics = metrics
+    learner: PpoLearner
 
     @property
     def values(self) -> Values | None:
         return self.learner.values
-
-    def learn(self, live: Sequences | None, now: PhaseValues) -> None:
-        assert live is not None  # `build` refuses phases without live play
-        with self._metrics.stopwatch.on("learning"):
-            diagnosis = self.learner.update(self.learner.settings.with_clipped_rewards(live), now)
-        self._metrics.learned(diagnosis)
 
 
 def new_network(settings: PpoSettings) -> MakeNetwork:

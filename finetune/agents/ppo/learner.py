@@ -1,6 +1,5 @@
 """The PPO learner: policy, value network, optimiser, and one update on the newest live play."""
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -73,6 +72,7 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
     def update(self, played: Sequences, now: PhaseValues) -> Diagnosis:
         """Take up to `epochs` passes over the sequences. Decisions to imitate are drawn anew for each step."""
         n, k = played.actions.shape
+        played = self.settings.with_clipped_rewards(played)
         with self._scale.learning_from(played):
             rows = self._tensor(played.observations).flatten(2)
             with torch.no_grad():
@@ -100,7 +100,8 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
             seen: list[dict[str, Tensor]] = []
             epochs = 0
             for _ in range(self.settings.epochs):
-                epoch = [self._step(every.take(part), now) for part in self._minibatches(n * k)]
+                order = self._tensor(self._shuffle.permutation(n * k))
+                epoch = [self._step(every.take(part), now) for part in torch.split(order, self.settings.minibatch)]
                 seen += epoch
                 epochs += 1
                 if float(torch.stack([one["kl"] for one in epoch]).mean()) > PATIENCE * self.settings.target_kl:
@@ -151,7 +152,7 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
                 more["teaching"] = teaching_loss(log_pi, batch.teacher)
                 losses.append(now.teaching * more["teaching"])
         if losses:
-            torch.stack(losses).sum().backward()  # type: ignore[no-untyped-call]
+            torch.stack(losses).sum().backward()
         if critic is not None:
             critic.result()
         norm = torch.nn.utils.clip_grad_norm_(self._parameters(), self.settings.max_gradient_norm)
@@ -167,7 +168,7 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
 
     def _add_critic_gradient(self, critic: Values, observations: Tensor, returns: Tensor) -> None:
         """Give the weights of V's own network their gradient."""
-        self._critic_loss(self._own_value(critic, observations), returns).backward()  # type: ignore[no-untyped-call]
+        self._critic_loss(self._own_value(critic, observations), returns).backward()
 
     def _critic_loss(self, values: Tensor, returns: Tensor) -> Tensor:
         return self.settings.value_coefficient * ppo.value_loss(values, returns)
@@ -182,10 +183,6 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
         """Inputs of the policy's heads, which are float32 whatever the precision of the layers below."""
         with autocast(self.settings.precision, self._device):
             return self.network.features(observations).float()
-
-    def _minibatches(self, count: int) -> Iterator[Tensor]:
-        """Indices of all steps in random order, `minibatch` at a time."""
-        yield from torch.split(self._tensor(self._shuffle.permutation(count)), self.settings.minibatch)
 
     def _parameters(self) -> list[torch.nn.Parameter]:
         return [*self.network.parameters(), *(() if self.values is None else self.values.parameters())]

@@ -1,22 +1,18 @@
 """RLPD as an agent: live transitions into memory, batches of live and demonstrated ones, many updates."""
 
-from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 
 from ....common.errors import BadInput
-from ....envs.spec import ObservationSpec
 from ....policies.q_networks import EnsembleQ
 from ...experience.sequences import Sequences
-from ...experience.transitions import NStep, Transitions
+from ...experience.transitions import Transitions, joined
 from ...metrics import Metrics
 from ...replay.prioritised_memory import PrioritisedMemory, PrioritySettings
-from ...schedules.phase import Phase, PhaseValues
-from ..agent import Agent, Due, MakeNetwork
-from ..dqn.losses import linear
-from ..q_learning import refuse_critic_only, require_capacity, transitions_for
+from ...schedules.phase import PhaseValues
+from ..agent import MakeNetwork
+from ..q_learning import QAgent, refuse_critic_only, require_capacity, transitions_for
 from .learner import RlpdLearner
 from .settings import RlpdLoopSettings, RlpdSettings
 
@@ -24,14 +20,14 @@ if TYPE_CHECKING:
     from ...run import Run
 
 
-class RlpdAgent(Agent):
+class RlpdAgent(QAgent):
     """Learns from batches of both live and demonstrated transitions.
 
     Demonstrations are kept apart from the memory, which would overwrite them. In a phase with `demonstrations` d, every
     batch holds d of them for each live transition. d = 1 is the paper's symmetric sampling; with d = 0 none are used.
-
-    ε follows the schedule and is part of the network, as in double DQN.
     """
+
+    learner: RlpdLearner
 
     def __init__(
         self,
@@ -42,14 +38,8 @@ class RlpdAgent(Agent):
         metrics: Metrics,
         generator: np.random.Generator,
     ) -> None:
-        self.learner: RlpdLearner = learner
-        self.memory = memory
+        super().__init__(learner, memory, settings, metrics, generator)
         self._demonstrated = demonstrated
-        self._settings = settings
-        self._metrics = metrics
-        self._generator = generator
-        self._n_step = NStep(settings.num_envs, learner.settings.n_steps)
-        self._updates_due, self._demonstrations_due = Due(), Due()
 
     def learn(self, live: Sequences | None, now: PhaseValues) -> None:
         if live is not None:
@@ -65,36 +55,8 @@ class RlpdAgent(Agent):
                 diagnosis = self.learner.update(batch, now, diagnose=number == 0)
             self._metrics.sampled(batch.source, diagnosis)
 
-    @torch.no_grad()
-    def advance(self, decisions: int, planned: int) -> None:
-        """Set ε, in the network."""
-        a = self.learner.settings
-        self.network.epsilon.fill_(linear(a.epsilon_start, a.epsilon_end, decisions / (a.epsilon_share * planned)))
-
-    def begin_phase(self, phase: Phase) -> None:
-        if not phase.live:
-            self._n_step.restart()
-
-    def change_environment(self) -> None:
-        self._n_step.restart()
-        self.memory.clear()
-
-    def interrupt(self) -> None:
-        self._n_step.restart()
-
     def measurements(self) -> dict[str, float]:
         return {"memory/transitions": float(len(self.memory)), "learner/epsilon": float(self.network.epsilon)}
-
-    @property
-    def parts(self) -> dict[str, Any]:
-        return {
-            "generator": self._generator,
-            "updates_due": self._updates_due,
-            "demonstrations_due": self._demonstrations_due,
-            "learner": self.learner,
-            "memory": self.memory,
-            "n_step": self._n_step,
-        }
 
     def _batch(self, now: PhaseValues) -> Transitions:
         """Live transitions, and as many demonstrated ones for each as the phase says; both drawn uniformly."""
@@ -108,17 +70,14 @@ class RlpdAgent(Agent):
         if shown:
             assert self._demonstrated is not None
             parts.append(self._demonstrated[self._generator.integers(len(self._demonstrated), size=shown)])
-        names = [one.name for one in fields(Transitions)]
-        return Transitions(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+        return joined(parts)
 
 
 def new_network(settings: RlpdSettings) -> MakeNetwork:
     """The untrained network of these settings."""
-
-    def make(observation: ObservationSpec | int, actions: int, generator: torch.Generator) -> EnsembleQ:
-        return EnsembleQ(observation, actions, settings.hidden, generator, settings.members)
-
-    return make
+    return lambda observation, actions, generator: EnsembleQ(
+        observation, actions, settings.hidden, generator, settings.members
+    )
 
 
 def build(run: "Run[RlpdSettings, RlpdLoopSettings]") -> RlpdAgent:
@@ -132,7 +91,7 @@ def build(run: "Run[RlpdSettings, RlpdLoopSettings]") -> RlpdAgent:
     if network.members < algorithm.subset:
         raise BadInput(f"algorithm.subset={algorithm.subset}: the policy's ensemble has {network.members} members")
     refuse_critic_only(run.settings.phases, "rlpd")
-    require_capacity(loop, loop.num_envs * (loop.steps + algorithm.n_steps))
+    require_capacity(loop.capacity, loop.start, loop.num_envs * (loop.steps + algorithm.n_steps))
     demonstrated = transitions_for(run)
     memory = PrioritisedMemory(loop.capacity, run.policy.observation, PrioritySettings(alpha=0.0))
     learner = RlpdLearner(network, algorithm, run.device, run.for_agent)

@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 
 from ....policies.q_networks import EnsembleQ
-from ...experience.sequences import DEMONSTRATIONS, SOURCES
+from ...experience.sequences import DEMONSTRATIONS
 from ...experience.transitions import Transitions
-from ...metrics import Diagnosis
+from ...metrics import Diagnosis, means_by_source
 from ...schedules.phase import PhaseValues
 from ..dqn.losses import margin_loss
 from ..learner import Learner
@@ -68,15 +68,10 @@ class RlpdLearner(Learner[EnsembleQ, RlpdSettings]):
 
     def _diagnosis(self, batch: Transitions, taken: Tensor, target: Tensor, norm: Tensor) -> Diagnosis:
         errors = (target - taken).abs().mean(0).cpu().numpy()
-        by_source = {}
-        for source, name in enumerate(SOURCES):
-            mine = batch.source == source
-            if mine.any():
-                by_source[name] = {"td_error": float(errors[mine].mean())}
         scalars = {
             "q_error": float((target - taken).square().mean().sqrt()),
             "value": float(taken.mean()),
             "disagreement": float(taken.std(dim=0, correction=0).mean()),
             "gradient_norm": float(norm),
         }
-        return Diagnosis(scalars, by_source)
+        return Diagnosis(scalars, means_by_source(batch.source, td_error=errors))

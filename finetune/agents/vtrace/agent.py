@@ -1,37 +1,19 @@
 """V-trace as an agent: one update on each iteration's live play, which is then forgotten."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 
 from ....common.errors import BadInput
 from ....policies.recurrent import RecurrentActorCritic
-from ...experience.sequences import Sequences
-from ...metrics import Metrics
-from ...schedules.phase import Phase, PhaseValues
-from ..agent import Agent, MakeNetwork
-from ..learner import LiveLearner
+from ...schedules.phase import Phase
+from ..agent import LiveAgent, MakeNetwork
 from .learner import VtraceLearner
 from .settings import VtraceLoopSettings, VtraceSettings
 
 if TYPE_CHECKING:
     from ...run import Run
-
-
-class VtraceAgent(Agent):
-    """Learns from each iteration's live play. An earlier policy may have played it; the importance weights refer to
-    that policy."""
-
-    def __init__(self, learner: LiveLearner[Any, Any], metrics: Metrics) -> None:
-        self.learner: LiveLearner[Any, Any] = learner
-        self._metrics = metrics
-
-    def learn(self, live: Sequences | None, now: PhaseValues) -> None:
-        assert live is not None  # `require_live_only` refuses phases without live play
-        with self._metrics.stopwatch.on("learning"):
-            diagnosis = self.learner.update(live, now)
-        self._metrics.learned(diagnosis)
 
 
 def new_network(settings: VtraceSettings) -> MakeNetwork:
@@ -56,7 +38,7 @@ def new_learner(network: RecurrentActorCritic, settings: VtraceSettings, seed: i
     return VtraceLearner(network, settings, torch.device("cpu"))
 
 
-def build(run: "Run[VtraceSettings, VtraceLoopSettings]") -> VtraceAgent:
+def build(run: "Run[VtraceSettings, VtraceLoopSettings]") -> LiveAgent:
     """Make the agent that learns the policy's network in place."""
     network = run.policy.network
     if not isinstance(network, RecurrentActorCritic):
@@ -65,4 +47,4 @@ def build(run: "Run[VtraceSettings, VtraceLoopSettings]") -> VtraceAgent:
             f"{RecurrentActorCritic.architecture}; start from policy=scratch or a policy that algorithm=vtrace made"
         )
     require_live_only(run.settings.phases, "vtrace")
-    return VtraceAgent(VtraceLearner(network, run.algorithm, run.device), run.log.metrics)
+    return LiveAgent(VtraceLearner(network, run.algorithm, run.device), run.log.metrics)

@@ -7,11 +7,9 @@ import numpy as np
 import pytest
 from qwop.common.errors import BadInput
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.finetune.distributed.actor import PlayingActor
-from qwop.finetune.distributed.collector import ActorDied, ActorsCollector
-from qwop.finetune.experience.collector import Collector
+from qwop.finetune.distributed.collector import ActorDied, ActorsCollector, PlayingActor
+from qwop.finetune.experience.collector import Collector, PolicySnapshot
 from qwop.finetune.experience.sequences import Sequences
-from qwop.finetune.experience.snapshot import PolicySnapshot
 from qwop.finetune.schedules.environments import PhaseEnvironments
 from qwop.finetune.schedules.phase import Phase
 from qwop.policies.networks import Actor

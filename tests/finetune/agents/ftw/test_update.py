@@ -52,7 +52,7 @@ class Reference(AdamReference):
 
     def __init__(self, learner: FtwLearner) -> None:
         parts = (learner.network, learner.auxiliary)
-        settings = {**SETTINGS, "passes": learner.given.passes}
+        settings = {**SETTINGS, "passes": learner.settings.passes}
         super().__init__((named for part in parts for named in part.named_parameters()), settings)
 
     def linear(self, name: str, x: Tensor) -> Tensor:

@@ -10,9 +10,8 @@ import pytest
 import torch
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from qwop.finetune.agents.vtrace.unroll import unroll
-from qwop.finetune.experience.collector import Collector
+from qwop.finetune.experience.collector import Collector, PolicySnapshot
 from qwop.finetune.experience.sequences import Finals, Sequences, concatenate
-from qwop.finetune.experience.snapshot import PolicySnapshot
 from qwop.policies.recurrent import RecurrentActorCritic
 from qwop.policies.state import to_arrays, to_tensors
 
