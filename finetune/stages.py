@@ -10,7 +10,8 @@ from .settings import FinetuneSettings
 def stages(settings: FinetuneSettings) -> list[FinetuneSettings]:
     """The settings of each stage, with its own algorithm and loop; the phases of the others are empty there.
 
-    Raises BadInput for a phase whose algorithm does not exist.
+    A stage without length is left out, unless nothing else is left. Raises BadInput for a phase whose algorithm does not
+    exist.
     """
     starts = [number for number, phase in enumerate(settings.phases) if phase.algorithm is not None or not number]
     made = []
@@ -21,7 +22,7 @@ def stages(settings: FinetuneSettings) -> list[FinetuneSettings]:
         ]
         chosen = _with_algorithm(settings, settings.phases[first])
         made.append(replace(chosen, schedule=replace(settings.schedule, phases=tuple(phases))))
-    return made
+    return [stage for stage in made if any(phase.hours for phase in stage.phases)] or made[:1]
 
 
 def stage_of(phase: int, all_stages: list[FinetuneSettings]) -> int:

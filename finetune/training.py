@@ -76,6 +76,8 @@ class Training(Observer):
         ]
         with self._bar, closing(self._log):
             number = 0 if state is None else stage_of(state["phase"], every)
+            for later in runs[number + 1 :]:  # what does not fit is refused now, not after hours
+                later.settings.chosen_algorithm.build(replace(later, policy=copy.deepcopy(policy)))
             loop = build(runs[number])
             self._planned_later = sum(run.schedule.planned for run in runs[number + 1 :])
             if state is None:

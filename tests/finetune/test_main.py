@@ -330,10 +330,19 @@ def test_a_schedule_can_change_its_algorithm_and_goes_on_to_the_bit(finetune: Fi
         assert torch.equal(weights, same.network.state_dict()[name])
 
 
-def test_an_algorithm_that_a_phase_names_has_to_exist(finetune: Finetune, workplace: Path) -> None:
-    (workplace / "act.yaml").write_text("phases: {mixed: {hours: 1}, alone: {hours: 1, algorithm: pop}}\n")
-    done = finetune("schedule=act.yaml", "policy=policy.safetensors", "out=run")
+@pytest.mark.parametrize(
+    ("alone", "said"),
+    [
+        ("algorithm: pop", ["schedule.phases.alone.algorithm", "pop"]),
+        ("algorithm: ppo, demonstrations: 1", ["schedule.phases.alone: algorithm=ppo has no memory"]),
+        ("algorithm: dqn", ["algorithm=dqn", "actor-critic"]),
+    ],
+)
+def test_an_algorithm_that_cannot_take_over_is_refused_at_once(
+    finetune: Finetune, workplace: Path, alone: str, said: list[str]
+) -> None:
+    (workplace / "act.yaml").write_text(f"phases: {{mixed: {{hours: 1}}, alone: {{hours: 1, {alone}}}}}\n")
+    done = finetune("schedule=act.yaml", "policy=policy.safetensors", "demonstrations=demos", "out=run")
     assert done.code == 2
-    assert "schedule.phases.alone.algorithm" in done.err
-    assert "pop" in done.err
+    assert all(part in done.err for part in said), done.err
     assert not (workplace / "run" / "metrics.jsonl").exists()
