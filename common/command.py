@@ -19,13 +19,13 @@ from hydra.core.global_hydra import GlobalHydra
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from .checks import printable, show
+from .checks import printable, quoted
 from .errors import BadInput
-from .files import require_writable_folder, write_whole
+from .files import require_writable_folder, write_atomic
 from .option_files import with_option_files
 from .overrides import explain, normalise, set_in_entries
 from .same_settings import read_settings
-from .settings import Settings, defaults, join, names_in, read, rules, to_plain
+from .settings import Settings, declarations, defaults, dotted, names_in, read, to_plain
 
 S = TypeVar("S", bound=Settings)
 
@@ -155,15 +155,15 @@ class Command(Generic[S]):
     def _register(self) -> None:
         """Tell Hydra the defaults: a configuration of this name, and an option of each group for each dataclass."""
         store = ConfigStore.instance()
-        groups = {name: rule for name, rule in rules(self.settings).items() if rule.tag or rule.group}
-        for name, rule in groups.items():
-            for option, made in rule.options.items():
-                node: dict[str, Any] = {name: {rule.tag: option, **defaults(made)}}
-                for other, following in rules(self.settings).items():
+        groups = {name: spec for name, spec in declarations(self.settings).items() if spec.tag or spec.group}
+        for name, spec in groups.items():
+            for option, made in spec.options.items():
+                node: dict[str, Any] = {name: {spec.tag: option, **defaults(made)}}
+                for other, following in declarations(self.settings).items():
                     if following.follows == name:
                         node[other] = defaults(following.options[option])
                 store.store(group=name, name=option, node=node, package="_global_")
-        chosen = [{name: rule.example if rule.options else None} for name, rule in groups.items()]
+        chosen = [{name: spec.example if spec.options else None} for name, spec in groups.items()]
         quiet = [{f"override hydra/{log}": "disabled"} for log in ("hydra_logging", "job_logging")]
         hydra_node = {"run": {"dir": "."}, "output_subdir": None, "help": {"app_name": self.program}}
         tree = {"defaults": [*chosen, "_self_", *quiet], **defaults(self.settings), "hydra": hydra_node}
@@ -173,7 +173,7 @@ class Command(Generic[S]):
 def write_configuration(settings: Settings, out: Path) -> Path:
     """Make a run's folder and write the resolved settings into it; BadInput if those of another command are there."""
     require_no_other_run(out, type(settings))
-    write_whole(out / CONFIGURATION, to_yaml(settings))
+    write_atomic(out / CONFIGURATION, to_yaml(settings))
     return out
 
 
@@ -186,7 +186,7 @@ def require_no_other_run(out: Path, settings: type[Settings]) -> None:
     if foreign := [name for name, value in before.items() if value is not None and name not in names_in(settings)]:
         raise BadInput(
             f"out={out}: holds the run of another command, or of another version, whose {CONFIGURATION} sets "
-            f"{show(foreign[0])}; give out= another folder"
+            f"{quoted(foreign[0])}; give out= another folder"
         )
 
 
@@ -197,12 +197,12 @@ def to_yaml(settings: Settings) -> str:
 
 def _written(settings: Settings, place: str = "") -> Iterator[tuple[str, str]]:
     """The folders that the command writes: the setting's place, and the folder."""
-    for name, rule in rules(type(settings)).items():
+    for name, spec in declarations(type(settings)).items():
         value = getattr(settings, name)
-        here = place if rule.inline else join(place, name)
+        here = place if spec.inline else dotted(place, name)
         if isinstance(value, Settings):
             yield from _written(value, here)
-        elif rule.written and value is not None:
+        elif spec.written and value is not None:
             yield here, value
 
 

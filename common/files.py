@@ -13,13 +13,13 @@ Content = str | bytes | Callable[[BinaryIO], object]
 """The content of a file: a text (UTF-8), bytes, or a function that writes them into an open file."""
 
 
-def write_whole(path: Path, content: Content) -> Path:
+def write_atomic(path: Path, content: Content) -> Path:
     """Write a file atomically, replacing any previous one. The file is on the disk when this returns. Creates the
     folder. BadInput if it cannot be written (a full disk, lost permissions).
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with beside(path) as partial:
+        with temporary_sibling(path) as partial:
             write_synced(partial, content)
             partial.replace(path)
         sync_folder(path.parent)
@@ -32,11 +32,11 @@ def write_whole(path: Path, content: Content) -> Path:
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
-    """Context manager like `write_whole`, for libraries that write by name: gives a name to write to, which becomes
+def atomic_file(path: Path) -> Iterator[Path]:
+    """Context manager like `write_atomic`, for libraries that write by name: gives a name to write to, which becomes
     `path` at the end."""
     try:
-        with beside(path) as partial:
+        with temporary_sibling(path) as partial:
             yield partial
             with partial.open("rb+") as file:
                 os.fsync(file.fileno())
@@ -47,7 +47,7 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def beside(path: Path) -> Iterator[Path]:
+def temporary_sibling(path: Path) -> Iterator[Path]:
     """A name for writing `path` until it is whole: hidden, in the same folder, of the same suffix.
 
     Rename what was written to `path`; whatever still has the name at the end of the context is deleted.
@@ -90,7 +90,7 @@ def require_writable_folder(folder: Path, setting: str) -> None:
     try:
         made = make_missing(folder)
         try:
-            with beside(folder / "trial") as partial:
+            with temporary_sibling(folder / "trial") as partial:
                 partial.open("xb").close()
         finally:
             remove_if_empty(made)

@@ -11,7 +11,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from .checks import without_none
 from .errors import BadInput
-from .settings import Settings, hint_of, is_settings, join, no_such_setting, rules
+from .settings import Settings, declarations, dotted, is_settings, no_such_setting, type_of
 
 _MISSING_OPTION = re.compile(
     r"Could not find '(?P<group>[^'/]+)/(?P<option>[^']*)'.*?Available options[^\n]*\n(?P<options>(\t[^\n]*\n?)*)",
@@ -32,11 +32,11 @@ def normalise(overrides: Sequence[str], settings: type[Settings]) -> list[str]:
     to add to a mapping whose keys are free, nor does `schedule.keep=best` to set what the schedule's file leaves out.
     """
     groups = _groups(settings)
-    optional = [name for name, rule in rules(settings).items() if rule.group]
+    optional = [name for name, spec in declarations(settings).items() if spec.group]
     mappings = set(_free_mappings(settings))
     free = tuple(f"{place}." for place in mappings)
     chosen = [name for name in optional if any(one.lstrip("+").startswith(f"{name}=") for one in overrides)]
-    in_files = {f"{group}.{name}" for group in chosen for name in rules(hint_of(settings, group))}
+    in_files = {f"{group}.{name}" for group in chosen for name in declarations(type_of(settings, group))}
     made: list[str] = []
     for override in overrides:
         key, equals, value = override.partition("=")
@@ -59,7 +59,7 @@ def set_in_entries(overrides: Sequence[str], settings: type[Settings], compose: 
 
     compose makes the configuration of the groups alone, which tells which phases there are.
     """
-    optional = tuple(f"{name}." for name, rule in rules(settings).items() if rule.group)
+    optional = tuple(f"{name}." for name, spec in declarations(settings).items() if spec.group)
     if not any(one.startswith(optional) for one in overrides):
         return list(overrides)
     try:
@@ -115,7 +115,7 @@ def explain(error: Exception, overrides: Sequence[str], settings: type[Settings]
 
 def _takes_files(settings: type[Settings], group: str) -> bool:
     """True if the options of the group are files."""
-    return any(rule.group == group for rule in rules(settings).values())
+    return any(spec.group == group for spec in declarations(settings).values())
 
 
 def _wrong_key(parsed: Sequence[Override], settings: type[Settings], compose: COMPOSE) -> BadInput | None:
@@ -143,17 +143,17 @@ def _wrong_key(parsed: Sequence[Override], settings: type[Settings], compose: CO
 def _settings_of_entries(settings: type[Settings], known: Sequence[str]) -> set[str]:
     """The places that the entries of mappings have or may have, such as `schedule.phases.race.entropy`."""
     found = set()
-    for group in (name for name, rule in rules(settings).items() if rule.group):
-        for name, rule in rules(hint_of(settings, group)).items():
-            if rule.entries is not None:
+    for group in (name for name, spec in declarations(settings).items() if spec.group):
+        for name, spec in declarations(type_of(settings, group)).items():
+            if spec.entries is not None:
                 mapping = f"{group}.{name}"
                 entries = [place for place in known if place.rpartition(".")[0] == mapping]
-                found |= {f"{entry}.{key}" for entry in entries for key in rules(rule.entries)}
+                found |= {f"{entry}.{key}" for entry in entries for key in declarations(spec.entries)}
     return found
 
 
 def _groups(settings: type[Settings]) -> list[str]:
-    return [name for name, rule in rules(settings).items() if rule.tag or rule.group]
+    return [name for name, spec in declarations(settings).items() if spec.tag or spec.group]
 
 
 def _known(overrides: Sequence[str], settings: type[Settings], compose: COMPOSE) -> list[str]:
@@ -166,7 +166,7 @@ def _known(overrides: Sequence[str], settings: type[Settings], compose: COMPOSE)
 
 def _places(tree: Mapping[str, Any], place: str = "") -> Iterator[str]:
     for key, value in tree.items():
-        here = join(place, str(key))
+        here = dotted(place, str(key))
         yield here
         if isinstance(value, Mapping):
             yield from _places(value, here)
@@ -174,11 +174,11 @@ def _places(tree: Mapping[str, Any], place: str = "") -> Iterator[str]:
 
 def _free_mappings(cls: type[Settings], place: str = "") -> Iterator[str]:
     """The places of mappings whose keys are not declared, such as an environment's settings."""
-    for name, rule in rules(cls).items():
-        here, kind = join(place, name), without_none(hint_of(cls, name))
-        for made in rule.options.values() or ([kind] if is_settings(kind) else []):
-            yield from _free_mappings(made, place if rule.inline else here)
-        if get_origin(kind) is not None and issubclass(get_origin(kind), Mapping) and rule.entries is None:
+    for name, spec in declarations(cls).items():
+        here, kind = dotted(place, name), without_none(type_of(cls, name))
+        for made in spec.options.values() or ([kind] if is_settings(kind) else []):
+            yield from _free_mappings(made, place if spec.inline else here)
+        if get_origin(kind) is not None and issubclass(get_origin(kind), Mapping) and spec.entries is None:
             yield here
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
-from .checks import show
+from .checks import quoted
 from .errors import BadInput, naming
 from .same_settings import require_same
 
@@ -46,8 +46,8 @@ def restoring(checkpoint: Path) -> Iterator[None]:
         raise
     except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, RuntimeError) as error:
         raise BadInput(
-            f"{checkpoint}: does not fit this run ({type(error).__name__}: {show(error)}); remove it to resume from an "
-            "older one"
+            f"{checkpoint}: does not fit this run ({type(error).__name__}: {quoted(error)}); remove it to resume "
+            "from an older one"
         ) from error
 
 

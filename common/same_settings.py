@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from .checks import show
+from .checks import quoted
 from .errors import BadInput
 from .reading import MEGABYTE, parse_yaml, read_text
 from .settings import Settings, defaults
@@ -27,6 +27,6 @@ def require_same(before: Any, now: Any, name: str, out: Path) -> None:
     """BadInput, naming the setting, unless the setting is the same, and everything in it."""
     if isinstance(before, dict) and isinstance(now, dict):
         for key in sorted(before.keys() | now.keys()):
-            require_same(before.get(key), now.get(key), f"{name}.{show(key)}", out)
+            require_same(before.get(key), now.get(key), f"{name}.{quoted(key)}", out)
     elif before != now:
-        raise BadInput(f"{out}: was started with {name}: {show(before)}, not {show(now)}")
+        raise BadInput(f"{out}: was started with {name}: {quoted(before)}, not {quoted(now)}")

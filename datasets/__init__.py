@@ -2,7 +2,7 @@
 
 if __name__ == "datasets":
     # Imported from the checkout's root, where this folder hides Hugging Face's package of the same name.
-    from .installed import import_installed
+    from .extras import import_installed
 
     import_installed(__name__)
 else:

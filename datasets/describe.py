@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ..common.files import write_whole
+from ..common.files import write_atomic
 from .card import write_card
 from .checksums import add_checksums, sha256, write_checksums
 from .croissant import CROISSANT, croissant
@@ -25,7 +25,7 @@ def describe(folder: Path, *, accept: bool = False) -> Summary:
         add_checksums(folder, _unlisted(dataset))
         dataset = open_dataset(folder)
     summary = dataset.summary()
-    write_whole(folder / CROISSANT, to_text(croissant(folder.resolve().name, dataset.info)))
+    write_atomic(folder / CROISSANT, to_text(croissant(folder.resolve().name, dataset.info)))
     write_card(folder, summary)
     return summary
 

@@ -4,11 +4,11 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..common.occupancy import Occupancy
+from ..common.folder_lock import FolderLock
 from ..common.progress import plain_console
 from ..common.settings import Settings, setting
 from .describe import describe
-from .verb import Verb
+from .subcommand import Subcommand
 
 
 @dataclass(frozen=True)
@@ -26,12 +26,12 @@ class DescribeSettings(Settings):
 def run(settings: DescribeSettings) -> None:
     """Write the derived files and print the statistics."""
     folder = Path(settings.dataset)
-    with closing(Occupancy(folder)):  # or a recorder that starts takes the files under way for leftovers
+    with closing(FolderLock(folder)):  # or a recorder that starts takes the files under way for leftovers
         summary = describe(folder, accept=settings.accept)
     plain_console().print(summary.table(settings.dataset))
 
 
-command = Verb(
+command = Subcommand(
     "dataset-describe",
     DescribeSettings,
     run,

@@ -11,15 +11,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..common.checks import show
+from ..common.checks import quoted
 from ..common.errors import BadInput
 from ..common.reading import CannotBeRead, content_of, open_regular
 from ..envs.spec import LONGEST_REASON
+from .arrow import decode_metadata, encode_metadata, from_table
 from .bounds import LARGEST, LARGEST_FILE, require_bounded, require_footer
 from .checksums import CHECKSUMS, sha256
 from .folder import DESCRIPTION, episode_number
 from .schema import DatasetInfo, Episode, arrow_schema
-from .tables import decode_metadata, encode_metadata, from_table
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class EpisodeFile:
 
     @cached_property
     def metadata(self) -> Mapping[str, Any]:
-        """The metadata, see `tables.decode_metadata`."""
+        """The metadata, see `arrow.decode_metadata`."""
         return decode_metadata(self.raw_metadata)
 
     def episode(self, info: DatasetInfo) -> Episode:
@@ -111,5 +111,5 @@ def naming(path: Path) -> Iterator[None]:
     except BadInput as error:
         raise BadInput(f"{path}: {error}; {ADVICE}") from None
     except (OSError, ValueError, OverflowError, pa.ArrowException) as error:
-        reason = show(error, LONGEST_REASON) or type(error).__name__
+        reason = quoted(error, LONGEST_REASON) or type(error).__name__
         raise BadInput(f"{path}: damaged or not a Parquet file ({reason}); {ADVICE}") from None

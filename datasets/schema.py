@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..common.checks import show
+from ..common.checks import quoted
 from ..common.errors import BadInput
 from ..common.reading import whole_number
 from ..envs.names import LONGEST_KEYS
@@ -78,7 +78,7 @@ class DatasetInfo:
             version = whole_number(data["schema_version"], "schema_version", 1000)
             if version not in READABLE_VERSIONS:
                 advice = "upgrade qwop" if version > SCHEMA_VERSION else "record it again"
-                raise BadInput(f"schema version {show(version)}, expected at most {SCHEMA_VERSION}; {advice}")
+                raise BadInput(f"schema version {quoted(version)}, expected at most {SCHEMA_VERSION}; {advice}")
             environment = EnvironmentSpec.from_json(data["environment"])
             return cls(
                 environment,
@@ -194,7 +194,7 @@ class Episode:
         for name, kinds, expected in _FIELD_TYPES:
             value = getattr(self, name)
             if type(value) not in kinds:
-                raise ValueError(f"{name} is {show(value)}, expected {expected}")
+                raise ValueError(f"{name} is {quoted(value)}, expected {expected}")
         if self.outcome not in OUTCOMES:
             raise ValueError(f"outcome {self.outcome[:60]!r}, expected one of {', '.join(OUTCOMES)}")
         if not self.terminated and not self.truncated:
@@ -204,7 +204,7 @@ class Episode:
         for name in ("seed", "max_idle_frames"):
             value = getattr(self, name)
             if value is not None and value < 0:
-                raise ValueError(f"{name} is {show(value)}, expected at least 0")
+                raise ValueError(f"{name} is {quoted(value)}, expected at least 0")
 
     def __len__(self) -> int:
         """T, the number of decisions."""

@@ -13,7 +13,7 @@ from rich.table import Table
 from ..common.command import Command, require_no_other_run, to_yaml, write_configuration
 from ..common.command_line import command_line
 from ..common.errors import BadInput, naming
-from ..common.files import require_writable_folder, write_whole
+from ..common.files import require_writable_folder, write_atomic
 from ..common.progress import plain_console, progress_bar
 from ..common.settings import Settings, nested, setting
 from ..envs.engine.libraries import TRIGONOMETRIES
@@ -144,7 +144,7 @@ def run(settings: EvaluateSettings) -> None:
         )
     film = _write_best(out, evaluation, console, settings.video)
     shown = evaluation_page(evaluation, settings.policy, *_made_by(settings), late=late, film=film)
-    _print_report(write_whole(out / EVALUATION, shown), console)
+    _print_report(write_atomic(out / EVALUATION, shown), console)
 
 
 def _delays(settings: EvaluateSettings, spec: EnvironmentSpec) -> bool:
@@ -166,7 +166,7 @@ def _print_report(page: Path, console: Console) -> None:
 def write_report(path: Path, document: dict[str, Any]) -> None:
     """Write evaluation.json, whole or not at all."""
     document = {**document, "software": f"qwop {version('qwop')}"}
-    write_whole(path, json.dumps(document, indent=1, allow_nan=False) + "\n")
+    write_atomic(path, json.dumps(document, indent=1, allow_nan=False) + "\n")
 
 
 def _environment(own: EnvironmentSpec, chosen: EvaluateSettings) -> EnvironmentSpec:
@@ -209,7 +209,7 @@ def _run_keys(name: str, settings: EvaluateSettings) -> None:
     out = write_configuration(settings, Path(settings.folder))
     write_report(out / "evaluation.json", {**document, **game.to_json()})
     console.print(shown)
-    _print_report(write_whole(out / EVALUATION, keys_page(game, name, rows, *_made_by(settings))), console)
+    _print_report(write_atomic(out / EVALUATION, keys_page(game, name, rows, *_made_by(settings))), console)
     if settings.video:
         with progress_bar("pictures", console) as bar:
             task = bar.add_task("film", total=None)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..common.command import Command
 from ..common.errors import BadInput
-from ..common.files import require_writable_folder, write_whole
+from ..common.files import require_writable_folder, write_atomic
 from ..common.page import page, video
 from ..common.progress import plain_console, progress_bar
 from ..common.settings import Settings, setting
@@ -85,7 +85,7 @@ def run(settings: WatchSettings) -> None:
         console.print(f"film: {out}", highlight=False, soft_wrap=True)
         return
     shown = out or Path(tempfile.mkdtemp(prefix="qwop-watch-")) / "watch.html"
-    write_whole(
+    write_atomic(
         shown, _page_of_clips(clips_of(settings), settings) if _has_player(settings) else _page_of_films(settings)
     )
     console.print(f"page: {shown}", highlight=False, soft_wrap=True)

@@ -9,7 +9,7 @@ from .agents.agent import Agent
 from .agents.settings import LiveSettings
 from .checkpoint import save_checkpoint
 from .distributed.collector import ActorsCollector, PhaseCollector
-from .experience.collector import EpisodeEnd, PolicySnapshot
+from .experience.collector import EpisodeStats, PolicySnapshot
 from .experience.sequences import Sequences
 from .schedules.phase import Phase
 from .weight_average import WeightAverage
@@ -66,7 +66,7 @@ class Loop:
         self._actor = PolicySnapshot(agent.network)
         self._average = WeightAverage(agent.network)
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="live play")
-        self._pending: Future[tuple[Sequences, list[EpisodeEnd]]] | None = None
+        self._pending: Future[tuple[Sequences, list[EpisodeStats]]] | None = None
         self._place = self._schedule.place
         self._logged = self.decisions
         self._row: dict[str, Any] = {}
@@ -76,7 +76,7 @@ class Loop:
         """Continue to the end of the schedule."""
         try:
             if self.decisions == self._begun_at:
-                self.agent.warm_up(self._play_aside, self._schedule.values)
+                self.agent.fit_initial_values(self._play_aside, self._schedule.values)
                 self.agent.begin_phase(self._schedule.phase)
             if self._place != self._schedule.place:  # resumed with a longer schedule than the one that was over
                 self._begin_phase()
@@ -143,10 +143,10 @@ class Loop:
         if over or self._at_barrier(0) or self.decisions - self._logged >= self._settings.log_every:
             self._write_row(phase.name)
         if over:
-            with self._log.metrics.stopwatch.on("end of phase"):
+            with self._log.metrics.timer.section("end of phase"):
                 self._end_phase(index)
         elif phase.evaluation_due(before, self._schedule.progress):
-            with self._log.metrics.stopwatch.on("evaluation within the phase"):
+            with self._log.metrics.timer.section("evaluation within the phase"):
                 self._observer.evaluate(self, index, within=True)
         left = 0 if self._schedule.finished else self._schedule.remaining
         self._observer.progress(Progress(self.decisions, left, phase.name, self._row))
@@ -165,7 +165,7 @@ class Loop:
 
     def _go_to_environment(self, place: int) -> None:
         before, self._place = self._place, place
-        if self._environments.same(before, self._place):
+        if self._environments.share_environment(before, self._place):
             return
         self._drop_pending()
         self._play.enter_phase(self._place)
@@ -186,7 +186,7 @@ class Loop:
 
         Where play and learning overlap, collecting the live play after that begins.
         """
-        with self._log.metrics.stopwatch.on("waiting for live play"):
+        with self._log.metrics.timer.section("waiting for live play"):
             if self._pending is None:
                 self._actor.take(self.agent.network)
                 played, ends = self._play.collect(self._actor, self._schedule.progress)
@@ -196,7 +196,7 @@ class Loop:
         if self._settings.overlap and not self._at_barrier(self._settings.decisions):
             self._actor.take(self.agent.network)
             self._pending = self._pool.submit(self._play.collect, self._actor, self._schedule.progress)
-        self._log.metrics.episodes(ends)
+        self._log.metrics.add_episodes(ends)
         return played, [end.total_reward for end in ends]
 
     def _at_barrier(self, ahead: int) -> bool:
@@ -205,11 +205,11 @@ class Loop:
         return now // every > (now - self._settings.decisions) // every
 
     def _checkpoint(self) -> None:
-        with self._log.metrics.stopwatch.on("checkpoint"):
+        with self._log.metrics.timer.section("checkpoint"):
             if not self._play.saves_games():
                 # A resumed run must start new games, so the uninterrupted one does, too.
                 self._play.restart()
-                self.agent.interrupt()
+                self.agent.drop_partial_episodes()
             save_checkpoint(self._folder, self.decisions, self.get_state())
             self._observer.checkpoint(self)
 

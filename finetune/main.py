@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from ..common.command import Command
-from ..common.occupancy import sole_writer
+from ..common.folder_lock import exclusive_lock
 from .settings import FinetuneSettings
 
 
@@ -11,7 +11,7 @@ def run(settings: FinetuneSettings) -> None:
     """Train along the schedule; leave policy, checkpoints, log, evaluations and report in `out`."""
     from .training import Training  # with PyTorch, which --help does without
 
-    with sole_writer(Path(settings.out), "out", within=("checkpoints", "phases")):
+    with exclusive_lock(Path(settings.out), "out", within=("checkpoints", "phases")):
         Training(settings).run()
 
 
@@ -24,7 +24,7 @@ main = Command(
     examples=[
         ("qwop-finetune schedule=kurodo", "after qwop-pretrain; schedule.scale=0.1 makes it ten times shorter"),
         ("qwop-finetune schedule=kurodo policy=runs/clone/policy.safetensors demonstrations=data/kurodo", ""),
-        ("qwop-finetune schedule=champion policy=scratch environment=QWOP-v1", "from nothing, by PPO"),
+        ("qwop-finetune schedule=champion policy=scratch environment=QWOP-v1", "from scratch, by PPO"),
         ("qwop-finetune schedule=kurodo resume=true", "continue the run in runs/finetune"),
         ("qwop-finetune schedule=champion --help", "the settings of another schedule, and of its algorithm"),
     ],

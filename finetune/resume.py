@@ -4,7 +4,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from ..common.checks import show
+from ..common.checks import quoted
 from ..common.command import CONFIGURATION
 from ..common.errors import BadInput, naming
 from ..common.resume import newest_checkpoint, require_same_settings
@@ -55,8 +55,8 @@ def _require_same_past(before: dict[str, Any], now: dict[str, Any], begun: int, 
     for number, (was, given) in enumerate(pairs):
         if was != given:
             name, other = list(before["phases"])[number], [*now["phases"], "none"][number]
-            found = show(now["phases"][name], 500) if name == other else f"{show(other)} in its place"
+            found = quoted(now["phases"][name], 500) if name == other else f"{quoted(other)} in its place"
             raise BadInput(
-                f"{out}: schedule.phases.{show(name)} has started as {show(before['phases'][name], 500)}, not {found}; "
-                "only later phases can still change"
+                f"{out}: schedule.phases.{quoted(name)} has started as {quoted(before['phases'][name], 500)}, not "
+                f"{found}; only later phases can still change"
             )

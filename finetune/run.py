@@ -31,7 +31,7 @@ L = TypeVar("L", bound=LiveSettings)
 class Run(Generic[A, L]):
     """Everything that a run is made of. Its algorithm has settings of type A, and the algorithm's loop of type L.
 
-    policy: trained in place. teacher: a policy, and its name, that phases with teaching imitate. folder: of the
+    policy: trained in place. teacher: a policy, and its name, that phases with kickstarting imitate. folder: of the
     checkpoints. stage: its number among the `stages` of a schedule. begun_at: decisions of the stages before. The seed
     decides everything that is random.
     """
@@ -102,16 +102,18 @@ def build(run: Run[Any, Any]) -> Loop:
 
 
 def _require_teacher(run: Run[Any, Any]) -> None:
-    taught = [phase.name for phase in run.settings.phases if phase.is_taught]
-    if taught and not run.settings.chosen_algorithm.taught:
-        able = ", ".join(name for name, one in ALGORITHMS.items() if one.taught)
-        raise BadInput(f"schedule.phases.{taught[0]}.teaching: the algorithm cannot imitate a teacher; choose {able}")
+    taught = [phase.name for phase in run.settings.phases if phase.kickstarts]
+    if taught and not run.settings.chosen_algorithm.kickstarts:
+        able = ", ".join(name for name, one in ALGORITHMS.items() if one.kickstarts)
+        raise BadInput(
+            f"schedule.phases.{taught[0]}.kickstarting: the algorithm cannot imitate a teacher; choose {able}"
+        )
     if taught and run.teacher is None:
-        raise BadInput(f"schedule.phases.{taught[0]}.teaching: the run has no teacher; name one (teacher=champion)")
+        raise BadInput(f"schedule.phases.{taught[0]}.kickstarting: the run has no teacher; name one (teacher=champion)")
     if run.teacher is not None and not taught:
         raise BadInput(
-            f"teacher={run.teacher[0]}: no phase imitates it; give one a weight (schedule.phases.NAME.teaching=[1,0]), "
-            "or choose schedule=taught"
+            f"teacher={run.teacher[0]}: no phase imitates it; give one a weight "
+            "(schedule.phases.NAME.kickstarting=[1,0]), or choose schedule=vtrace-kickstarted"
         )
 
 

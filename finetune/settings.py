@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ..common.errors import BadInput
-from ..common.settings import Settings, choice_of, file_choice, nested, option_of, rules, setting
+from ..common.settings import Settings, choice_of, declarations, file_choice, nested, option_of, setting
 from ..common.shared_settings import max_idle_frames, seed
 from ..evaluation.settings import DRAWN, EvaluationSettings
 from .agents.registry import ALGORITHMS, Algorithm
@@ -71,7 +71,7 @@ class FinetuneSettings(Settings):
     )
     teacher: str | None = setting(
         None,
-        "Policy to imitate in the games that the policy plays, by the weight of the phases' teaching: its file, or "
+        "Policy to imitate in the games that the policy plays, by the weight of the phases' kickstarting: its file, or "
         "champion. In QWOP it sees numbers, whatever its pupil sees.",
     )
     environment: str | None = setting(
@@ -123,12 +123,15 @@ class FinetuneSettings(Settings):
     @property
     def chosen_algorithm(self) -> Algorithm:
         """The algorithm that the settings are of."""
-        return ALGORITHMS[option_of(rules(FinetuneSettings)["algorithm"], self.algorithm)]
+        return ALGORITHMS[option_of(declarations(FinetuneSettings)["algorithm"], self.algorithm)]
 
     @property
     def notes(self) -> list[str]:
         """Warnings about settings that may be unintended."""
-        made_for, chosen = self.schedule.algorithm, option_of(rules(FinetuneSettings)["algorithm"], self.algorithm)
+        made_for, chosen = (
+            self.schedule.algorithm,
+            option_of(declarations(FinetuneSettings)["algorithm"], self.algorithm),
+        )
         if made_for is None or made_for.partition("-")[0] == chosen:
             return []
         return [f"note: this schedule is made for algorithm={made_for}; the run learns by {chosen}"]

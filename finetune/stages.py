@@ -10,8 +10,8 @@ from .settings import FinetuneSettings
 def stages(settings: FinetuneSettings) -> list[FinetuneSettings]:
     """The settings of each stage, with its own algorithm and loop; the phases of the others are empty there.
 
-    A stage without length is left out, unless nothing else is left. Raises BadInput for a phase whose algorithm does not
-    exist.
+    A stage without length is left out, unless nothing else is left. Raises BadInput for a phase whose algorithm does
+    not exist.
     """
     starts = [number for number, phase in enumerate(settings.phases) if phase.algorithm is not None or not number]
     made = []

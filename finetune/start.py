@@ -17,7 +17,7 @@ from ..policies.files import load_policy
 from ..policies.policy import Policy
 from ..pretrain.clone import clone
 from .agents.agent import MakeNetwork
-from .schedules.environments import play_of
+from .schedules.environments import without_reward_settings
 
 SCRATCH = "scratch"
 
@@ -101,8 +101,8 @@ def _new_policy(
 
 def _require_same(policy: Policy, name: str, dataset: Dataset) -> None:
     """Raise BadInput unless the demonstrations are of the policy's task; rewards and time limits may differ."""
-    own = DatasetInfo(play_of(policy.environment), policy.observation, policy.actions)
-    shown = replace(dataset.info, environment=play_of(dataset.info.environment))
+    own = DatasetInfo(without_reward_settings(policy.environment), policy.observation, policy.actions)
+    shown = replace(dataset.info, environment=without_reward_settings(dataset.info.environment))
     if differences := shown.differences(own):
         raise BadInput(
             f"{dataset.folder}: demonstrations of another task than the policy's ({name}): {'; '.join(differences)}; "

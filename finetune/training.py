@@ -11,7 +11,7 @@ import torch
 from ..common.command import write_configuration
 from ..common.command_line import command_line
 from ..common.errors import BadInput
-from ..common.files import write_whole
+from ..common.files import write_atomic
 from ..common.progress import plain_console, progress_bar
 from ..common.resume import require_new, restoring, saying_how_to_continue
 from ..common.settings import to_plain
@@ -19,8 +19,8 @@ from ..policies.files import load_policy, save_policy
 from ..policies.policy import Policy
 from .checkpoint import checkpoints
 from .loop import Loop, Observer, Progress
-from .reports.kept_policy import Candidate, best_candidate
-from .reports.phase_results import PhaseResults
+from .reports.model_selection import Candidate, best_policy
+from .reports.phase_evaluator import PhaseEvaluator
 from .reports.report import write_report
 from .reports.run_log import METRICS, RunLog
 from .resume import MAY_DIFFER, require_resumable
@@ -45,7 +45,7 @@ class Training(Observer):
         self._bar = progress_bar("decisions", self._console)
         self._task = self._bar.add_task("starting", total=None)
         self._log = RunLog(self._out)
-        self._results = PhaseResults(self._out, settings.evaluation, settings.evaluation.drawn, self._log)
+        self._results = PhaseEvaluator(self._out, settings.evaluation, settings.evaluation.drawn, self._log)
         self._warned = False
         self._planned_later = 0
 
@@ -59,7 +59,7 @@ class Training(Observer):
         policy = _copy_for_training(start.policy, settings)
         folder = self._out / "checkpoints"
         every = stages(settings)
-        taught = [any(phase.is_taught for phase in stage.phases) for stage in every]
+        taught = [any(phase.kickstarts for phase in stage.phases) for stage in every]
         runs: list[Run[Any, Any]] = [
             Run(
                 stage,
@@ -143,7 +143,7 @@ class Training(Observer):
 
     def _evaluate_start(self, policy: Policy) -> None:
         self._bar.update(self._task, description="evaluating the start")
-        with self._log.metrics.stopwatch.on("evaluating the start"):
+        with self._log.metrics.timer.section("evaluating the start"):
             said = self._results.add_start(policy)
         if said is not None:
             self._say(said)
@@ -167,8 +167,8 @@ class Training(Observer):
                 self._say(f"{title}: {said}")
 
     def _keep_best(self) -> Candidate:
-        kept = best_candidate(self._out, self._out / START)
-        write_whole(self._out / POLICY, kept.policy.read_bytes())
+        kept = best_policy(self._out, self._out / START)
+        write_atomic(self._out / POLICY, kept.policy.read_bytes())
         self._results.keep(kept.evaluation, load_policy(kept.policy))
         self._say(f"kept the best policy evaluated: {kept.policy}")
         return kept

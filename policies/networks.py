@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ..common.checks import show
+from ..common.checks import quoted
 from ..common.reading import whole_number
 from ..envs.spec import ObservationSpec
 from .encoders import orthogonal_linear, trunk_for
@@ -303,7 +303,7 @@ def hidden_widths(description: Mapping[str, Any]) -> list[int]:
     """The widths of the hidden layers that a file describes; ValueError for anything else."""
     hidden = description["hidden"]
     if not isinstance(hidden, list) or len(hidden) > MOST_LAYERS:
-        raise ValueError(f"hidden is {show(hidden)}, expected a list of at most {MOST_LAYERS} widths")
+        raise ValueError(f"hidden is {quoted(hidden)}, expected a list of at most {MOST_LAYERS} widths")
     return [whole_number(width, "hidden", WIDEST) for width in hidden]
 
 
@@ -311,5 +311,5 @@ def convolutions_of(description: Mapping[str, Any]) -> str:
     """The name of the convolutions that a file describes; ValueError for one that is unknown."""
     name = description.get("convolutions", NATURE)  # older files lack it
     if name not in [*CONVOLUTIONS]:
-        raise ValueError(f"convolutions is {show(name)}, expected one of {', '.join(CONVOLUTIONS)}")
+        raise ValueError(f"convolutions is {quoted(name)}, expected one of {', '.join(CONVOLUTIONS)}")
     return str(name)

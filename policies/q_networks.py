@@ -6,7 +6,7 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
-from ..common.checks import show
+from ..common.checks import quoted
 from ..common.errors import BadInput
 from ..common.reading import whole_number
 from ..envs.spec import ObservationSpec
@@ -99,7 +99,7 @@ class QNetwork(EpsilonGreedy):
         options = {name: description[name] for name in ("dueling", "layer_norm")}
         for name, value in options.items():
             if not isinstance(value, bool):
-                raise ValueError(f"{name} is {show(value)}, expected true or false")
+                raise ValueError(f"{name} is {quoted(value)}, expected true or false")
         widths, convolutions = hidden_widths(description), convolutions_of(description)
         return cls(observation, actions, widths, quantiles=quantiles, convolutions=convolutions, **options)
 

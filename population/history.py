@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ..common.files import write_whole
+from ..common.files import write_atomic
 from ..common.reading import MEGABYTE, read_rows
 from .population import Round
 
@@ -23,7 +23,7 @@ class History:
         self.rows: list[dict[str, Any]] = []
         if resume_at is not None and os.path.lexists(self._path):
             self.rows = [row for row in read_history(folder) if row["round"] <= resume_at]
-        write_whole(self._path, "".join(json.dumps(row) + "\n" for row in self.rows))
+        write_atomic(self._path, "".join(json.dumps(row) + "\n" for row in self.rows))
 
     def write(self, done: Round, seconds: float) -> dict[str, Any]:
         """Add a round that took so many seconds; return its row."""

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from ..common.command import Command
-from ..common.occupancy import sole_writer
+from ..common.folder_lock import exclusive_lock
 from .settings import FIRST, PopulationSettings
 
 
@@ -11,7 +11,7 @@ def run(settings: PopulationSettings) -> None:
     """Let the population evolve; leave policies, checkpoints, history, report and evaluation in `out`."""
     from .run import Run  # with PyTorch, which --help does without
 
-    with sole_writer(Path(settings.out), "out", within=("checkpoints", "agents", FIRST)):
+    with exclusive_lock(Path(settings.out), "out", within=("checkpoints", "agents", FIRST)):
         Run(settings).run()
 
 

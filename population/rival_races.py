@@ -26,7 +26,7 @@ _WON, _LOST, _DECISION = EVENTS.index("won"), EVENTS.index("lost"), EVENTS.index
 
 
 @dataclass(frozen=True)
-class View:
+class ObservationMap:
     """Terms on which a policy of `QWOP-v1` or of races runs in a race.
 
     columns: of the race's observation, int64 [m], that it sees. hold: decisions of the race for each of its own.
@@ -36,7 +36,7 @@ class View:
     hold: int = 1
 
     @classmethod
-    def of(cls, policy: Policy, race: EnvironmentSpec, name: str, *, may_hold: bool = False) -> "View":
+    def of(cls, policy: Policy, race: EnvironmentSpec, name: str, *, may_hold: bool = False) -> "ObservationMap":
         """Raise BadInput, naming the policy, unless it can run in this race; with may_hold also in one in which others
         decide a whole number of times as often."""
         with naming(name):
@@ -76,12 +76,12 @@ class Rival:
     """
 
     player: Any
-    view: View
+    view: ObservationMap
     weights: NDArray[np.float64]
     greedy: bool
 
 
-class Standing:
+class NoProgressTimer:
     """Follows the progress of n runners.
 
     farthest: metres of new ground up to the last notable progress (`TIE_METRES`), float64 [n]; since: the clock then,
@@ -144,7 +144,7 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
         self._ends: list[RaceEnd] = []
         self._signals: list[NDArray[np.float64]] = []
         self._states: dict[int, ArrayState] = {}
-        self._standstill, self._standing = standstill, Standing(2 * num_races)
+        self._standstill, self._standing = standstill, NoProgressTimer(2 * num_races)
         self._clear()
 
     def enter(self, weights: NDArray[np.float64], rivals: Mapping[int, Rival], schedule: Sequence[int]) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..common.command import CONFIGURATION, write_configuration
 from ..common.errors import BadInput
-from ..common.files import write_whole
+from ..common.files import write_atomic
 from ..common.progress import plain_console, progress_bar
 from ..common.resume import (
     newest_checkpoint,
@@ -31,13 +31,13 @@ from ..policies.policy import Policy
 from ..policies.rollout import play
 from ..policies.threads import use_one_thread
 from .evolution import Member
+from .head_to_head import HeadToHead, Report, film_race, play_head_to_head, shared_race, tournament
 from .history import HISTORY, History
 from .population import Population
 from .report import EVALUATION, FILM, write_report
-from .rival_races import View
+from .rival_races import ObservationMap
 from .settings import FIRST, PopulationSettings
-from .training import Workshop, teacher_of
-from .versus import Report, Versus, film_race, races_between, shared_race, tournament
+from .training import AgentTrainer, teacher_of
 from .workers import Distributed, Serial, Workers
 
 MAY_DIFFER = (
@@ -65,9 +65,9 @@ class Run:
         start = [(path, load_policy(path)) for path in settings.start or ()] if state is None else []
         against = self._against(rivals)
         arguments = self._workshop_arguments(rivals)
-        with closing(Workshop(*arguments)) as workshop:
-            workers = _workers(settings.distributed, workshop, arguments)
-            self._population = Population(settings, workshop, workers, len(rivals))
+        with closing(AgentTrainer(*arguments)) as trainer:
+            workers = _workers(settings.distributed, trainer, arguments)
+            self._population = Population(settings, trainer, workers, len(rivals))
             if state is not None:
                 with restoring(checkpoints(self._out / "checkpoints")[-1]):
                     self._population.set_state(dict(state))
@@ -134,7 +134,7 @@ class Run:
                 self._film([population.members[one["agent"]] for one in finals])
         for one in (*found["races"], *([found["returns"]] if "returns" in found else [])):
             console.print(one["said"], highlight=False, soft_wrap=True)
-        write_whole(self._out / EVALUATION, json.dumps(found, indent=1) + "\n")
+        write_atomic(self._out / EVALUATION, json.dumps(found, indent=1) + "\n")
         console.print(f"report: {self._report()}", highlight=False, soft_wrap=True)
 
     def _finals(self, finalists: Sequence[Member], report: Report) -> list[dict[str, Any]]:
@@ -162,9 +162,9 @@ class Run:
             found["races"].append({**races.to_json(), "said": str(races)})
         return found
 
-    def _final_races(self, policy: Policy, others: Sequence[Policy], name: str, report: Report) -> Versus:
+    def _final_races(self, policy: Policy, others: Sequence[Policy], name: str, report: Report) -> HeadToHead:
         how = self._settings.evaluation
-        return races_between(
+        return play_head_to_head(
             policy,
             others,
             name,
@@ -193,7 +193,7 @@ class Run:
         """Load a policy that can run in the races, or, with `final`, in a final race."""
         policy = load_policy(name)
         race = shared_race(self._task, [policy]) if final else self._task
-        View.of(policy, race, name, may_hold=final)
+        ObservationMap.of(policy, race, name, may_hold=final)
         return policy
 
     def _workshop_arguments(self, rivals: Mapping[str, Policy]) -> tuple[Any, ...]:
@@ -246,10 +246,10 @@ def require_resumable(settings: PopulationSettings, out: Path) -> dict[str, Any]
     return load_checkpoint(newest)
 
 
-def _workers(distributed: Local | RaySettings, workshop: Workshop, arguments: tuple[Any, ...]) -> Workers:
+def _workers(distributed: Local | RaySettings, trainer: AgentTrainer, arguments: tuple[Any, ...]) -> Workers:
     if isinstance(distributed, RaySettings):
         return Distributed(RayEngine(distributed.actors, distributed.address), distributed.actors, *arguments)
-    return Serial(workshop)
+    return Serial(trainer)
 
 
 def _name(number: int) -> str:

@@ -74,7 +74,7 @@ WORK = {"ftw": WorkSettings, "ppo": PpoWorkSettings, "vtrace": WorkSettings}
 
 
 @dataclass(frozen=True)
-class TeachingSettings(Settings):
+class KickstartingSettings(Settings):
     """Kickstarting (Schmitt et al. 2018): agents with a teacher also learn to act like it, less and less."""
 
     weight: float = setting(1.0, "First weight of imitating the teacher, beside the agent's own objective.", at_least=0)
@@ -198,7 +198,7 @@ class PopulationSettings(Settings):
     agent: FtwAgents | PpoAgents | VtraceAgents = choice_of(AGENTS, "ppo", "Agents of the population.")
     race: RaceSettings = nested(RaceSettings, "Races.")
     work: WorkSettings | PpoWorkSettings = choice_of(WORK, "ppo", "Play of one agent in a round.", follows="agent")
-    teaching: TeachingSettings = nested(TeachingSettings, "Imitation of teachers.")
+    kickstarting: KickstartingSettings = nested(KickstartingSettings, "Imitation of teachers.")
     evolution: EvolutionSettings = nested(EvolutionSettings, "Exploit and explore.")
     evaluation: VersusSettings = nested(VersusSettings, "Final races of the best agent.")
     distributed: Local | RaySettings = choice_of(

@@ -12,8 +12,8 @@ from torch.utils.tensorboard import SummaryWriter
 from ..common.command import CONFIGURATION, Command, to_yaml, write_configuration
 from ..common.command_line import command_line
 from ..common.errors import BadInput
-from ..common.files import write_whole
-from ..common.occupancy import sole_writer
+from ..common.files import write_atomic
+from ..common.folder_lock import exclusive_lock
 from ..common.progress import plain_console, progress_bar
 from ..common.settings import to_plain
 from ..datasets.embedded import embedded_dataset
@@ -44,7 +44,7 @@ MEASURES = "pretraining.json"
 
 def run(chosen: PretrainSettings) -> None:
     """Clone, measure on held-out episodes and in games; leave the policy and the measures in `out`."""
-    with sole_writer(Path(chosen.out), "out"):
+    with exclusive_lock(Path(chosen.out), "out"):
         _pretrain(chosen)
 
 
@@ -72,7 +72,7 @@ def _pretrain(chosen: PretrainSettings) -> None:
     played = _play(policy, chosen, console)
     made_by = command_line("qwop-pretrain", chosen)
     shown = pretraining_page(str(dataset.folder), splits, passes, played, made_by, to_yaml(chosen))
-    write_whole(out / REPORT, shown)
+    write_atomic(out / REPORT, shown)
     write_json(out / MEASURES, str(dataset.folder), splits, played)
     console.print(f"policy: {out / POLICY}\nreport: {out / REPORT}", highlight=False, soft_wrap=True)
 

@@ -8,7 +8,7 @@ import numpy as np
 from rich.console import Console
 
 from ..common.command import Command
-from ..common.occupancy import whole_folder
+from ..common.folder_lock import whole_folder
 from ..common.progress import plain_console, progress_bar
 from ..datasets.describe import describe
 from ..datasets.reader import Dataset, open_dataset

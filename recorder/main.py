@@ -11,12 +11,12 @@ from pathlib import Path
 from rich.console import Console
 
 from ..common.command import TERMINATING, Command, Terminated, to_yaml
-from ..common.files import require_writable_folder, write_whole
+from ..common.files import require_writable_folder, write_atomic
 from ..common.progress import plain_console, progress_bar
 from ..datasets.describe import describe
 from ..datasets.folder import RECORDINGS, next_number
 from ..datasets.writer import DatasetWriter
-from .rescue import RescuingWriter
+from .rescue_writer import RescuingWriter
 from .settings import (
     BrowserSettings,
     EnvironmentPageSettings,
@@ -68,7 +68,7 @@ def open_source(settings: SourceSettings, folder: Path) -> Source:
             return open_keyboard(settings, folder)
         case PolicySettings():
             from ..policies.threads import use_one_thread
-            from .by_policy import open_policy
+            from .policy_source import open_policy
 
             use_one_thread()
             return open_policy(settings, folder)
@@ -124,7 +124,7 @@ def _after_interrupts() -> Iterator[None]:
 def _keep_configuration(settings: RecordSettings, folder: Path) -> None:
     """Write this recording's settings beside those of the others into the same dataset."""
     name = f"{datetime.now():%Y-%m-%dT%H-%M-%S.%f}-{os.getpid()}.yaml"
-    write_whole(folder / RECORDINGS / name, to_yaml(settings))
+    write_atomic(folder / RECORDINGS / name, to_yaml(settings))
 
 
 main = Command(

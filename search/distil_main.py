@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..common.command import Command, write_configuration
 from ..common.errors import BadInput
-from ..common.occupancy import sole_writer
+from ..common.folder_lock import exclusive_lock
 from ..common.progress import plain_console, progress_bar
 from ..common.settings import Settings, nested, setting, to_plain
 from ..common.shared_settings import LONGEST_IDLE, max_idle_frames
@@ -59,7 +59,7 @@ class DistilCommandSettings(Settings):
 
 def run(settings: DistilCommandSettings) -> None:
     """Distil, and leave the policy in `out`."""
-    with sole_writer(Path(settings.out), "out"):
+    with exclusive_lock(Path(settings.out), "out"):
         _distil(settings)
 
 

@@ -9,7 +9,7 @@ from rich.progress import Progress, TaskID
 
 from ..common.command import CONFIGURATION, Command, write_configuration
 from ..common.errors import BadInput
-from ..common.occupancy import lock_waiting
+from ..common.folder_lock import lock_waiting
 from ..common.progress import plain_console, progress_bar
 from ..common.same_settings import read_settings, require_same
 from ..common.settings import to_plain

@@ -10,10 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..common.checks import show
+from ..common.checks import quoted
 from ..common.command import Command
 from ..common.errors import BadInput, naming
-from ..common.files import write_whole
+from ..common.files import write_atomic
 from ..common.reading import MEGABYTE, parse_json, read_text
 from .settings import ObjectiveSettings
 from .space import Parameter, Values
@@ -104,15 +104,15 @@ def figure_of(folder: Path, objective: ObjectiveSettings) -> float:
         raise RunFailed(str(error) if str(path) in str(error) else f"{path}: {error}") from None
     for name in objective.figure.split("."):
         if not isinstance(found, Mapping) or name not in found:
-            has = ", ".join(found) if isinstance(found, Mapping) else show(found)
+            has = ", ".join(found) if isinstance(found, Mapping) else quoted(found)
             raise RunFailed(f"{path}: no {objective.figure}; {name} is not among {has}")
         found = found[name]
     if isinstance(found, bool) or not isinstance(found, int | float) or not math.isfinite(found):
-        raise RunFailed(f"{path}: {objective.figure} is {show(found)}, expected a number")
+        raise RunFailed(f"{path}: {objective.figure} is {quoted(found)}, expected a number")
     return float(found)
 
 
 def _record(folder: Path, error: Exception) -> None:
     """Write the reason of a failure: a traceback, or the single line of bad input."""
     said = str(error) if isinstance(error, BadInput) else traceback.format_exc()
-    write_whole(folder / ERROR, said.rstrip() + "\n")
+    write_atomic(folder / ERROR, said.rstrip() + "\n")

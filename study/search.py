@@ -10,7 +10,7 @@ from optuna.study import Study
 from optuna.trial import Trial, TrialState
 
 from ..common.errors import BadInput
-from ..common.occupancy import claimed, lock_waiting
+from ..common.folder_lock import claimed, lock_waiting
 from .results import VALUES, WHY, mean
 from .runs import RunFailed
 from .seeds import search_seed

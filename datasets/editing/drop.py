@@ -9,7 +9,7 @@ from ...common.settings import Settings, setting
 from ..folder import episode_number
 from ..reader import Dataset, open_dataset
 from ..schema import OUTCOMES, SCHEMA_VERSION
-from ..verb import Verb
+from ..subcommand import Subcommand
 from .new_dataset import finish, new_folder, write_dataset
 
 
@@ -59,7 +59,7 @@ def remaining(dataset: Dataset, settings: DropSettings) -> list[int]:
     return kept
 
 
-command = Verb(
+command = Subcommand(
     "dataset-drop",
     DropSettings,
     run,

@@ -7,10 +7,10 @@ from pathlib import Path
 from ...common.errors import BadInput
 from ...common.progress import plain_console
 from ...common.settings import Settings, setting
+from ..arrow import identity
 from ..reader import Dataset, open_dataset
 from ..schema import SCHEMA_VERSION, Episode
-from ..tables import identity
-from ..verb import Verb
+from ..subcommand import Subcommand
 from .new_dataset import finish, new_folder, write_dataset
 
 
@@ -71,7 +71,7 @@ class Distinct:
                     raise BadInput(f"{path}: the same episode as {found[own]}; leave it out with: duplicates=skip")
 
 
-command = Verb(
+command = Subcommand(
     "dataset-merge",
     MergeSettings,
     run,

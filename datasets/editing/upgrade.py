@@ -7,7 +7,7 @@ from ...common.progress import plain_console
 from ...common.settings import Settings, setting
 from ..reader import open_dataset
 from ..schema import SCHEMA_VERSION
-from ..verb import Verb
+from ..subcommand import Subcommand
 from .new_dataset import finish, new_folder, write_dataset
 
 
@@ -29,7 +29,7 @@ def run(settings: UpgradeSettings) -> None:
     finish(out, console)
 
 
-command = Verb(
+command = Subcommand(
     "dataset-upgrade",
     UpgradeSettings,
     run,

@@ -36,7 +36,7 @@ RETURN_TOLERANCE = 1e-3
 class Recording:
     """An expert file of n decisions.
 
-    name: of the file. digest: of its arrays. observations: float64 [n, *shape], 71 numbers in published recordings.
+    name: of the file. digest: of its arrays. observations: float64 [n, *shape], 71 features in published recordings.
     actions: int16 [n]. rewards: float64 [n]. games: rows of each game.
     """
 

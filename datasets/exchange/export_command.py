@@ -4,13 +4,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ...common.errors import BadInput
-from ...common.files import require_writable_folder, whole_file
+from ...common.files import atomic_file, require_writable_folder
 from ...common.progress import plain_console
 from ...common.settings import Settings, setting
 from ..editing.new_dataset import new_folder
 from ..reader import Dataset, open_dataset
 from ..schema import SCHEMA_VERSION, DatasetInfo
-from ..verb import Verb
+from ..subcommand import Subcommand
 from . import baselines, d3rlpy, huggingface, minari
 from .expert_file import write_expert_file
 
@@ -59,14 +59,14 @@ def _write_file(dataset: Dataset, info: DatasetInfo, format: str, out: Path) -> 
         raise BadInput(f"out={out}: is there already; give out= a new name")
     require_writable_folder(out.parent, "out")
     out.parent.mkdir(parents=True, exist_ok=True)
-    with whole_file(out) as partial:
+    with atomic_file(out) as partial:
         if format == "d3rlpy":
             d3rlpy.export(dataset, info, partial)
         else:
             write_expert_file(partial, dataset)
 
 
-command = Verb(
+command = Subcommand(
     "dataset-export",
     ExportSettings,
     run,

@@ -10,7 +10,7 @@ from ...common.progress import plain_console
 from ...common.settings import Settings, setting
 from ...envs.spec import EnvironmentSpec
 from ..editing.new_dataset import finish, new_folder, write_dataset
-from ..verb import Verb
+from ..subcommand import Subcommand
 from . import baselines, d3rlpy, huggingface, minari
 from .imported import Imported, Unknown
 
@@ -76,7 +76,7 @@ def open_foreign(path: Path, settings: DatasetImportSettings) -> Imported:
     raise BadInput(f"{path}: cannot be imported; {EXPECTED}")
 
 
-command = Verb(
+command = Subcommand(
     "dataset-import",
     DatasetImportSettings,
     run,

@@ -12,15 +12,15 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.checks import show
+from ...common.checks import quoted
 from ...common.errors import BadInput
 from ...common.reading import parse_json
 from ...envs.registration import NAMESPACE
 from ...envs.spec import LONGEST_REASON, EnvironmentSpec, ObservationSpec, interface_of
+from ..arrow import episode_fields, episode_metadata
 from ..origin import Origin
 from ..reader import Dataset
 from ..schema import DatasetInfo, Episode
-from ..tables import episode_fields, episode_metadata
 from .imported import Imported, Unknown, filled_in, imported_episode
 
 DATA = "data"
@@ -118,7 +118,7 @@ def _episodes(found: Any, info: DatasetInfo, unknown: Unknown, path: Path) -> It
     except BadInput as error:
         raise BadInput(f"{path}: episode {number}: {error}") from None
     except (OSError, ValueError, KeyError, RuntimeError, AssertionError) as error:
-        raise BadInput(f"{path}: Minari cannot read it ({show(error, LONGEST_REASON)})") from None
+        raise BadInput(f"{path}: Minari cannot read it ({quoted(error, LONGEST_REASON)})") from None
 
 
 def _episode(one: Any, about: dict[str, Any], info: DatasetInfo, unknown: Unknown, source: str, number: int) -> Episode:

@@ -25,7 +25,7 @@ class ReconstructSettings(Settings):
     )
     reward: str = setting("shaped", "Reward of the new dataset.", choices=[*REWARDS])
     observation: str = setting(
-        "features", "Observations of the new dataset: 71 numbers, 94 (full) or 112 (contact).", choices=NUMBERS
+        "features", "Observations of the new dataset: 71 features, 94 (full) or 112 (contact).", choices=NUMBERS
     )
     observation_lag: int = setting(
         0, "Frames by which its observations lag the game; a recording has 1.", choices=(0, 1)

@@ -11,7 +11,7 @@ from ...common.errors import BadInput
 from ...common.progress import plain_console, progress_bar
 from ...common.settings import Settings, setting
 from ..folder import EPISODE_NAME
-from ..verb import Verb
+from ..subcommand import Subcommand
 from .files import Verification
 from .problem import Problem
 from .set_aside import FOLDER, set_aside
@@ -96,7 +96,7 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-command = Verb(
+command = Subcommand(
     "dataset-verify",
     VerifySettings,
     run,

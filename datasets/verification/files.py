@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ...common.errors import BadInput
 from ...common.reading import MEGABYTE, CannotBeRead, parse_json, read_bytes
+from ..arrow import HASH
 from ..card import CARD, card_is_true
 from ..checksums import CHECKSUMS, malformed_lines, read_checksums, sha256
 from ..croissant import CROISSANT, croissant
@@ -16,7 +17,6 @@ from ..folder import DESCRIPTION, EPISODE_NAME, episode_numbers, parse_info, rea
 from ..from_keys import replay_episodes
 from ..schema import DatasetInfo, Episode
 from ..summary import Facts, facts_of, summarise
-from ..tables import HASH
 from .by_replay import ReplayComparison
 from .problem import Problem
 

@@ -10,7 +10,7 @@ import imageio.v2
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...common.files import whole_file
+from ...common.files import atomic_file
 from ..names import EVENT_COLUMNS, FRAMES_A_SECOND
 from .drawing import Drawing
 
@@ -44,7 +44,7 @@ def write_video(path: str | os.PathLike[str], pictures: Pictures, fps: float = F
     """Write an H.264 film (.mp4, yuv420p, which every browser plays); it appears whole or not at all."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with whole_file(path) as partial:
+    with atomic_file(path) as partial:
         film: Any = imageio.v2.get_writer(
             partial,
             fps=fps,

@@ -88,7 +88,7 @@ class OneGame(gymnasium.Env[NDArray[Any], np.int64]):
             original=cls.original,
             action_names=ACTIONS,
             observation_names=task.observation_names,
-            number_names=task.number_names,
+            feature_names=task.feature_names,
             settings=asdict(task),
         )
 

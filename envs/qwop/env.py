@@ -75,10 +75,10 @@ class QWOPEnv(OneGame):
 
     - `frames_per_step` (3): game frames a decision lasts; 30 a second, so 10 decisions a second.
     - `reward` ("speed", "shaped" or "race"): see `qwop.envs.qwop.rewards`; over one decision.
-    - `shaping` (0.0): weight of the training wheels in "race"; `fall_penalty` (1.0): reward that a fall costs in it;
+    - `shaping` (0.0): weight of the reward shaping in "race"; `fall_penalty` (1.0): reward that a fall costs in it;
       `push_penalty` (0.0): reward that each metre costs by which the hurdle is pushed forward.
-    - `observation` ("features", "full", "contact" or "pixels"): the 71 numbers of the published recordings, 94, 112, or
-      pictures.
+    - `observation` ("features", "full", "contact" or "pixels"): the 71 features of the published recordings, 94,
+      112, or pictures.
     - `stack` (1), `size` (84), `colour` (False): of pictures; see above.
     - `observation_lag` (0 or 1): frames by which the observation is behind the physics. The published recordings have
       1; their first observation is the start position. Rewards and infos never lag.

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...common.checks import show
+from ...common.checks import quoted
 from ...common.errors import BadInput
 from ..engine import layout as at
 from ..engine import page, play_keys, play_together
@@ -116,7 +116,7 @@ class GameStart:
         except BadInput:
             raise
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise BadInput(f"not the start of a game ({type(error).__name__}: {show(error)})") from None
+            raise BadInput(f"not the start of a game ({type(error).__name__}: {quoted(error)})") from None
 
 
 class Session:

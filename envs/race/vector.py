@@ -38,7 +38,7 @@ class QWOPRaceVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[
     against each other, and `num_envs` is a multiple of that. A runner's world is that of `QWOP-v1`, to the bit, and its
     actions are the same 11.
 
-    Observation: the runner's own 71, 94 or 112 numbers as in `QWOPEnv`, then three for each of the others, its team
+    Observation: the runner's own 71, 94 or 112 features as in `QWOPEnv`, then three for each of the others, its team
     first:
 
     | name | within | unit |

@@ -39,7 +39,7 @@ class Agent(HasParts):
     def parts(self) -> dict[str, Any]:
         return {"learner": self.learner}
 
-    def warm_up(self, play: Callable[[], Sequences], now: PhaseValues) -> None:
+    def fit_initial_values(self, play: Callable[[], Sequences], now: PhaseValues) -> None:
         """Prepare before the schedule begins. Each call of `play` returns more live play, which does not count."""
 
     def learn(self, live: Sequences | None, now: PhaseValues) -> None:
@@ -55,7 +55,7 @@ class Agent(HasParts):
     def change_environment(self) -> None:
         """Drop all data of the environment so far: the next phase is played in another one."""
 
-    def interrupt(self) -> None:
+    def drop_partial_episodes(self) -> None:
         """Handle the end of all games in progress: the next live play starts new ones."""
 
     def measurements(self) -> dict[str, float]:
@@ -77,12 +77,12 @@ class LiveAgent(Agent):
 
     def learn(self, live: Sequences | None, now: PhaseValues) -> None:
         assert live is not None  # `build` refuses phases without live play
-        with self._metrics.stopwatch.on("learning"):
-            diagnosis = self.learner.update(live, now)
-        self._metrics.learned(diagnosis)
+        with self._metrics.timer.section("learning"):
+            stats = self.learner.update(live, now)
+        self._metrics.add_update(stats)
 
 
-class Due:
+class FractionalCounter:
     """Accumulates fractional amounts and hands out their whole part: a rate of 0.25 gives 1 every fourth time."""
 
     def __init__(self) -> None:

@@ -11,7 +11,7 @@ from torch.optim import Optimizer
 
 from ...policies.networks import Network
 from ..experience.sequences import Sequences
-from ..metrics import Diagnosis
+from ..metrics import UpdateStats
 from ..schedules.phase import PhaseValues
 
 N = TypeVar("N", bound=Network)
@@ -55,7 +55,7 @@ class Learner(HasParts, Generic[N, S]):
 class LiveLearner(Learner[N, S]):
     """Learns from the newest live play, which is then forgotten."""
 
-    def update(self, played: Sequences, now: PhaseValues) -> Diagnosis:
+    def update(self, played: Sequences, now: PhaseValues) -> UpdateStats:
         raise NotImplementedError
 
 

@@ -13,7 +13,7 @@ def entropy(log_probabilities: Tensor) -> Tensor:
     return -(log_probabilities.exp() * log_probabilities).sum(-1)
 
 
-def teaching_loss(log_policy: Tensor, teacher: Tensor) -> Tensor:
+def kickstarting_loss(log_policy: Tensor, teacher: Tensor) -> Tensor:
     """H(π_T ‖ π) = −mean Σ_a π_T(a|s)·log π(a|s), of log π and π_T [..., A] (kickstarting, Schmitt et al. 2018)."""
     return -(teacher * log_policy).sum(-1).mean()
 

@@ -12,9 +12,9 @@ from ..experience.transitions import NStep, Transitions
 from ..metrics import Metrics
 from ..replay.demonstrations import Demonstrations
 from ..replay.transition_memory import TransitionMemory
-from ..schedules.environments import remembered
+from ..schedules.environments import relabelled_demonstrations
 from ..schedules.phase import Phase
-from .agent import Agent, Due
+from .agent import Agent, FractionalCounter
 from .dqn.losses import linear
 from .learner import Learner
 from .settings import ClipsRewards
@@ -42,7 +42,7 @@ class QAgent(Agent):
         self.memory = memory
         self._settings, self._metrics, self._generator = settings, metrics, generator
         self._n_step = NStep(settings.num_envs, learner.settings.n_steps)
-        self._demonstrations_due, self._updates_due = Due(), Due()
+        self._demonstrations_due, self._updates_due = FractionalCounter(), FractionalCounter()
 
     @torch.no_grad()
     def advance(self, decisions: int, planned: int) -> None:
@@ -58,7 +58,7 @@ class QAgent(Agent):
         self._n_step.restart()
         self.memory.clear()
 
-    def interrupt(self) -> None:
+    def drop_partial_episodes(self) -> None:
         self._n_step.restart()
 
     @property
@@ -106,7 +106,7 @@ def transitions_for(run: "Run[Any, Any]") -> Transitions | None:
     phases = run.settings.phases
     if run.demonstrations is None or not run.settings.uses_demonstrations:
         return None
-    episodes = remembered(phases, run.policy.environment, run.demonstrations)
+    episodes = relabelled_demonstrations(phases, run.policy.environment, run.demonstrations)
     first = next(number for number, phase in enumerate(phases) if phase.uses_demonstrations)
     return demonstrated_transitions(episodes, run.algorithm, run.gammas[first])
 

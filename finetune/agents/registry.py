@@ -27,7 +27,7 @@ class Algorithm:
     settings, loop: classes of its settings and of those of its loop. module: of its agent, with the functions `build`,
     `new_network` and, where populations can have it, `new_learner`. starts_from_scratch: policy=null means a new
     network, otherwise the pretrained policy or a clone of the demonstrations. asynchronous: corrects for live play by
-    an older policy, so actors need not wait for each other. taught: can imitate a teacher.
+    an older policy, so actors need not wait for each other. kickstarts: can imitate a teacher.
     """
 
     settings: type[Any]
@@ -35,7 +35,7 @@ class Algorithm:
     module: str
     starts_from_scratch: bool = False
     asynchronous: bool = False
-    taught: bool = False
+    kickstarts: bool = False
 
     def build(self, run: "Run[Any, Any]") -> "Agent":
         """Make the agent of a run, which learns the network of its policy in place."""
@@ -59,15 +59,20 @@ class Algorithm:
 
 ALGORITHMS: Mapping[str, Algorithm] = {
     "acer": Algorithm(AcerSettings, AcerLoopSettings, ".acer.agent", asynchronous=True),
-    "ppo": Algorithm(PpoSettings, PpoLoopSettings, ".ppo.agent", taught=True),
+    "ppo": Algorithm(PpoSettings, PpoLoopSettings, ".ppo.agent", kickstarts=True),
     "dqn": Algorithm(DqnSettings, DqnLoopSettings, ".dqn.agent", starts_from_scratch=True),
     "ddqn": Algorithm(DdqnSettings, DdqnLoopSettings, ".dqn.agent", starts_from_scratch=True),
     "rlpd": Algorithm(RlpdSettings, RlpdLoopSettings, ".rlpd.agent", starts_from_scratch=True),
     "vtrace": Algorithm(
-        VtraceSettings, VtraceLoopSettings, ".vtrace.agent", starts_from_scratch=True, asynchronous=True, taught=True
+        VtraceSettings,
+        VtraceLoopSettings,
+        ".vtrace.agent",
+        starts_from_scratch=True,
+        asynchronous=True,
+        kickstarts=True,
     ),
     "ftw": Algorithm(
-        FtwSettings, FtwLoopSettings, ".ftw.agent", starts_from_scratch=True, asynchronous=True, taught=True
+        FtwSettings, FtwLoopSettings, ".ftw.agent", starts_from_scratch=True, asynchronous=True, kickstarts=True
     ),
 }
 """Algorithms by `algorithm.name`."""

@@ -6,9 +6,9 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
-from ...common.checks import show
+from ...common.checks import quoted
 from ...common.errors import BadInput
-from ..experience.collector import Collector, EpisodeEnd, PolicySnapshot
+from ..experience.collector import Collector, EpisodeStats, PolicySnapshot
 from ..experience.sequences import Sequences, concatenate
 from ..schedules.environments import PhaseEnvironments
 
@@ -92,7 +92,7 @@ class ActorsCollector:
         self._members = [actors.start(phase, one) for one in generators]
         self._under_way: dict[int, Any] = {}
 
-    def collect(self, policy: PolicySnapshot, progress: float = 0.0) -> tuple[Sequences, list[EpisodeEnd]]:
+    def collect(self, policy: PolicySnapshot, progress: float = 0.0) -> tuple[Sequences, list[EpisodeStats]]:
         """Return the next live play and the episodes that ended in it."""
         request = ("collect", self._actors.share(policy), progress)
         if not self._asynchronous:
@@ -163,6 +163,6 @@ class ActorsCollector:
             self._members[number] = self._actors.start(self._phase, self._generator.spawn(1)[0])
             handle = self._actors.ask(self._members[number], *request)
         raise BadInput(
-            f"distributed: actor {number} died {MOST_DEATHS} times in a row ({show(str(cause), 200)}); resume=true "
+            f"distributed: actor {number} died {MOST_DEATHS} times in a row ({quoted(str(cause), 200)}); resume=true "
             "continues from the last checkpoint"
         )

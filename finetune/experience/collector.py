@@ -16,7 +16,7 @@ from ...envs.spec import ObservationSpec
 from ...policies.networks import Network, feed_arrays
 from ...policies.policy import choose
 from ...policies.state import ArrayState, reset_rows, to_arrays, to_tensors
-from .sequences import LIVE, Finals, Sequences
+from .sequences import LIVE, Sequences, TruncatedObservations
 
 
 class PolicySnapshot:
@@ -48,7 +48,7 @@ class PolicySnapshot:
 
 
 @dataclass(frozen=True)
-class EpisodeEnd:
+class EpisodeStats:
     """A live episode that ended: its return and decisions; where the environment reports them, metres, seconds from
     the first key, game frames since the reset, and True if the runner finished."""
 
@@ -91,15 +91,15 @@ class Collector:
         else:
             self.set_state(state)
 
-    def collect(self, policy: PolicySnapshot, progress: float = 0.0) -> tuple[Sequences, list[EpisodeEnd]]:
+    def collect(self, policy: PolicySnapshot, progress: float = 0.0) -> tuple[Sequences, list[EpisodeStats]]:
         """Play the next sequence of every environment; returns them and the episodes that ended in them.
 
         progress: the share of the phase that is over, for environments that follow it (`follow`). Those with a teacher
-        (`lesson`) also give its probabilities π_T(·|s).
+        (`teacher_probabilities`) also give its probabilities π_T(·|s).
         """
-        if hasattr(self._env, "follow"):
-            self._env.follow(progress)
-        lesson = getattr(self._env, "lesson", None)
+        if hasattr(self._env, "set_phase_progress"):
+            self._env.set_phase_progress(progress)
+        teacher = getattr(self._env, "teacher_probabilities", None)
         n, k = self._n, self._steps
         shape = self._observations.shape[1:]
         observations = np.empty((n, k + 1, *shape), dtype=self._observations.dtype)
@@ -111,13 +111,13 @@ class Collector:
         terminated = np.empty((n, k), dtype=np.bool_)
         truncated = np.empty((n, k), dtype=np.bool_)
         probabilities: list[NDArray[np.float32]] = []
-        lessons: list[NDArray[np.float32]] = []
+        taught: list[NDArray[np.float32]] = []
         stopped: list[tuple[int, int, NDArray[Any]]] = []
-        ends: list[EpisodeEnd] = []
+        ends: list[EpisodeStats] = []
         for t in range(k):
             observations[:, t] = self._observations
-            if lesson is not None:
-                lessons.append(lesson(self._observations))
+            if teacher is not None:
+                taught.append(teacher(self._observations))
             mu, self._policy_state = policy.step(self._observations, self._policy_state)
             probabilities.append(mu)
             actions[:, t], _ = choose(mu, self._generator.random(n))
@@ -139,7 +139,7 @@ class Collector:
             if done.any():
                 self._policy_state = reset_rows(self._policy_state, policy.initial_state(n), done)
         observations[:, k] = self._observations
-        finals = Finals(
+        finals = TruncatedObservations(
             np.array([i for i, _, _ in stopped], dtype=np.int64),
             np.array([t for _, t, _ in stopped], dtype=np.int64),
             np.stack([seen for _, _, seen in stopped]) if stopped else self._spec.zeros(0),
@@ -154,7 +154,7 @@ class Collector:
             finals=finals,
             source=np.full(n, LIVE, dtype=np.int8),
             state=state_before,
-            teacher=np.stack(lessons, axis=1) if lessons else None,
+            teacher=np.stack(taught, axis=1) if taught else None,
         )
         return sequences, ends
 
@@ -212,9 +212,9 @@ class Collector:
         self._returns = np.zeros(self._n)
         self._lengths = np.zeros(self._n, dtype=np.int64)
 
-    def _end(self, i: int, infos: dict[str, Any]) -> EpisodeEnd:
+    def _end(self, i: int, infos: dict[str, Any]) -> EpisodeStats:
         final = infos.get("final_info", {})
-        end = EpisodeEnd(
+        end = EpisodeStats(
             total_reward=float(self._returns[i]),
             decisions=int(self._lengths[i]),
             metres=float(final["distance"][i]) if "distance" in final else None,

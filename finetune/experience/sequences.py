@@ -20,7 +20,7 @@ def source_shares(source: NDArray[np.int8]) -> dict[str, float]:
     return {name: float(count) / max(len(source), 1) for name, count in zip(SOURCES, counts, strict=True)}
 
 
-class Finals(NamedTuple):
+class TruncatedObservations(NamedTuple):
     """Final observations of episodes ended by a time limit, stored separately because they are few.
 
     sequence int64 [m], step int64 [m]: the steps that ended there; observations [m, *shape].
@@ -53,7 +53,7 @@ class Sequences:
     behaviour_probabilities: NDArray[np.float32]
     terminated: NDArray[np.bool_]
     truncated: NDArray[np.bool_]
-    finals: Finals
+    finals: TruncatedObservations
     source: NDArray[np.int8]
     state: ArrayState = ()
     teacher: NDArray[np.float32] | None = None
@@ -104,7 +104,7 @@ def concatenate(parts: Sequence[Sequences], order: NDArray[np.int64] | None = No
         zeros = [np.zeros((len(part), *like.shape[1:]), like.dtype) for part in parts]
         return np.concatenate([zero if one is None else one for one, zero in zip(found, zeros, strict=True)])[order]
 
-    finals = Finals(
+    finals = TruncatedObservations(
         np.concatenate([place[part.finals.sequence + offset] for part, offset in zip(parts, offsets, strict=False)]),
         np.concatenate([part.finals.step for part in parts]),
         np.concatenate([part.finals.observations for part in parts]),

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ...datasets.schema import Episode
 from ...pretrain.rows import rows_of
 from ..experience.returns import discounted_returns
-from ..experience.sequences import DEMONSTRATIONS, Finals, Sequences
+from ..experience.sequences import DEMONSTRATIONS, Sequences, TruncatedObservations
 
 
 class Demonstrations:
@@ -96,7 +96,7 @@ class Demonstrations:
             behaviour_probabilities=self._behaviour[played],
             terminated=self._terminated[played],
             truncated=truncated,
-            finals=Finals(sequence, step, self._finals[self._episode[played[sequence, step]]]),
+            finals=TruncatedObservations(sequence, step, self._finals[self._episode[played[sequence, step]]]),
             source=np.full(n, DEMONSTRATIONS, dtype=np.int8),
             player=self._player[played],
             returns=self._returns[played],

@@ -18,7 +18,7 @@ from ...policies.policy import Policy
 from .demonstrated_states import demonstrated_states
 from .phase import Phase
 from .restarts import Restarts
-from .taught import Taught, Teacher
+from .teacher_wrapper import Teacher, TeacherWrapper
 
 
 def phase_environments(first: EnvironmentSpec, phases: Sequence[Phase]) -> tuple[EnvironmentSpec, ...]:
@@ -30,30 +30,32 @@ def phase_environments(first: EnvironmentSpec, phases: Sequence[Phase]) -> tuple
     return tuple(specs)
 
 
-JUDGEMENT = ("reward", "shaping", "fall_penalty", "push_penalty", "time_limit")
+REWARD_SETTINGS = ("reward", "shaping", "fall_penalty", "push_penalty", "time_limit")
 """Environment settings that affect neither observations nor the effect of actions."""
 
 
-def require_same_play(phases: Sequence[Phase], first: EnvironmentSpec, dataset: Dataset) -> None:
+def require_same_dynamics(phases: Sequence[Phase], first: EnvironmentSpec, dataset: Dataset) -> None:
     """Raise BadInput unless phases that use or imitate demonstrations have the same observations and actions.
 
     Rewards and time limits may differ.
     """
     for phase, spec in zip(phases, phase_environments(first, phases), strict=True):
-        if (phase.uses_demonstrations or phase.imitates) and play_of(spec) != play_of(dataset.info.environment):
+        if (phase.uses_demonstrations or phase.imitates) and without_reward_settings(spec) != without_reward_settings(
+            dataset.info.environment
+        ):
             raise BadInput(
                 f"schedule.phases.{phase.name}: uses demonstrations of {dataset.info.environment} in {spec}; only "
-                f"{', '.join(JUDGEMENT)} may differ. Leave out demonstrations, imitation or environment"
+                f"{', '.join(REWARD_SETTINGS)} may differ. Leave out demonstrations, imitation or environment"
             )
 
 
-def remembered(phases: Sequence[Phase], first: EnvironmentSpec, dataset: Dataset) -> list[Episode]:
+def relabelled_demonstrations(phases: Sequence[Phase], first: EnvironmentSpec, dataset: Dataset) -> list[Episode]:
     """The demonstrations as they enter the memory, with the rewards of the phases that use them.
 
     Raises BadInput for phases that are played differently or have different rewards, and for rewards that cannot be
     computed because episodes have no keys.
     """
-    require_same_play(phases, first, dataset)
+    require_same_dynamics(phases, first, dataset)
     specs = phase_environments(first, phases)
     rewards = {_rewards(spec): spec for phase, spec in zip(phases, specs, strict=True) if phase.uses_demonstrations}
     if len(rewards) > 1:
@@ -69,9 +71,11 @@ def remembered(phases: Sequence[Phase], first: EnvironmentSpec, dataset: Dataset
     return [relabelled(episode, info, 0.05, same_decisions=True) for episode in dataset]
 
 
-def play_of(spec: EnvironmentSpec) -> EnvironmentSpec:
-    """The environment without the settings of `JUDGEMENT`: equal where the same play has the same observations."""
-    return EnvironmentSpec(spec.id, {name: value for name, value in spec.all_settings.items() if name not in JUDGEMENT})
+def without_reward_settings(spec: EnvironmentSpec) -> EnvironmentSpec:
+    """The environment without `REWARD_SETTINGS`: equal where the same play has the same observations."""
+    return EnvironmentSpec(
+        spec.id, {name: value for name, value in spec.all_settings.items() if name not in REWARD_SETTINGS}
+    )
 
 
 def _rewards(spec: EnvironmentSpec) -> tuple[Any, ...]:
@@ -84,7 +88,7 @@ class PhaseEnvironments:
     """Makes the vector environment of every phase.
 
     policy: that plays at first; its environment is that of the first phase. demonstrations: for restarts from their
-    states. teacher: for the phases with teaching, with its name.
+    states. teacher: for the phases with kickstarting, with its name.
 
     Raises BadInput, before anything is played, for a phase whose observations or actions differ from the policy's.
     """
@@ -102,7 +106,7 @@ class PhaseEnvironments:
         self._restarts = [phase.restarts for phase in phases]
         self._demonstrations = demonstrations
         self._teachers = [
-            Teacher.of(teacher[1], spec, teacher[0]) if teacher is not None and phase.is_taught else None
+            Teacher.of(teacher[1], spec, teacher[0]) if teacher is not None and phase.kickstarts else None
             for phase, spec in zip(phases, self.specs, strict=True)
         ]
         self.rates = tuple(spec.capabilities.decisions_per_second for spec in self.specs)
@@ -119,7 +123,7 @@ class PhaseEnvironments:
         """The vector environment of this phase."""
         teacher = self._teachers[phase]
         env = self._games(phase)
-        return env if teacher is None else Taught(env, teacher)
+        return env if teacher is None else TeacherWrapper(env, teacher)
 
     def with_num_envs(self, num_envs: int) -> "PhaseEnvironments":
         """The same environments with another number of games."""
@@ -127,10 +131,10 @@ class PhaseEnvironments:
         other._num_envs = num_envs
         return other
 
-    def same(self, one: int, other: int) -> bool:
+    def share_environment(self, i: int, j: int) -> bool:
         """True if both phases are played in the same environment."""
         parts = (self.specs, self._restarts, [teacher is None for teacher in self._teachers])
-        return all(part[one] == part[other] for part in parts)
+        return all(part[i] == part[j] for part in parts)
 
     def _games(self, phase: int) -> VectorEnv[Any, Any, Any]:
         able = self.specs[phase].capabilities

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ...common.checks import show
+from ...common.checks import quoted
 from ...common.errors import BadInput
 from ...common.settings import Settings, changes, read, setting
 
@@ -37,14 +37,14 @@ class PhaseValues(NamedTuple):
     demonstrations: float = 0.0
     learning_rate: float = 1.0
     imitation: float = 0.0
-    teaching: float = 0.0
+    kickstarting: float = 0.0
     entropy: float = 1.0
     live: bool = True
     critic_only: bool = False
     uses_demonstrations: bool = False
 
 
-RAMPS = ("demonstrations", "learning_rate", "imitation", "teaching", "entropy")
+RAMPS = ("demonstrations", "learning_rate", "imitation", "kickstarting", "entropy")
 """Values that change linearly over a phase; the others hold for all of it."""
 
 RAMP = "a number or [start, end], at least 0"
@@ -55,7 +55,7 @@ def parse_ramp(value: Any, place: str) -> Ramp:
     numbers = list(value) if isinstance(value, Sequence) and not isinstance(value, str) else [value]
     good = all(isinstance(one, int | float) and not isinstance(one, bool) and 0 <= one < math.inf for one in numbers)
     if not good or len(numbers) not in (1, 2):
-        raise BadInput(f"{place}={show(value)}: expected {RAMP}")
+        raise BadInput(f"{place}={quoted(value)}: expected {RAMP}")
     return Ramp(float(numbers[0]), float(numbers[-1]))
 
 
@@ -111,7 +111,7 @@ class RestartSettings(Settings):
         super().__post_init__()
         if len(self.metres) != 2 or not self.metres[0] < self.metres[1]:
             raise BadInput(
-                f"metres={show(self.metres)}: expected the ends of the stretch in metres, the nearer first, such as "
+                f"metres={quoted(self.metres)}: expected the ends of the stretch in metres, the nearer first, such as "
                 "[38,50]"
             )
 
@@ -144,7 +144,7 @@ class Phase(Settings):
     )
     learning_rate: Ramp = ramp(FULL, "Factor of the algorithm's learning rate.")
     imitation: Ramp = ramp(NONE, "Weight of the imitation loss on demonstrations.")
-    teaching: Ramp = ramp(NONE, "Weight of imitating the teacher in the games that the policy plays.")
+    kickstarting: Ramp = ramp(NONE, "Weight of imitating the teacher in the games that the policy plays.")
     entropy: Ramp = ramp(FULL, "Factor of the algorithm's entropy weight.")
     live: bool = setting(
         True, "Play the environment. Without it only demonstrations are learned from, and their decisions count."
@@ -189,9 +189,9 @@ class Phase(Settings):
         return self.imitation.largest > 0
 
     @property
-    def is_taught(self) -> bool:
+    def kickstarts(self) -> bool:
         """True if the teacher is imitated."""
-        return self.teaching.largest > 0
+        return self.kickstarting.largest > 0
 
     @property
     def needs_demonstrations(self) -> bool:
@@ -222,7 +222,7 @@ class Phase(Settings):
 def parse_phases(node: Any, place: str = "schedule.phases") -> tuple[Phase, ...]:
     """Read phases from a configuration: name → settings."""
     if not isinstance(node, Mapping) or not node:
-        raise BadInput(f"{place}={show(node)}: expected one phase or more, {{name: {{hours: …}}}}")
+        raise BadInput(f"{place}={quoted(node)}: expected one phase or more, {{name: {{hours: …}}}}")
     return tuple(read(Phase, phase, f"{place}.{name}", partial=True, name=str(name)) for name, phase in node.items())
 
 

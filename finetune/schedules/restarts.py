@@ -46,7 +46,7 @@ class Restarts(VectorWrapper):
         seconds = settings.seconds
         self._most = None if seconds is None else max(round(seconds * env.task.decisions_per_second), 1)
 
-    def follow(self, progress: float) -> None:
+    def set_phase_progress(self, progress: float) -> None:
         """Note the share of the phase that is over, for order=backwards."""
         self._progress = progress
 

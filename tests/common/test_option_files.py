@@ -23,7 +23,7 @@ def test_a_schedule_brings_the_algorithm_that_it_is_made_for() -> None:
     assert settings.loop.num_envs == 64  # the loop follows
     assert settings.notes == []
     assert isinstance(finetune.read(["+schedule=kurodo"]).algorithm, AcerSettings)
-    assert isinstance(finetune.read(["schedule=alone"]).algorithm, AcerSettings)  # made for any: the default
+    assert isinstance(finetune.read(["schedule=live-only"]).algorithm, AcerSettings)  # made for any: the default
 
 
 def test_options_of_hydra_may_stand_behind_a_schedule() -> None:

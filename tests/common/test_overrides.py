@@ -8,14 +8,14 @@ from qwop.finetune.schedules.phase import Ramp
 
 @pytest.mark.parametrize("plus", ["", "+", "++"])
 def test_a_phase_is_given_a_setting_that_its_schedule_leaves_out(plus: str) -> None:
-    settings = finetune.read(["schedule=mix-only", f"{plus}schedule.phases.mixed.entropy=[1,0]"])
+    settings = finetune.read(["schedule=demonstrations-throughout", f"{plus}schedule.phases.mixed.entropy=[1,0]"])
     phase = settings.schedule.phases[0]
     assert phase.entropy == Ramp(1.0, 0.0)
     assert phase.hours == 65
 
 
 def test_an_environment_setting_of_a_phase_needs_no_plus_either() -> None:
-    settings = finetune.read(["schedule=mix-only", "schedule.phases.mixed.environment.reward=race"])
+    settings = finetune.read(["schedule=demonstrations-throughout", "schedule.phases.mixed.environment.reward=race"])
     assert settings.schedule.phases[0].environment == {"reward": "race"}
     settings = finetune.read(["schedule=from-clone", "schedule.phases.values.environment.shaping=0.5"])
     assert settings.schedule.phases[0].environment == {"reward": "race", "shaping": 0.5}
@@ -28,7 +28,11 @@ def test_an_environment_setting_of_a_phase_needs_no_plus_either() -> None:
 
 
 def test_an_added_phase_keeps_its_plus() -> None:
-    added = ["schedule=mix-only", "+schedule.phases.more={hours: 1}", "schedule.phases.mixed.imitation=1"]
+    added = [
+        "schedule=demonstrations-throughout",
+        "+schedule.phases.more={hours: 1}",
+        "schedule.phases.mixed.imitation=1",
+    ]
     assert [phase.name for phase in finetune.read(added).schedule.phases] == ["mixed", "more"]
 
 
@@ -44,5 +48,5 @@ def test_an_added_phase_keeps_its_plus() -> None:
 )
 def test_a_mistake_in_a_phase_adds_nothing(override: str, said: str) -> None:
     with pytest.raises(BadInput) as wrong:
-        finetune.read(["schedule=mix-only", override])
+        finetune.read(["schedule=demonstrations-throughout", override])
     assert said in str(wrong.value)

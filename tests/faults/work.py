@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from qwop.common.errors import BadInput
-from qwop.common.occupancy import LEFTOVER
+from qwop.common.folder_lock import LEFTOVER
 from qwop.datasets import open_dataset
 from qwop.datasets.from_keys import episode_from_keys, qwop_info
 from qwop.datasets.reader import read_episode
@@ -75,7 +75,7 @@ WORK = {
         ),
         Work(
             "PPO",
-            (*_TRAINING, "algorithm=ppo", "policy=policy.safetensors", "schedule=alone", "schedule.scale=0.00034",
+            (*_TRAINING, "algorithm=ppo", "policy=policy.safetensors", "schedule=live-only", "schedule.scale=0.00034",
              "loop.steps=20", "algorithm.minibatch=80", "algorithm.hidden=[32]"),
             resumes=True,
         ),

@@ -44,7 +44,7 @@ class Counting(Agent):
     def network(self) -> Actor:
         return self.actor
 
-    def warm_up(self, play: Callable[[], Sequences], now: PhaseValues) -> None:
+    def fit_initial_values(self, play: Callable[[], Sequences], now: PhaseValues) -> None:
         self._events.append(("warm up", [self._version_of(play()) for _ in range(self._warm_ups)]))
 
     def learn(self, live: Sequences | None, now: PhaseValues) -> None:
@@ -61,7 +61,7 @@ class Counting(Agent):
     def change_environment(self) -> None:
         self._events.append(("change environment",))
 
-    def interrupt(self) -> None:
+    def drop_partial_episodes(self) -> None:
         self._events.append(("interrupt",))
 
     def measurements(self) -> dict[str, float]:

@@ -14,11 +14,11 @@ from ...metrics import Metrics
 from ...replay.behaviour import Behaviour, is_uniform
 from ...replay.demonstrations import Demonstrations
 from ...replay.sequence_memory import SequenceMemory
-from ...schedules.environments import remembered
+from ...schedules.environments import relabelled_demonstrations
 from ...schedules.phase import Phase, PhaseValues
-from ..agent import Agent, Due, MakeNetwork
+from ..agent import Agent, FractionalCounter, MakeNetwork
 from .learner import AcerLearner
-from .returns import ReturnBounds
+from .returns import ReturnRange
 from .settings import AcerLoopSettings, AcerSettings
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class AcerAgent(Agent):
         memory: SequenceMemory,
         demonstrations: Demonstrations | None,
         behaviour: Behaviour,
-        returns: ReturnBounds,
+        returns: ReturnRange,
         settings: AcerLoopSettings,
         metrics: Metrics,
         generator: np.random.Generator,
@@ -51,14 +51,14 @@ class AcerAgent(Agent):
         self._settings = settings
         self._metrics = metrics
         self._generator = generator
-        self._demonstrations_due = Due()
+        self._demonstrations_due = FractionalCounter()
 
-    def warm_up(self, play: Callable[[], Sequences], now: PhaseValues) -> None:
+    def fit_initial_values(self, play: Callable[[], Sequences], now: PhaseValues) -> None:
         """Fit the critic to the initial policy. An untrained, uniform policy needs no such start: both are learned
         together."""
         if not self._settings.value_decisions:
             return
-        with self._metrics.stopwatch.on("fitting values"):
+        with self._metrics.timer.section("fitting values"):
             rounds = math.ceil(self._settings.value_decisions / self._settings.decisions)
             played = [play() for _ in range(rounds)]
             together = concatenate(played)
@@ -69,40 +69,40 @@ class AcerAgent(Agent):
                 self._returns.add_live(sequences, now.gamma)
 
     def learn(self, live: Sequences | None, now: PhaseValues) -> None:
-        watch = self._metrics.stopwatch
-        with watch.on("memory"):
+        timer = self._metrics.timer
+        with timer.section("memory"):
             parts = [part for part in (live, self._next_demonstrations(now)) if part is not None]
             self.memory.push(interleave(*parts) if len(parts) == 2 else parts[0])
             if live is not None:
                 self._returns.add_live(live, now.gamma)
-            self.learner.bound_values(self._returns.bounds)
+            self.learner.clip_bootstrap(self._returns.bounds)
         if live is not None:
-            with watch.on("learning"):
+            with timer.section("learning"):
                 self.learner.update(live, now)
         if len(self.memory) < self._settings.start:
             return
         for number in range(int(self._generator.poisson(self._settings.replay_ratio))):
-            with watch.on("memory"):
+            with timer.section("memory"):
                 batch = self.memory.sample(self._settings.num_envs, self._generator)
                 batch = self._behaviour.at_sampling(batch, self.learner.probabilities)
-            with watch.on("learning"):
-                diagnosis = self.learner.update(batch, now, diagnose=number == 0)
-            self._metrics.sampled(batch.source, diagnosis)
+            with timer.section("learning"):
+                stats = self.learner.update(batch, now, diagnose=number == 0)
+            self._metrics.add_batch(batch.source, stats)
 
     def begin_phase(self, phase: Phase) -> None:
         if not phase.uses_demonstrations:
             self.memory.remove(DEMONSTRATIONS)
         if not phase.live:
             self.memory.remove(LIVE)
-            self._returns.interrupt()
+            self._returns.drop_partial_episodes()
 
     def change_environment(self) -> None:
         self._returns.restart()
         for source in range(len(SOURCES)):
             self.memory.remove(source)
 
-    def interrupt(self) -> None:
-        self._returns.interrupt()
+    def drop_partial_episodes(self) -> None:
+        self._returns.drop_partial_episodes()
 
     def measurements(self) -> dict[str, float]:
         shares = {f"memory/{source}": share for source, share in self.memory.shares().items()}
@@ -152,10 +152,10 @@ def build(run: "Run[AcerSettings, AcerLoopSettings]") -> AcerAgent:
             f"loop.capacity={loop.capacity}: too small for one iteration, which brings {loop.num_envs} live sequences "
             f"and {loop.num_envs * most:g} of demonstrations"
         )
-    behaviour, returns = Behaviour(run.settings.behaviour), ReturnBounds(loop.num_envs)
+    behaviour, returns = Behaviour(run.settings.behaviour), ReturnRange(loop.num_envs)
     demonstrations = None
     if run.demonstrations is not None and run.settings.uses_demonstrations:
-        episodes = remembered(phases, policy.environment, run.demonstrations)
+        episodes = relabelled_demonstrations(phases, policy.environment, run.demonstrations)
         demonstrations = Demonstrations(episodes, streams=loop.num_envs, steps=loop.steps)
         behaviour.prepare(demonstrations, policy.probabilities, str(run.demonstrations.folder))
         for episode in episodes:

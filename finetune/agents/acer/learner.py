@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ....policies.networks import ActorCritic
 from ...experience.sequences import DEMONSTRATIONS, Sequences
-from ...metrics import Diagnosis, means_by_source
+from ...metrics import UpdateStats, means_by_source
 from ...schedules.phase import PhaseValues
 from ..learner import Learner, autocast
 from ..losses import final_values
@@ -62,7 +62,7 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
     def parts(self) -> dict[str, object]:
         return {"network": self.network, "average": self.average, "optimiser": self._optimiser}
 
-    def bound_values(self, returns: tuple[float, float] | None) -> None:
+    def clip_bootstrap(self, returns: tuple[float, float] | None) -> None:
         """Clip bootstrap values to the range of these returns of unscaled rewards."""
         scale = self.settings.reward_scale
         self.bounds = None
@@ -76,7 +76,7 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
             logits, _ = self.network(torch.from_numpy(rows).to(self._device))
             return torch.softmax(logits, dim=-1).cpu().numpy()
 
-    def update(self, batch: Sequences, now: PhaseValues, *, diagnose: bool = False) -> Diagnosis | None:
+    def update(self, batch: Sequences, now: PhaseValues, *, diagnose: bool = False) -> UpdateStats | None:
         """Take one optimiser step on the batch.
 
         `critic_only` updates only the Q head, so the policy stays as it is. `imitation` is the weight of the
@@ -114,10 +114,10 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         acer.update_average(self.average, self.network, self.settings.alpha)
         if not diagnose:
             return None
-        diagnosis = self._diagnosis(batch, targets, step, norm)
-        if "demonstrations" in diagnosis.by_source:
-            diagnosis.by_source["demonstrations"] |= self._demonstrated(batch, targets, step, now.imitation)
-        return diagnosis
+        stats = self._stats(batch, targets, step, norm)
+        if "demonstrations" in stats.by_source:
+            stats.by_source["demonstrations"] |= self._demonstrated(batch, targets, step, now.imitation)
+        return stats
 
     @torch.no_grad()
     def fit_values(self, played: Sequences, gamma: float) -> None:
@@ -200,7 +200,7 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         return _ActorStep(g, acer.trust_region(g, direction, self.settings.delta), pi_average)
 
     @torch.no_grad()
-    def _diagnosis(self, batch: Sequences, targets: _Targets, step: _ActorStep | None, norm: Tensor) -> Diagnosis:
+    def _stats(self, batch: Sequences, targets: _Targets, step: _ActorStep | None, norm: Tensor) -> UpdateStats:
         pi = targets.pi
         scalars = {
             "q_error": (targets.q_ret - targets.q_taken).square().mean().sqrt(),
@@ -221,7 +221,7 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
             truncated_share=(targets.rho > self.settings.truncation).float().cpu(),
             trace_length=lengths.cpu(),
         )
-        return Diagnosis({name: float(value) for name, value in scalars.items()}, by_source)
+        return UpdateStats({name: float(value) for name, value in scalars.items()}, by_source)
 
     @torch.no_grad()
     def _demonstrated(

@@ -18,7 +18,7 @@ MARGIN = 0.25
 """Margin for a better policy, beyond the returns seen so far: a fraction of their range."""
 
 
-class ReturnBounds:
+class ReturnRange:
     """The least and the largest discounted return of any step of the episodes seen so far.
 
     A critic that bootstraps from actions absent from the data can diverge; the returns seen so far show which of its
@@ -57,9 +57,9 @@ class ReturnBounds:
     def restart(self) -> None:
         """Forget everything, because rewards or their discount change."""
         self._low, self._high = np.inf, -np.inf
-        self.interrupt()
+        self.drop_partial_episodes()
 
-    def interrupt(self) -> None:
+    def drop_partial_episodes(self) -> None:
         """Forget the episodes under way, which will not be continued."""
         self._open = [[] for _ in self._open]
 

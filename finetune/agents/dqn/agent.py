@@ -47,7 +47,7 @@ class DqnAgent(QAgent):
         self._beta = learner.settings.beta_start
 
     def learn(self, live: Sequences | None, now: PhaseValues) -> None:
-        with self._metrics.stopwatch.on("memory"):
+        with self._metrics.timer.section("memory"):
             new = None
             if live is not None:
                 new = self._n_step.push(self.learner.settings.with_clipped_rewards(live), now.gamma)
@@ -86,18 +86,18 @@ class DqnAgent(QAgent):
         self._since_copy = float(state["since_copy"])
 
     def _update_once(self, now: PhaseValues, diagnose: bool) -> None:
-        watch = self._metrics.stopwatch
-        with watch.on("memory"):
+        timer = self._metrics.timer
+        with timer.section("memory"):
             sample = self.memory.sample(self._settings.batch_size, self._beta, self._generator)
-        with watch.on("learning"):
-            errors, diagnosis = self.learner.update(sample.transitions, now, sample.weights, diagnose=diagnose)
+        with timer.section("learning"):
+            errors, stats = self.learner.update(sample.transitions, now, sample.weights, diagnose=diagnose)
             self._since_copy += self._settings.train_every
             if self._since_copy >= self._settings.target_every:
                 self._since_copy -= self._settings.target_every
                 self.learner.copy_target()
-        with watch.on("memory"):
+        with timer.section("memory"):
             self.memory.update(sample.slots, errors)
-        self._metrics.sampled(sample.transitions.source, diagnosis)
+        self._metrics.add_batch(sample.transitions.source, stats)
 
     def _next_demonstrations(self, now: PhaseValues) -> Transitions | None:
         """Demonstrations to store in this iteration; None in a phase without any."""

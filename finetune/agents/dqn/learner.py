@@ -11,7 +11,7 @@ from ....common.errors import BadInput
 from ....policies.q_networks import QNetwork
 from ...experience.sequences import DEMONSTRATIONS
 from ...experience.transitions import Transitions
-from ...metrics import Diagnosis, means_by_source
+from ...metrics import UpdateStats, means_by_source
 from ...schedules.phase import PhaseValues
 from ..learner import Learner
 from ..optimisers import CentredRMSprop
@@ -45,11 +45,11 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
 
     def update(
         self, batch: Transitions, now: PhaseValues, weights: NDArray[np.float32], *, diagnose: bool = False
-    ) -> tuple[NDArray[np.float32], Diagnosis | None]:
+    ) -> tuple[NDArray[np.float32], UpdateStats | None]:
         """Take one optimiser step on L = mean_i w_i·(L_i + imitation·J_E,i·[i is a demonstration]).
 
         weights: importance weights w, float32 [B]. Returns the TD errors
-        δ, float32 [B], and, if asked for, a diagnosis.
+        δ, float32 [B], and, if asked for, a stats.
         """
         actions, w = self._tensor(batch.actions), self._tensor(weights)
         rewards = self._tensor(batch.rewards) * self.settings.reward_scale
@@ -85,7 +85,7 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
         self._optimiser.param_groups[0]["lr"] = self.settings.learning_rate * now.learning_rate
         self._optimiser.step()
         delta = errors.cpu().numpy()
-        return delta, self._diagnosis(batch, weights, delta, taken, loss, norms) if diagnose else None
+        return delta, self._stats(batch, weights, delta, taken, loss, norms) if diagnose else None
 
     @torch.no_grad()
     def copy_target(self) -> None:
@@ -107,7 +107,7 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
         torch._foreach_mul_(gradients, list(factors))
         return norms
 
-    def _diagnosis(
+    def _stats(
         self,
         batch: Transitions,
         weights: NDArray[np.float32],
@@ -115,11 +115,11 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
         taken: Tensor,
         loss: Tensor,
         norms: Tensor,
-    ) -> Diagnosis:
+    ) -> UpdateStats:
         scalars = {
             "q_error": float(np.sqrt(np.square(delta).mean())),
             "value": float(taken.detach().mean()),
             "loss": float(loss.detach()),
             "gradient_norm": float(norms.norm()),
         }
-        return Diagnosis(scalars, means_by_source(batch.source, importance_weight=weights, td_error=np.abs(delta)))
+        return UpdateStats(scalars, means_by_source(batch.source, importance_weight=weights, td_error=np.abs(delta)))

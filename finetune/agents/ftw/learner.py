@@ -6,7 +6,7 @@ from torch import Tensor
 
 from ....policies.two_timescale import TwoTimescaleActorCritic
 from ...experience.sequences import Sequences
-from ...metrics import Diagnosis, mean_figures
+from ...metrics import UpdateStats, mean_figures
 from ...schedules.phase import PhaseValues
 from ..learner import LiveLearner
 from ..optimisers import descend
@@ -57,12 +57,12 @@ class FtwLearner(LiveLearner[TwoTimescaleActorCritic, FtwSettings]):
             "generator": self._generator,
         }
 
-    def update(self, played: Sequences, now: PhaseValues) -> Diagnosis:
+    def update(self, played: Sequences, now: PhaseValues) -> UpdateStats:
         """Take `passes` steps on the sequences. Rewards are predicted from `played.signals`, if there are any."""
         with self._scale.learning_from(played):
             self._stores.add(played, played.rewards if played.signals is None else played.signals)
             steps = [self._step(played, now) for _ in range(self.settings.passes)]
-        return Diagnosis(mean_figures(steps), {})
+        return UpdateStats(mean_figures(steps), {})
 
     def _step(self, played: Sequences, now: PhaseValues) -> dict[str, float]:
         settings = self.settings

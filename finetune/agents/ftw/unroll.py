@@ -7,14 +7,14 @@ from torch import Tensor
 
 from ....policies.state import State
 from ....policies.two_timescale import (
+    CoreOutput,
     Gaussian,
     Percept,
-    Thought,
     TwoTimescaleActorCritic,
 )
 from ...experience.sequences import Sequences
+from ..unroll import Stopped, unroll_network
 from ..vtrace.unroll import Unroll, outputs
-from ..walk import Stopped, walk
 
 
 class TwoTimescaleUnroll(NamedTuple):
@@ -36,24 +36,24 @@ def unroll(
     slow_gradient: float = 1.0,
     critic_only: bool = False,
 ) -> TwoTimescaleUnroll:
-    """Run the network over the sequences; see `walk`.
+    """Run the network over the sequences; see `unroll_network`.
 
     slow_gradient multiplies gradients from the fast core into the slow one. With critic_only, gradients of the values
     reach the value head alone.
     """
 
-    def look(percept: tuple[Tensor, ...], state: State) -> tuple[Thought, State]:
-        return network.ponder(Percept(*percept), state, slow_gradient)
+    def core(features: tuple[Tensor, ...], state: State) -> tuple[CoreOutput, State]:
+        return network.core(Percept(*features), state, slow_gradient)
 
-    thoughts, stopped, last, state = walk(network, network.perceive, look, played, device)
-    latents = torch.stack([thought.latent for thought in thoughts], dim=1)
-    ends = [Stopped(at, rows, seen.latent) for at, rows, seen in stopped]
+    steps, stopped, last, state = unroll_network(network, network.perceive, core, played, device)
+    latents = torch.stack([output.latent for output in steps], dim=1)
+    ends = [Stopped(at, rows, output.latent) for at, rows, output in stopped]
     return TwoTimescaleUnroll(
         policy=outputs(network, latents, last.latent, ends, state, played, critic_only=critic_only),
         latents=torch.cat([latents, last.latent.unsqueeze(1)], dim=1),
-        posterior=_stacked([thought.posterior for thought in thoughts]),
-        prior=_stacked([thought.prior for thought in thoughts]),
-        ticked=torch.stack([thought.ticked for thought in thoughts], dim=1),
+        posterior=_stacked([output.posterior for output in steps]),
+        prior=_stacked([output.prior for output in steps]),
+        ticked=torch.stack([output.ticked for output in steps], dim=1),
     )
 
 

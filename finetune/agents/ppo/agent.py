@@ -9,7 +9,7 @@ import torch
 from ....common.errors import BadInput
 from ....policies.networks import Actor, ActorCritic, ValuedActor, Values
 from ....pretrain.rows import Rows, rows_of
-from ...schedules.environments import require_same_play
+from ...schedules.environments import require_same_dynamics
 from ..agent import LiveAgent, MakeNetwork
 from .learner import PpoLearner
 from .settings import PpoLoopSettings, PpoSettings
@@ -83,5 +83,5 @@ def build(run: "Run[PpoSettings, PpoLoopSettings]") -> PpoAgent:
 def _to_imitate(run: "Run[PpoSettings, PpoLoopSettings]") -> Rows:
     if run.demonstrations is None:
         raise BadInput("imitation: the run has no demonstrations; name them (demonstrations=data/kurodo)")
-    require_same_play(run.settings.phases, run.policy.environment, run.demonstrations)
+    require_same_dynamics(run.settings.phases, run.policy.environment, run.demonstrations)
     return rows_of(run.demonstrations)

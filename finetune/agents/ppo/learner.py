@@ -11,10 +11,10 @@ from ....policies.networks import Actor, ActorCritic, ValuedActor, Values
 from ....pretrain.cloning import cloning_loss
 from ....pretrain.rows import Rows
 from ...experience.sequences import Sequences
-from ...metrics import Diagnosis
+from ...metrics import UpdateStats
 from ...schedules.phase import PhaseValues
 from ..learner import LiveLearner, autocast
-from ..losses import final_values, teaching_loss
+from ..losses import final_values, kickstarting_loss
 from ..running_scale import RunningScale
 from . import losses as ppo
 from .settings import PpoSettings
@@ -69,7 +69,7 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
         threads = (torch.get_num_threads(),)
         self._beside = ThreadPoolExecutor(1, "critic", initializer=torch.set_num_threads, initargs=threads)
 
-    def update(self, played: Sequences, now: PhaseValues) -> Diagnosis:
+    def update(self, played: Sequences, now: PhaseValues) -> UpdateStats:
         """Take up to `epochs` passes over the sequences. Decisions to imitate are drawn anew for each step."""
         n, k = played.actions.shape
         played = self.settings.with_clipped_rewards(played)
@@ -91,7 +91,7 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
             observations, actions = rows[:, :-1].flatten(0, 1), self._tensor(played.actions).flatten()
             mu = self._tensor(played.behaviour_probabilities).flatten(0, 1)
             teacher = None
-            if now.teaching and played.teacher is not None:
+            if now.kickstarting and played.teacher is not None:
                 teacher = self._tensor(played.teacher).flatten(0, 1)
             log_mu = mu.gather(-1, actions.unsqueeze(-1)).squeeze(-1).log()
             every = Minibatch(observations, actions, log_mu, advantage, returns, teacher)
@@ -111,7 +111,7 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
         scalars["value"] = float(values[:, :-1].mean())
         scalars["value_error"] = float(error.sqrt())
         scalars["explained_variance"] = 1.0 - float(error / returns.var().clamp_min(1e-12))
-        return Diagnosis(scalars | {"epochs": float(epochs)}, {})
+        return UpdateStats(scalars | {"epochs": float(epochs)}, {})
 
     @property
     def parts(self) -> dict[str, object]:
@@ -149,8 +149,8 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
                 more["imitation_loss"] = self._imitation_loss(imitated)
                 losses.append(now.imitation * more["imitation_loss"])
             if batch.teacher is not None:
-                more["teaching"] = teaching_loss(log_pi, batch.teacher)
-                losses.append(now.teaching * more["teaching"])
+                more["kickstarting"] = kickstarting_loss(log_pi, batch.teacher)
+                losses.append(now.kickstarting * more["kickstarting"])
         if losses:
             torch.stack(losses).sum().backward()
         if critic is not None:

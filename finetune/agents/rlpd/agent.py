@@ -43,17 +43,17 @@ class RlpdAgent(QAgent):
 
     def learn(self, live: Sequences | None, now: PhaseValues) -> None:
         if live is not None:
-            with self._metrics.stopwatch.on("memory"):
+            with self._metrics.timer.section("memory"):
                 self.memory.push(self._n_step.push(live, now.gamma))
         if now.live and len(self.memory) < self._settings.start:
             return
         due = self._updates_due.take(self._settings.decisions * self._settings.updates_per_decision)
         for number in range(due):
-            with self._metrics.stopwatch.on("memory"):
+            with self._metrics.timer.section("memory"):
                 batch = self._batch(now)
-            with self._metrics.stopwatch.on("learning"):
-                diagnosis = self.learner.update(batch, now, diagnose=number == 0)
-            self._metrics.sampled(batch.source, diagnosis)
+            with self._metrics.timer.section("learning"):
+                stats = self.learner.update(batch, now, diagnose=number == 0)
+            self._metrics.add_batch(batch.source, stats)
 
     def measurements(self) -> dict[str, float]:
         return {"memory/transitions": float(len(self.memory)), "learner/epsilon": float(self.network.epsilon)}

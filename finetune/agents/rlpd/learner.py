@@ -9,7 +9,7 @@ from torch import Tensor
 from ....policies.q_networks import EnsembleQ
 from ...experience.sequences import DEMONSTRATIONS
 from ...experience.transitions import Transitions
-from ...metrics import Diagnosis, means_by_source
+from ...metrics import UpdateStats, means_by_source
 from ...schedules.phase import PhaseValues
 from ..dqn.losses import margin_loss
 from ..learner import Learner
@@ -38,7 +38,7 @@ class RlpdLearner(Learner[EnsembleQ, RlpdSettings]):
     def parts(self) -> dict[str, object]:
         return {"network": self.network, "target": self.target, "optimiser": self._optimiser}
 
-    def update(self, batch: Transitions, now: PhaseValues, *, diagnose: bool = False) -> Diagnosis | None:
+    def update(self, batch: Transitions, now: PhaseValues, *, diagnose: bool = False) -> UpdateStats | None:
         """Take one optimiser step on L + imitation · Σ_i mean_b J_E,i·[b is a demonstration]."""
         actions = self._tensor(batch.actions)
         rewards = self._tensor(batch.rewards) * self.settings.reward_scale
@@ -64,9 +64,9 @@ class RlpdLearner(Learner[EnsembleQ, RlpdSettings]):
         rate = self.settings.learning_rate * now.learning_rate
         norm = descend(self._optimiser, loss, rate, self.settings.max_gradient_norm)
         rlpd.move_towards(self.target, self.network, self.settings.tau)
-        return self._diagnosis(batch, taken.detach(), target, norm) if diagnose else None
+        return self._stats(batch, taken.detach(), target, norm) if diagnose else None
 
-    def _diagnosis(self, batch: Transitions, taken: Tensor, target: Tensor, norm: Tensor) -> Diagnosis:
+    def _stats(self, batch: Transitions, taken: Tensor, target: Tensor, norm: Tensor) -> UpdateStats:
         errors = (target - taken).abs().mean(0).cpu().numpy()
         scalars = {
             "q_error": float((target - taken).square().mean().sqrt()),
@@ -74,4 +74,4 @@ class RlpdLearner(Learner[EnsembleQ, RlpdSettings]):
             "disagreement": float(taken.std(dim=0, correction=0).mean()),
             "gradient_norm": float(norm),
         }
-        return Diagnosis(scalars, means_by_source(batch.source, td_error=errors))
+        return UpdateStats(scalars, means_by_source(batch.source, td_error=errors))

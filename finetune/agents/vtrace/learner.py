@@ -7,11 +7,11 @@ from torch import Tensor
 
 from ....policies.recurrent import RecurrentActorCritic
 from ...experience.sequences import Sequences
-from ...metrics import Diagnosis, mean_figures
+from ...metrics import UpdateStats, mean_figures
 from ...schedules.phase import PhaseValues
 from ..learner import LiveLearner
 from ..losses import entropy as entropy_of
-from ..losses import teaching_loss
+from ..losses import kickstarting_loss
 from ..optimisers import descend
 from ..running_scale import RunningScale
 from .losses import policy_loss, value_loss, vtrace
@@ -34,11 +34,11 @@ class VtraceLearner(LiveLearner[RecurrentActorCritic, VtraceSettings]):
     def parts(self) -> dict[str, object]:
         return {"network": self.network, "optimiser": self._optimiser, "seen": self._scale}
 
-    def update(self, played: Sequences, now: PhaseValues) -> Diagnosis:
+    def update(self, played: Sequences, now: PhaseValues) -> UpdateStats:
         """Take `passes` steps on the sequences."""
         with self._scale.learning_from(played):
             steps = [self._step(played, now) for _ in range(self.settings.passes)]
-        return Diagnosis(mean_figures(steps), {})
+        return UpdateStats(mean_figures(steps), {})
 
     def _step(self, played: Sequences, now: PhaseValues) -> dict[str, float]:
         settings = self.settings
@@ -57,9 +57,9 @@ class Objective(NamedTuple):
 
 
 def actor_critic(played: Sequences, found: Unroll, settings: VtraceSettings, now: PhaseValues) -> Objective:
-    """L = L_π + c_V·L_V − c_H·H of an unroll of the sequences, with a teacher + λ·H(π_T ‖ π), where λ is `teaching`.
+    """L = L_π + c_V·L_V − c_H·H of an unroll of the sequences, with a teacher + λ·H(π_T ‖ π).
 
-    `entropy` multiplies c_H. `critic_only`: L = c_V·L_V.
+    λ is `kickstarting`; `entropy` multiplies c_H. `critic_only`: L = c_V·L_V.
     """
     rewards, terminated, truncated, actions, mu = (
         torch.from_numpy(array).to(found.logits.device)
@@ -85,10 +85,10 @@ def actor_critic(played: Sequences, found: Unroll, settings: VtraceSettings, now
         "value": values[:, :-1].mean().item(),
         "value_error": errors.sqrt().item(),
     }
-    if now.teaching and played.teacher is not None and not now.critic_only:
-        lesson = teaching_loss(log_policy, torch.from_numpy(played.teacher).to(log_policy.device))
-        loss = loss + now.teaching * lesson
-        scalars["teaching"] = lesson.item()
+    if now.kickstarting and played.teacher is not None and not now.critic_only:
+        lesson = kickstarting_loss(log_policy, torch.from_numpy(played.teacher).to(log_policy.device))
+        loss = loss + now.kickstarting * lesson
+        scalars["kickstarting"] = lesson.item()
     return Objective(loss, scalars)
 
 

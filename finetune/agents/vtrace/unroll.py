@@ -10,7 +10,7 @@ from ....policies.recurrent import RecurrentActorCritic
 from ....policies.state import State
 from ....policies.two_timescale import TwoTimescaleActorCritic
 from ...experience.sequences import Sequences
-from ..walk import Stopped, walk
+from ..unroll import Stopped, unroll_network
 
 
 class Unroll(NamedTuple):
@@ -26,18 +26,20 @@ class Unroll(NamedTuple):
 def unroll(
     network: RecurrentActorCritic, played: Sequences, device: torch.device, *, critic_only: bool = False
 ) -> Unroll:
-    """Run the network over the sequences; see `walk`. With critic_only, gradients of the values reach the value head
-    alone."""
+    """Run the network over the sequences; see `unroll_network`.
+
+    With critic_only, gradients of the values reach the value head alone.
+    """
 
     def perceive(observations: Tensor) -> tuple[Tensor]:
         return (network.encode(observations),)
 
-    def look(percept: tuple[Tensor, ...], state: State) -> tuple[Tensor, State]:
+    def core(percept: tuple[Tensor, ...], state: State) -> tuple[Tensor, State]:
         (features,) = percept
         state = network.remember(features, state)
         return state[0], state
 
-    steps, stopped, last, state = walk(network, perceive, look, played, device)
+    steps, stopped, last, state = unroll_network(network, perceive, core, played, device)
     return outputs(network, torch.stack(steps, dim=1), last, stopped, state, played, critic_only=critic_only)
 
 

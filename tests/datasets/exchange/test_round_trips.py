@@ -7,6 +7,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 from qwop.common.errors import BadInput
+from qwop.datasets.arrow import identity
 from qwop.datasets.exchange.export_command import ExportSettings
 from qwop.datasets.exchange.export_command import run as export
 from qwop.datasets.exchange.import_command import DatasetImportSettings
@@ -14,7 +15,6 @@ from qwop.datasets.exchange.import_command import run as import_
 from qwop.datasets.exchange.imported import Unknown, imported_episode
 from qwop.datasets.from_keys import qwop_info
 from qwop.datasets.reader import Dataset, open_dataset
-from qwop.datasets.tables import identity
 from qwop.envs.spec import EnvironmentSpec
 
 QWOP = {"environment_id": "QWOP-v1", "environment": {"frames_per_step": 3, "reward": "speed"}}

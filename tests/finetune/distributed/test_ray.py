@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow  # processes that import PyTorch
 Finetune = Callable[..., tuple[int, str, str]]
 
 SMALL = (
-    "policy=scratch", "environment=CartPole-v1", "schedule=alone", "schedule.phases.alone.hours=0.02",
+    "policy=scratch", "environment=CartPole-v1", "schedule=live-only", "schedule.phases.alone.hours=0.02",
     "algorithm.hidden=[16]", "loop.num_envs=4", "loop.steps=20", "loop.checkpoint_every=240", "evaluation.episodes=0",
     "evaluation.drawn=0", "video=false",
 )  # fmt: skip

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Finals, Sequences
+from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Sequences, TruncatedObservations
 from qwop.finetune.experience.transitions import NStep, Transitions, TransitionStream, mixed
 
 from ..transitions import make_transitions
@@ -25,7 +25,7 @@ def chunk(observations: NDArray[Any], rewards: Any, terminated: Any, truncated: 
         behaviour_probabilities=np.full((*shape, 2), 0.5, dtype=np.float32),
         terminated=np.asarray(terminated, dtype=np.bool_),
         truncated=np.asarray(truncated, dtype=np.bool_),
-        finals=Finals(
+        finals=TruncatedObservations(
             np.array([i for i, _ in places], dtype=np.int64),
             np.array([t for _, t in places], dtype=np.int64),
             np.array([finals[place] for place in places], dtype=np.float32).reshape(-1, 1),

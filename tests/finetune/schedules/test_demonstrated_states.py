@@ -92,7 +92,7 @@ def test_games_start_in_the_part_of_the_stretch_that_is_open(dataset: Dataset) -
     generator = np.random.default_rng(0)
 
     def starts(progress: float) -> list[float]:
-        env.follow(progress)
+        env.set_phase_progress(progress)
         found: list[float] = []
         for _ in range(150):
             *_, terminated, truncated, _infos = env.step(generator.integers(0, 11, 8))

@@ -9,7 +9,7 @@ import pytest
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetInfo, DatasetWriter, Episode, embedded_dataset, open_dataset
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.finetune.schedules.environments import remembered
+from qwop.finetune.schedules.environments import relabelled_demonstrations
 from qwop.finetune.schedules.phase import FULL, Phase
 
 DATASET = open_dataset(embedded_dataset())
@@ -21,14 +21,14 @@ def phase(name: str = "mixed", **environment: Any) -> Phase:
 
 
 def test_demonstrations_of_the_same_task_enter_the_memory_as_they_are() -> None:
-    found = remembered([phase(time_limit=50.0)], SPEC, DATASET)
+    found = relabelled_demonstrations([phase(time_limit=50.0)], SPEC, DATASET)
     assert [len(episode) for episode in found] == [len(episode) for episode in DATASET]
     np.testing.assert_array_equal(found[0].rewards, DATASET[0].rewards)
 
 
 def test_demonstrations_have_the_rewards_of_the_phases_that_use_them() -> None:
     alone = Phase("alone", 1.0, environment={"reward": "speed"})
-    found = remembered([alone, phase(reward="shaped"), phase("again")], SPEC, DATASET)
+    found = relabelled_demonstrations([alone, phase(reward="shaped"), phase("again")], SPEC, DATASET)
     for shaped, recorded in zip(found, DATASET, strict=True):  # all of them finished
         assert shaped.rewards.sum() > 900
         assert recorded.rewards.sum() == pytest.approx(110, abs=0.7)
@@ -55,7 +55,7 @@ def test_demonstrations_have_the_rewards_of_the_phases_that_use_them() -> None:
 )
 def test_demonstrations_of_other_play_are_refused(phases: list[Phase], message: str) -> None:
     with pytest.raises(BadInput, match=message):
-        remembered(phases, SPEC, DATASET)
+        relabelled_demonstrations(phases, SPEC, DATASET)
 
 
 def test_demonstrations_without_keys_keep_their_rewards_or_are_refused(
@@ -66,6 +66,6 @@ def test_demonstrations_without_keys_keep_their_rewards_or_are_refused(
         make_episode(5, actions=11, shape=(71,))
     )
     dataset = open_dataset(tmp_path / "demos")
-    assert len(remembered([phase()], spec, dataset)) == 1
+    assert len(relabelled_demonstrations([phase()], spec, dataset)) == 1
     with pytest.raises(BadInput, match="without keys"):
-        remembered([phase(reward="race")], spec, dataset)
+        relabelled_demonstrations([phase(reward="race")], spec, dataset)

@@ -141,12 +141,12 @@ def test_a_diagnosis_tells_the_sources_apart(batch: Sequences) -> None:
         actions=np.zeros((6, 4), dtype=np.int64),
         source=np.full(6, DEMONSTRATIONS, dtype=np.int8),
     )
-    diagnosis = learner().update(interleave(batch, shown), NOW, diagnose=True)
-    assert diagnosis.by_source["live"]["importance_weight"] == pytest.approx(1.0, abs=0.1)
-    assert diagnosis.by_source["live"]["truncated_share"] == 0.0
-    assert diagnosis.by_source["demonstrations"]["importance_weight"] == pytest.approx(33, rel=0.1)
-    assert diagnosis.by_source["demonstrations"]["truncated_share"] == 1.0
-    assert diagnosis.by_source["demonstrations"]["trace_length"] == pytest.approx(3.5)  # half are cut after 3
+    stats = learner().update(interleave(batch, shown), NOW, diagnose=True)
+    assert stats.by_source["live"]["importance_weight"] == pytest.approx(1.0, abs=0.1)
+    assert stats.by_source["live"]["truncated_share"] == 0.0
+    assert stats.by_source["demonstrations"]["importance_weight"] == pytest.approx(33, rel=0.1)
+    assert stats.by_source["demonstrations"]["truncated_share"] == 1.0
+    assert stats.by_source["demonstrations"]["trace_length"] == pytest.approx(3.5)  # half are cut after 3
 
 
 def test_its_state_goes_on_to_the_bit(batch: Sequences) -> None:

@@ -15,10 +15,10 @@ from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.agents.acer.agent import AcerAgent, build
 from qwop.finetune.agents.acer.learner import AcerLearner
-from qwop.finetune.agents.acer.returns import ReturnBounds
+from qwop.finetune.agents.acer.returns import ReturnRange
 from qwop.finetune.agents.acer.settings import AcerLoopSettings, AcerSettings
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Sequences
-from qwop.finetune.metrics import Diagnosis, Metrics
+from qwop.finetune.metrics import Metrics, UpdateStats
 from qwop.finetune.replay.behaviour import Behaviour
 from qwop.finetune.replay.demonstrations import Demonstrations
 from qwop.finetune.replay.sequence_memory import SequenceMemory
@@ -50,7 +50,7 @@ class Recording(AcerLearner):
         self.updates: list[Update] = []
         self.pi = np.array([0.2, 0.3, 0.5], dtype=np.float32)
 
-    def update(self, batch: Sequences, now: PhaseValues, *, diagnose: bool = False) -> Diagnosis | None:
+    def update(self, batch: Sequences, now: PhaseValues, *, diagnose: bool = False) -> UpdateStats | None:
         self.updates.append(Update(batch, now))
         return None
 
@@ -65,7 +65,7 @@ def make_agent(make_episode: Callable[..., Episode]) -> Any:
         demonstrations = Demonstrations([make_episode(60, first=1e6)], streams=4, steps=4)
         behaviour = Behaviour(BehaviourSettings(mode=mode))
         memory = SequenceMemory(loop.capacity, loop.steps, SEEN, 3)
-        returns, generator = ReturnBounds(loop.num_envs), np.random.default_rng(0)
+        returns, generator = ReturnRange(loop.num_envs), np.random.default_rng(0)
         return AcerAgent(learner, memory, demonstrations, behaviour, returns, loop, Metrics(), generator), learner
 
     return make
@@ -200,7 +200,7 @@ def test_the_values_of_an_untrained_policy_are_not_fitted(
         played = make_sequences(4)
         played.behaviour_probabilities[:] = mu
         before = learner.network.q_head.weight.detach().clone()
-        agent.warm_up(lambda played=played: played, NOW)
+        agent.fit_initial_values(lambda played=played: played, NOW)
         assert torch.equal(before, learner.network.q_head.weight) is not fitted
         assert len(agent.memory) == 12  # three times what 40 decisions need, rounded up
 

@@ -16,7 +16,7 @@ from qwop.finetune.agents.dqn.agent import DqnAgent
 from qwop.finetune.agents.dqn.settings import DdqnLoopSettings, DdqnSettings
 from qwop.finetune.agents.q_learning import demonstrated_transitions
 from qwop.finetune.checkpoint import checkpoints, load_checkpoint
-from qwop.finetune.experience.collector import Collector, EpisodeEnd
+from qwop.finetune.experience.collector import Collector, EpisodeStats
 from qwop.finetune.experience.sequences import Sequences
 from qwop.finetune.loop import Loop, Observer, Progress
 from qwop.finetune.reports.run_log import RunLog, read_metrics
@@ -180,7 +180,7 @@ def test_epsilon_follows_the_decisions_and_play_is_exactly_epsilon_greedy(
     played = []
     collect = Collector.collect
 
-    def collected(self: Collector, *arguments: Any) -> tuple[Sequences, list[EpisodeEnd]]:
+    def collected(self: Collector, *arguments: Any) -> tuple[Sequences, list[EpisodeStats]]:
         sequences, ends = collect(self, *arguments)
         played.append(sequences)
         return sequences, ends

@@ -11,7 +11,7 @@ from qwop.envs.spec import ObservationSpec
 from qwop.finetune.agents.dqn.agent import DqnAgent, new_network
 from qwop.finetune.agents.dqn.learner import DqnLearner
 from qwop.finetune.agents.dqn.settings import ADAM, RMSPROP, DqnLoopSettings, DqnSettings
-from qwop.finetune.experience.sequences import LIVE, Finals, Sequences
+from qwop.finetune.experience.sequences import LIVE, Sequences, TruncatedObservations
 from qwop.finetune.metrics import Metrics
 from qwop.finetune.replay.transition_memory import TransitionMemory
 from qwop.finetune.schedules.phase import PhaseValues
@@ -31,7 +31,7 @@ def play() -> list[Sequences]:
     actions = random.integers(ACTIONS, size=(STREAMS, total))
     rewards = random.normal(0.0, 1.5, size=(STREAMS, total)).astype(np.float32)
     terminated = random.random((STREAMS, total)) < 0.15
-    none = Finals(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, 2), np.float32))
+    none = TruncatedObservations(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, 2), np.float32))
     return [
         Sequences(
             observations=observations[:, start : start + STEPS + 1],

@@ -153,9 +153,9 @@ def test_its_state_goes_on_to_the_bit(quantiles: int) -> None:
 def test_a_diagnosis_tells_the_sources_apart() -> None:
     batch = replace(make(), source=np.array([LIVE] * 6 + [DEMONSTRATIONS] * 2, dtype=np.int8))
     weights = np.array([1.0] * 6 + [0.5] * 2, dtype=np.float32)
-    errors, diagnosis = learner().update(batch, NOW, weights, diagnose=True)
-    assert diagnosis.by_source["demonstrations"]["importance_weight"] == 0.5
-    assert diagnosis.by_source["live"]["td_error"] == pytest.approx(np.abs(errors[:6]).mean())
+    errors, stats = learner().update(batch, NOW, weights, diagnose=True)
+    assert stats.by_source["demonstrations"]["importance_weight"] == 0.5
+    assert stats.by_source["live"]["td_error"] == pytest.approx(np.abs(errors[:6]).mean())
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ CARTPOLE = EnvironmentSpec("CartPole-v1")
 Finetune = Callable[..., tuple[int, str, str]]
 
 SMALL = (
-    "+schedule=speed",
+    "+schedule=ddqn-speed",
     "~schedule.phases.shown.environment",
     "~schedule.phases.faster",
     "~schedule.phases.fastest",

@@ -12,7 +12,7 @@ from qwop.envs.spec import ObservationSpec
 from qwop.finetune.agents.dqn.agent import DqnAgent
 from qwop.finetune.agents.dqn.learner import DqnLearner
 from qwop.finetune.agents.dqn.settings import DdqnLoopSettings, DdqnSettings
-from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Finals, Sequences
+from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Sequences, TruncatedObservations
 from qwop.finetune.experience.transitions import Transitions, TransitionStream
 from qwop.finetune.metrics import Metrics
 from qwop.finetune.replay.prioritised_memory import PrioritisedMemory, PrioritySettings
@@ -67,7 +67,7 @@ def play() -> tuple[list[Sequences], NDArray[np.bool_], NDArray[np.bool_], dict[
                 behaviour_probabilities=np.full((STREAMS, STEPS, ACTIONS), 1 / ACTIONS, dtype=np.float32),
                 terminated=terminated[:, here],
                 truncated=truncated[:, here],
-                finals=Finals(sequence, step, np.array(seen, dtype=np.float32).reshape(-1, 2)),
+                finals=TruncatedObservations(sequence, step, np.array(seen, dtype=np.float32).reshape(-1, 2)),
                 source=np.full(STREAMS, LIVE, dtype=np.int8),
             )
         )

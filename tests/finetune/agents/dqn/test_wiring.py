@@ -13,7 +13,7 @@ from qwop.finetune.agents.dqn.learner import DqnLearner
 from qwop.finetune.agents.dqn.settings import DdqnLoopSettings, DdqnSettings
 from qwop.finetune.experience.sequences import Sequences
 from qwop.finetune.experience.transitions import Transitions
-from qwop.finetune.metrics import Diagnosis, Metrics
+from qwop.finetune.metrics import Metrics, UpdateStats
 from qwop.finetune.replay.prioritised_memory import PrioritisedMemory, PrioritySettings
 from qwop.finetune.schedules.phase import Phase, PhaseValues, Ramp
 from qwop.policies.q_networks import DuelingQ
@@ -32,7 +32,7 @@ class Recording(DqnLearner):
 
     def update(
         self, batch: Transitions, now: PhaseValues, weights: NDArray[np.float32], *, diagnose: bool = False
-    ) -> tuple[NDArray[np.float32], Diagnosis | None]:
+    ) -> tuple[NDArray[np.float32], UpdateStats | None]:
         self.updates.append((batch, weights, now))
         return (batch.actions == 1).astype(np.float32), None
 
@@ -94,7 +94,7 @@ def test_steps_that_wait_are_forgotten_when_their_games_end(
     agent, _ = make_agent()
     agent.learn(make_sequences(2), NOW)
     if pause == "new games":
-        agent.interrupt()
+        agent.drop_partial_episodes()
     else:
         agent.begin_phase(Phase("shown", 1.0, demonstrations=Ramp(1.0, 1.0), live=False))
     agent.learn(make_sequences(2, first=50), NOW)

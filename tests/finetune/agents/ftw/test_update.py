@@ -218,13 +218,13 @@ def test_rewards_are_predicted_from_the_policys_features_of_balanced_windows() -
 def test_a_teacher_is_imitated() -> None:
     learner = make_learner(learning_rate=0.03)
     played = replace(batch_of(0), teacher=np.full((4, 7, ACTIONS), [0.7, 0.2, 0.1], dtype=np.float32))
-    first = learner.update(played, NOW._replace(teaching=5.0)).scalars["teaching"]
+    first = learner.update(played, NOW._replace(kickstarting=5.0)).scalars["kickstarting"]
     assert first == pytest.approx(math.log(3), abs=0.01)
     for _ in range(60):
-        found = learner.update(played, NOW._replace(teaching=5.0)).scalars["teaching"]
+        found = learner.update(played, NOW._replace(kickstarting=5.0)).scalars["kickstarting"]
     assert found == pytest.approx(0.8018, abs=0.05)  # the teacher's entropy
-    for without in ({"teaching": 0.0}, {"teaching": 5.0, "critic_only": True}):
-        assert "teaching" not in learner.update(played, NOW._replace(**without)).scalars
+    for without in ({"kickstarting": 0.0}, {"kickstarting": 5.0, "critic_only": True}):
+        assert "kickstarting" not in learner.update(played, NOW._replace(**without)).scalars
 
 
 def test_windows_are_stored_once_however_often_they_are_learned_from() -> None:

@@ -161,7 +161,7 @@ def test_a_run_ends_with_a_checkpoint_wherever_its_end_is(tmp_path: Path) -> Non
 def test_a_phase_that_is_added_begins_in_its_own_environment(tmp_path: Path, overlap: bool) -> None:
     """QWOP's games are kept in checkpoints, so that the one more at the end changes nothing."""
     phases = (
-        Phase("wheels", 640 / 36000, environment={"reward": "race", "shaping": 1.5, "time_limit": 2.0}),
+        Phase("shaped", 640 / 36000, environment={"reward": "race", "shaping": 1.5, "time_limit": 2.0}),
         Phase("nothing", 0.0),
         Phase("faster", 480 / 54000, environment={"frames_per_step": 2, "shaping": 0.0}),
     )
@@ -190,7 +190,7 @@ def test_a_phase_that_is_added_begins_in_its_own_environment(tmp_path: Path, ove
 
 def test_qwop_resumes_in_the_environment_of_its_phase(tmp_path: Path) -> None:
     phases = (
-        Phase("wheels", 640 / 36000, environment={"reward": "race", "shaping": 1.5, "time_limit": 2.0}),
+        Phase("shaped", 640 / 36000, environment={"reward": "race", "shaping": 1.5, "time_limit": 2.0}),
         Phase("faster", 960 / 54000, environment={"frames_per_step": 2, "shaping": 0.0}),
     )
     spec = EnvironmentSpec("QWOP-v1", {"observation": "full"})

@@ -41,10 +41,10 @@ def played(make_sequences: Callable[..., Sequences], network: Actor | ActorCriti
 def test_an_update_moves_policy_and_values(make_sequences: Callable[..., Sequences]) -> None:
     one = learner(settings=replace(SMALL, epochs=2, target_kl=10.0))
     before = weights(one.network), weights(one.values)
-    diagnosis = one.update(played(make_sequences, one.network), NOW)
+    stats = one.update(played(make_sequences, one.network), NOW)
     assert not torch.equal(before[0], weights(one.network))
     assert not torch.equal(before[1], weights(one.values))
-    assert diagnosis.scalars["epochs"] == 2.0
+    assert stats.scalars["epochs"] == 2.0
 
 
 def test_the_policy_that_played_is_at_no_distance_before_the_first_step(
@@ -53,9 +53,9 @@ def test_the_policy_that_played_is_at_no_distance_before_the_first_step(
     network = Actor(2, 3, (16,), torch.Generator().manual_seed(0))
     network.scaler.mean.fill_(1.0)  # statistics of its own, so that the update leaves them
     one = learner(network, replace(SMALL, epochs=1, minibatch=1000))
-    diagnosis = one.update(played(make_sequences, network), NOW._replace(learning_rate=0.0))
-    assert diagnosis.scalars["kl"] == pytest.approx(0.0, abs=1e-6)
-    assert diagnosis.scalars["clipped_share"] == 0.0
+    stats = one.update(played(make_sequences, network), NOW._replace(learning_rate=0.0))
+    assert stats.scalars["kl"] == pytest.approx(0.0, abs=1e-6)
+    assert stats.scalars["clipped_share"] == 0.0
 
 
 def test_running_statistics_leave_the_ratios_of_the_first_step_alone(
@@ -67,15 +67,15 @@ def test_running_statistics_leave_the_ratios_of_the_first_step_alone(
     one.update(played(make_sequences, one.network), NOW._replace(learning_rate=0.0))
     further = played(make_sequences, one.network, first=30)
     mean = one.network.scaler.mean.clone()
-    diagnosis = one.update(further, NOW._replace(learning_rate=0.0))
-    assert diagnosis.scalars["kl"] == pytest.approx(0.0, abs=1e-6)
+    stats = one.update(further, NOW._replace(learning_rate=0.0))
+    assert stats.scalars["kl"] == pytest.approx(0.0, abs=1e-6)
     assert not torch.equal(mean, one.network.scaler.mean)  # they move, but afterwards
 
 
 def test_an_update_ends_early_far_from_the_policy_that_played(make_sequences: Callable[..., Sequences]) -> None:
     one = learner(settings=replace(SMALL, epochs=50, target_kl=1e-5))
-    diagnosis = one.update(played(make_sequences, one.network), NOW)
-    assert diagnosis.scalars["epochs"] < 50
+    stats = one.update(played(make_sequences, one.network), NOW)
+    assert stats.scalars["epochs"] < 50
 
 
 def test_critic_only_leaves_the_policy_as_it_is(make_sequences: Callable[..., Sequences]) -> None:

@@ -89,7 +89,7 @@ class Reference:
         critic_only: bool = False,
         imitation: float = 0.0,
         demonstrated: Rows | None = None,
-        teaching: float = 0.0,
+        kickstarting: float = 0.0,
     ) -> None:
         first = not self.seen
         if first:
@@ -122,7 +122,7 @@ class Reference:
                     if demonstrated is not None:
                         loss = loss + imitation * self.imitation(demonstrated, chosen)
                     teacher = torch.from_numpy(TEACHER.reshape(len(actions), -1)[part]).double()
-                    loss = loss + teaching * (teacher * (teacher / pi).log()).sum(-1).mean()  # a constant from ours
+                    loss = loss + kickstarting * (teacher * (teacher / pi).log()).sum(-1).mean()  # a constant from ours
                 gradients = torch.autograd.grad(loss, parameters, allow_unused=True)
                 self.adam(list(gradients), self.s["learning_rate"] * learning_rate)
                 divergences.append((ratio - 1 - ratio.log()).mean().detach())
@@ -235,8 +235,8 @@ def assert_equal(learner: PpoLearner, reference: Reference) -> None:
         ({"clip": 0.01, "entropy_coefficient": 0.0}, [{}, {}]),
         ({}, [{}, {"imitation": 0.5, "demonstrated": SHOWN}, {"imitation": 2.0, "demonstrated": DRAWN}]),
         ({}, [{}, {"imitation": 0.5, "demonstrated": DRAWN, "critic_only": True}]),
-        ({}, [{}, {"teaching": 0.5}, {"teaching": 2.0}]),
-        ({}, [{}, {"teaching": 0.5, "critic_only": True}]),
+        ({}, [{}, {"kickstarting": 0.5}, {"kickstarting": 2.0}]),
+        ({}, [{}, {"kickstarting": 0.5, "critic_only": True}]),
     ],
     ids=[
         "plain",

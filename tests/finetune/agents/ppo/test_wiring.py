@@ -15,7 +15,7 @@ from qwop.finetune.agents.ppo.agent import PpoAgent, build, new_network
 from qwop.finetune.agents.ppo.learner import PpoLearner
 from qwop.finetune.agents.ppo.settings import PpoLoopSettings, PpoSettings
 from qwop.finetune.experience.sequences import Sequences
-from qwop.finetune.metrics import Diagnosis, Metrics
+from qwop.finetune.metrics import Metrics, UpdateStats
 from qwop.finetune.schedules.phase import FULL, Phase, PhaseValues
 from qwop.policies.networks import Actor, ActorCritic, ValuedActor, Values
 from qwop.policies.policy import Policy
@@ -34,9 +34,9 @@ class Recording(PpoLearner):
         super().__init__(Actor(2, 3, (4,)), Values(2, (4,)), SETTINGS, torch.device("cpu"), np.random.default_rng(0))
         self.updates: list[tuple[Sequences, PhaseValues]] = []
 
-    def update(self, played: Sequences, now: PhaseValues) -> Diagnosis:
+    def update(self, played: Sequences, now: PhaseValues) -> UpdateStats:
         self.updates.append((played, now))
-        return Diagnosis({"kl": 0.5}, {})
+        return UpdateStats({"kl": 0.5}, {})
 
 
 def build_for(policy: Policy, settings: PpoSettings = SETTINGS) -> PpoAgent:
@@ -48,7 +48,7 @@ def test_one_update_an_iteration_with_the_factors_of_the_phase(make_sequences: C
     agent = PpoAgent(learner, metrics)
     for critic_only in (False, True):
         live = make_sequences(4)
-        now = PhaseValues(0.9, learning_rate=0.5, entropy=0.2, critic_only=critic_only, imitation=0.7, teaching=0.6)
+        now = PhaseValues(0.9, learning_rate=0.5, entropy=0.2, critic_only=critic_only, imitation=0.7, kickstarting=0.6)
         agent.learn(live, now)
         played, used = learner.updates.pop()
         assert played is live

@@ -21,7 +21,7 @@ from qwop.finetune.checkpoint import checkpoints, load_checkpoint
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, Sequences
 from qwop.finetune.experience.transitions import Transitions
 from qwop.finetune.loop import Loop
-from qwop.finetune.metrics import Diagnosis, Metrics
+from qwop.finetune.metrics import Metrics, UpdateStats
 from qwop.finetune.replay.prioritised_memory import PrioritisedMemory, PrioritySettings
 from qwop.finetune.reports.run_log import RunLog
 from qwop.finetune.run import build as build_loop
@@ -47,7 +47,7 @@ class Recording(RlpdLearner):
         super().__init__(network, SETTINGS, torch.device("cpu"), np.random.default_rng(0))
         self.updates: list[tuple[Transitions, PhaseValues, bool]] = []
 
-    def update(self, batch: Transitions, now: PhaseValues, *, diagnose: bool = False) -> Diagnosis | None:
+    def update(self, batch: Transitions, now: PhaseValues, *, diagnose: bool = False) -> UpdateStats | None:
         self.updates.append((batch, now, diagnose))
         return None
 
@@ -138,7 +138,7 @@ def test_no_transition_spans_a_pause(make_sequences: Callable[..., Sequences], p
     agent, _ = make_agent(None)
     agent.learn(make_sequences(2), values())
     if pause == "interrupt":
-        agent.interrupt()
+        agent.drop_partial_episodes()
     else:
         agent.begin_phase(Phase("shown", 1.0, live=False, demonstrations=Ramp(1.0, 1.0)))
     agent.learn(make_sequences(2), values())

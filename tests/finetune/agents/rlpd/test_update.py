@@ -10,7 +10,7 @@ from qwop.envs.spec import ObservationSpec
 from qwop.finetune.agents.rlpd.agent import RlpdAgent
 from qwop.finetune.agents.rlpd.learner import RlpdLearner
 from qwop.finetune.agents.rlpd.settings import RlpdLoopSettings, RlpdSettings
-from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Finals, Sequences
+from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Sequences, TruncatedObservations
 from qwop.finetune.experience.transitions import Transitions
 from qwop.finetune.metrics import Metrics
 from qwop.finetune.replay.prioritised_memory import PrioritisedMemory, PrioritySettings
@@ -50,7 +50,7 @@ def live() -> Sequences:
         behaviour_probabilities=np.full((STREAMS, STEPS, ACTIONS), 1 / ACTIONS, dtype=np.float32),
         terminated=terminated,
         truncated=truncated,
-        finals=Finals(np.array([1]), np.array([5]), random.normal(size=(1, 2)).astype(np.float32)),
+        finals=TruncatedObservations(np.array([1]), np.array([5]), random.normal(size=(1, 2)).astype(np.float32)),
         source=np.full(STREAMS, LIVE, dtype=np.int8),
     )
 
@@ -172,14 +172,14 @@ def test_the_diagnosis_is_of_the_batch_before_the_step() -> None:
     learner = RlpdLearner(copy.deepcopy(before), settings, torch.device("cpu"), np.random.default_rng(0))
     batch = demonstrations()
     batch.discounts[:] = 0.0
-    diagnosis = learner.update(batch, STILL, diagnose=True)
-    assert diagnosis is not None
+    stats = learner.update(batch, STILL, diagnose=True)
+    assert stats is not None
     with torch.no_grad():
         q = before.member_values(torch.from_numpy(batch.observations))[
             :, torch.arange(10), torch.from_numpy(batch.actions)
         ]
     errors = torch.from_numpy(batch.rewards) - q
-    assert diagnosis.scalars["value"] == pytest.approx(float(q.mean()), abs=1e-6)
-    assert diagnosis.scalars["q_error"] == pytest.approx(float(errors.square().mean().sqrt()), abs=1e-6)
-    assert diagnosis.scalars["disagreement"] == pytest.approx(float(q.std(0, correction=0).mean()), abs=1e-6)
-    assert diagnosis.by_source == {"demonstrations": {"td_error": pytest.approx(float(errors.abs().mean()), abs=1e-6)}}
+    assert stats.scalars["value"] == pytest.approx(float(q.mean()), abs=1e-6)
+    assert stats.scalars["q_error"] == pytest.approx(float(errors.square().mean().sqrt()), abs=1e-6)
+    assert stats.scalars["disagreement"] == pytest.approx(float(q.std(0, correction=0).mean()), abs=1e-6)
+    assert stats.by_source == {"demonstrations": {"td_error": pytest.approx(float(errors.abs().mean()), abs=1e-6)}}

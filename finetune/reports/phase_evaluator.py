@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ...common.errors import BadInput
-from ...common.files import write_whole
+from ...common.files import write_atomic
 from ...common.reading import MEGABYTE, parse_json, read_text
 from ...evaluation.evaluate import Evaluation, evaluate
 from ...evaluation.film import film
@@ -33,7 +33,7 @@ class _Judged(NamedTuple):
     figures: Mapping[str, Any]
 
 
-class PhaseResults:
+class PhaseEvaluator:
     """Saves and evaluates the current policy within and at the end of each phase, and evaluates the initial one.
 
     Writes `phases/<number>-<name>.safetensors` and, unless the evaluation has no games, `.json` of the same name;
@@ -134,7 +134,7 @@ class PhaseResults:
         if lost := {name: one for name, one in before.items() if is_worse(figures, one)}:
             figures["worse_than"] = max(lost, key=lambda name: _success(lost[name]))
         self._log.evaluated(decisions, figures, "greedy" if self._settings.greedy else "drawn")
-        write_whole(path, json.dumps(figures, indent=1, allow_nan=False) + "\n")
+        write_atomic(path, json.dumps(figures, indent=1, allow_nan=False) + "\n")
         return _Judged(evaluation, figures)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..common.checks import show
+from ..common.checks import quoted
 from ..common.errors import BadInput
 from ..envs.engine import batch
 from ..envs.pictures.video import write_video
@@ -19,7 +19,7 @@ from ..envs.race.vector import QWOPRaceVectorEnv
 from ..envs.spec import EnvironmentSpec
 from ..envs.vector import Infos
 from ..policies.policy import Policy, choose
-from .rival_races import View, decision_frames
+from .rival_races import ObservationMap, decision_frames
 from .training import event_weights_of
 
 _DECISION = EVENTS.index("decision")
@@ -29,7 +29,7 @@ Report = Callable[[int], None]
 
 
 @dataclass(frozen=True)
-class Versus:
+class HeadToHead:
     """Races of a policy against `name`. results, float64 [n]: 1 won, ½ drawn, 0 lost. metres: of both, float64 [n, 2];
     seconds: of both where they finished, else NaN."""
 
@@ -75,7 +75,7 @@ class Versus:
         }
 
 
-def races_between(
+def play_head_to_head(
     policy: Policy,
     others: Sequence[Policy],
     name: str,
@@ -86,7 +86,7 @@ def races_between(
     seed: int = 0,
     num_games: int = 64,
     report: Report = lambda races: None,
-) -> Versus:
+) -> HeadToHead:
     """Race the policy against the others, which are called `name`.
 
     Race k begins with k idle frames and is against `others[k % len(others)]`; it depends on (seed, k) alone. Where one
@@ -110,10 +110,10 @@ def races_between(
                 if over.all():
                     break
             report(len(starts))
-    return Versus(name, results, metres, seconds)
+    return HeadToHead(name, results, metres, seconds)
 
 
-def tournament(policies: Sequence[Policy], meet: Callable[[Policy, Policy], Versus]) -> NDArray[np.float64]:
+def tournament(policies: Sequence[Policy], meet: Callable[[Policy, Policy], HeadToHead]) -> NDArray[np.float64]:
     """Let each policy meet each other one; returns the share of points that each won, float64 [n].
 
     A race won counts 1, and one drawn ½.
@@ -168,7 +168,7 @@ def _play(
     used for new ones. drawn: called with pictures of the races before each decision.
     """
     race = shared_race(race, policies)
-    views = [View.of(policy, race, show(policy.environment.id), may_hold=True) for policy in policies]
+    views = [ObservationMap.of(policy, race, quoted(policy.environment.id), may_hold=True) for policy in policies]
     weights = [event_weights_of(policy.environment) for policy in policies]
     number = len(starts)
     env = QWOPRaceVectorEnv(2 * number, None if drawn is None else "rgb_array", **race.settings)

@@ -11,7 +11,7 @@ from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.networks import Actor
 from qwop.policies.policy import Policy
 from qwop.policies.two_timescale import TwoTimescaleActorCritic
-from qwop.population.versus import Versus, races_between, shared_race, tournament
+from qwop.population.head_to_head import HeadToHead, play_head_to_head, shared_race, tournament
 
 SIZE, ACTIONS = 94, 11
 
@@ -48,7 +48,7 @@ def thinker(frames: int) -> Policy:
 
 
 def metres_of(policy: Policy, other: Policy) -> np.ndarray[Any, Any]:
-    return races_between(policy, [other], "other", race(2), games=6, greedy=True, num_games=4).metres[:, 0]
+    return play_head_to_head(policy, [other], "other", race(2), games=6, greedy=True, num_games=4).metres[:, 0]
 
 
 @pytest.mark.parametrize("policy", [runner(2), thinker(2)], ids=["without a memory", "with a memory"])
@@ -74,15 +74,15 @@ def test_a_policy_hears_of_one_decision_at_a_time() -> None:
     listener = Listener(Actor(observation.size, actions, (16,)), spec, observation)
     for other in (always(2), always(1)):
         listener.heard.clear()
-        races_between(listener, [other], "other", race(2, time_limit=1.0), games=1, greedy=True)
+        play_head_to_head(listener, [other], "other", race(2, time_limit=1.0), games=1, greedy=True)
         assert listener.heard == [[1.0]] * (15 - 1)
 
 
 def test_a_policy_that_decides_more_often_runs_as_in_a_race_at_its_own_rate() -> None:
     mine = runner(1)
-    held = races_between(always(2), [mine], "mine", race(2), games=6, greedy=True)
-    own = races_between(always(1), [mine], "mine", race(1), games=6, greedy=True)
-    slower = races_between(always(2), [runner(2)], "slower", race(2), games=6, greedy=True)
+    held = play_head_to_head(always(2), [mine], "mine", race(2), games=6, greedy=True)
+    own = play_head_to_head(always(1), [mine], "mine", race(1), games=6, greedy=True)
+    slower = play_head_to_head(always(2), [runner(2)], "slower", race(2), games=6, greedy=True)
     assert np.array_equal(held.metres[:, 1], own.metres[:, 1])
     assert not np.array_equal(held.metres[:, 1], slower.metres[:, 1])
 
@@ -94,9 +94,9 @@ def test_a_race_has_the_rate_of_whoever_decides_most_often() -> None:
 
 def test_rates_that_do_not_divide_each_other_are_refused() -> None:
     with pytest.raises(BadInput, match="a policy decides every 2 frames, and the race 3"):
-        races_between(thinker(3), [runner(2)], "", race(3), games=1, greedy=True)
+        play_head_to_head(thinker(3), [runner(2)], "", race(3), games=1, greedy=True)
     with pytest.raises(BadInput, match="decides 10 times a second, but in the race it is 15"):
-        races_between(thinker(2), [runner(3)], "", race(2), games=1, greedy=True)
+        play_head_to_head(thinker(2), [runner(3)], "", race(2), games=1, greedy=True)
 
 
 def test_in_a_tournament_everybody_meets_everybody() -> None:
@@ -105,11 +105,13 @@ def test_in_a_tournament_everybody_meets_everybody() -> None:
     for one, policy in enumerate(runners):
         for other, rival in enumerate(runners):
             if one != other:
-                points[one, other] = races_between(policy, [rival], "", race(2), games=5, greedy=True).results.mean()
+                points[one, other] = play_head_to_head(
+                    policy, [rival], "", race(2), games=5, greedy=True
+                ).results.mean()
     run: list[int] = []
 
-    def meet(one: Policy, other: Policy) -> Versus:
-        return races_between(one, [other], "", race(2), games=5, greedy=True, num_games=3, report=run.append)
+    def meet(one: Policy, other: Policy) -> HeadToHead:
+        return play_head_to_head(one, [other], "", race(2), games=5, greedy=True, num_games=3, report=run.append)
 
     found = tournament(runners, meet)
     assert run == [3, 2] * 3

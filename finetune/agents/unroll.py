@@ -12,38 +12,38 @@ from ...policies.networks import Network
 from ...policies.state import State, reset_rows, select_rows, to_tensors
 from ..experience.sequences import Sequences
 
-Seen = TypeVar("Seen")
+Output = TypeVar("Output")
 
 
-class Stopped(NamedTuple, Generic[Seen]):
+class Stopped(NamedTuple, Generic[Output]):
     """Outputs of a network for the final observations of the sequences, int64 [m], whose episode a time limit ended at
     this step."""
 
     step: int
     sequences: NDArray[np.int64]
-    seen: Seen
+    output: Output
 
 
-class Walk(NamedTuple, Generic[Seen]):
+class Outputs(NamedTuple, Generic[Output]):
     """Outputs of a network for each step's observations, for those that a time limit stopped at, and for the last
     ones; the latter two without gradients. state: after the k steps."""
 
-    steps: list[Seen]
-    stopped: list[Stopped[Seen]]
-    last: Seen
+    steps: list[Output]
+    stopped: list[Stopped[Output]]
+    last: Output
     state: State
 
 
-def walk(
+def unroll_network(
     network: Network,
     perceive: Callable[[Tensor], tuple[Tensor, ...]],
-    look: Callable[[tuple[Tensor, ...], State], tuple[Seen, State]],
+    core: Callable[[tuple[Tensor, ...], State], tuple[Output, State]],
     played: Sequences,
     device: torch.device,
-) -> Walk[Seen]:
+) -> Outputs[Output]:
     """Run the network over the sequences, starting from the state stored with each.
 
-    perceive: computes what needs no state from observations [m, *shape], for all steps at once. look: computes the
+    perceive: computes what needs no state from observations [m, *shape], for all steps at once. core: computes the
     outputs for n of these rows in a state, and the following state. The state is reset where an episode begins, and no
     gradient passes into the state before a sequence, nor over such a reset.
     """
@@ -55,20 +55,20 @@ def walk(
     over = played.terminated | played.truncated
     initial = network.initial_state(n)
     state = to_tensors(played.state, device)
-    percepts = perceive(observations.transpose(0, 1).flatten(0, 1))  # a step's rows side by side
-    ends = perceive(finals) if len(finals) else percepts
+    encoded = perceive(observations.transpose(0, 1).flatten(0, 1))  # a step's rows side by side
+    ends = perceive(finals) if len(finals) else encoded
     steps, stopped = [], []
     for t in range(k):
-        seen, state = look(select_rows(percepts, slice(t * n, t * n + n)), state)
-        steps.append(seen)
+        output, state = core(select_rows(encoded, slice(t * n, t * n + n)), state)
+        steps.append(output)
         state = network.feed(state, actions[:, t], rewards[:, t])
         chosen = np.flatnonzero(played.finals.step == t)
         if len(chosen):
             rows = played.finals.sequence[chosen]
             with torch.no_grad():
-                stopped.append(Stopped(t, rows, look(select_rows(ends, chosen), select_rows(state, rows))[0]))
+                stopped.append(Stopped(t, rows, core(select_rows(ends, chosen), select_rows(state, rows))[0]))
         if over[:, t].any():
             state = reset_rows(state, initial, over[:, t])
     with torch.no_grad():  # only for bootstrapping
-        last, _ = look(select_rows(percepts, slice(k * n, k * n + n)), state)
-    return Walk(steps, stopped, last, state)
+        last, _ = core(select_rows(encoded, slice(k * n, k * n + n)), state)
+    return Outputs(steps, stopped, last, state)

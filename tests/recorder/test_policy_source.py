@@ -14,7 +14,7 @@ from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.files import load_policy, save_policy
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
-from qwop.recorder.by_policy import open_policy
+from qwop.recorder.policy_source import open_policy
 from qwop.recorder.settings import PolicySettings
 
 CARTPOLE = EnvironmentSpec("CartPole-v1")

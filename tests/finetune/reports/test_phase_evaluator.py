@@ -8,7 +8,7 @@ import pytest
 import torch
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.evaluation.settings import EvaluationSettings
-from qwop.finetune.reports.phase_results import PhaseResults, gain, is_worse
+from qwop.finetune.reports.phase_evaluator import PhaseEvaluator, gain, is_worse
 from qwop.finetune.reports.report import write_report
 from qwop.finetune.reports.run_log import RunLog
 from qwop.finetune.schedules.phase import Phase
@@ -67,7 +67,7 @@ def test_a_policy_is_worse_where_chance_does_not_explain_it(
 def test_a_phase_that_lost_what_the_policy_could_do_says_so_at_once_and_in_the_report(
     tmp_path: Path, policy: Policy
 ) -> None:
-    results = PhaseResults(tmp_path, EvaluationSettings(episodes=2), 0, opened(tmp_path))
+    results = PhaseEvaluator(tmp_path, EvaluationSettings(episodes=2), 0, opened(tmp_path))
     results.add_start(policy)
     start = tmp_path / "phases" / "0-start.json"
     told = json.loads(start.read_text()) | {"mean_return": 900.0, "mean_return_interval": [800.0, 1000.0]}
@@ -96,7 +96,7 @@ def test_start_and_phases_are_evaluated_greedily_and_drawn_and_shown_on_tensorbo
     tmp_path: Path, policy: Policy
 ) -> None:
     log = opened(tmp_path)
-    results = PhaseResults(tmp_path, EvaluationSettings(episodes=4), 3, log)
+    results = PhaseEvaluator(tmp_path, EvaluationSettings(episodes=4), 3, log)
     assert results.last is None
     assert results.gain is None
     said = results.add_start(policy)
@@ -115,13 +115,13 @@ def test_start_and_phases_are_evaluated_greedily_and_drawn_and_shown_on_tensorbo
         assert [point.step for point in points] == [0, 500]
         assert points[1].value == pytest.approx(found["mean_return"])
     # A resumed run has its start from the file.
-    again = PhaseResults(tmp_path, EvaluationSettings(episodes=4), 0, opened(tmp_path))
+    again = PhaseEvaluator(tmp_path, EvaluationSettings(episodes=4), 0, opened(tmp_path))
     again.add(1, Phase("more", 1.0), policy, decisions=900)
     assert again.gain == f"mean return {start['mean_return']:.1f} → {start['mean_return']:.1f}"
 
 
 def test_without_games_only_policies_are_kept(tmp_path: Path, policy: Policy) -> None:
-    results = PhaseResults(tmp_path, PhaseEvaluationSettings(episodes=0), 3, opened(tmp_path))
+    results = PhaseEvaluator(tmp_path, PhaseEvaluationSettings(episodes=0), 3, opened(tmp_path))
     assert results.add_start(policy) is None
     results.add(0, Phase("only", 1.0), policy, decisions=500)
     assert [path.name for path in (tmp_path / "phases").iterdir()] == ["1-only.safetensors"]
@@ -131,7 +131,7 @@ def test_without_games_only_policies_are_kept(tmp_path: Path, policy: Policy) ->
 def test_evaluations_within_a_phase_have_names_of_their_own_and_are_forgotten_when_a_run_goes_back(
     tmp_path: Path, policy: Policy
 ) -> None:
-    results = PhaseResults(tmp_path, EvaluationSettings(episodes=1), 0, opened(tmp_path))
+    results = PhaseEvaluator(tmp_path, EvaluationSettings(episodes=1), 0, opened(tmp_path))
     results.add_start(policy)
     for decisions, within in ((200, True), (400, True), (500, False)):
         results.add(0, Phase("only", 1.0), policy, decisions, within=within)
@@ -142,7 +142,7 @@ def test_evaluations_within_a_phase_have_names_of_their_own_and_are_forgotten_wh
 
 
 def test_a_kept_policy_takes_the_place_of_the_last_one_and_plays_drawn_games(tmp_path: Path, policy: Policy) -> None:
-    results = PhaseResults(tmp_path, EvaluationSettings(episodes=1), 2, opened(tmp_path))
+    results = PhaseEvaluator(tmp_path, EvaluationSettings(episodes=1), 2, opened(tmp_path))
     results.add_start(policy)
     results.add(0, Phase("only", 1.0), policy, 200, within=True)
     path = tmp_path / "phases" / "1-only-200.json"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .phase_results import START, read_evaluation
+from .phase_evaluator import START, read_evaluation
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Candidate:
         return (share, -math.inf if median is None else -median, figures["mean_metres"])
 
 
-def best_candidate(run: Path, start: Path) -> Candidate:
+def best_policy(run: Path, start: Path) -> Candidate:
     """Return the best of the evaluated policies of the run in `run`, the earliest of equals.
 
     start: file of the initial policy, which is one of them. Raises BadInput for a file that is no evaluation.

@@ -12,7 +12,7 @@ from qwop.datasets.editing import merge
 from qwop.datasets.from_keys import episode_from_keys, qwop_info
 from qwop.datasets.writer import DatasetWriter
 from qwop.recorder.main import record
-from qwop.recorder.rescue import RescuingWriter
+from qwop.recorder.rescue_writer import RescuingWriter
 from qwop.recorder.source import Source
 from rich.console import Console
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from qwop.common.errors import BadInput
-from qwop.common.occupancy import Occupancy, claimed, lock_waiting, sole_writer, whole_folder
+from qwop.common.folder_lock import FolderLock, claimed, exclusive_lock, lock_waiting, whole_folder
 
 pytest.importorskip("fcntl", reason="folders are not locked here")
 
@@ -19,14 +19,14 @@ LEFT = f".{'0a' * 16}.partial"
 HOLD = """
 import sys, time
 from pathlib import Path
-from qwop.common.occupancy import Occupancy, sole_writer
+from qwop.common.folder_lock import FolderLock, exclusive_lock
 folder = Path(sys.argv[2])
 if sys.argv[1] == "alone":
-    with sole_writer(folder, "out"):
+    with exclusive_lock(folder, "out"):
         print("holding", flush=True)
         time.sleep(60)
 else:
-    presence = Occupancy(folder)
+    presence = FolderLock(folder)
     print("holding", flush=True)
     time.sleep(60)
 """
@@ -43,20 +43,20 @@ def hold(folder: Path, how: str) -> "subprocess.Popen[str]":
 def test_a_second_sole_writer_is_refused_until_the_first_is_killed(tmp_path: Path) -> None:
     first = hold(tmp_path, "alone")
     try:
-        with pytest.raises(BadInput, match=r"^out=.*another process is writing there"), sole_writer(tmp_path, "out"):
+        with pytest.raises(BadInput, match=r"^out=.*another process is writing there"), exclusive_lock(tmp_path, "out"):
             pass
     finally:
         first.kill()
         first.communicate()
-    with sole_writer(tmp_path, "out"):
+    with exclusive_lock(tmp_path, "out"):
         pass
 
 
 def test_a_new_folder_is_removed_if_it_stays_empty_and_stays_if_it_does_not(tmp_path: Path) -> None:
-    with pytest.raises(ZeroDivisionError), sole_writer(tmp_path / "a" / "b", "out"):
+    with pytest.raises(ZeroDivisionError), exclusive_lock(tmp_path / "a" / "b", "out"):
         assert 1 // 0
     assert list(tmp_path.iterdir()) == []
-    with sole_writer(tmp_path / "a" / "b", "out"):
+    with exclusive_lock(tmp_path / "a" / "b", "out"):
         (tmp_path / "a" / "b" / "file").touch()
     assert (tmp_path / "a" / "b" / "file").exists()
 
@@ -71,7 +71,7 @@ def test_what_a_killed_writer_left_is_removed_and_nothing_else(tmp_path: Path) -
     folder = tmp_path / f".{'0b' * 16}.partial"
     folder.mkdir()
     (tmp_path / f".{'0c' * 16}.partial").symlink_to(inner)
-    with sole_writer(tmp_path, "out", within=("checkpoints", "phases")):
+    with exclusive_lock(tmp_path, "out", within=("checkpoints", "phases")):
         pass
     assert sorted(path.name for path in inner.iterdir()) == sorted(strangers)
     assert folder.is_dir()
@@ -82,14 +82,14 @@ def test_writers_share_a_folder_and_leave_each_others_files_alone(tmp_path: Path
     other = hold(tmp_path, "together")
     try:
         (tmp_path / LEFT).touch()  # the other one is writing it
-        one, two = Occupancy(tmp_path), Occupancy(tmp_path)
+        one, two = FolderLock(tmp_path), FolderLock(tmp_path)
         assert (tmp_path / LEFT).exists()
         one.close()
         two.close()
     finally:
         other.kill()
         other.communicate()
-    Occupancy(tmp_path).close()
+    FolderLock(tmp_path).close()
     assert not (tmp_path / LEFT).exists()
 
 
@@ -97,7 +97,7 @@ def test_a_folder_that_somebody_has_alone_is_refused_to_others(tmp_path: Path) -
     alone = hold(tmp_path, "alone")
     try:
         with pytest.raises(BadInput, match="another process has it for itself"):
-            Occupancy(tmp_path)
+            FolderLock(tmp_path)
     finally:
         alone.kill()
         alone.communicate()
@@ -144,7 +144,7 @@ def test_folders_that_killed_processes_were_filling_are_removed(tmp_path: Path) 
 
 def test_a_clock_that_jumps_makes_nobody_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "time", lambda: -1e9)
-    Occupancy(tmp_path).close()
+    FolderLock(tmp_path).close()
     assert os.listdir(tmp_path) == []
 
 

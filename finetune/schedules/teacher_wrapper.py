@@ -33,7 +33,7 @@ class Teacher:
 
         Raises BadInput, naming the policy, if it could not play there.
         """
-        theirs, shown = policy.environment, environment.capabilities.number_names
+        theirs, shown = policy.environment, environment.capabilities.feature_names
         if theirs.id == environment.id and shown is not None:
             seen = theirs.capabilities.observation_names
             rate, wanted = (one.capabilities.decisions_per_second for one in (theirs, environment))
@@ -59,7 +59,7 @@ class Teacher:
         return found
 
 
-class Taught(VectorWrapper):
+class TeacherWrapper(VectorWrapper):
     """Games beside which a teacher stands. They are saved, and follow a phase, as without it."""
 
     def __init__(self, env: VectorEnv[Any, Any, Any], teacher: Teacher) -> None:
@@ -71,7 +71,7 @@ class Taught(VectorWrapper):
             raise AttributeError(name)
         return getattr(self.env, name)
 
-    def lesson(self, observations: NDArray[Any]) -> NDArray[np.float32]:
+    def teacher_probabilities(self, observations: NDArray[Any]) -> NDArray[np.float32]:
         """π_T(·|s), float32 [n, A], in the current states; observations [n, *shape] are the games' own."""
         games = self.unwrapped
         return self._teacher.probabilities(games.seen_numbers if isinstance(games, QWOPVectorEnv) else observations)

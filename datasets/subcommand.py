@@ -10,7 +10,7 @@ S = TypeVar("S", bound=Settings)
 PREFIX = "dataset-"
 
 
-class Verb(Command[S]):
+class Subcommand(Command[S]):
     """`qwop-dataset <verb>`. Its configuration's name is `dataset-<verb>`."""
 
     @property

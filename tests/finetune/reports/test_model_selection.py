@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from qwop.finetune.reports.kept_policy import best_candidate
+from qwop.finetune.reports.model_selection import best_policy
 
 
 def figures(finishes: int, median: float | None = 45.0, metres: float = 100.0) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def test_the_best_has_most_finishes_then_the_lowest_time(
     for number, (name, one) in enumerate(zip(names, evaluations, strict=True)):
         document = {"episodes": 31, "decisions": 100 * number, **one}
         (tmp_path / "phases" / f"{name}.json").write_text(json.dumps(document))
-    found = best_candidate(tmp_path, tmp_path / "start.safetensors")
+    found = best_policy(tmp_path, tmp_path / "start.safetensors")
     assert found.evaluation == tmp_path / "phases" / f"{names[best]}.json"
     policies = [tmp_path / "start.safetensors", *(tmp_path / "phases" / f"{name}.safetensors" for name in names[1:])]
     assert found.policy == policies[best]

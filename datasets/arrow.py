@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..common.checks import show
+from ..common.checks import quoted
 from ..common.errors import BadInput
 from ..common.reading import parse_json
 from ..envs.qwop.session import GameStart
@@ -232,7 +232,7 @@ def require_types(schema: pa.Schema, info: DatasetInfo) -> None:
     for field in expected:
         found = schema.field(field.name).type if schema.names.count(field.name) == 1 else "missing"
         if found != field.type:
-            raise BadInput(f"column {field.name} is {show(found)}, expected {field.type}")
+            raise BadInput(f"column {field.name} is {quoted(found)}, expected {field.type}")
 
 
 def _require_ending(decisions: pa.Table, episode: Episode) -> None:

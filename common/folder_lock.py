@@ -28,11 +28,11 @@ LEFTOVER = re.compile(r"\.[0-9a-f]{32}\.partial(\.\w+)?")
 """Names that `files.beside` gives to files while they are written, and `whole_folder` to folders."""
 
 
-class Occupancy:
+class FolderLock:
     """Presence of a writer in a folder that several may write into, until `close` or the end of the process.
 
     Where nobody else is present, what killed processes left there, and in the folders `within`, is removed. BadInput
-    where somebody has the folder alone (`sole_writer`).
+    where somebody has the folder alone (`exclusive_lock`).
     """
 
     def __init__(self, folder: Path, within: Sequence[str] = ()) -> None:
@@ -57,7 +57,7 @@ class Occupancy:
 
 
 @contextmanager
-def sole_writer(folder: Path, setting: str, within: Sequence[str] = ()) -> Iterator[None]:
+def exclusive_lock(folder: Path, setting: str, within: Sequence[str] = ()) -> Iterator[None]:
     """Context in which no other process may write into the folder; makes it, and removes it again if it stays empty.
 
     Removes what killed processes left in it and in the folders `within`. BadInput, naming the setting, where another

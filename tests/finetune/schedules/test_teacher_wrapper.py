@@ -13,7 +13,7 @@ from qwop.envs.vector import make_vector
 from qwop.finetune.experience.collector import Collector
 from qwop.finetune.schedules.phase import RestartSettings
 from qwop.finetune.schedules.restarts import Restarts
-from qwop.finetune.schedules.taught import Taught, Teacher
+from qwop.finetune.schedules.teacher_wrapper import Teacher, TeacherWrapper
 from qwop.policies.files import load_policy
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
@@ -51,13 +51,13 @@ def test_a_teacher_sees_numbers_where_its_pupil_sees_pictures(kind: str) -> None
         for settings in (PICTURES, {**PICTURES, "observation": kind, "stack": 1, "size": 84})
     )
     policy = qwop_policy(kind)
-    games = Taught(seeing, Teacher.of(policy, pixels(), "teacher"))
+    games = TeacherWrapper(seeing, Teacher.of(policy, pixels(), "teacher"))
     (pictures, _), (observed, _) = games.reset(seed=3), numbers.reset(seed=3)
     random, ended = np.random.default_rng(0), False
     for _ in range(150):
         with torch.no_grad():
             expected = policy.network.logits(torch.from_numpy(observed)).softmax(-1).numpy()
-        np.testing.assert_allclose(games.lesson(pictures), expected, rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(games.teacher_probabilities(pictures), expected, rtol=1e-4, atol=1e-6)
         actions = random.integers(11, size=4)
         pictures, _, terminated, truncated, _ = games.step(actions)
         observed, *_ = numbers.step(actions)
@@ -71,31 +71,31 @@ def test_it_sees_a_game_that_goes_on_from_a_saved_state() -> None:
         RestartSettings(0.9, (-10.0, 10.0), source="falls"),
     )
     policy = qwop_policy("full")
-    games = Taught(env, Teacher.of(policy, in_numbers("full"), "teacher"))
+    games = TeacherWrapper(env, Teacher.of(policy, in_numbers("full"), "teacher"))
     observed, _ = games.reset(seed=0)
     random, restarted = np.random.default_rng(0), False
     for _ in range(400):
         with torch.no_grad():
             expected = policy.network.logits(torch.from_numpy(observed)).softmax(-1).numpy()
-        np.testing.assert_allclose(games.lesson(observed), expected, rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(games.teacher_probabilities(observed), expected, rtol=1e-4, atol=1e-6)
         observed, *_, infos = games.step(random.integers(11, size=4))
         restarted |= bool(infos["restarted"].any())
     assert restarted
-    games.follow(0.5)
+    games.set_phase_progress(0.5)
     np.testing.assert_array_equal(games.set_state(games.get_state()), observed)
 
 
 def test_games_that_cannot_be_saved_cannot_be_saved_beside_a_teacher() -> None:
     policy = Policy(ActorCritic(4, 2, (8,), torch.Generator().manual_seed(0)), CART, ObservationSpec((4,)))
-    games = Taught(make_vector(CART, 3), Teacher.of(policy, CART, "cart"))
+    games = TeacherWrapper(make_vector(CART, 3), Teacher.of(policy, CART, "cart"))
     assert not hasattr(games, "get_state")
-    games.follow(0.5)
+    games.set_phase_progress(0.5)
 
 
 def test_any_environment_has_teachers_and_the_collector_asks_them_before_each_step() -> None:
     policy = Policy(ActorCritic(4, 2, (8,), torch.Generator().manual_seed(0)), CART, ObservationSpec((4,)))
     teacher = Teacher.of(policy, CART, "cart")
-    games = Taught(make_vector(CART, 3), teacher)
+    games = TeacherWrapper(make_vector(CART, 3), teacher)
 
     class Actor:
         def initial_state(self, n: int) -> Any:
