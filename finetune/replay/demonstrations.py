@@ -32,9 +32,9 @@ class Demonstrations:
         self._actions = np.concatenate([episode.actions for episode in kept]).astype(np.int64)
         self._rewards = np.concatenate([episode.rewards for episode in kept])
         self._behaviour = np.concatenate([episode.behaviour_probabilities for episode in kept])
-        self._player = rows_of(kept, observations=False).probabilities
-        if self._player is None:
-            self._player = np.eye(self._behaviour.shape[1], dtype=np.float32)[self._actions]
+        recorded = rows_of(kept, observations=False).probabilities
+        one_hot = np.eye(self._behaviour.shape[1], dtype=np.float32)
+        self._player = one_hot[self._actions] if recorded is None else recorded
         self._lengths = lengths
         self._returns = np.zeros(len(self._actions), dtype=np.float32)
         self._terminated = np.zeros(len(self._actions), dtype=np.bool_)
@@ -76,7 +76,7 @@ class Demonstrations:
         episodes = np.split(self._rewards, np.cumsum(self._lengths)[:-1])
         self._returns = np.concatenate([discounted_returns(rewards, gamma) for rewards in episodes]).astype(np.float32)
         whole = self._returns[self._known]
-        return max(float(whole.std()), np.finfo(np.float32).tiny) if len(whole) else 1.0
+        return max(float(whole.std()), float(np.finfo(np.float32).tiny)) if len(whole) else 1.0
 
     def next(self, n: int) -> Sequences:
         """The next sequence of each of the next n streams, cycling through them if there are fewer."""
