@@ -20,7 +20,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 from qwop.common.command import Command
-from qwop.evaluation.main import main as evaluate
+from qwop.evaluation.command import main as evaluate
 from qwop.finetune.main import main as finetune
 from qwop.policies.files import load_policy
 from qwop.policies.policy import Policy

@@ -3,6 +3,7 @@
 import functools
 import math
 import operator
+import os
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
@@ -18,7 +19,7 @@ LONGEST_SHOWN = 60
 
 @dataclass(frozen=True)
 class Declaration:
-    """The declaration of one setting besides its type and default; see `settings.setting`."""
+    """The declaration of one setting, apart from its type and default; see `settings.setting`."""
 
     help: str = ""
     at_least: float | None = None
@@ -28,6 +29,7 @@ class Declaration:
     choices: tuple[Any, ...] = ()
     example: str = ""
     expected: str = ""
+    path: bool = False
     written: bool = False
     inline: bool = False
     parse: Callable[[Any, str], Any] | None = None
@@ -38,6 +40,8 @@ class Declaration:
     follows: str = ""
     group: str = ""
     prefers: str = ""
+    default: str = ""
+    default_beside: Mapping[str, str] = field(default_factory=dict)
 
 
 def checked(hint: Any, spec: Declaration, value: Any, place: str, note: str = "") -> Any:
@@ -78,7 +82,7 @@ def expected(hint: Any, spec: Declaration) -> str:
 
 
 def span(spec: Declaration) -> str:
-    """The range in words: 'at least 0, less than 1'; empty where there is none."""
+    """The range in words: 'at least 0, less than 1'; empty without a range."""
     if spec.at_least is not None and spec.at_most is not None:
         return f"from {_number(spec.at_least)} to {_number(spec.at_most)}"
     bounds = {"at least": spec.at_least, "more than": spec.above, "at most": spec.at_most, "less than": spec.below}
@@ -86,7 +90,7 @@ def span(spec: Declaration) -> str:
 
 
 def short_span(spec: Declaration) -> str:
-    """The range in signs: '≥ 0, < 1'; empty where there is none."""
+    """The range in signs: '≥ 0, < 1'; empty without a range."""
     if spec.at_least is not None and spec.at_most is not None:
         return f"{_number(spec.at_least)} to {_number(spec.at_most)}"
     bounds = {"≥": spec.at_least, ">": spec.above, "≤": spec.at_most, "<": spec.below}
@@ -100,7 +104,7 @@ def one_of(choices: Sequence[Any]) -> str:
 
 
 def quoted(value: Any, longest: int = LONGEST_SHOWN) -> str:
-    """A value as it is written on the command line, in one line of at most so many characters."""
+    """A value as written on the command line, in one line of limited length."""
     if value is None:
         text = "null"
     elif isinstance(value, bool):
@@ -134,7 +138,7 @@ def without_none(hint: Any) -> Any:
 
 
 def _items(kind: Any, spec: Declaration, value: Any) -> Any:
-    """A tuple or list of one item or more; None where it is none, or where an item is wrong."""
+    """A tuple or list of one item or more; None for anything else, or if an item is wrong."""
     if isinstance(value, str | Mapping) or not isinstance(value, Sequence) or not value:
         return None
     made = [_scalar(get_args(kind)[0], spec, one) for one in value]
@@ -142,7 +146,7 @@ def _items(kind: Any, spec: Declaration, value: Any) -> Any:
 
 
 def _scalar(kind: Any, spec: Declaration, value: Any) -> Any:
-    """The value as `kind`; None where it is of another type, out of range or not among the choices."""
+    """The value as `kind`; None if it is of another type, out of range or not among the choices."""
     made: Any = None
     if kind is bool:
         made = value if isinstance(value, bool) else None
@@ -151,6 +155,7 @@ def _scalar(kind: Any, spec: Declaration, value: Any) -> Any:
         made = made if made is not None and _in_range(made, spec) else None
     elif kind is str:
         made = _text(value)
+        made = os.path.expanduser(made) if made is not None and (spec.path or spec.written) else made
     else:
         raise TypeError(f"settings of type {kind} cannot be checked; give the setting a `parse` function")
     return None if spec.choices and made not in spec.choices else made
@@ -173,7 +178,8 @@ def _text(value: Any) -> str | None:
     if not isinstance(value, str | int | float | PathLike):
         return None
     text = str(value)
-    return text if text.strip() and "\0" not in text else None
+    # Surrogates stand for bytes of a command line that are no UTF-8; no file could hold them.
+    return text if text.strip() and not any(one == "\0" or "\ud800" <= one <= "\udfff" for one in text) else None
 
 
 def _in_range(value: float, spec: Declaration) -> bool:

@@ -1,5 +1,6 @@
 """Commands: a function of checked settings as a Hydra application with help, one-line errors and exit codes."""
 
+import argparse
 import errno
 import os
 import signal
@@ -7,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from types import FrameType
 from typing import Any, Generic, NoReturn, TypeVar
@@ -22,15 +24,17 @@ from omegaconf.errors import OmegaConfBaseException
 from .checks import printable, quoted
 from .errors import BadInput
 from .files import require_writable_folder, write_atomic
+from .former_names import current_overrides
+from .interrupts import EXIT_INTERRUPTED
 from .option_files import with_option_files
 from .overrides import explain, normalise, set_in_entries
 from .same_settings import read_settings
 from .settings import Settings, declarations, defaults, dotted, names_in, read, to_plain
+from .typed_texts import as_typed
 
 S = TypeVar("S", bound=Settings)
 
 EXIT_BAD_INPUT = 2
-EXIT_INTERRUPTED = 130
 EXIT_SIGNAL = 128
 """Exit code of a program ended by a signal, minus the signal's number."""
 
@@ -39,6 +43,9 @@ NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
 
 GONE = {errno.EACCES, errno.EPERM, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EIO, errno.ESTALE, errno.ENODEV}
 """Errors of a place that existed before: permissions lost, a folder moved away, a drive that failed."""
+
+IMPOSSIBLE = {errno.ENAMETOOLONG, errno.ELOOP}
+"""Errors of names that no file can have."""
 
 CONFIGURATION = "config.yaml"
 """Name of the file of a run's settings in its folder."""
@@ -79,12 +86,13 @@ class Command(Generic[S]):
         return f"qwop-{self.name}"
 
     def __call__(self) -> None:
-        """Do what the command line says; ends with SystemExit where the exit code is not 0."""
+        """Run the command line; SystemExit if the exit code is not 0."""
         with _handled(self.program):
-            arguments = self._asked(sys.argv[1:])
-            parser = get_args_parser()
-            parser.error = _refuse  # type: ignore[method-assign]
-            options = parser.parse_args(arguments)
+            given, notes = current_overrides(sys.argv[1:])
+            for note in notes:
+                print(f"{self.program}: note: {printable(note)}", file=sys.stderr)
+            arguments = self._asked(given)
+            options = _parser().parse_args(arguments)
             if options.help:
                 from .help import print_help  # only this needs it
 
@@ -93,7 +101,7 @@ class Command(Generic[S]):
                 self._apply_hydra(arguments)
 
     def start(self, settings: S) -> None:
-        """Do what these settings say, as the command line does: with its signals, one-line errors and exit codes."""
+        """Run with these settings, with the command line's signal handling, one-line errors and exit codes."""
         with _handled(self.program):
             self._work(settings)
 
@@ -103,7 +111,7 @@ class Command(Generic[S]):
 
     def compose(self, overrides: Sequence[str]) -> DictConfig:
         """The configuration that Hydra composes of a command line, unchecked."""
-        asked = self._asked(overrides)
+        asked = self._asked(current_overrides(overrides)[0])
         try:
             return self._composed(asked)
         except Exception as error:
@@ -111,7 +119,8 @@ class Command(Generic[S]):
 
     def _asked(self, arguments: Sequence[str]) -> list[str]:
         """The command line in the forms that Hydra takes."""
-        asked = with_option_files(normalise(arguments, self.settings), self.settings)
+        asked = as_typed(normalise(arguments, self.settings), self.settings)
+        asked = with_option_files(asked, self.settings)
         return set_in_entries(asked, self.settings, self._composed)
 
     def _composed(self, overrides: list[str]) -> DictConfig:
@@ -223,9 +232,12 @@ def _handled(program: str) -> Iterator[None]:
         print(f"{program}: {printable(str(error))}", file=sys.stderr)
         sys.exit(EXIT_BAD_INPUT)
     except OSError as error:
+        where = f"{printable(os.fsdecode(error.filename))}: " if error.filename else ""
+        if error.errno in IMPOSSIBLE:
+            print(f"{program}: {where}{error.strerror}; give another name", file=sys.stderr)
+            sys.exit(EXIT_BAD_INPUT)
         if error.errno not in NO_ROOM and not (error.errno in GONE and error.filename):
             raise
-        where = f"{os.fsdecode(error.filename)}: " if error.filename else ""
         advice = "make room and go on" if error.errno in NO_ROOM else "bring it back and go on"
         print(f"{program}: {where}{error.strerror}; what was finished is kept: {advice}", file=sys.stderr)
         sys.exit(EXIT_BAD_INPUT)
@@ -313,6 +325,19 @@ def _composing_raises(arguments: list[str]) -> Iterator[None]:
             del os.environ["HYDRA_FULL_ERROR"]
         else:
             os.environ["HYDRA_FULL_ERROR"] = full
+
+
+def version_line() -> str:
+    """The version that `--version` prints."""
+    return f"qwop {version('qwop')}"
+
+
+def _parser() -> argparse.ArgumentParser:
+    """Hydra's own options, with this package's version and one-line errors."""
+    parser = argparse.ArgumentParser(parents=[get_args_parser()], conflict_handler="resolve", add_help=False)
+    parser.error = _refuse  # type: ignore[method-assign]
+    parser.add_argument("--version", action="version", version=version_line(), help="Show the version")
+    return parser
 
 
 def _refuse(message: str) -> NoReturn:

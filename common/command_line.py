@@ -10,9 +10,9 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 
 from .checks import Declaration
-from .overrides import quoted
 from .reading import parse_yaml
 from .settings import Settings, changes, declarations, dotted, option_of, options_of, read, to_plain
+from .typed_texts import quoted
 
 
 def command_line(program: str, settings: Settings, first: str = "", *, without: tuple[str, ...] = ()) -> str:

@@ -48,9 +48,9 @@ def atomic_file(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def temporary_sibling(path: Path) -> Iterator[Path]:
-    """A name for writing `path` until it is whole: hidden, in the same folder, of the same suffix.
+    """A temporary name for writing `path`: hidden, in the same folder, with the same suffix.
 
-    Rename what was written to `path`; whatever still has the name at the end of the context is deleted.
+    After writing, rename it to `path`; a file that still has the name at the end of the context is deleted.
     """
     partial = path.with_name(f".{uuid4().hex}.partial{path.suffix}")
     try:
@@ -71,7 +71,7 @@ def write_synced(path: Path, content: Content) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Wait until the names in a folder are on the disk, where the file system can tell."""
+    """Wait until the names in a folder are on the disk, if the file system supports that."""
     if os.name == "nt":  # a folder cannot be opened there
         return
     descriptor = os.open(folder, os.O_RDONLY)

@@ -29,10 +29,10 @@ LEFTOVER = re.compile(r"\.[0-9a-f]{32}\.partial(\.\w+)?")
 
 
 class FolderLock:
-    """Presence of a writer in a folder that several may write into, until `close` or the end of the process.
+    """Shared lock on a folder with several writers, held until `close` or process exit.
 
-    Where nobody else is present, what killed processes left there, and in the folders `within`, is removed. BadInput
-    where somebody has the folder alone (`exclusive_lock`).
+    Without another writer, leftovers of killed processes are removed, there and in the folders `within`. BadInput if a
+    process has the folder exclusively (`exclusive_lock`).
     """
 
     def __init__(self, folder: Path, within: Sequence[str] = ()) -> None:
@@ -124,8 +124,8 @@ def remove_leftovers(folders: Sequence[Path]) -> None:
 def whole_folder(folder: Path, setting: str) -> Iterator[Path]:
     """Context that gives a folder to fill, which becomes `folder` at the end, whole or not at all.
 
-    BadInput, naming the setting, where the folder holds something already. What is filled is a folder beside it; one
-    that a killed process left there is removed.
+    BadInput, naming the setting, if the folder is not empty. Files go into a temporary folder next to it; one left by a
+    killed process is removed.
     """
     _require_empty(folder, setting)
     asked, folder = folder, folder.resolve()  # a link cannot be replaced by a folder, what it leads to can
@@ -182,7 +182,7 @@ def _open(folder: Path) -> int | None:
 
 
 def _lock(descriptor: int | None, exclusive: bool) -> bool | None:
-    """True if the lock was taken, False if somebody else has it, None where there are no locks."""
+    """True if the lock was taken, False if another process has it, None if locks are not supported."""
     if descriptor is None:
         return None
     try:

@@ -59,7 +59,7 @@ def print_help(command: "Command[Any]", overrides: Sequence[str], console: Conso
 
 
 def help_page(command: "Command[Any]", overrides: Sequence[str], width: int) -> RenderableType:
-    """All that `--help` prints in so many columns. BadInput for overrides that cannot be composed."""
+    """The text of `--help`, `width` columns wide. BadInput for overrides that cannot be composed."""
     node: Any = OmegaConf.to_container(command.compose(overrides), resolve=False)
     parts: list[RenderableType] = [Text(command.about), Text()]
     parts += [_heading("Examples"), *_examples(command), Text()]

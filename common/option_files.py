@@ -1,4 +1,4 @@
-"""Groups whose options are files: paths on the command line, and the option of another group that a file asks for."""
+"""Groups whose options are files: paths on the command line, and a file's preference for another group's option."""
 
 import re
 from collections.abc import Sequence
@@ -10,6 +10,7 @@ from hydra.core.config_store import ConfigStore
 
 from .checks import one_of, quoted
 from .errors import BadInput, naming
+from .former_names import current_settings
 from .overrides import FROM_FILE
 from .reading import MEGABYTE, parse_yaml, read_text
 from .settings import Settings, declarations, options_of
@@ -32,7 +33,7 @@ def with_option_files(arguments: Sequence[str], settings: type[Settings]) -> lis
             continue
         option = made[chosen].partition("=")[2]
         if option.endswith(SUFFIXES):
-            path: Path | None = Path(option)
+            path: Path | None = Path(option).expanduser()
         else:
             path = _find(spec.group, option, arguments)
         node = {} if path is None else _read(path, group, option, options_of(group, spec))
@@ -58,7 +59,7 @@ def _find(group: str, option: str, arguments: Sequence[str]) -> Path | None:
     folders = [
         _value(arguments, place) for place, one in enumerate(arguments) if one.startswith(("--config-dir", "-cd"))
     ]
-    paths = [Path(str(own)), *(Path(folder) / group / f"{option}.yaml" for folder in folders)]
+    paths = [Path(str(own)), *(Path(folder).expanduser() / group / f"{option}.yaml" for folder in folders)]
     return next((path for path in paths if path.is_file()), None)
 
 
@@ -72,7 +73,7 @@ def _read(path: Path, group: str, option: str, options: Sequence[str]) -> dict[s
     with naming(f"{group}={option}"):
         text = read_text(path, MEGABYTE, f"expected a file of your own, or one of {', '.join(options)}")
     try:
-        return parse_yaml(text)
+        return current_settings(parse_yaml(text))
     except ValueError as error:
         raise BadInput(f"{group}={option}: not YAML settings ({error})") from None
 

@@ -1,17 +1,17 @@
-"""Command-line overrides: small liberties before Hydra reads them, and its errors in one line that says what to do."""
+"""Command-line overrides: shorter forms than Hydra's, and its errors in one line with advice."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, get_origin
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override, Quote, QuotedString
+from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 
 from .checks import without_none
 from .errors import BadInput
-from .settings import Settings, declarations, dotted, is_settings, no_such_setting, type_of
+from .settings import Settings, declarations, dotted, is_settings, nearest, no_such_setting, type_of
 
 _MISSING_OPTION = re.compile(
     r"Could not find '(?P<group>[^'/]+)/(?P<option>[^']*)'.*?Available options[^\n]*\n(?P<options>(\t[^\n]*\n?)*)",
@@ -30,7 +30,9 @@ def normalise(overrides: Sequence[str], settings: type[Settings]) -> list[str]:
     `+schedule=kurodo` may be written for `schedule=kurodo`, although a group that is always there is changed rather
     than added; `algorithm=null` deletes the group; `environment.delay=0.3` and `environment={delay: 0.3}` need no `+`
     to add to a mapping whose keys are free, nor does `schedule.keep=best` to set what the schedule's file leaves out.
+    A group that is changed but not chosen has its default option.
     """
+    overrides = [*_unchosen(overrides, settings), *overrides]
     groups = _groups(settings)
     optional = [name for name, spec in declarations(settings).items() if spec.group]
     mappings = set(_free_mappings(settings))
@@ -54,10 +56,20 @@ def normalise(overrides: Sequence[str], settings: type[Settings]) -> list[str]:
     return made
 
 
+def _unchosen(overrides: Sequence[str], settings: type[Settings]) -> Iterator[str]:
+    """The default options of groups that are changed but not chosen: `schedule.scale=0.1` alone."""
+    given = {one.partition("=")[0].lstrip("+~") for one in overrides if not one.endswith("=null")}
+    named = {one.partition("=")[0].lstrip("+~") for one in overrides}
+    for name, spec in declarations(settings).items():
+        if spec.default and name not in named and any(one.startswith(f"{name}.") for one in named):
+            beside = [option for other, option in spec.default_beside.items() if other in given]
+            yield f"{name}={(beside or [spec.default])[0]}"
+
+
 def set_in_entries(overrides: Sequence[str], settings: type[Settings], compose: COMPOSE) -> list[str]:
     """The same command line, where `schedule.phases.race.entropy=0.1` needs no `+` to set what that phase leaves out.
 
-    compose makes the configuration of the groups alone, which tells which phases there are.
+    compose makes the configuration of the groups alone, which has the names of the phases.
     """
     optional = tuple(f"{name}." for name, spec in declarations(settings).items() if spec.group)
     if not any(one.startswith(optional) for one in overrides):
@@ -79,15 +91,10 @@ def set_in_entries(overrides: Sequence[str], settings: type[Settings], compose: 
     return [f"++{one}" if adds(place, value) else one for one, (place, _, value) in zip(overrides, parts, strict=True)]
 
 
-def quoted(text: str) -> str:
-    """A text in quotes, in which Hydra takes all characters but an interpolation (${…}) as they are."""
-    return QuotedString(text, Quote.single).with_quotes()
-
-
 def explain(error: Exception, overrides: Sequence[str], settings: type[Settings], compose: COMPOSE) -> Exception:
     """The exception to raise for an error of Hydra: BadInput in one line; any other error stays as it is.
 
-    compose makes the configuration of other overrides; with the groups alone it tells which settings there are.
+    compose makes the configuration of other overrides; that of the groups alone has the known settings.
     """
     parsed = []
     for override in overrides:
@@ -103,9 +110,11 @@ def explain(error: Exception, overrides: Sequence[str], settings: type[Settings]
         if not one.key_or_group:
             return BadInput(f"{one.input_line}: expected setting=value")
     if found := _MISSING_OPTION.search(str(error)):
-        options = ", ".join(one for one in found["options"].split() if not one.startswith(FROM_FILE))
+        options = [one for one in found["options"].split() if not one.startswith(FROM_FILE)]
         own = ", or a file of your own (its path, with .yaml)" if _takes_files(settings, found["group"]) else ""
-        return BadInput(f"{found['group']}={found['option']}: no such option; choose one of {options}{own}")
+        near = nearest(found["option"], options, 0.6)  # of short names, one letter is much
+        question = f"did you mean {near}? The options are" if near else "choose one of"
+        return BadInput(f"{found['group']}={found['option']}: no such option; {question} {', '.join(options)}{own}")
     if wrong_key := _wrong_key(parsed, settings, compose):
         return wrong_key
     if isinstance(error, HydraException | ValueError):
@@ -136,7 +145,8 @@ def _wrong_key(parsed: Sequence[Override], settings: type[Settings], compose: CO
         elif not one.is_force_add() and place not in known:
             if place.split(".")[0] in absent:
                 return BadInput(f"{one.input_line}: no {place.split('.')[0]} is chosen that it could change")
-            return no_such_setting(place, [*known, *sorted(_settings_of_entries(settings, known).difference(known))])
+            entries = sorted(_settings_of_entries(settings, known).difference(known))
+            return no_such_setting(place, [*known, *absent, *entries])
     return None
 
 
@@ -157,7 +167,7 @@ def _groups(settings: type[Settings]) -> list[str]:
 
 
 def _known(overrides: Sequence[str], settings: type[Settings], compose: COMPOSE) -> list[str]:
-    """The places of all settings that there are with the groups' options that the command line chooses."""
+    """The places of all settings of the groups' options that the command line chooses."""
     groups = _groups(settings)
     chosen = [one for one in overrides if one.partition("=")[0].lstrip("+~") in groups]
     tree: Any = OmegaConf.to_container(compose(chosen))

@@ -1,4 +1,4 @@
-"""Files that somebody else may have written: opened without waiting, bounded, and parsed without surprises."""
+"""Untrusted files: opened without blocking, bounded in size, and parsed strictly."""
 
 import json
 import os

@@ -10,8 +10,8 @@ Everything else follows from the declaration: the checks, however an object is m
 
 import difflib
 import importlib.resources
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, Field, field, fields
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, Field, field, fields, replace
 from typing import Any, TypeVar, get_type_hints
 
 from .checks import Declaration, checked, expected, one_of, quoted, without_none
@@ -37,6 +37,7 @@ def setting(
     choices: Sequence[Any] = (),
     example: str = "",
     expected: str = "",
+    path: bool = False,
     written: bool = False,
     parse: Callable[[Any, str], Any] | None = None,
     plain: Callable[[Any], Any] | None = None,
@@ -44,11 +45,12 @@ def setting(
 ) -> Any:
     """Declare a setting as a dataclass field; without a default it is required.
 
-    help: what it does, with its unit. at_least, above, at_most, below: its range, of every item where it is a list.
+    help: its effect, with its unit. at_least, above, at_most, below: its range, or that of every item of a list.
     choices: all that it may be. example: a value to suggest where a required one is missing. expected: words for the
-    permitted values, where type and range do not give them. written: a folder that the command writes, which is tried
-    before any work. parse(value, place), plain(value): from and to plain data, for types that YAML does not have.
-    entries: the settings of each entry of a mapping, for `--help`.
+    permitted values, where type and range do not give them. path: a file or folder; a leading ~ is the home folder.
+    written: a folder that the command writes, which is tried before any work. parse(value, place), plain(value):
+    from and to plain data, for types that YAML does not have. entries: the settings of each entry of a mapping, for
+    `--help`.
     """
     spec = Declaration(
         help,
@@ -59,6 +61,7 @@ def setting(
         choices=tuple(choices),
         example=example,
         expected=expected,
+        path=path,
         written=written,
         parse=parse,
         plain=plain,
@@ -72,7 +75,7 @@ def setting(
 
 
 def nested(cls: type["Settings"], help: str, *, inline: bool = False) -> Any:
-    """Declare settings within settings; inline, they stand beside this dataclass's own, without a prefix.
+    """Declare settings within settings; inline, they are on the level of this dataclass's own, without a prefix.
 
     They are required if any of theirs is.
     """
@@ -92,13 +95,23 @@ def choice_of(
     return field(default_factory=options[default], metadata={"spec": spec})
 
 
-def file_choice(group: str, help: str, *, example: str, prefers: str = "") -> Any:
+def file_choice(
+    group: str,
+    help: str,
+    *,
+    example: str,
+    prefers: str = "",
+    default: str = "",
+    default_beside: Mapping[str, str] | None = None,
+) -> Any:
     """Declare a required group whose options are the YAML files of `conf/<group>`, or a file of the user's own.
 
     prefers: another group, of which a file may name an option under this key; it is chosen unless the command line
-    chooses one.
+    chooses one. default: the option whose settings a command line changes that chooses none; default_beside: another
+    one where it sets these settings.
     """
-    return field(metadata={"spec": Declaration(help, group=group, example=example, prefers=prefers)})
+    spec = Declaration(help, group=group, example=example, prefers=prefers)
+    return field(metadata={"spec": replace(spec, default=default, default_beside=default_beside or {})})
 
 
 class Settings:
@@ -201,7 +214,7 @@ def is_settings(kind: Any) -> bool:
 
 
 def read(cls: type[S], node: Any, place: str = "", *, partial: bool = False, **more: Any) -> S:
-    """An object of `cls` from plain data; `place` is where it stands (`algorithm`), for messages.
+    """An object of `cls` from plain data; `place` is its name for messages (`algorithm`).
 
     Every setting has to be there unless `partial`, where a missing one takes its default. `more` are fields that the
     data do not hold. BadInput for anything unknown, missing, of another type or out of range.
@@ -246,16 +259,30 @@ def required(cls: type[Settings]) -> list[str]:
 
 def no_such_setting(place: str, known: Sequence[str]) -> BadInput:
     """The error for a setting that does not exist; names the nearest that does."""
-    group, _, last = place.rpartition(".")
+    names = place.split(".")
+    groups = {one.rpartition(".")[0] for one in known}
+    depth = max((i for i in range(len(names)) if ".".join(names[:i]) in groups), default=0)
+    group, wrong, rest = ".".join(names[:depth]), names[depth], names[depth + 1 :]
     beside = [one.rpartition(".")[2] for one in known if one.rpartition(".")[0] == group]
     elsewhere = [one for one in known if one.rpartition(".")[0] != group]
-    near = [dotted(group, one) for one in difflib.get_close_matches(last, beside, 1, FAR)]
-    near = near or [one for one in elsewhere if one.endswith(f".{last}")]
-    near = near or difflib.get_close_matches(place, elsewhere, 1, FAR)
+    near: str | None
+    if here := nearest(wrong, beside):
+        whole = ".".join([*names[:depth], here, *rest])
+        near = whole if whole in known else dotted(group, here)
+    elif group and rest:  # an unknown entry, such as a phase: other entries' settings are no suggestion
+        near = None
+    else:
+        alike = [one for one in elsewhere if one.rpartition(".")[2] == names[-1]]
+        near = nearest(place, alike, far=0) or nearest(place, elsewhere)
     if near:
-        return BadInput(f"{place}: no such setting; did you mean {near[0]}?")
+        return BadInput(f"{place}: no such setting; did you mean {near}?")
     of = f"of {group} " if group else ""
     return BadInput(f"{place}: no such setting; the settings {of}are {', '.join(beside or known)}")
+
+
+def nearest(name: str, known: Iterable[str], far: float = FAR) -> str | None:
+    """The most similar of the known names; None where all are less alike than `far`."""
+    return next(iter(difflib.get_close_matches(name, list(known), 1, far)), None)
 
 
 def dotted(place: str, name: str) -> str:

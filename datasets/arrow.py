@@ -120,7 +120,7 @@ def identity(episode: Episode) -> str:
 
 
 def episode_metadata(episode: Episode) -> dict[str, Any]:
-    """The fields of an episode that are no arrays, as JSON values by the names that files have for them."""
+    """The fields of an episode other than arrays, as JSON values by their names in files."""
     return {
         **{name: getattr(episode, name) for name in EPISODE_FIELDS},
         "origin": episode.origin.to_json(),
@@ -129,7 +129,7 @@ def episode_metadata(episode: Episode) -> dict[str, Any]:
 
 
 def episode_fields(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Inverse of `episode_metadata`: keyword arguments of `Episode`; BadInput where they cannot be."""
+    """Inverse of `episode_metadata`: keyword arguments of `Episode`; BadInput for anything else."""
     if missing := [name for name in (*EPISODE_FIELDS, "origin", "start") if name not in metadata]:
         raise BadInput(f"its metadata lacks {missing[0]}")
     start = metadata["start"]
@@ -284,7 +284,7 @@ def _numbers(table: pa.Table, name: str) -> NDArray[Any]:
 
 
 def _whole(table: pa.Table, name: str) -> pa.Array:
-    """A column in one piece, which is copied only where there are several."""
+    """A column in one piece; copied only if it has several."""
     column = table.column(name)
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 

@@ -71,7 +71,7 @@ def add_removed(folder: Path, name: str) -> None:
 
 
 def write_checksums(folder: Path, checksums: Mapping[str, str]) -> None:
-    """Write the list anew."""
+    """Rewrite the list."""
     write_atomic(folder / CHECKSUMS, "".join(f"{digest}  {name}\n" for name, digest in checksums.items()))
 
 

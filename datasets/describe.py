@@ -31,7 +31,7 @@ def describe(folder: Path, *, accept: bool = False) -> Summary:
 
 
 def accepted(folder: Path) -> Dataset:
-    """Write the list of checksums anew from the files, each of which has to be an episode of this dataset."""
+    """Rewrite the list of checksums from the files, each of which has to be an episode of this dataset."""
     content = read_description(folder)
     info = parse_info(content, folder / DESCRIPTION)
     checksums = {DESCRIPTION: sha256(content)}

@@ -15,7 +15,7 @@ from .subcommand import Subcommand
 class DescribeSettings(Settings):
     """The dataset to describe."""
 
-    dataset: str = setting(help="Folder of the dataset.", example="data/me")
+    dataset: str = setting(help="Folder of the dataset.", example="data/me", path=True)
     accept: bool = setting(
         False,
         "Accept the current episodes: rewrite the checksums even if files are missing or changed. Each still has to be"

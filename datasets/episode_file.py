@@ -24,7 +24,7 @@ from .schema import DatasetInfo, Episode, arrow_schema
 
 @dataclass(frozen=True)
 class EpisodeFile:
-    """The file of an episode. sha256: of its bytes. Its methods raise BadInput for what is wrong with the content."""
+    """The file of an episode. sha256: of its bytes. Its methods raise BadInput for faulty content."""
 
     path: Path
     sha256: str
@@ -69,7 +69,7 @@ class EpisodeFile:
 def open_episode_file(path: Path, checksum: str | None = None) -> Iterator[EpisodeFile]:
     """Context manager: open an episode's file. Errors about its content within the context become BadInput naming it.
 
-    checksum: SHA-256 that the file has to have, where it is known; BadInput for another.
+    checksum: expected SHA-256 of the file, if known; BadInput for another.
     """
     with open_regular(path, LARGEST_FILE, ADVICE) as (file, size):
         if size > LARGEST:  # before all of it is read

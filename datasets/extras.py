@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def import_installed(name: str) -> None:
-    """Put the package `name` found outside this checkout in this one's place; ModuleNotFoundError if there is none."""
+    """Import the package `name` from outside this checkout in place of the folder; ModuleNotFoundError without one."""
     checkout = Path(__file__).resolve().parents[1]
     spec = PathFinder.find_spec(name, [entry for entry in sys.path if Path(entry).resolve() != checkout])
     for module in (name, f"{name}.{Path(__file__).stem}"):

@@ -16,7 +16,7 @@ _KINDS: dict[str, type] = {
 
 @dataclass(frozen=True)
 class Origin:
-    """Fields that identify an episode within its source; each is None where it does not apply.
+    """Fields that identify an episode within its source; each is None if it does not apply.
 
     sha256: the first twelve digits of the hash of the file that was imported or that played. game: the episode's number
     in that file, or among the games of one policy and seed. seed: of all those games (`Episode.seed` is the reset's).

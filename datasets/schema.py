@@ -117,7 +117,7 @@ class DatasetInfo:
 
 @dataclass(frozen=True)
 class Episode:
-    """One complete episode of T ≥ 1 decisions, validated on construction (ValueError says what is wrong).
+    """One complete episode of T ≥ 1 decisions, validated on construction (ValueError for invalid data).
 
     observations: float32 or uint8 [T + 1, *shape], one before each decision and the one that ended the episode.
     actions: int16 [T], index into the environment's actions.
@@ -128,12 +128,12 @@ class Episode:
         replay the game exactly; None if unknown.
     terminated, truncated: as in Gymnasium, at least one of them. A game that was left early is truncated.
     outcome: one of `OUTCOMES`.
-    player: name of the player. source: name of what was recorded: a policy's or recording's file, 'page', an address.
+    player: name of the player. source: name of the source: a policy's or recording's file, 'page', an address.
     probabilities_from: origin of μ: 'recorded', 'smoothed(0.05)', 'cloned(5 folds)', …
     seed: the seed of the environment's reset; None if unknown.
     metres: distance covered, in environments that measure one.
-    start: how the game began that the keys replay; None for the first game of a page in a browser of today.
-    origin: what identifies the episode within its source.
+    start: the beginning of the game that the keys replay; None for the first game of a page in a current browser.
+    origin: identifies the episode within its source.
     max_idle_frames: upper bound of the random idle frames that the game began with; None if unknown.
     created, software_version: when the episode was recorded (ISO 8601) and by which version of qwop; filled in when it
         is written, and kept by commands that copy it.
@@ -217,7 +217,7 @@ class Episode:
 
     @cached_property
     def keys_of_frames(self) -> NDArray[np.uint8]:
-        """Keys held in each game frame, uint8 [frames]; empty where they are unknown."""
+        """Keys held in each game frame, uint8 [frames]; empty if they are unknown."""
         return np.concatenate(self.keys) if self.keys else np.empty(0, np.uint8)
 
     @property

@@ -1,4 +1,4 @@
-"""Environments described by files, and limits on what files may say.
+"""Environments described by files, and limits on these descriptions.
 
 Policies, datasets and checkpoints are exchanged, so they are data: reading one never starts a program, opens a path or
 an address, or imports a module that the file chose. A file names an environment by an id without a module
@@ -41,7 +41,7 @@ _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 def environment_in_file(data: Any, given: Collection[str] = ()) -> tuple[str, dict[str, Any]]:
     """Id and settings of the environment that a file describes as `{"id": …, "settings": {…}}`.
 
-    Raises BadInput for anything that a file may not say, except settings whose names are `given` elsewhere (on the
+    Raises BadInput for anything that a file may not set, except settings whose names are `given` elsewhere (on the
     command line), which are left out. Imports nothing and makes no environment.
     """
     if not isinstance(data, Mapping) or not isinstance(data.get("settings"), Mapping):

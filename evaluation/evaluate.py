@@ -86,7 +86,7 @@ def evaluate(
     """Play the games of `settings` in the policy's environment, or in another of the same shapes.
 
     Without a number of episodes, greedy games of a deterministic environment with idle starts are played once for each
-    number of idle frames. Otherwise so many games (100 by default) are drawn for each kind of start, `rolling` and
+    number of idle frames. Otherwise `episodes` games (100 by default) are drawn for each kind of start, `rolling` and
     `any`. `progress` is called with the number of games finished, `on_game` with each game, in order; of its
     observations it has the last. splits: also take the times along each run of QWOP. Raises BadInput for an environment
     of other shapes.

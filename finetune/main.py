@@ -25,6 +25,10 @@ main = Command(
         ("qwop-finetune schedule=kurodo", "after qwop-pretrain; schedule.scale=0.1 makes it ten times shorter"),
         ("qwop-finetune schedule=kurodo policy=runs/clone/policy.safetensors demonstrations=data/kurodo", ""),
         ("qwop-finetune schedule=champion policy=scratch environment=QWOP-v1", "from scratch, by PPO"),
+        (
+            "qwop-finetune algorithm=dqn-small environment=CartPole-v1 schedule.decisions=75000",
+            "another environment, by an algorithm for small ones",
+        ),
         ("qwop-finetune schedule=kurodo resume=true", "continue the run in runs/finetune"),
         ("qwop-finetune schedule=champion --help", "the settings of another schedule, and of its algorithm"),
     ],

@@ -7,6 +7,7 @@ from typing import Any
 from ..common.checks import quoted
 from ..common.command import CONFIGURATION
 from ..common.errors import BadInput, naming
+from ..common.former_names import current_phases
 from ..common.resume import newest_checkpoint, require_same_settings
 from ..common.same_settings import require_same, settings_before
 from ..common.settings import to_plain
@@ -33,6 +34,7 @@ def require_resumable(settings: FinetuneSettings, out: Path) -> dict[str, Any] |
     state = load_checkpoint(newest)
     if type(state.get("phase")) is not int:
         raise BadInput(f"{newest}: not the state of a run; remove it to resume from an older one")
+    before["schedule"]["phases"] = current_phases(before["schedule"]["phases"], now["schedule"]["phases"])
     _require_same_past(before["schedule"], now["schedule"], state["phase"] + 1, out)
     return state
 
@@ -51,6 +53,9 @@ def _settings_before(path: Path) -> dict[str, Any]:
 
 def _require_same_past(before: dict[str, Any], now: dict[str, Any], begun: int, out: Path) -> None:
     require_same(before.get("scale", 1.0), now.get("scale", 1.0), "schedule.scale", out)
+    require_same(before.get("decisions"), now.get("decisions"), "schedule.decisions", out)
+    if now.get("decisions") is not None:  # another phase would change the lengths of those that are over
+        require_same(before["phases"], now["phases"], "schedule.phases", out)
     pairs = zip_longest(parse_phases(before["phases"])[:begun], parse_phases(now["phases"])[:begun])
     for number, (was, given) in enumerate(pairs):
         if was != given:

@@ -19,6 +19,7 @@ from .distributed.settings import RaySettings
 from .loop import LivePlay, Loop, Observer
 from .reports.run_log import RunLog
 from .schedules.environments import PhaseEnvironments
+from .schedules.phase import Phase
 from .schedules.schedule import Schedule
 from .schedules.stability import ReturnMonitor
 from .settings import FinetuneSettings
@@ -32,8 +33,8 @@ class Run(Generic[A, L]):
     """Everything that a run is made of. Its algorithm has settings of type A, and the algorithm's loop of type L.
 
     policy: trained in place. teacher: a policy, and its name, that phases with kickstarting imitate. folder: of the
-    checkpoints. stage: its number among the `stages` of a schedule. begun_at: decisions of the stages before. The seed
-    decides everything that is random.
+    checkpoints. stage: its number among the `stages` of a schedule. begun_at: decisions of the stages before. whole:
+    the phases of all stages, if there are several. The seed decides everything that is random.
     """
 
     settings: FinetuneSettings
@@ -46,6 +47,7 @@ class Run(Generic[A, L]):
     observer: Observer = Observer()
     stage: int = 0
     begun_at: int = 0
+    whole: tuple[Phase, ...] | None = None
 
     @property
     def algorithm(self) -> A:
@@ -75,7 +77,16 @@ class Run(Generic[A, L]):
     def schedule(self) -> Schedule:
         settings = self.settings
         monitor = ReturnMonitor(settings.stability)
-        return Schedule(settings.phases, self.environments.rates, self.gammas, settings.schedule.scale, monitor)
+        lengths = settings.schedule
+        return Schedule(
+            settings.phases,
+            self.environments.rates,
+            self.gammas,
+            lengths.scale,
+            monitor,
+            lengths.decisions,
+            self.whole,
+        )
 
     @property
     def for_play(self) -> np.random.Generator:

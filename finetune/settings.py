@@ -24,6 +24,10 @@ class ScheduleSettings(Settings):
     """Phases of training, one after the other."""
 
     scale: float = setting(1.0, "Factor of every phase's length.", above=0, at_most=1000)
+    decisions: int | None = setting(
+        None, "Decisions of the whole schedule, to which all phases are scaled. null: by their own lengths and scale.",
+        at_least=1, at_most=10**12,
+    )  # fmt: skip
     algorithm: str | None = setting(
         None, "Algorithm that the phases are made for; used unless algorithm= chooses another."
     )
@@ -41,6 +45,11 @@ class ScheduleSettings(Settings):
         plain=plain_phases,
         entries=Phase,
     )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.decisions is not None and self.scale != 1.0:
+            raise BadInput(f"decisions={self.decisions}: scale={self.scale:g} sets the length, too; give one of them")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,14 +74,18 @@ class FinetuneSettings(Settings):
         "Policy to start from: its file (.safetensors), champion, which comes with the package, or scratch, a new "
         "network. null: runs/pretrain/policy.safetensors if it exists and no demonstrations are named, else a clone of "
         "the demonstrations (algorithm=dqn, ddqn, rlpd, vtrace or ftw: scratch).",
+        path=True,
     )
     demonstrations: str | None = setting(
-        None, "Folder of the dataset of demonstrations. null: those that come with the package, if a phase uses any."
+        None,
+        "Folder of the dataset of demonstrations. null: those that come with the package, if a phase uses any.",
+        path=True,
     )
     teacher: str | None = setting(
         None,
         "Policy to imitate in the games that the policy plays, by the weight of the phases' kickstarting: its file, or "
         "champion. In QWOP it sees numbers, whatever its pupil sees.",
+        path=True,
     )
     environment: str | None = setting(
         None, "Gymnasium id such as CartPole-v1, for policy=scratch without demonstrations; else they name it."
@@ -98,6 +111,8 @@ class FinetuneSettings(Settings):
         "Phases of training. A path that ends in .yaml is a schedule of your own.",
         example="kurodo",
         prefers="algorithm",
+        default="kurodo",
+        default_beside={"environment": "live-only"},
     )
     algorithm: Discounted = choice_of(
         {name: one.settings for name, one in ALGORITHMS.items()}, "acer", "Learning algorithm, with its loop."
@@ -119,6 +134,12 @@ class FinetuneSettings(Settings):
                 "schedule.keep=best: chooses among evaluated policies, and evaluation.episodes=0 evaluates none; set "
                 "schedule.keep=last, or play 1 game or more"
             )
+
+    @property
+    def starts_from_scratch(self) -> bool:
+        """True if policy=null is a new network: by the algorithm, or in an environment named without demonstrations."""
+        named = self.environment is not None and self.demonstrations is None
+        return self.chosen_algorithm.starts_from_scratch or named
 
     @property
     def chosen_algorithm(self) -> Algorithm:

@@ -22,12 +22,16 @@ def stages(settings: FinetuneSettings) -> list[FinetuneSettings]:
         ]
         chosen = _with_algorithm(settings, settings.phases[first])
         made.append(replace(chosen, schedule=replace(settings.schedule, phases=tuple(phases))))
-    return [stage for stage in made if any(phase.hours for phase in stage.phases)] or made[:1]
+    return [stage for stage in made if any(map(_has_length, stage.phases))] or made[:1]
 
 
 def stage_of(phase: int, all_stages: list[FinetuneSettings]) -> int:
     """The number of the stage that the phase of this number is in."""
-    return next(number for number, stage in enumerate(all_stages) if stage.phases[phase].hours)
+    return next(number for number, stage in enumerate(all_stages) if _has_length(stage.phases[phase]))
+
+
+def _has_length(phase: Phase) -> bool:
+    return phase.length(1.0) > 0
 
 
 def _with_algorithm(settings: FinetuneSettings, phase: Phase) -> FinetuneSettings:

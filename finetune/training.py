@@ -17,6 +17,7 @@ from ..common.resume import require_new, restoring, saying_how_to_continue
 from ..common.settings import to_plain
 from ..policies.files import load_policy, save_policy
 from ..policies.policy import Policy
+from .agents.settings import LiveSettings
 from .checkpoint import checkpoints
 from .loop import Loop, Observer, Progress
 from .reports.model_selection import Candidate, best_policy
@@ -34,6 +35,10 @@ START, TEACHER, POLICY = "start.safetensors", "teacher.safetensors", "policy.saf
 
 OUTSIDE = 0.2
 """Fraction of the critic's values beyond the returns seen so far that the terminal warns about."""
+
+
+LATE = 0.25
+"""Fraction of the schedule before the first update that the terminal warns about."""
 
 
 class Training(Observer):
@@ -71,6 +76,7 @@ class Training(Observer):
                 teacher if taught[number] or not any(taught) else None,
                 self,
                 number,
+                whole=settings.phases,
             )
             for number, stage in enumerate(every)
         ]
@@ -80,6 +86,8 @@ class Training(Observer):
                 later.settings.chosen_algorithm.build(replace(later, policy=copy.deepcopy(policy)))
             loop = build(runs[number])
             self._planned_later = sum(run.schedule.planned for run in runs[number + 1 :])
+            if (note := late_learning(runs[number].loop, runs[number].schedule.planned)) is not None:
+                self._say(note)
             if state is None:
                 save_policy(self._out / START, start.policy)
                 if teacher is not None:
@@ -123,7 +131,7 @@ class Training(Observer):
     def _start(self, resumed: bool) -> Start:
         """The initial policy and the demonstrations, said in the terminal."""
         settings, algorithm = self._settings, self._settings.chosen_algorithm
-        first = settings.policy or (SCRATCH if algorithm.starts_from_scratch else None)
+        first = settings.policy or (SCRATCH if settings.starts_from_scratch else None)
         start = find_start(
             policy=str(self._out / START) if resumed else first,
             demonstrations=settings.demonstrations,
@@ -175,6 +183,16 @@ class Training(Observer):
 
     def _say(self, line: str) -> None:
         self._bar.console.print(line, highlight=False, soft_wrap=True)
+
+
+def late_learning(loop: LiveSettings, planned: int) -> str | None:
+    """A warning about a memory whose filling takes a large part of the schedule; None where it does not."""
+    if loop.before_learning <= LATE * planned:
+        return None
+    return (
+        f"warning: learning begins after {loop.before_learning:,} of {planned:,} decisions, when the memory holds "
+        "loop.start; set it lower, or choose an algorithm for few decisions, such as algorithm=dqn-small"
+    )
 
 
 def outside_warning(now: Progress) -> str:

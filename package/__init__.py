@@ -1,14 +1,14 @@
 """From recorded games of QWOP to a runner: record, clone, fine-tune with demonstrations in replay, evaluate.
 
-`import qwop` registers the environments with Gymnasium and imports little else; a public name is imported when it is
-first used. Policies and their evaluation need PyTorch (`pip install 'qwop[train]'`), everything else does not.
+`import qwop` imports little: a public name is imported when it is first used, and the environments are registered as
+soon as Gymnasium is imported, too. Policies and their evaluation need PyTorch (`pip install 'qwop[train]'`), everything
+else does not.
 """
 
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from .common.lazy import lazy_names
-from .envs.registration import register_environments
+from .common.lazy import lazy_names, when_imported
 
 if TYPE_CHECKING:
     from .common.errors import BadInput
@@ -63,4 +63,11 @@ _MODULES = {
 __version__ = version("qwop")
 __getattr__, __dir__ = lazy_names(__name__, {name: module for module, names in _MODULES.items() for name in names})
 
-register_environments()
+
+def _register() -> None:
+    from .envs.registration import register_environments
+
+    register_environments()
+
+
+when_imported("gymnasium", _register)

@@ -144,7 +144,7 @@ class TrunkedPolicy(LayeredNetwork):
         self.add_heads(generator)
 
     def add_heads(self, generator: torch.Generator | None) -> None:
-        """Make the heads besides that of the policy."""
+        """Make the heads other than the policy's."""
 
     def features(self, observations: Tensor) -> Tensor:
         """Inputs of the heads, [..., width], from raw observations."""
@@ -198,7 +198,7 @@ class Actor(TrunkedPolicy):
 
 
 class ValuedActor(Actor):
-    """An `Actor` with ReLU layers and a head for V(s) beside that of the policy, as PPO learns Atari's games (Huang et
+    """An `Actor` with ReLU layers and an additional head for V(s), as for PPO on Atari's games (Huang et
     al. 2022). The value head has gain 1."""
 
     architecture = "valued-actor"
@@ -251,7 +251,7 @@ def _with_policy_of(made: Made, network: TrunkedPolicy) -> Made:
 
 
 class Values(nn.Module):
-    """V(s) beside a policy: tanh layers over the policy's own `layer_input`; gain 1 in the head."""
+    """A separate network for a policy's V(s): tanh layers over the policy's `layer_input`; gain 1 in the head."""
 
     def __init__(
         self,

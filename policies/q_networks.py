@@ -1,4 +1,4 @@
-"""Networks whose values of actions are a policy."""
+"""Networks of Q values that act as policies."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Self

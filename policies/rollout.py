@@ -64,11 +64,11 @@ def play(
 ) -> Iterator[Game]:
     """Play `episodes` games of `seed`, numbered from `first`, up to `num_envs` of them at a time.
 
-    They come in order or, unless `ordered`, each as soon as it has ended. Game k depends on (seed, k) alone, whatever
+    They come in order or, unless `ordered`, each as soon as it has ended. Game k depends only on (seed, k), not on
     `num_envs`: it has its own reset seed, its own generator and its own row of the policy's state. Every game is played
     to its end, so that short games are not over-represented. QWOP's games begin with 0 to `max_idle_frames` frames
-    without a key, drawn, or game k with `idle_frames[k - first]`. Atari's end after `idle_limit` decisions in which
-    nothing happens, if it is given. Without `keep_observations` a game keeps only its last one, which saves much memory
+    without a key, drawn, or game k with `idle_frames[k - first]`. Atari's end after `idle_limit` decisions without an
+    event, if it is given. Without `keep_observations` a game keeps only its last one, which saves much memory
     with pictures. `environment` is the policy's own unless another of the same shapes is given. `progress` is called
     with the number of games finished. Raises BadInput for counts below 1 and for an environment of other shapes.
     """

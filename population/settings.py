@@ -2,16 +2,18 @@
 
 import itertools
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..common.errors import BadInput
 from ..common.settings import Settings, choice_of, nested, setting
 from ..common.shared_settings import LONGEST_IDLE, max_idle_frames, num_envs, seed
-from ..envs.qwop.task import NUMBERS
-from ..envs.spec import EnvironmentSpec
+from ..envs.names import NUMBERS
 from ..finetune.distributed.settings import Local, RaySettings
 from .agents import AGENTS, FtwAgents, PpoAgents, VtraceAgents
 from .evolution import BETTER, CHANCE, CHANGE, FRAMES, Choice, Range
+
+if TYPE_CHECKING:
+    from ..envs.spec import EnvironmentSpec
 
 RACE = "QWOPRace-v1"
 
@@ -138,6 +140,7 @@ class VersusSettings(Settings):
     against: tuple[str, ...] = setting(
         ("first",),
         "Policies to race against: files, champion, or first (all initial agents, in turn). The rivals are added.",
+        path=True,
     )
     greedy: bool = setting(True, "Always take the most probable action; else draw it.")
     num_games: int = num_envs(64, "Races side by side; the results do not depend on it.")
@@ -165,14 +168,18 @@ class PopulationSettings(Settings):
         None,
         "Policy files, or champion, for the first agents to start from, which may see less than an agent does; the "
         "others, or all with null, start from scratch.",
+        path=True,
     )
     teachers: tuple[str, ...] | None = setting(
         None,
         "Policy files, or champion, that the first agents imitate at first, one each. Unlike those of start they may "
         "be of any shape, but have no memory.",
+        path=True,
     )
     rivals: tuple[str, ...] | None = setting(
-        None, "Policy files, or champion, that race too but never learn. The first one's rating is fixed at 1000."
+        None,
+        "Policy files, or champion, that race too but never learn. The first one's rating is fixed at 1000.",
+        path=True,
     )
     opponents: str = setting(
         "rated",
@@ -243,8 +250,10 @@ class PopulationSettings(Settings):
         return self.environment == RACE
 
     @property
-    def task(self) -> EnvironmentSpec:
+    def task(self) -> "EnvironmentSpec":
         """The environment that the agents play."""
+        from ..envs.spec import EnvironmentSpec  # with Gymnasium, which --help does without
+
         settings: dict[str, Any] = {}
         if self.is_race:
             race = self.race

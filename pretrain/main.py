@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import TaskID
 from torch.utils.tensorboard import SummaryWriter
 
-from ..common.command import CONFIGURATION, Command, to_yaml, write_configuration
+from ..common.command import CONFIGURATION, to_yaml, write_configuration
 from ..common.command_line import command_line
 from ..common.errors import BadInput
 from ..common.files import write_atomic
@@ -43,7 +43,7 @@ MEASURES = "pretraining.json"
 
 
 def run(chosen: PretrainSettings) -> None:
-    """Clone, measure on held-out episodes and in games; leave the policy and the measures in `out`."""
+    """Clone, measure on held-out episodes and in games; write the policy and the measures to `out`."""
     with exclusive_lock(Path(chosen.out), "out"):
         _pretrain(chosen)
 
@@ -78,7 +78,7 @@ def _pretrain(chosen: PretrainSettings) -> None:
 
 
 def _require_new(chosen: PretrainSettings, out: Path) -> None:
-    """Raise BadInput where `out` holds a policy, unless this very command was interrupted there."""
+    """Raise BadInput if `out` holds a policy, unless the same command was interrupted there."""
     if not (out / POLICY).exists():
         return
     with suppress(OSError, UnicodeDecodeError):
@@ -152,23 +152,3 @@ def _play(policy: Policy, chosen: PretrainSettings, console: Console) -> list[Ev
             evaluations.append(evaluate(policy, games, progress=show, splits=True))
     console.print(games_table(evaluations))
     return evaluations
-
-
-main = Command(
-    "pretrain",
-    PretrainSettings,
-    run,
-    about="Clone the player of a dataset into a policy, and measure the clone: on episodes it never saw, and in games.",
-    examples=[
-        ("qwop-pretrain", "the demonstrations that come with the package, into runs/pretrain"),
-        ("qwop-pretrain dataset=data/kurodo out=runs/clone", "recordings of your own"),
-        (
-            "qwop-pretrain dataset=data/kurodo out=runs/splits splits=5",
-            "five clones, each with other episodes held out",
-        ),
-        (
-            "qwop-pretrain dataset=data/kurodo out=runs/d3rlpy backend=d3rlpy",
-            "by d3rlpy's DiscreteBC",
-        ),
-    ],
-)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from ..common.command import TERMINATING, Command, Terminated, to_yaml
+from ..common.command import TERMINATING, Terminated, to_yaml
 from ..common.files import require_writable_folder, write_atomic
 from ..common.progress import plain_console, progress_bar
 from ..datasets.describe import describe
@@ -122,22 +122,6 @@ def _after_interrupts() -> Iterator[None]:
 
 
 def _keep_configuration(settings: RecordSettings, folder: Path) -> None:
-    """Write this recording's settings beside those of the others into the same dataset."""
+    """Write this recording's settings next to those of earlier recordings in the dataset."""
     name = f"{datetime.now():%Y-%m-%dT%H-%M-%S.%f}-{os.getpid()}.yaml"
     write_atomic(folder / RECORDINGS / name, to_yaml(settings))
-
-
-main = Command(
-    "record",
-    RecordSettings,
-    run,
-    about="Record games into a dataset: yours, a policy's, or published ones.",
-    examples=[
-        ("qwop-record source.player=me", "play in your browser"),
-        ("qwop-record source=environment source.id=LunarLander-v3 source.player=me", "play another environment"),
-        ("qwop-record source=policy source.policy=runs/pretrain/policy.safetensors dataset=data/clone", ""),
-        ("qwop-record source=browser source.url=https://… source.player=me", "play on the original game's page"),
-        ("qwop-record source=import 'source.files=[demos/kuro_try*.npz]' source.player=kurodo", ""),
-        ("qwop-record source=import --help", "the settings of another source"),
-    ],
-)

@@ -19,7 +19,7 @@ class RescuingWriter:
     def write(self, episode: Episode) -> Path:
         """Add an episode and return its path, once it is on the disk.
 
-        Where that fails (a full disk, lost permissions, a folder that is gone), BadInput says where it is now.
+        If that fails (a full disk, lost permissions, a missing folder), BadInput names the episode's new place.
         """
         try:
             return self._writer.write(episode)

@@ -1,4 +1,4 @@
-"""A study's journal: Optuna's record of trials in one file, which several processes share and which survives kills."""
+"""A study's journal: Optuna's record of trials in one file, shared by several processes and robust against kills."""
 
 import os
 from contextlib import ExitStack

@@ -206,7 +206,7 @@ def _single_runs(results: StudyResults, figure: str) -> str:
 
 
 def _curves(out: Path, results: StudyResults, column: str | None) -> str:
-    """The chart of the finalists' logs; empty where there are none."""
+    """The chart of the finalists' logs; empty without logs."""
     if column is None:
         return ""
     lines: dict[str, Points] = {}

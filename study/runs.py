@@ -37,7 +37,7 @@ class RunFailed(Exception):
 class CommandRun:
     """Runs the command with given values and seed; a run whose folder exists is not repeated.
 
-    Until it is over, a run's folder has another name, so that a killed one starts anew.
+    Until it ends, a run's folder has a temporary name, so that a killed run is repeated.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class CommandRun:
         self._keep = keep_checkpoints
 
     def __call__(self, values: Values, seed: int, folder: Path) -> float:
-        """The figure of the run in `folder`; RunFailed where it has none, and there is a reason in its error.txt."""
+        """The figure of the run in `folder`; RunFailed if it has none, with the reason in its error.txt."""
         if not folder.exists():
             self._run(values, seed, folder)
         if (folder / ERROR).exists():
@@ -72,7 +72,7 @@ class CommandRun:
                     self._read({one.name: value}, 0, Path("out"))
 
     def _read(self, values: Values, seed: int, out: Path) -> Any:
-        """The settings of a run; BadInput where the command does not accept them."""
+        """The settings of a run; BadInput if the command does not accept them."""
         return replace(self._command.read(self.words(values, seed)[1:]), out=str(out))
 
     def _run(self, values: Values, seed: int, folder: Path) -> None:
@@ -96,7 +96,7 @@ class CommandRun:
 
 
 def figure_of(folder: Path, objective: ObjectiveSettings) -> float:
-    """The figure of a finished run; RunFailed where the file or figure is missing or is no number."""
+    """The figure of a finished run; RunFailed if the file or figure is missing or not a number."""
     path = folder / objective.file
     try:
         found: Any = parse_json(read_text(path, LARGEST_RESULT, "the command writes no such file"))

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-from optuna.trial import Trial
+from typing import TYPE_CHECKING, Any
 
 from ..common.checks import quoted
 from ..common.errors import BadInput
 from ..common.settings import Settings, changes, read, setting
+
+if TYPE_CHECKING:
+    from optuna.trial import Trial  # --help does without it
 
 FLOAT, INT, CATEGORICAL = KINDS = ("float", "int", "categorical")
 
@@ -36,7 +37,7 @@ class Parameter(Settings):
         else:
             self._check_range()
 
-    def suggest(self, trial: Trial) -> str:
+    def suggest(self, trial: "Trial") -> str:
         """The value that a trial has, or draws now, as on the command line."""
         if self.choices is not None:
             return self.in_words(trial.suggest_categorical(self.name, self.choices))
@@ -98,7 +99,7 @@ def parse_space(node: Any, place: str = "study.space") -> tuple[Parameter, ...]:
 
 
 def plain_space(space: Sequence[Parameter]) -> dict[str, Any]:
-    """A space as plain data, as a study's file has it: of each setting only what is not the default."""
+    """A space as plain data for a study's file, without defaults."""
     found = {}
     for one in space:
         given = {name: value for name, value in changes(one).items() if name != "name"}

@@ -18,9 +18,9 @@ from .new_dataset import finish, new_folder, write_dataset
 class MergeSettings(Settings):
     """The datasets to merge."""
 
-    dataset: str = setting(help="Folder of the first dataset.", example="data/me")
+    dataset: str = setting(help="Folder of the first dataset.", example="data/me", path=True)
     others: tuple[str, ...] = setting(
-        help="Folders of the others, in brackets.", expected="folders in brackets", example="[data/you]"
+        help="Folders of the others, in brackets.", expected="folders in brackets", example="[data/you]", path=True
     )
     out: str = setting(help="Folder of the new dataset.", example="data/both", written=True)
     duplicates: str = setting(

@@ -7,7 +7,7 @@ from pathlib import Path
 from ...common.errors import BadInput
 from ...common.progress import plain_console
 from ...common.settings import Settings, setting
-from ...envs.qwop.rewards import REWARDS
+from ...envs.names import REWARDS
 from ...envs.qwop.task import FRAMES_A_SECOND, OBSERVATIONS, QWOPTask
 from ..from_keys import qwop_info, relabelled
 from ..reader import Dataset, open_dataset
@@ -20,7 +20,7 @@ from .new_dataset import finish, new_folder, write_dataset
 class RelabelSettings(Settings):
     """The dataset, and the settings to change; null keeps a setting."""
 
-    dataset: str = setting(help="Folder of a dataset of QWOP with keys.", example="data/me")
+    dataset: str = setting(help="Folder of a dataset of QWOP with keys.", example="data/me", path=True)
     out: str = setting(help="Folder of the new dataset.", example="data/me-15", written=True)
     frames_per_step: int | None = setting(
         None,
@@ -34,7 +34,7 @@ class RelabelSettings(Settings):
         above=0,
         at_most=30,
     )
-    reward: str | None = setting(None, "Reward.", choices=[*REWARDS])
+    reward: str | None = setting(None, "Reward.", choices=REWARDS)
     shaping: float | None = setting(None, "Weight of the reward shaping in reward=race.", at_least=0)
     fall_penalty: float | None = setting(None, "Reward that a fall costs in reward=race.", at_least=0)
     push_penalty: float | None = setting(

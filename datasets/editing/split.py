@@ -25,7 +25,7 @@ USUAL = {"train": 0.8, "test": 0.2}
 class SplitSettings(Settings):
     """The dataset to split."""
 
-    dataset: str = setting(help="Folder of the dataset.", example="data/me")
+    dataset: str = setting(help="Folder of the dataset.", example="data/me", path=True)
     out: str = setting(
         help="Folder of the parts, each a dataset in a folder of its name.", example="data/me-parts", written=True
     )

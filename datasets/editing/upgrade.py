@@ -15,12 +15,12 @@ from .new_dataset import finish, new_folder, write_dataset
 class UpgradeSettings(Settings):
     """The dataset to upgrade."""
 
-    dataset: str = setting(help="Folder of the dataset.", example="data/me")
+    dataset: str = setting(help="Folder of the dataset.", example="data/me", path=True)
     out: str = setting(help="Folder of the new dataset.", example="data/me-2", written=True)
 
 
 def run(settings: UpgradeSettings) -> None:
-    """Write every episode anew, with the same content."""
+    """Rewrite every episode with the same content."""
     console = plain_console()
     dataset, out = open_dataset(settings.dataset), Path(settings.out)
     info = replace(dataset.info, version=SCHEMA_VERSION)

@@ -49,7 +49,7 @@ class Recording:
 
 
 def read_recording(path: Path, shape: tuple[int, ...] = (len(FEATURES),), actions: int = len(ACTIONS)) -> Recording:
-    """Read an expert file; BadInput says what is wrong with it. Never unpickles anything.
+    """Read an expert file; BadInput for a faulty one. Never unpickles anything.
 
     shape: of an observation. actions: their number. The defaults are those of published recordings.
     """

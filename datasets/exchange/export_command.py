@@ -27,14 +27,14 @@ LOST = {"d3rlpy": d3rlpy.LOST, "baselines": baselines.LOST}
 class ExportSettings(Settings):
     """The dataset, and the format to write it in."""
 
-    dataset: str = setting(help="Folder of the dataset.", example="data/me")
+    dataset: str = setting(help="Folder of the dataset.", example="data/me", path=True)
     to: str = setting(
         help="Format: minari or huggingface (folders), d3rlpy (.h5), or baselines, the expert files (.npz) of "
         "stable-baselines.",
         choices=[*FOLDERS, *SUFFIXES],
         example="minari",
     )
-    out: str = setting(help="New folder or file.", example="minari/me-v0")
+    out: str = setting(help="New folder or file.", example="minari/me-v0", path=True)
 
 
 def run(settings: ExportSettings) -> None:

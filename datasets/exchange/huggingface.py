@@ -103,7 +103,7 @@ def _episodes(path: Path, info: DatasetInfo, about: list[dict[str, Any]]) -> Ite
 
 
 def _split(folder: Path) -> Iterator[pa.Table]:
-    """The rows of each episode, whatever files, row groups and batches they come in."""
+    """The rows of each episode, for any division into files, row groups and batches."""
     parts: list[pa.Table] = []
     for batch in pads.dataset(folder).to_batches(batch_size=BATCH):
         table = pa.Table.from_batches([batch])

@@ -24,7 +24,7 @@ EXPECTED = (
 class DatasetImportSettings(Settings):
     """The files to import, and facts that they lack."""
 
-    dataset: str = setting(help="Folder or file to import; its format is detected.", example="minari/me-v0")
+    dataset: str = setting(help="Folder or file to import; its format is detected.", example="minari/me-v0", path=True)
     out: str = setting(help="Folder of the new dataset.", example="data/me", written=True)
     environment_id: str | None = setting(
         None, "Environment of the episodes. null: the one that the files name; d3rlpy's and expert files name none."

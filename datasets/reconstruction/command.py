@@ -58,7 +58,7 @@ class Row:
 
 
 def run(settings: ReconstructSettings) -> None:
-    """Reconstruct game by game, writing each as soon as it is found, and print the results."""
+    """Reconstruct game by game, writing each as soon as its keys are known, and print the results."""
     console = plain_console()
     dataset, out = open_dataset(settings.dataset), Path(settings.out)
     _require_recordings(dataset)
@@ -216,7 +216,7 @@ def _written(folder: Path) -> dict[str, Episode]:
 def _episode(
     game: ReconstructedGame, imported: Episode, info: DatasetInfo, settings: ReconstructSettings
 ) -> Episode | None:
-    """The episode of a game; None where no frame of it is known."""
+    """The episode of a game; None if no frame of it is known."""
     if not len(game.keys):
         return None
     own = [*game.frames[game.frames > 0].tolist(), len(game.keys)]

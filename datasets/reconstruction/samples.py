@@ -1,4 +1,4 @@
-"""The numbers of an imported recording as published: float64, where a dataset has float32. Full precision makes a
+"""The numbers of an imported recording in the published float64 (a dataset has float32). Full precision makes a
 reconstruction certain. An import stores them in the dataset's folder `recordings`, one file per recording.
 """
 

@@ -19,9 +19,9 @@ from .sample import sample
 class ReportSettings(Settings):
     """The dataset, and the one to compare it with."""
 
-    dataset: str = setting(help="Folder of the dataset.", example="data/me")
-    against: str | None = setting(None, "Folder of another dataset, shown beside it.")
-    out: str | None = setting(None, "File of the report (.html). null: beside the dataset, named after it.")
+    dataset: str = setting(help="Folder of the dataset.", example="data/me", path=True)
+    against: str | None = setting(None, "Folder of another dataset, shown beside it.", path=True)
+    out: str | None = setting(None, "File of the report (.html). null: beside the dataset, named after it.", path=True)
     games: int = setting(
         30,
         "Episodes of each dataset that are drawn and can be played; each takes about 70 kB.",

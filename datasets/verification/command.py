@@ -21,7 +21,7 @@ from .set_aside import FOLDER, set_aside
 class VerifySettings(Settings):
     """The dataset to verify."""
 
-    dataset: str = setting(help="Folder of the dataset.", example="data/me")
+    dataset: str = setting(help="Folder of the dataset.", example="data/me", path=True)
     replay: bool = setting(
         False, "Also replay every game from its keys, and compare observations, rewards and ending to the bit."
     )
@@ -34,7 +34,7 @@ class VerifySettings(Settings):
 
 
 def run(settings: VerifySettings) -> None:
-    """Check the files and print a line for every problem; BadInput if there is one that is not harmless."""
+    """Check the files and print a line for every problem; BadInput unless all are harmless."""
     console = plain_console()
     folder = Path(settings.dataset)
     began = time.monotonic()

@@ -71,7 +71,7 @@ class Verification:
         yield from self._of_derived()
 
     def _check(self, names: Sequence[str]) -> list[Checked]:
-        """Check some files, whose games are then played side by side."""
+        """Check some files; their games are replayed together."""
         found = [self._read(name) for name in names]
         checked = [one for one, _ in found]
         if self._comparison is None:

@@ -60,7 +60,7 @@ def chosen_idle_frames(options: dict[str, Any] | None, drawn: int) -> int:
 
 
 class OneGame(gymnasium.Env[NDArray[Any], np.int64]):
-    """One game, decision by decision. Subclasses say where it is played: `_begin`, `_play`, `_info`, `state`, `events`.
+    """One game, decision by decision. Subclasses play it: `_begin`, `_play`, `_info`, `state`, `events`.
 
     `task` are settings of `QWOPTask`.
     """

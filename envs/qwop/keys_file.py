@@ -1,4 +1,4 @@
-"""A game's keys as readable text: a line for each stretch of frames with the same keys down."""
+"""A game's keys as readable text: one line per stretch of frames with the same keys down."""
 
 import os
 import re

@@ -14,10 +14,10 @@ from ...common.shared_settings import max_idle_frames
 from ..engine import batch, new_games, workspace
 from ..engine import layout as at
 from ..engine.features import CONTACT, FEATURES_ONLY, FULL
-from ..names import CONTACT_FEATURES, FEATURES, FULL_FEATURES, LONGEST_GAME
+from ..names import CONTACT_FEATURES, FEATURES, FULL_FEATURES, LONGEST_GAME, REWARDS
 from ..names import FRAMES_A_SECOND as FRAMES_A_SECOND
 from .pixels import Pictures, picture_shape
-from .rewards import REWARDS
+from .rewards import KINDS
 from .saved import checked_games
 
 
@@ -30,8 +30,6 @@ def outcome_of(events: NDArray[np.float64]) -> str:
 
 
 PIXELS = "pixels"
-NUMBERS = ("features", "full", "contact")
-
 OBSERVATIONS = {
     "features": (FEATURES_ONLY, FEATURES),
     "full": (FULL, FULL_FEATURES),
@@ -46,7 +44,7 @@ class QWOPTask(Settings):
     """The settings of `QWOP-v1`; see `QWOPEnv`."""
 
     frames_per_step: int = setting(3, "Game frames (30 a second) per decision.", at_least=1, at_most=3600)
-    reward: str = setting("speed", "Reward of a decision; see qwop.envs.qwop.rewards.", choices=[*REWARDS])
+    reward: str = setting("speed", "Reward of a decision; see qwop.envs.qwop.rewards.", choices=REWARDS)
     observation_lag: int = setting(
         0, "Frames by which observations lag the physics; the published recordings have 1.", choices=(0, 1)
     )
@@ -103,7 +101,7 @@ class QWOPTask(Settings):
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """Names of the kernels' numbers: those that are observed, or all beside pictures."""
+        """Names of the kernels' features: the observed ones, or all if pictures are observed."""
         return OBSERVATIONS[self.observation][1]
 
     @property
@@ -119,7 +117,7 @@ class QWOPTask(Settings):
     def numbers(self) -> NDArray[np.float64]:
         """Return the settings as the kernels take them."""
         kind, _ = OBSERVATIONS[self.observation]
-        reward = REWARDS[self.reward]
+        reward = KINDS[self.reward]
         return np.array(
             [
                 reward,
@@ -210,7 +208,7 @@ class Games:
             mine[...] = checked[name]
 
     def restore_row(self, row: int, saved: Any) -> None:
-        """Put one game, a row of each array that `saved` gives, into this row; BadInput as in `checked`."""
+        """Put one game, a row of each array of `saved`, into this row; BadInput as in `checked`."""
         mine = {name: rows[row] for name, rows in self.arrays().items()}
         for name, given in checked_games(saved, mine).items():
             mine[name][...] = given

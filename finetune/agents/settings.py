@@ -31,6 +31,11 @@ class LiveSettings(Settings):
         """Decisions of an iteration."""
         return self.num_envs * self.steps
 
+    @property
+    def before_learning(self) -> int:
+        """Decisions of the schedule before the first update, to fill the memory."""
+        return 0
+
 
 @dataclass(frozen=True)
 class Discounted(Settings):

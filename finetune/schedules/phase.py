@@ -128,8 +128,8 @@ class Phase(Settings):
     """A stretch of training."""
 
     name: str = setting(help="Name of the phase.")
-    hours: float = setting(
-        help="Length in hours of game time at the decision rate.", at_least=0, at_most=100_000, example="10"
+    hours: float | None = setting(
+        None, "Length in hours of game time at the decision rate; or give decisions.", at_least=0, at_most=100_000
     )
     algorithm: str | None = setting(
         None,
@@ -172,9 +172,14 @@ class Phase(Settings):
         "Games that start from saved states, of earlier games or of demonstrations: {share: 0.5, metres: [38, 50]}, "
         "{share: 0.5, source: demonstrations, order: backwards}.",
     )
+    decisions: int | None = setting(
+        None, "Length in decisions, in place of hours where both are given.", at_least=0, at_most=10**12
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.hours is None and self.decisions is None:
+            raise BadInput("hours is not set: expected the phase's length, such as hours=10 or decisions=75000")
         if not self.live and not self.uses_demonstrations:
             raise BadInput("live=false: neither live play nor demonstrations; nothing to learn from")
 
@@ -198,6 +203,13 @@ class Phase(Settings):
         """True if demonstrations enter the memory, are imitated, or give states to start from."""
         restarts = self.restarts is not None and self.restarts.source == "demonstrations"
         return self.uses_demonstrations or self.imitates or restarts
+
+    def length(self, decisions_per_second: float) -> float:
+        """The length in decisions, at this rate."""
+        if self.decisions is not None:
+            return self.decisions
+        assert self.hours is not None
+        return self.hours * 3600 * decisions_per_second
 
     def evaluation_due(self, before: float, after: float) -> bool:
         """True if one of its evaluations comes after the first of these shares of the phase, up to the second."""
@@ -230,7 +242,7 @@ def plain_phases(phases: Sequence[Phase]) -> dict[str, Any]:
     """Phases as plain data, as in a schedule's file: only the settings that differ from their defaults."""
     return {
         phase.name: {
-            name: _plain_number(value) if name == "hours" else value
+            name: _plain_number(value) if name == "hours" and value is not None else value
             for name, value in changes(phase).items()
             if name != "name"
         }

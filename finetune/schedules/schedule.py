@@ -1,6 +1,7 @@
 """The position of a run in its phases."""
 
 from collections.abc import Sequence
+from itertools import accumulate, pairwise
 from typing import Any
 
 from ...common.errors import BadInput
@@ -15,7 +16,9 @@ class Schedule:
     """Counts decisions through phases.
 
     rates: decisions a second of each phase, which turn hours into decisions; None counts as `PUBLISHED_RATE`. gammas:
-    the discount of each phase. scale: multiplies the length of every phase.
+    the discount of each phase. scale: multiplies the length of every phase. decisions: of the whole schedule; the
+    phases are scaled to that sum, whatever the scale. whole: all phases where `phases` has only a stage of them, and
+    the others are empty.
     """
 
     def __init__(
@@ -25,12 +28,17 @@ class Schedule:
         gammas: Sequence[float],
         scale: float,
         monitor: ReturnMonitor,
+        decisions: int | None = None,
+        whole: Sequence[Phase] | None = None,
     ) -> None:
         self.phases = tuple(phases)
         self._gammas = tuple(gammas)
+        lengths = [phase.length(rate or PUBLISHED_RATE) for phase, rate in zip(whole or phases, rates, strict=True)]
+        scaled = tuple(round(length * scale) for length in lengths)
+        if decisions is not None and sum(lengths) > 0:
+            scaled = _in_all(decisions, lengths)
         self.lengths = tuple(
-            round(phase.hours * 3600 * (rate or PUBLISHED_RATE) * scale)
-            for phase, rate in zip(phases, rates, strict=True)
+            length if phase.length(1.0) else 0 for length, phase in zip(scaled, self.phases, strict=True)
         )
         if sum(self.lengths) < 1:
             raise BadInput(f"schedule.scale={scale}: nothing is left of the schedule")
@@ -109,3 +117,9 @@ class Schedule:
     def _skip_empty(self) -> None:
         while not self.finished and not self.lengths[self._index]:
             self._index += 1
+
+
+def _in_all(decisions: int, lengths: Sequence[float]) -> tuple[int, ...]:
+    """Whole numbers in proportion to the lengths, whose sum is `decisions`."""
+    ends = [round(decisions * end / sum(lengths)) for end in (0, *accumulate(lengths))]
+    return tuple(end - start for start, end in pairwise(ends))

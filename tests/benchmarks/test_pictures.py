@@ -5,10 +5,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from PIL import Image
 from qwop.common.command import CONFIGURATION
 from qwop.datasets.embedded import embedded_dataset
 from qwop.finetune.reports.run_log import METRICS
+
+pytestmark = pytest.mark.slow
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 

@@ -53,8 +53,7 @@ def test_a_setting_that_a_schedule_leaves_out_needs_no_plus() -> None:
     assert finetune.read(["schedule=from-clone", "schedule.keep=last"]).schedule.keep == "last"
     with pytest.raises(BadInput, match=r"schedule\.keep=first"):
         finetune.read(["schedule=kurodo", "schedule.keep=first"])
-    with pytest.raises(BadInput, match="no schedule is chosen"):
-        finetune.read(["schedule.keep=best"])
+    assert finetune.read(["schedule.keep=best"]).schedule.phases[0].name == "alone"  # of the default schedule
 
 
 @pytest.mark.parametrize("name", ["careful.yaml", "with space, and comma.yml"])

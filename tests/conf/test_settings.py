@@ -13,13 +13,13 @@ from qwop.common.command import Command
 from qwop.common.errors import BadInput
 from qwop.common.help import print_help
 from qwop.common.settings import Settings, declarations, dotted, is_settings, read, to_plain, type_of
-from qwop.evaluation.main import main as evaluate
+from qwop.evaluation.command import main as evaluate
 from qwop.finetune.main import main as finetune
 from qwop.population.main import main as population
-from qwop.pretrain.main import main as pretrain
-from qwop.pretrain.reestimate_main import main as reestimate
-from qwop.recorder.main import main as record
-from qwop.study.main import main as study
+from qwop.pretrain.command import main as pretrain
+from qwop.pretrain.reestimate_command import main as reestimate
+from qwop.recorder.command import main as record
+from qwop.study.command import main as study
 from rich.console import Console
 
 LINES: list[tuple[Command[Any], list[str]]] = [
@@ -224,7 +224,11 @@ BY_HAND = [
     ("record", "source.kind=x", "source.kind=x: expected page, environment, browser, keyboard, policy or import"),
     ("record", "~source.kind", "source.kind is missing: expected page, environment, browser"),
     ("record", "source=null", "source is not set: choose one of browser, environment, import"),
-    ("record", "source=pages", "source=pages: no such option; choose one of browser, environment, import"),
+    (
+        "record",
+        "source=pages",
+        "source=pages: no such option; did you mean page? The options are browser, environment, import",
+    ),
     ("record", "source.player=", "source.player=: expected a text (default: me)"),
     ("record", "source.port=70000", "source.port=70000: expected a whole number from 0 to 65,535"),
     ("record", "source=policy", "source.policy is not set: expected a text, such as source.policy=runs/pretrain"),
@@ -245,8 +249,12 @@ BY_HAND = [
     ("finetune", "schedule=null", "no schedule: choose one"),
     ("finetune", "schedule=kurodo schedule=null", "no schedule: choose one"),
     ("finetune", "~schedule", "no schedule: choose one"),
-    ("finetune", "schedule=kurdo", "schedule=kurdo: no such option; choose one of alone, anneal"),
-    ("finetune", "schedule.scale=2", "schedule.scale=2: no schedule is chosen that it could change"),
+    (
+        "finetune",
+        "schedule=kurdo",
+        "schedule=kurdo: no such option; did you mean kurodo? The options are alone, anneal",
+    ),
+    ("study", "study.budget.trials=2", "study.budget.trials=2: no study is chosen that it could change"),
     ("finetune", "schedule=kurodo ~loop", "loop is missing, and its settings are needed: leave ~loop out"),
     ("finetune", "schedule=kurodo loop=null", "loop=null: expected settings"),
     (
@@ -294,7 +302,11 @@ BY_HAND = [
         "schedule.phases.mixed.hours=few: expected a",
     ),
     ("finetune", "schedule=kurodo schedule.phases.mixed=3", "schedule.phases.mixed=3: expected settings"),
-    ("finetune", "schedule=kurodo ~schedule.phases.mixed.hours", "schedule.phases.mixed.hours is not set: expected a"),
+    (
+        "finetune",
+        "schedule=kurodo ~schedule.phases.mixed.hours",
+        "schedule.phases.mixed.hours is not set: expected the",
+    ),
     (
         "finetune",
         "schedule=kurodo +schedule.phases.mixed.huors=1",

@@ -1,8 +1,10 @@
 """Runs for the tests, built as the command builds them."""
 
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from qwop.datasets.reader import Dataset
@@ -27,10 +29,12 @@ def make_run(
     log: RunLog | None = None,
     folder: Path = Path("nowhere"),
     observer: Observer | None = None,
+    scale: float = 1.0,
     **settings: Any,
 ) -> Run[Any, Any]:
     """A run whose checkpoints are in `folder/checkpoints`. log: one that is open where the run is to be carried out."""
-    chosen = FinetuneSettings(schedule=ScheduleSettings(phases=phases), algorithm=algorithm, loop=loop, **settings)
+    schedule = ScheduleSettings(phases=phases, scale=scale)
+    chosen = FinetuneSettings(schedule=schedule, algorithm=algorithm, loop=loop, **settings)
     return Run(
         chosen,
         policy,
@@ -58,3 +62,24 @@ def run_until(loop: Loop, decisions: int) -> None:
     loop._checkpoint = killed
     with pytest.raises(_Killed):
         loop.run()
+
+
+def assert_same(one: Any, other: Any, where: str = "state") -> None:
+    """Equal to the bit, whatever is nested in it; a list may stand for a tuple."""
+    if isinstance(one, dict):
+        assert one.keys() == other.keys(), where
+        for key in one:
+            assert_same(one[key], other[key], f"{where}.{key}")
+    elif isinstance(one, list | tuple):
+        assert len(one) == len(other), where
+        for number, (mine, theirs) in enumerate(zip(one, other, strict=True)):
+            assert_same(mine, theirs, f"{where}[{number}]")
+    elif isinstance(one, np.ndarray):
+        assert (one.dtype, one.shape) == (other.dtype, other.shape), where
+        assert one.tobytes() == other.tobytes(), where
+    elif is_dataclass(one):
+        assert_same(vars(one), vars(other), where)
+    elif isinstance(one, torch.Tensor):
+        assert torch.equal(one, other), where
+    else:
+        assert one == other, where

@@ -26,8 +26,7 @@ from qwop.recorder.page.environment_keys import key_map
 
 from .runs import make_run
 
-pytest.importorskip("ale_py", reason="needs ale-py: pip install 'qwop[atari]'")
-pytest.importorskip("cv2", reason="needs OpenCV: pip install 'qwop[atari]'")
+pytestmark = [pytest.mark.needs(module="ale_py"), pytest.mark.needs(module="cv2")]
 
 SPEC = EnvironmentSpec("ALE/Breakout-v5", {"size": 36, "stack": 2, "time_limit": 1.0})  # 15 decisions
 FIRE, LEFT = 2, 8  # keys, as bits

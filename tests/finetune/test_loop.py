@@ -273,6 +273,10 @@ def test_a_resumed_run_sees_what_the_uninterrupted_one_sees(tmp_path: Path, over
     resumed = Run(tmp_path / "half", phases, resume=True, **settings)
     resumed.loop.run()
     assert half.versions() + resumed.versions() == whole.versions()
+    assert resumed.events[:2] == [("advance", 0, 90), ("change environment",)]
+    assert resumed.events[2] == ("advance", 60, 90)  # ε and the like, before the first iteration
+    rows = [[row["decisions"] for row in read_metrics(tmp_path / name)] for name in ("whole", "half")]
+    assert rows[0] == rows[1]
     assert resumed.loop.phase_index == whole.loop.phase_index == 1
     mine, theirs = resumed.loop.get_state(), whole.loop.get_state()
     assert mine["collector"] == theirs["collector"]
@@ -280,3 +284,28 @@ def test_a_resumed_run_sees_what_the_uninterrupted_one_sees(tmp_path: Path, over
     assert mine["agent"] == theirs["agent"]
     heads = (one.agent.network.policy_head.state_dict() for one in (resumed, whole))
     torch.testing.assert_close(*heads, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize(("overlap", "expected"), [(False, [0.0, 0.25, 0.5, 0.75]), (True, [0.0, 0.0, 0.25, 0.5])])
+def test_games_follow_the_phase(
+    tmp_path: Path, overlap: bool, expected: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard = []
+    collect = PhaseCollector.collect
+
+    def collected(play: PhaseCollector, policy: Any, progress: float = 0.0) -> Any:
+        heard.append(progress)
+        return collect(play, policy, progress)
+
+    monkeypatch.setattr(PhaseCollector, "collect", collected)
+    Run(tmp_path, (phase("one", 4),), overlap=overlap).loop.run()
+    assert heard == expected
+
+
+def test_a_phase_that_is_added_to_a_schedule_that_was_over_begins_in_its_environment(tmp_path: Path) -> None:
+    one, short = phase("one", 2), phase("short", 3, environment={"max_episode_steps": 3})
+    Run(tmp_path, (one,)).loop.run()
+    longer = Run(tmp_path, (one, short), resume=True)
+    longer.loop.run()
+    assert longer.kinds("change environment", "begin phase") == [("change environment",), ("begin phase", "short")]
+    assert {row["live/decisions"] for row in read_metrics(tmp_path) if row["phase"] == "short"} == {3.0}

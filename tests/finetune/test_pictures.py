@@ -22,6 +22,8 @@ from qwop.pretrain.settings import CloningSettings
 
 from .runs import make_run
 
+pytestmark = pytest.mark.slow
+
 TASK: dict[str, Any] = {"observation": "pixels", "stack": 2, "size": 36, "colour": True, "time_limit": 3.0}
 SPEC = EnvironmentSpec("QWOP-v1", TASK)
 HOURS = 2 * 5 / 3600 / 10  # of one iteration

@@ -18,7 +18,7 @@ from qwop.finetune.run import build
 from qwop.finetune.schedules.phase import Phase, Ramp
 from qwop.policies.policy import Policy
 
-from .runs import make_run, run_until
+from .runs import assert_same, make_run, run_until
 
 SPEC = EnvironmentSpec("QWOP-v1", {"frames_per_step": 3, "reward": "speed"})
 SEEN, ACTIONS = ObservationSpec((71,)), 11
@@ -89,25 +89,6 @@ def make(name: str, folder: Path, dataset: Dataset, every: int, resume: bool = F
     if resume:
         loop.set_state(load_checkpoint(checkpoints(folder / "checkpoints")[-1]))
     return loop
-
-
-def assert_same(one: Any, other: Any, where: str = "state") -> None:
-    """Equal to the bit, whatever is nested in it; a list may stand for a tuple."""
-    if isinstance(one, dict):
-        assert one.keys() == other.keys(), where
-        for key in one:
-            assert_same(one[key], other[key], f"{where}.{key}")
-    elif isinstance(one, list | tuple):
-        assert len(one) == len(other), where
-        for number, (mine, theirs) in enumerate(zip(one, other, strict=True)):
-            assert_same(mine, theirs, f"{where}[{number}]")
-    elif isinstance(one, np.ndarray):
-        assert (one.dtype, one.shape) == (other.dtype, other.shape), where
-        assert one.tobytes() == other.tobytes(), where
-    elif isinstance(one, torch.Tensor):
-        assert torch.equal(one, other), where
-    else:
-        assert one == other, where
 
 
 @pytest.mark.parametrize("name", LOOPS)

@@ -18,6 +18,8 @@ from qwop.policies.files import load_policy, save_policy
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
 
+pytestmark = pytest.mark.slow
+
 Finetune = Callable[..., tuple[int, str, str]]
 
 SMALL = (

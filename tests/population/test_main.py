@@ -20,6 +20,8 @@ from qwop.policies.files import load_policy, save_policy
 from qwop.policies.policy import Policy
 from qwop.policies.rollout import play
 
+pytestmark = pytest.mark.slow
+
 Command = Callable[..., tuple[int, str, str]]
 
 
@@ -156,7 +158,6 @@ def test_an_ancestor_is_the_single_agent_to_the_bit(
     assert not same(one, tmp_path / "all/first/agent-00.safetensors")
 
 
-@pytest.mark.slow
 def test_a_run_that_is_killed_in_a_round_loses_no_earlier_one(
     population: Command, small: tuple[str, ...], tmp_path: Path
 ) -> None:

@@ -103,6 +103,10 @@ class DqnLoopSettings(LiveSettings):
         at_least=1,
     )
 
+    @property
+    def before_learning(self) -> int:
+        return self.start
+
 
 @dataclass(frozen=True)
 class DdqnLoopSettings(DqnLoopSettings):

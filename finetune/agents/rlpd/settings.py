@@ -61,3 +61,7 @@ class RlpdLoopSettings(LiveSettings):
     updates_per_decision: float = setting(
         1.0, "Updates for each decision (paper: 20; each costs about a millisecond here).", above=0, at_most=1000
     )
+
+    @property
+    def before_learning(self) -> int:
+        return self.start

@@ -141,11 +141,11 @@ def test_a_changed_row_is_found_when_a_folder_of_hugging_face_comes_back(games: 
     assert not (tmp_path / "back").exists()
 
 
+@pytest.mark.needs(module="d3rlpy")
 @pytest.mark.parametrize("kind", ["games", "pictures"])
 def test_d3rlpy_returns_decisions_and_endings_to_the_bit(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("d3rlpy", reason="d3rlpy is not installed: see its extra in pyproject.toml")
     dataset: Dataset = request.getfixturevalue(kind)
     if kind == "pictures":  # of an environment that is not installed
         monkeypatch.setattr(EnvironmentSpec, "interface", lambda _: (dataset.info.observation, dataset.info.actions))
@@ -202,13 +202,11 @@ def test_nothing_is_overwritten(to: str, out: str, message: str, games: Dataset,
     [
         ("absent", "no such file or folder; expected the folder of a Minari dataset"),
         ("folder", "cannot be imported; expected"),
-        ("file.h5", "environment_id is not set"),
+        pytest.param("file.h5", "environment_id is not set", marks=pytest.mark.needs(module="d3rlpy")),
         ("file.npz", "environment_id is not set"),
     ],
 )
 def test_what_cannot_be_imported_is_said(name: str, message: str, tmp_path: Path) -> None:
-    if name.endswith(".h5"):
-        pytest.importorskip("d3rlpy", reason="d3rlpy is not installed: see its extra in pyproject.toml")
     (tmp_path / "folder").mkdir()
     (tmp_path / "file.h5").touch()
     (tmp_path / "file.npz").touch()

@@ -15,7 +15,7 @@ from qwop.policies.files import load_policy
 from qwop.policies.networks import Actor
 from qwop.policies.policy import Policy
 
-pytestmark = pytest.mark.slow  # processes that import PyTorch
+pytestmark = [pytest.mark.needs(module="ray"), pytest.mark.slow]  # processes that import PyTorch
 
 Finetune = Callable[..., tuple[int, str, str]]
 
@@ -28,7 +28,8 @@ SMALL = (
 
 @pytest.fixture(scope="module", autouse=True)
 def cluster() -> Iterator[None]:
-    ray = pytest.importorskip("ray")
+    import ray
+
     yield
     ray.shutdown()
 

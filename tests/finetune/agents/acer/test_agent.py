@@ -175,7 +175,8 @@ def test_the_values_of_a_trained_policy_are_fitted_before_the_schedule_begins_an
     assert largest_q(tmp_path / "untrained", bias=0.0) == 0
 
 
-@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1])
 def test_it_learns_to_balance_a_pole(tmp_path: Path, seed: int) -> None:
     run = Run(
         tmp_path,

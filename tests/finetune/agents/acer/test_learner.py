@@ -211,3 +211,13 @@ def test_the_diagnosis_shows_how_the_learner_stands_to_demonstrations(batch: Seq
     found = learner().update(poor, NOW, diagnose=True)
     assert found is not None
     assert found.by_source["demonstrations"]["pushed_down"] == 1.0
+
+
+def test_values_are_fitted_to_scaled_rewards(make_sequences: Callable[..., Sequences]) -> None:
+    raw = make_sequences(200)
+    endless = replace(raw, observations=raw.observations / 1e5, rewards=np.ones_like(raw.rewards))
+    one = learner(reward_scale=0.1)
+    one.fit_values(endless, 0.9)
+    assert one.network(torch.from_numpy(endless.observations[:5, 0]))[1].detach().numpy() == pytest.approx(
+        1.0, rel=1e-2
+    )

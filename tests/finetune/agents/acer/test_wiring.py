@@ -27,7 +27,7 @@ from qwop.finetune.schedules.phase import Phase, PhaseValues, Ramp
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
 
-from ...runs import make_run
+from ...runs import assert_same, make_run
 
 SEEN = ObservationSpec((2,))
 LOOP = AcerLoopSettings(num_envs=4, steps=4, capacity=40, start=9, replay_ratio=3.0)
@@ -40,6 +40,7 @@ NOW = PhaseValues(
 class Update:
     batch: Sequences
     now: PhaseValues
+    diagnose: bool
 
 
 class Recording(AcerLearner):
@@ -51,7 +52,7 @@ class Recording(AcerLearner):
         self.pi = np.array([0.2, 0.3, 0.5], dtype=np.float32)
 
     def update(self, batch: Sequences, now: PhaseValues, *, diagnose: bool = False) -> UpdateStats | None:
-        self.updates.append(Update(batch, now))
+        self.updates.append(Update(batch, now, diagnose))
         return None
 
     def probabilities(self, observations: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -93,6 +94,24 @@ def test_the_factors_of_the_phase_reach_every_update(make_agent: Any, make_seque
             agent.learn(make_sequences(4, first=4 * number), now)
         assert len(learner.updates) > 4
         assert {one.now for one in learner.updates} == {now}
+
+
+def test_the_first_update_from_memory_is_diagnosed(make_agent: Any, make_sequences: Callable[..., Sequences]) -> None:
+    agent, learner = make_agent()
+    agent.learn(make_sequences(4), NOW)
+    while len(learner.updates) < 3:
+        learner.updates.clear()
+        agent.learn(make_sequences(4), NOW)
+    assert [one.diagnose for one in learner.updates[:3]] == [False, True, False]
+
+
+def test_demonstrations_enter_the_memory_as_the_phase_says(
+    make_agent: Any, make_sequences: Callable[..., Sequences]
+) -> None:
+    agent, _ = make_agent()
+    for number in range(4):
+        agent.learn(make_sequences(4, first=4 * number), NOW._replace(demonstrations=0.125))
+    assert len(agent.memory) == 4 * 4 + 2
 
 
 def test_memory_is_sampled_once_it_holds_enough(make_agent: Any, make_sequences: Callable[..., Sequences]) -> None:
@@ -216,3 +235,64 @@ def test_the_agent_stores_its_share_of_demonstrations(tmp_path: Path, make_episo
     agent.learn(None, NOW)
     assert agent.memory.shares()["demonstrations"] == 1.0
     assert len(agent.memory) == 4
+
+
+def test_an_agent_goes_on_from_its_state(make_agent: Any, make_sequences: Callable[..., Sequences]) -> None:
+    """With a part of a demonstration owed, an episode under way and another that was the worst so far."""
+
+    def play(number: int) -> Sequences:
+        live = make_sequences(4, first=4 * number)
+        live.rewards[:] = 0.0
+        live.rewards[0], live.terminated[0, 3] = 10.0, number == 5
+        live.rewards[1, 0], live.terminated[1, 0] = -50.0, number == 1
+        return live
+
+    now = NOW._replace(demonstrations=0.4)
+    (one, learned), (other, again) = make_agent(), make_agent()
+    for number in range(3):
+        one.learn(play(number), now)
+    other.set_state(one.get_state())
+    learned.updates.clear()
+    for number in range(3, 7):
+        for agent in (one, other):
+            agent.learn(play(number), now)
+    assert len(learned.updates) > 4
+    assert_same(learned.updates, again.updates)
+    assert_same(one.memory.contents(), other.memory.contents())
+    assert learned.bounds == again.bounds
+    whole = 10 * sum(NOW.gamma**t for t in range(24))
+    worst = -50.0 + 0.0
+    margin = 0.25 * (whole - worst)
+    assert learned.bounds == pytest.approx((0.1 * (worst - margin), 0.1 * (whole + margin)))
+
+
+@pytest.mark.parametrize("pause", ["interrupt", "phase"])
+def test_the_return_of_a_game_that_was_dropped_does_not_count(
+    make_agent: Any, make_sequences: Callable[..., Sequences], pause: str
+) -> None:
+    agent, learner = make_agent()
+    live = make_sequences(4)
+    live.rewards[:] = 1.0
+    agent.learn(live, NOW)
+    if pause == "interrupt":
+        agent.drop_partial_episodes()
+    else:
+        agent.begin_phase(Phase("shown", 1.0, live=False, demonstrations=Ramp(1.0, 1.0)))
+    live.terminated[0, 0] = True
+    agent.learn(live, NOW)
+    assert learner.bounds == pytest.approx((-0.25 * 0.1, 1.25 * 0.1))
+
+
+def test_play_before_the_schedule_is_fitted_stored_and_counted_at_the_discount_of_the_first_phase(
+    make_agent: Any, make_sequences: Callable[..., Sequences], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent, learner = make_agent(loop=replace(LOOP, value_decisions=16))
+    fitted: list[float] = []
+    monkeypatch.setattr(learner, "fit_values", lambda played, gamma: fitted.append(gamma))
+    played = make_sequences(4)
+    played.rewards[:], played.terminated[0, 1] = 1.0, True
+    played.behaviour_probabilities[:] = [0.6, 0.2, 0.2]
+    agent.fit_initial_values(lambda: played, NOW._replace(gamma=0.5))
+    agent.learn(make_sequences(4), NOW._replace(gamma=0.5))
+    assert fitted == [0.5]
+    assert learner.bounds == pytest.approx((-0.25 * 1.5 * 0.1, 1.25 * 1.5 * 0.1))

@@ -249,6 +249,7 @@ def test_an_actor_critic_is_refused_with_a_way_to_go_on() -> None:
         build(make_run((Phase("x", 1.0),), DdqnSettings(), DdqnLoopSettings(), policy))
 
 
+@pytest.mark.slow
 def test_it_learns_to_balance(tmp_path: Path) -> None:
     algorithm = {"epsilon_start": 1.0, "epsilon_end": 0.02, "epsilon_share": 0.4, "hidden": (32, 32)}
     run = Run(

@@ -34,7 +34,7 @@ SMALL = (
 )
 
 
-pytestmark = pytest.mark.usefixtures("demonstrations")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("demonstrations")]
 
 
 def test_demonstrations_alone_are_enough_to_start_from(finetune: Finetune, tmp_path: Path) -> None:

@@ -7,16 +7,20 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
+from qwop.datasets.schema import Episode
 from qwop.envs.spec import ObservationSpec
 from qwop.finetune.agents.dqn.agent import DqnAgent
 from qwop.finetune.agents.dqn.learner import DqnLearner
 from qwop.finetune.agents.dqn.settings import DdqnLoopSettings, DdqnSettings
+from qwop.finetune.agents.q_learning import demonstrated_transitions
 from qwop.finetune.experience.sequences import Sequences
-from qwop.finetune.experience.transitions import Transitions
+from qwop.finetune.experience.transitions import Transitions, TransitionStream
 from qwop.finetune.metrics import Metrics, UpdateStats
 from qwop.finetune.replay.prioritised_memory import PrioritisedMemory, PrioritySettings
 from qwop.finetune.schedules.phase import Phase, PhaseValues, Ramp
 from qwop.policies.q_networks import DuelingQ
+
+from ...runs import assert_same
 
 SETTINGS = DdqnSettings(hidden=(4,), n_steps=3, gamma=0.9, gamma_rate=9.0, beta_start=0.4)
 NOW = PhaseValues(gamma=0.9, learning_rate=0.5, imitation=0.3)
@@ -40,13 +44,13 @@ class Recording(DqnLearner):
         self.copies.append(len(self.updates))
 
 
-def make_agent(**loop: Any) -> tuple[DqnAgent, Recording]:
+def make_agent(stream: TransitionStream | None = None, **loop: Any) -> tuple[DqnAgent, Recording]:
     learner = Recording()
     settings = DdqnLoopSettings(
         **{"num_envs": 2, "steps": 4, "capacity": 400, "start": 8, "batch_size": 32, "train_every": 4.0, **loop}
     )
     memory = PrioritisedMemory(settings.capacity, ObservationSpec((2,)), PrioritySettings(alpha=1.0, epsilon=1e-9))
-    return DqnAgent(learner, memory, None, settings, Metrics(), np.random.default_rng(0)), learner
+    return DqnAgent(learner, memory, stream, settings, Metrics(), np.random.default_rng(0)), learner
 
 
 def steps_stored(agent: DqnAgent) -> list[int]:
@@ -58,14 +62,15 @@ def steps_stored(agent: DqnAgent) -> list[int]:
 def test_updates_come_as_often_as_decisions_allow_and_the_target_follows(
     make_sequences: Callable[..., Sequences],
 ) -> None:
-    agent, learner = make_agent(train_every=3.2, target_every=6)
+    agent, learner = make_agent(train_every=3.2, target_every=7)
     counts = []
     for number in range(6):
         agent.learn(make_sequences(2, first=10 * number), NOW)
         counts.append(len(learner.updates))
     # Six of the first eight transitions wait for the third step; then 8 decisions an iteration, 3.2 for each update.
     assert counts == [0, 2, 5, 7, 10, 12]
-    assert learner.copies == [2, 4, 6, 8, 10, 12]
+    # After 3 updates 2.6 of 9.6 decisions are left, then 2.0 of 9.0, 1.4, 0.8 and 0.2.
+    assert learner.copies == [3, 5, 7, 9, 11]
     assert {now for *_, now in learner.updates} == {NOW}
 
 
@@ -118,3 +123,32 @@ def test_another_environment_empties_the_memory(make_sequences: Callable[..., Se
     agent.learn(make_sequences(2, first=50), NOW)
     assert agent.memory.contents().discounts == pytest.approx(0.9**3)
     assert set(steps_stored(agent)) == {3}
+
+
+def test_demonstrations_enter_the_memory_as_the_phase_says(
+    make_episode: Callable[..., Episode], make_sequences: Callable[..., Sequences]
+) -> None:
+    agent, _ = make_agent(TransitionStream(demonstrated_transitions([make_episode(30)], SETTINGS, 0.9)))
+    agent.learn(make_sequences(2), NOW._replace(demonstrations=0.25, uses_demonstrations=True))
+    assert agent.memory.contents().source.sum() == 2  # a quarter of eight decisions
+
+
+def test_an_agent_goes_on_from_its_state(
+    make_episode: Callable[..., Episode], make_sequences: Callable[..., Sequences]
+) -> None:
+    """With parts of an update, of a copy and of a demonstration owed, and steps that wait."""
+    loop = {"train_every": 3.2, "target_every": 7}
+    now = NOW._replace(demonstrations=0.3, uses_demonstrations=True)
+    shown = demonstrated_transitions([make_episode(30, first=1e6)], SETTINGS, 0.9)
+    (one, learned), (other, again) = (make_agent(TransitionStream(shown), **loop) for _ in range(2))
+    for number in range(4):
+        one.learn(make_sequences(2, first=2 * number), now)
+    other.set_state(one.get_state())
+    before = len(learned.updates)
+    for number in range(4, 9):
+        for agent in (one, other):
+            agent.learn(make_sequences(2, first=2 * number), now)
+    assert len(again.updates) == 13
+    assert_same(learned.updates[before:], again.updates)
+    assert [copied - before for copied in learned.copies if copied > before] == again.copies
+    assert_same(one.memory.contents(), other.memory.contents())

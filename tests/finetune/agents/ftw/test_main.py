@@ -9,6 +9,8 @@ from qwop.finetune.checkpoint import checkpoints
 from qwop.policies.files import load_policy
 from qwop.policies.two_timescale import TwoTimescaleActorCritic
 
+pytestmark = pytest.mark.slow
+
 Finetune = Callable[..., tuple[int, str, str]]
 
 SMALL = (

@@ -218,7 +218,8 @@ def test_qwop_resumes_in_the_environment_of_its_phase(tmp_path: Path) -> None:
     assert torch.equal(weights(network), weights(other))
 
 
-@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1])
 def test_it_learns_to_balance_a_pole(tmp_path: Path, seed: int) -> None:
     loop, _, _ = make(
         tmp_path,

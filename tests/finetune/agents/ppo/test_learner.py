@@ -152,3 +152,15 @@ def test_half_precision_learns_nearly_the_same(make_sequences: Callable[..., Seq
 def test_an_unknown_precision_is_refused() -> None:
     with pytest.raises(BadInput, match="precision"):
         PpoSettings(precision="float8")
+
+
+def test_rewards_are_clipped_where_the_settings_say_so(make_sequences: Callable[..., Sequences]) -> None:
+    clipping = replace(SMALL, clip_rewards=True)
+    rewards = np.linspace(-3.0, 3.0, 30, dtype=np.float32).reshape(6, 5)
+    found = []
+    for settings, given in ((clipping, rewards), (SMALL, np.clip(rewards, -1.0, 1.0)), (SMALL, rewards)):
+        one = learner(settings=settings)
+        one.update(replace(played(make_sequences, one.network), rewards=given), NOW)
+        found.append(weights(one.values))
+    assert torch.equal(found[0], found[1])
+    assert not torch.equal(found[0], found[2])

@@ -13,6 +13,8 @@ from qwop.policies.networks import Actor, ActorCritic, Network, ValuedActor
 from qwop.policies.policy import Policy
 from qwop.policies.q_networks import DuelingQ
 
+pytestmark = pytest.mark.slow
+
 Finetune = Callable[..., tuple[int, str, str]]
 
 SMALL = (

@@ -58,7 +58,7 @@ def test_one_update_an_iteration_with_the_factors_of_the_phase(make_sequences: C
 
 
 def test_demonstrations_are_imitated_where_only_the_judgement_of_play_differs(
-    make_episode: Callable[..., Episode], tmp_path: Path
+    make_episode: Callable[..., Episode], make_sequences: Callable[..., Sequences], tmp_path: Path
 ) -> None:
     played = {"frames_per_step": 2, "reward": "shaped"}
     info = DatasetInfo(EnvironmentSpec("QWOP-v1", played), ObservationSpec((71,)), 11)
@@ -70,7 +70,9 @@ def test_demonstrations_are_imitated_where_only_the_judgement_of_play_differs(
         phase = Phase("imitating", 1.0, imitation=FULL, environment=changed)
         return build(make_run((phase,), SETTINGS, PpoLoopSettings(), policy, open_dataset(tmp_path / "shown")))
 
-    build_in(reward="race", shaping=0.5, time_limit=30.0)
+    agent = build_in(reward="race", shaping=0.5, time_limit=30.0)
+    live = make_sequences(2, actions=11, shape=(71,))
+    assert "imitation_loss" in agent.learner.update(live, PhaseValues(0.9, imitation=1.0)).scalars
     with pytest.raises(BadInput, match=r"schedule\.phases\.imitating: uses demonstrations of"):
         build_in(frames_per_step=3)
 

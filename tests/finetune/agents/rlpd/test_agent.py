@@ -1,6 +1,7 @@
 """RLPD's agent: what its batches hold, when it learns, and runs in the training loop."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
 from qwop.policies.q_networks import EnsembleQ
 
-from ...runs import make_run, run_until
+from ...runs import assert_same, make_run, run_until
 
 SETTINGS = RlpdSettings(hidden=(4,), members=2, subset=1, n_steps=3, gamma=0.9)
 LOOP = RlpdLoopSettings(num_envs=2, steps=4, capacity=40, start=9, batch_size=10, updates_per_decision=0.5)
@@ -56,11 +57,11 @@ class Recording(RlpdLearner):
         return [float((batch.source == DEMONSTRATIONS).mean()) for batch, *_ in self.updates]
 
 
-def make_agent(episodes: list[Episode] | None) -> tuple[RlpdAgent, Recording]:
+def make_agent(episodes: list[Episode] | None, settings: RlpdLoopSettings = LOOP) -> tuple[RlpdAgent, Recording]:
     learner = Recording()
     memory = PrioritisedMemory(LOOP.capacity, ObservationSpec((2,)), PrioritySettings(alpha=0.0))
     shown = None if episodes is None else demonstrated_transitions(episodes, SETTINGS, 0.9)
-    return RlpdAgent(learner, shown, memory, LOOP, Metrics(), np.random.default_rng(0)), learner
+    return RlpdAgent(learner, shown, memory, settings, Metrics(), np.random.default_rng(0)), learner
 
 
 def values(demonstrations: float = 0.0, **more: Any) -> PhaseValues:
@@ -146,6 +147,24 @@ def test_no_transition_spans_a_pause(make_sequences: Callable[..., Sequences], p
     agent.begin_phase(Phase("alone", 1.0))
     agent.learn(make_sequences(2), values())
     assert len(agent.memory) == 16
+
+
+def test_an_agent_goes_on_from_its_state(
+    make_episode: Callable[..., Episode], make_sequences: Callable[..., Sequences]
+) -> None:
+    """With parts of an update and of a demonstration owed, and steps that wait."""
+    settings, now = replace(LOOP, updates_per_decision=0.3), values(0.45)
+    (one, learned), (other, again) = (make_agent([make_episode(20, first=1e6)], settings) for _ in range(2))
+    for number in range(4):
+        one.learn(make_sequences(2, first=2 * number), now)
+    other.set_state(one.get_state())
+    learned.updates.clear()
+    for number in range(4, 8):
+        for agent in (one, other):
+            agent.learn(make_sequences(2, first=2 * number), now)
+    assert len(again.updates) in (9, 10)
+    assert_same(learned.updates, again.updates)
+    assert_same(one.memory.contents(), other.memory.contents())
 
 
 def test_epsilon_falls_along_the_schedule() -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+import pytest
 import torch
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from qwop.finetune.agents.vtrace.learner import VtraceLearner
@@ -11,6 +12,8 @@ from qwop.finetune.agents.vtrace.settings import VtraceSettings
 from qwop.finetune.experience.collector import Collector, PolicySnapshot
 from qwop.finetune.schedules.phase import PhaseValues
 from qwop.policies.recurrent import RecurrentActorCritic
+
+pytestmark = pytest.mark.slow
 
 WAIT = 3
 

@@ -11,6 +11,8 @@ from qwop.policies.files import load_policy
 from qwop.policies.recurrent import RecurrentActorCritic
 from qwop.policies.rollout import play
 
+pytestmark = pytest.mark.slow
+
 Finetune = Callable[..., tuple[int, str, str]]
 
 SMALL = (
