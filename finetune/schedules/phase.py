@@ -131,12 +131,6 @@ class Phase(Settings):
     hours: float | None = setting(
         None, "Length in hours of game time at the decision rate; or give decisions.", at_least=0, at_most=100_000
     )
-    algorithm: str | None = setting(
-        None,
-        "Algorithm from this phase on, an option of the group algorithm with its own settings. Its memory is empty at "
-        "first. null: that of the phase before.",
-        example="ppo-clone",
-    )
     demonstrations: Ramp = ramp(
         NONE,
         "Demonstrations that enter the memory for each live sequence (transition). Where a phase has none throughout, "
@@ -174,6 +168,12 @@ class Phase(Settings):
     )
     decisions: int | None = setting(
         None, "Length in decisions, in place of hours where both are given.", at_least=0, at_most=10**12
+    )
+    algorithm: str | None = setting(
+        None,
+        "Algorithm from this phase on, an option of the group algorithm with its own settings. Its memory is empty at "
+        "first. null: that of the phase before.",
+        example="ppo-clone",
     )
 
     def __post_init__(self) -> None:
