@@ -49,7 +49,10 @@ class KeysGame:
         return float(seconds_from_first_key(self.keys)[-1])
 
     def to_json(self) -> dict[str, Any]:
-        return {"outcome": self.outcome, "metres": self.metres, "seconds": self.seconds, "frames": self.frames}
+        return {
+            "outcome": self.outcome, "metres": self.metres, "seconds": self.seconds, "frames": self.frames,
+            "sha256": self.played.sha256,
+        }  # fmt: skip
 
     def same_as(self, other: "KeysGame") -> bool:
         """True if every body was in the same place, to the last bit, in every frame."""

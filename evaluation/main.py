@@ -136,7 +136,7 @@ def _run_keys(name: str, settings: EvaluateSettings) -> None:
         game = here = in_simulator(keys)
     rows = [
         ("outcome", game.outcome), ("time", f"{game.seconds:.2f} s"), ("score", f"{game.metres:.1f} m"),
-        ("frames", f"{game.frames} of {len(keys)}"),
+        ("frames", f"{game.frames} of {len(keys)}"), ("SHA-256 of all states", game.played.sha256),
     ]  # fmt: skip
     if settings.world == ORIGINAL:
         with_other = "" if here.trigonometry == TRIGONOMETRIES[0] else f", by {here.trigonometry}'s sine and cosine"

@@ -21,6 +21,7 @@ main = Command(
         ("qwop-record source=policy source.policy=runs/pretrain/policy.safetensors dataset=data/clone", ""),
         ("qwop-record source=browser source.url=https://… source.player=me", "play on the original game's page"),
         ("qwop-record source=import 'source.files=[demos/kuro_try*.npz]' source.player=kurodo", ""),
+        ("qwop-record source=keys 'source.files=[games/*.txt]'", "games that the page of qwop-play saved"),
         ("qwop-record source=import --help", "the settings of another source"),
     ],
 )

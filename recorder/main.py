@@ -22,6 +22,7 @@ from .settings import (
     EnvironmentPageSettings,
     ImportSettings,
     KeyboardSettings,
+    KeysSettings,
     PolicySettings,
     RecorderPageSettings,
     RecordSettings,
@@ -76,6 +77,10 @@ def open_source(settings: SourceSettings, folder: Path) -> Source:
             from .published.source import open_import
 
             return open_import(settings, folder)
+        case KeysSettings():
+            from .keys_source import open_keys
+
+            return open_keys(settings, folder)
 
 
 def record(source: Source, writer: RescuingWriter, console: Console) -> None:

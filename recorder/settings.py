@@ -169,6 +169,18 @@ class ImportSettings(Settings):
     )
 
 
+@dataclass(frozen=True)
+class KeysSettings(PersonSettings):
+    """Files of keys, such as those that the page of qwop-play saves."""
+
+    files: tuple[str, ...] = setting(
+        (),
+        "Paths or patterns of the files, in brackets.",
+        expected="paths or patterns in brackets",
+    )
+    player: str = setting("me", "Name of who played, in the dataset.")
+
+
 SourceSettings = (
     RecorderPageSettings
     | EnvironmentPageSettings
@@ -176,6 +188,7 @@ SourceSettings = (
     | KeyboardSettings
     | PolicySettings
     | ImportSettings
+    | KeysSettings
 )
 
 SOURCES = {
@@ -185,6 +198,7 @@ SOURCES = {
     "keyboard": KeyboardSettings,
     "policy": PolicySettings,
     "import": ImportSettings,
+    "keys": KeysSettings,
 }
 
 

@@ -61,7 +61,7 @@ def player(clips: Sequence[Clip]) -> str:
 
 
 def _packed(clip: Clip) -> dict[str, object]:
-    """A clip for `player.js`: differences from frame to frame, column by column, which compress well."""
+    """A clip for `watch.js`: differences from frame to frame, column by column, which compress well."""
     numbers = np.round(clip.rows.T.astype(np.float64) * PARTS).astype(np.int64)
     steps = np.diff(numbers, axis=1, prepend=0).astype("<i4")
     rows = base64.b64encode(zlib.compress(steps.tobytes(), 9)).decode()
@@ -70,5 +70,5 @@ def _packed(clip: Clip) -> dict[str, object]:
 
 def _script() -> str:
     """The scripts as one, which imports nothing."""
-    text = "\n".join((SCRIPTS / name).read_text() for name in ("rows.js", "scene.js", "player.js"))
+    text = "\n".join((SCRIPTS / name).read_text() for name in ("rows.js", "scene.js", "player.js", "watch.js"))
     return re.sub(r"(?m)^import .*\n|^export ", "", text)

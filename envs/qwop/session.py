@@ -4,6 +4,7 @@ A reset recreates the runner and the hurdle but leaves the track and the broad p
 them. That decides the order of some contacts, and so the last bits of a game: from the hurdle on, now and then earlier.
 """
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -40,6 +41,12 @@ class Replay:
     states: NDArray[np.float64]
     events: NDArray[np.float64]
     hidden: NDArray[np.float64] | None = None
+
+    @property
+    def sha256(self) -> str:
+        """Digest of all states as little-endian bytes, 64 hexadecimal digits: the same wherever a game is played
+        exactly, in this simulator or in a browser."""
+        return hashlib.sha256(np.ascontiguousarray(self.states, "<f8").tobytes()).hexdigest()
 
 
 @dataclass(frozen=True)

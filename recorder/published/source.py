@@ -43,16 +43,19 @@ def open_import(settings: ImportSettings, folder: Path) -> Source:
     )
 
 
-def find_files(patterns: Sequence[str]) -> list[Path]:
-    """Find the files that paths and patterns ('demos/kuro_try*.npz') name, each once; BadInput if one names none."""
+def find_files(patterns: Sequence[str], example: str = "demos/kuro_try1.npz", expected: str = EXPECTED) -> list[Path]:
+    """Find the files that paths and patterns ('demos/kuro_try*.npz') name, each once.
+
+    Raises BadInput, which says what was `expected`, if one names none.
+    """
     if not patterns:
-        raise BadInput("source.files is empty: name the recordings, such as 'source.files=[demos/kuro_try1.npz]'")
+        raise BadInput(f"source.files is empty: name the files, such as 'source.files=[{example}]'")
     found: dict[str, Path] = {}
     for pattern in patterns:
         path = Path(pattern)
         matches = [path] if path.exists() or not set(pattern) & set("*?[") else sorted(path.parent.glob(path.name))
         if not matches:
-            raise BadInput(f"{pattern}: no file of such a name; {EXPECTED}")
+            raise BadInput(f"{pattern}: no file of such a name; {expected}")
         for match in matches:
             found.setdefault(os.path.realpath(match), match)  # which a link to itself does not stop
     return list(found.values())

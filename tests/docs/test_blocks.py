@@ -47,6 +47,7 @@ MAINS = (
     "finetune.main",
     "evaluation.main",
     "evaluation.watch",
+    "play.main",
     "search.main",
     "search.distil_main",
     "population.main",

@@ -33,11 +33,16 @@ export class LiveGame {
     rows.forEach((row, index) => { this.rows[first + index] = row; });
   }
 
-  // The row to draw now: one frame behind the clock, so that there is usually a next row to interpolate to.
+  // The frame to draw now, with a fraction: one frame behind the clock, so that there is usually a next row to
+  // interpolate to.
+  at(now) {
+    return Math.min(Math.max((now - this.start) / this.frame - 1, 0), this.rows.length - 1);
+  }
+
   row(now, pose) {
-    const last = this.rows.length - 1;
-    const at = Math.min(Math.max((now - this.start) / this.frame - 1, 0), last);
+    const at = this.at(now);
     const index = Math.floor(at);
-    return index === last ? this.rows[last] : interpolate(this.rows[index], this.rows[index + 1], at - index, pose);
+    const next = this.rows[index + 1];
+    return next ? interpolate(this.rows[index], next, at - index, pose) : this.rows[index];
   }
 }

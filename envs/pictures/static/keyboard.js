@@ -6,26 +6,38 @@ const CODES = { KeyQ: 1, KeyW: 2, KeyO: 4, KeyP: 8 };
 // The letter decides if it is a Latin one; on other keyboards, the position of the key does.
 const qwopBit = (event) => BITS[event.key.toLowerCase()] ?? (/^[a-z]$/i.test(event.key) ? 0 : CODES[event.code] ?? 0);
 
+// True for elements that take letters themselves.
+export const isField = (element) => Boolean(element.matches?.("input:not([type=range]), select, textarea"));
+
 export class Keyboard {
   // bitOf(event): the bit of the key that an event is about, 0 for a key that is not the game's.
   constructor(target, bitOf = qwopBit) {
     this.held = new Map(); // code -> bit, so that releasing a key clears the bit that pressing it set
     this.changes = [{ time: 0, mask: 0, pressed: 0 }];
     target.addEventListener("keydown", (event) => {
-      if (event.repeat || event.ctrlKey || event.altKey || event.metaKey) return;
+      if (event.repeat || event.ctrlKey || event.altKey || event.metaKey || isField(event.target)) return;
       const bit = bitOf(event);
       if (!bit) return;
       event.preventDefault();
-      this.held.set(event.code, bit);
-      this.change(event.timeStamp, bit);
+      this.press(event.code, bit, event.timeStamp);
     });
-    target.addEventListener("keyup", (event) => {
-      if (this.held.delete(event.code)) this.change(event.timeStamp, 0);
-    });
+    target.addEventListener("keyup", (event) => this.release(event.code, event.timeStamp));
     // No event reports keys that are released in another window.
-    window.addEventListener("blur", () => {
-      if (this.held.size) { this.held.clear(); this.change(performance.now(), 0); }
-    });
+    window.addEventListener("blur", () => this.releaseAll());
+  }
+
+  // button: what is pressed, a key's code or a button of the page; the same one is released again.
+  press(button, bit, time) {
+    this.held.set(button, bit);
+    this.change(time, bit);
+  }
+
+  release(button, time) {
+    if (this.held.delete(button)) this.change(time, 0);
+  }
+
+  releaseAll() {
+    if (this.held.size) { this.held.clear(); this.change(performance.now(), 0); }
   }
 
   get mask() {

@@ -1,0 +1,88 @@
+"""How fast the page of `qwop-play` is in headless Chromium: python benchmarks/play_page.py
+
+Loaded bytes, time to the first picture, and the times between pictures while a run beside the live champion goes on, on
+a desktop's screen and a phone's, drawn without a GPU. Needs the extra `browser`.
+"""
+
+import threading
+import time
+from typing import Any
+
+import numpy as np
+from qwop.play.server import HOST, page_server
+from qwop.play.site import files
+from selenium import webdriver
+from selenium.webdriver.common.action_chains import ActionChains
+
+SCREENS = {"desktop": (1280, 800), "phone": (390, 844)}
+SECONDS = 20
+"""Length of a run; keys are pressed by turns, and a run that ends is begun again."""
+
+MEASURE = """
+window.times = [];
+window.busy = [];
+const channel = new MessageChannel();
+let began = 0;
+channel.port1.onmessage = () => window.busy.push(performance.now() - began);
+requestAnimationFrame(function measure(now) {
+  if (document.body.dataset.state === 'playing') window.times.push(now);
+  began = performance.now();
+  channel.port2.postMessage(0);  // comes after the page's own work for this picture
+  requestAnimationFrame(measure);
+});
+"""
+
+
+def open_page(width: int, height: int, address: str) -> Any:
+    options = webdriver.ChromeOptions()
+    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", f"--window-size={width},{height}"):
+        options.add_argument(flag)
+    if width < 500:
+        options.add_experimental_option(
+            "mobileEmulation", {"deviceMetrics": {"width": width, "height": height, "pixelRatio": 2.0, "touch": True}}
+        )
+    driver = webdriver.Chrome(options=options)
+    driver.get(address)
+    while driver.execute_script("return document.body.dataset.loaded") != "true":
+        time.sleep(0.05)
+    return driver
+
+
+def measure(name: str, address: str) -> None:
+    driver = open_page(*SCREENS[name], address)
+    try:
+        first = driver.execute_script("return performance.getEntriesByName('first picture')[0].startTime")
+        loaded = driver.execute_script(
+            "return performance.getEntriesByType('resource').reduce((sum, one) => sum + one.encodedBodySize, 0)"
+        )
+        driver.execute_script(MEASURE)
+        until = time.monotonic() + SECONDS
+        while time.monotonic() < until:
+            if driver.execute_script("return document.body.dataset.state") in ("ready", "over"):
+                ActionChains(driver, duration=0).send_keys("r").perform()
+            keys = ActionChains(driver, duration=0).key_down("w").key_down("o").pause(0.5).key_up("w").key_up("o")
+            keys.key_down("q").pause(0.4).key_up("q").perform()
+        between = np.diff(driver.execute_script("return times"))
+        busy = np.array(driver.execute_script("return busy"))
+    finally:
+        driver.quit()
+    between = between[between < 1000]  # without the pauses between two runs
+    shares = ", ".join(f"{share}% under {np.percentile(between, share):.1f} ms" for share in (50, 95, 99))
+    work = ", ".join(f"{share}% under {np.percentile(busy, share):.1f} ms" for share in (50, 99))
+    print(
+        f"{name} {SCREENS[name]}: {loaded:,} bytes, first picture after {first:.0f} ms; "
+        f"between {len(between)} pictures: {shares}; work for each: {work}",
+        flush=True,
+    )
+
+
+def main() -> None:
+    with page_server(files(), 0) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        for name in SCREENS:
+            measure(name, f"http://{HOST}:{server.server_port}/")
+        server.shutdown()
+
+
+if __name__ == "__main__":
+    main()

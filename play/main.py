@@ -1,0 +1,65 @@
+"""`qwop-play`: run beside the champion, on a page that needs no server."""
+
+import webbrowser
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..common.command import Command
+from ..common.errors import BadInput
+from ..common.files import require_writable_folder
+from ..common.progress import plain_console
+from ..common.settings import Settings, setting
+from .server import HOST, page_server
+from .site import files, write_site
+
+
+@dataclass(frozen=True)
+class PlaySettings(Settings):
+    """The page: served to this machine, or written into a folder for a static host."""
+
+    out: str | None = setting(None, "Folder to write the page into, for any static host.", path=True)
+    serve: bool = setting(True, "Serve the page to this machine, until Ctrl-C.")
+    port: int = setting(
+        0, "Port of the page. Games are kept by the browser for each port. 0: 8766, or any free one.",
+        at_least=0, at_most=65_535,
+    )  # fmt: skip
+    open: bool = setting(True, "Open the browser.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.serve and self.out is None:
+            raise BadInput("serve=false: expected out=DIR, the folder to write the page into")
+
+
+def run(settings: PlaySettings) -> None:
+    """Write the page, if asked for, and serve it until Ctrl-C."""
+    console = plain_console()
+    if settings.out is not None:
+        folder = Path(settings.out)
+        require_writable_folder(folder, "out")
+        size = write_site(folder)
+        console.print(
+            f"page: {folder / 'index.html'} and the files beside it, {size / 1e6:.1f} MB, for any static host",
+            highlight=False,
+            soft_wrap=True,
+        )
+    if not settings.serve:
+        return
+    with page_server(files(), settings.port) as server:
+        address = f"http://{HOST}:{server.server_port}/"
+        console.print(f"play at {address}, Ctrl-C here when you are done", highlight=False, soft_wrap=True)
+        if settings.open:
+            webbrowser.open(address)
+        server.serve_forever()
+
+
+main = Command(
+    "play",
+    PlaySettings,
+    run,
+    about="Run with Q, W, O and P beside the champion or any game, on a page that needs no server.",
+    examples=[
+        ("qwop-play", ""),
+        ("qwop-play out=site serve=false", "the page as a folder, for any static host"),
+    ],
+)

@@ -1,0 +1,71 @@
+"""Serves the page's files to this machine."""
+
+import errno
+from collections.abc import Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import PurePosixPath
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from ..common.errors import BadInput
+
+HOST = "127.0.0.1"
+
+USUAL_PORT = 8766
+"""A browser keeps games by the page's address, so it should be the same one every day."""
+
+TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+    ".json": "application/json",
+    ".txt": "text/plain; charset=utf-8",
+    ".wasm": "application/wasm",
+}
+
+_SECURITY = {
+    "Content-Security-Policy": "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+}
+
+
+def page_server(files: Mapping[str, bytes], port: int) -> ThreadingHTTPServer:
+    """A server of these files, by their paths, for this machine alone. Port 0: the usual one, or any free one.
+
+    Raises BadInput for a port that cannot be opened.
+    """
+    handler = _handler(files)
+    try:
+        return ThreadingHTTPServer((HOST, port or USUAL_PORT), handler)
+    except OSError as error:
+        if port == 0 and error.errno == errno.EADDRINUSE:
+            return ThreadingHTTPServer((HOST, 0), handler)
+        raise BadInput(f"port={port}: cannot be opened ({error.strerror}); 0 chooses a free one") from None
+
+
+def _handler(files: Mapping[str, bytes]) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            name = unquote(urlsplit(self.path).path).lstrip("/") or "index.html"
+            host = f"{HOST}:{self.connection.getsockname()[1]}"
+            if name not in files or self.headers.get_all("Host") != [host]:
+                self.send_error(404)
+                return
+            self.send_response(200)
+            kind = TYPES.get(PurePosixPath(name).suffix, "application/octet-stream")
+            for header, value in {"Content-Type": kind, "Content-Length": str(len(files[name])), **_SECURITY}.items():
+                self.send_header(header, value)
+            self.end_headers()
+            self.wfile.write(files[name])
+
+        def log_message(self, *arguments: Any) -> None:
+            """Say nothing."""
+
+    return Handler

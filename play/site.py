@@ -1,0 +1,62 @@
+"""The files of the page, as any static host serves them."""
+
+import json
+from functools import cache
+from pathlib import Path
+
+from ..common.files import write_atomic
+from ..envs.pictures.scene import SCRIPTS as PICTURE_SCRIPTS
+from ..envs.pictures.scene import Scene
+from ..envs.web import STATIC as ENGINE
+from ..policies.champion import CHAMPION, keys_path, policy_path
+
+SCRIPTS = Path(__file__).parent / "static"
+
+PIXELS_PER_UNIT = 40.0
+"""Resolution of the tiles; enough for a view 1,000 pixels high."""
+
+_UNUSED = ("player.css", "watch.js", "engine.json", "exactness.js", "decisions.js")
+"""Files of other pages and of comparisons."""
+
+VALUES = "values."
+"""Beginning of the names of tensors that only learning needs."""
+
+
+@cache
+def files() -> dict[str, bytes]:
+    """All files by their path relative to the page; `index.html` is the page."""
+    scene = Scene(PIXELS_PER_UNIT)
+    found = {
+        file.name: file.read_bytes()
+        for folder in (PICTURE_SCRIPTS, ENGINE, SCRIPTS)
+        for file in sorted(folder.iterdir())
+        if file.is_file() and file.name not in _UNUSED
+    }
+    found["scene.json"] = json.dumps(scene.to_json(), allow_nan=False).encode()
+    found |= {f"tiles/{name}": image for name, image in scene.tiles.items()}
+    found["champion.safetensors"] = acting_part(policy_path(CHAMPION).read_bytes())
+    found["champion_keys.txt"] = keys_path(CHAMPION).read_bytes()
+    return found
+
+
+def write_site(folder: Path) -> int:
+    """Write all files into a folder; returns their size in bytes."""
+    for name, content in files().items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(path, content)
+    return sum(map(len, files().values()))
+
+
+def acting_part(policy: bytes) -> bytes:
+    """A policy's file without the tensors that only learning needs, which are half of the champion's."""
+    length = int.from_bytes(policy[:8], "little")
+    header, data = json.loads(policy[8 : 8 + length]), policy[8 + length :]
+    kept, parts, end = {"__metadata__": header.pop("__metadata__")}, [], 0
+    for name, entry in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
+        if not name.startswith(VALUES):
+            parts.append(data[slice(*entry["data_offsets"])])
+            kept[name] = {**entry, "data_offsets": [end, end := end + len(parts[-1])]}
+    described = json.dumps(kept).encode()
+    described += b" " * (-len(described) % 8)  # tensors begin at a multiple of eight bytes
+    return b"".join([len(described).to_bytes(8, "little"), described, *parts])

@@ -1,0 +1,71 @@
+// Who runs beside you. A ghost's clock starts with your first key.
+
+import { ROW } from "./engine.js";
+import { Game } from "./engine.js";
+import { rowAt } from "./rows.js";
+import { Player } from "./policy.js";
+
+const POSE = ROW - 3;
+const SLOWEST = 0.4; // metres a second: the pacer of a beginner
+const QUICKER = 1.1; // the pacer is a little ahead of your best
+
+// A recorded game, perhaps slowed down.
+export class Recorded {
+  constructor(title, rows, tempo = 1) {
+    Object.assign(this, { title, rows, tempo });
+    let first = 0;
+    while (first < rows.length / ROW - 1 && rows[first * ROW + POSE + 1] === 0) first += 1;
+    this.first = first;
+  }
+
+  begin() {}
+
+  step() {}
+
+  at(frame, seconds) { return rowAt(this.rows, ROW, POSE, this.first - 1 + seconds * this.tempo * 30); }
+}
+
+// The record's game, slowed down to about your own pace. best: your best game, or null.
+export function pacer(record, best) {
+  const fastest = record.metres / record.seconds;
+  const own = best && best.seconds > 0 ? (best.metres / best.seconds) * QUICKER : 0;
+  return new Recorded("pacer", record.rows, Math.min(Math.max(own, SLOWEST) / fastest, 1));
+}
+
+// A policy that plays now: it waits as long as you do, then runs.
+export class Live {
+  constructor(title, module, policy) {
+    Object.assign(this, { title, policy, game: new Game(module) });
+    this.begin();
+  }
+
+  begin() {
+    this.game.load();
+    this.player = new Player(this.policy, this.game);
+    this.kept = [this.game.row()];
+    this.running = false;
+  }
+
+  // A frame of yours, in which you held these keys.
+  step(keys) {
+    this.running ||= keys !== 0;
+    if (this.game.ended) return;
+    if (this.running) this.player.step();
+    else this.player.wait();
+    this.kept.push(this.game.row());
+  }
+
+  at(frame) {
+    const last = this.kept.length - 1;
+    const index = Math.min(Math.floor(frame), last);
+    if (index === last) return this.kept[last];
+    return rowAt(this.pair(index), ROW, POSE, frame - index);
+  }
+
+  pair(index) {
+    const two = new Float32Array(2 * ROW);
+    two.set(this.kept[index]);
+    two.set(this.kept[index + 1], ROW);
+    return two;
+  }
+}

@@ -1,0 +1,68 @@
+// The list of games and policies in the drawer.
+
+import { $, button, element, figures } from "./view.js";
+
+const ENDS = { finished: "finished", fell: "fell", stopped: "broken off" };
+const DAY = 86_400_000; // ms
+
+export const today = () => Math.floor(Date.now() / DAY);
+export const dateOf = (day) => new Date(day * DAY).toLocaleDateString();
+
+export class List {
+  // actions: watch, race, link, file and discard, each of an entry.
+  constructor(actions) {
+    this.actions = actions;
+    this.from = null; // what had the focus before
+    $("close").addEventListener("click", () => this.toggle(false));
+    $("drawer").addEventListener("close", () => this.from?.focus?.());
+    $("drawer").addEventListener("click", ({ target, clientX }) => { // beside the drawer
+      if (target === $("drawer") && clientX < $("drawer").getBoundingClientRect().left) this.toggle(false);
+    });
+  }
+
+  get open() { return $("drawer").open; }
+
+  toggle(open) {
+    if (open === this.open) return;
+    if (open) {
+      this.from = document.activeElement;
+      $("drawer").showModal();
+      $("close").focus();
+    } else {
+      $("drawer").close();
+    }
+  }
+
+  // own: your games; guests, builtin: other entries; best: your best game; chosen: the ghost's entry.
+  show({ own, guests, builtin, best, chosen }) {
+    $("nothing").hidden = own.length > 0;
+    $("others").hidden = guests.length === 0;
+    $("export").hidden = own.length === 0;
+    const rows = (entries) => entries.map((entry) => this.row(entry, entry === best, entry === chosen));
+    $("own").replaceChildren(...rows([...own].reverse()));
+    $("guests").replaceChildren(...rows(guests));
+    $("builtin").replaceChildren(...rows(builtin));
+  }
+
+  row(entry, best, chosen) {
+    const tr = document.createElement("tr");
+    tr.classList.toggle("best", best);
+    tr.classList.toggle("chosen", chosen);
+    const own = entry.number !== undefined;
+    const pace = entry.tempo && entry.tempo !== 1 ? `, at ${entry.tempo} ×` : "";
+    const said = entry.policy ? entry.about ?? "policy" : `${figures(entry)}, ${ENDS[entry.outcome]}${pace}`;
+    tr.append(element("td", own ? `${entry.number}` : entry.name), element("td", said));
+    if (own) tr.append(element("td", dateOf(entry.day)));
+    const actions = element("td", "", { className: "actions" });
+    const { watch, race, link, file, discard } = this.actions;
+    const label = own ? `game ${entry.number}` : entry.name;
+    const add = (text, title, action) => actions.append(button(text, () => action(entry), { title, ariaLabel: `${text} ${label}` }));
+    add("watch", "Play it back", watch);
+    add(chosen ? "not race" : "race", "Run beside it", race);
+    if (entry.keys) add("link", "Copy a link that holds the whole game", link);
+    if (entry.keys) add("file", "Save its keys as a file", file);
+    if (own) add("discard", "Remove this game", discard);
+    tr.append(actions);
+    return tr;
+  }
+}

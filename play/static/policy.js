@@ -1,0 +1,253 @@
+// Policies of this project in the page: the network of a policy's file, and its decisions in a game.
+
+import { OBSERVATIONS } from "./engine.js";
+
+export const ACTION_KEYS = [3, 5, 9, 1, 6, 10, 2, 12, 4, 8, 0]; // qw qo qp q wo wp w op o p none
+const LIMIT = 8; // of scaled observations, in standard deviations, before tanh layers
+const LARGEST_HEADER = 4 * 2 ** 20;
+
+const { fround } = Math;
+const relu = (x) => (x > 0 ? x : 0);
+
+export class Refused extends Error {}
+
+const refuse = (why) => { throw new Refused(why); };
+
+// The description in a policy's file, and its tensors { shape, values }; refuses anything else.
+export function readPolicy(buffer) {
+  const notOne = "not a policy file (.safetensors) of this project";
+  if (buffer.byteLength < 8) refuse(notOne);
+  const length = Number(new DataView(buffer).getBigUint64(0, true));
+  if (length > Math.min(LARGEST_HEADER, buffer.byteLength - 8)) refuse(notOne);
+  let header;
+  let description;
+  try {
+    header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));
+    description = JSON.parse(header.__metadata__.policy);
+  } catch {
+    refuse(notOne);
+  }
+  if (typeof description !== "object" || description === null) refuse(notOne);
+  const tensors = {};
+  for (const [name, entry] of Object.entries(header)) {
+    if (name === "__metadata__") continue;
+    const { dtype, shape, data_offsets: [from, to] = [] } = entry ?? {};
+    const whole = Array.isArray(shape) && shape.every(Number.isSafeInteger) && Number.isSafeInteger(from);
+    if (dtype !== "F32" || !whole || to - from !== 4 * shape.reduce((a, b) => a * b, 1)) refuse(`its tensor ${name} is damaged`);
+    if (from < 0 || 8 + length + to > buffer.byteLength) refuse("the file ends too early");
+    const values = new Float32Array(buffer.slice(8 + length + from, 8 + length + to));
+    if (!values.every(Number.isFinite)) refuse(`its tensor ${name} is not finite`);
+    tensors[name] = { shape, values };
+  }
+  return { description, tensors };
+}
+
+// --- layers, each a function of a Float32Array ---
+
+// Sums are in double precision, so a number is off by half a unit of single precision at most. Four rows at a time, whose
+// additions need not wait for each other.
+function linear({ shape: [outputs, inputs], values: weights }, { values: bias }) {
+  const out = new Float32Array(outputs);
+  return (x) => {
+    let row = 0;
+    for (; row + 4 <= outputs; row += 4) {
+      const [second, third, fourth] = [inputs, 2 * inputs, 3 * inputs];
+      let [a, b, c, d] = [0, 0, 0, 0];
+      for (let column = 0, at = row * inputs; column < inputs; column += 1, at += 1) {
+        const value = x[column];
+        a += weights[at] * value;
+        b += weights[at + second] * value;
+        c += weights[at + third] * value;
+        d += weights[at + fourth] * value;
+      }
+      out[row] = a + bias[row];
+      out[row + 1] = b + bias[row + 1];
+      out[row + 2] = c + bias[row + 2];
+      out[row + 3] = d + bias[row + 3];
+    }
+    for (; row < outputs; row += 1) {
+      let sum = 0;
+      for (let column = 0, at = row * inputs; column < inputs; column += 1, at += 1) sum += weights[at] * x[column];
+      out[row] = sum + bias[row];
+    }
+    return out;
+  };
+}
+
+function norm({ values: gain }, { values: shift }) {
+  return (x) => {
+    let [mean, variance] = [0, 0];
+    for (const value of x) mean += value / x.length;
+    for (const value of x) variance += (value - mean) ** 2 / x.length;
+    const scale = 1 / Math.sqrt(variance + 1e-5);
+    x.forEach((value, index) => { x[index] = (value - mean) * scale * gain[index] + shift[index]; });
+    return x;
+  };
+}
+
+const each = (activation) => (x) => {
+  for (let index = 0; index < x.length; index += 1) x[index] = activation(x[index]);
+  return x;
+};
+
+const chain = (layers) => (x) => layers.reduce((value, layer) => layer(value), x);
+
+class Tensors {
+  constructor(tensors) { this.tensors = tensors; }
+
+  get(name, ...shape) {
+    const tensor = this.tensors[name];
+    const fits = tensor?.shape.length === shape.length && shape.every((size, axis) => size === tensor.shape[axis]);
+    if (!fits) refuse(`its tensor ${name} does not fit its architecture`);
+    return tensor;
+  }
+
+  linear(name, inputs, outputs) {
+    return linear(this.get(`${name}.weight`, outputs, inputs), this.get(`${name}.bias`, outputs));
+  }
+
+  // Linear layers of these widths, each followed by its norm, if there is one, and the activation; the last one of an
+  // `open` stack is linear alone.
+  stack(name, widths, activation, { norms = false, open = false } = {}) {
+    const layers = [];
+    let index = 0;
+    for (let layer = 1; layer < widths.length; layer += 1) {
+      layers.push(this.linear(`${name}.${index}`, widths[layer - 1], widths[layer]));
+      index += 1;
+      if (open && layer === widths.length - 1) break;
+      if (norms) {
+        const size = widths[layer];
+        layers.push(norm(this.get(`${name}.${index}.weight`, size), this.get(`${name}.${index}.bias`, size)));
+        index += 1;
+      }
+      layers.push(each(activation));
+      index += 1;
+    }
+    return chain(layers);
+  }
+
+  // The layers of one member of an ensemble, whose weights are [members, inputs, outputs].
+  member(number, members, widths) {
+    const layers = [];
+    const part = ({ values }) => values.subarray((number * values.length) / members, ((number + 1) * values.length) / members);
+    for (let layer = 1, index = 0; layer < widths.length; layer += 1) {
+      const [inputs, outputs] = [widths[layer - 1], widths[layer]];
+      const across = part(this.get(`layers.${index}.weight`, members, inputs, outputs));
+      const values = new Float32Array(across.length);
+      across.forEach((weight, at) => { values[(at % outputs) * inputs + Math.floor(at / outputs)] = weight; });
+      const bias = part(this.get(`layers.${index}.bias`, members, 1, outputs));
+      layers.push(linear({ shape: [outputs, inputs], values }, { values: bias }));
+      if (layer === widths.length - 1) break;
+      const [gain, shift] = ["gain", "shift"].map((of) => part(this.get(`layers.${index + 1}.${of}`, members, 1, outputs)));
+      layers.push(norm({ values: gain }, { values: shift }), each(relu));
+      index += 3;
+    }
+    return chain(layers);
+  }
+}
+
+const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+// --- architectures: a function of scaled observations whose largest number is the action ---
+
+function actor(activation) {
+  return (tensors, { hidden }, inputs, actions) => chain([
+    tensors.stack("trunk", [inputs, ...hidden], activation),
+    tensors.linear("policy_head", hidden.at(-1) ?? inputs, actions),
+  ]);
+}
+
+const clamped = (network) => (...given) => {
+  const layers = network(...given);
+  return (x) => layers(each((value) => Math.min(Math.max(value, -LIMIT), LIMIT))(x));
+};
+
+// Dueling adds the same to every action, V(s) less the mean advantage, which moves none of them ahead.
+function q(tensors, { hidden, quantiles, layer_norm: norms }, inputs, actions) {
+  const advantage = tensors.stack("advantage", [inputs, ...hidden, actions * quantiles], relu, { norms, open: true });
+  return (x) => {
+    const all = advantage(x);
+    return Array.from({ length: actions }, (_, action) => mean(all.subarray(action * quantiles, (action + 1) * quantiles)));
+  };
+}
+
+function ensemble(tensors, { hidden, members }, inputs, actions) {
+  const all = Array.from({ length: members }, (_, number) => tensors.member(number, members, [inputs, ...hidden, actions]));
+  return (x) => {
+    const values = all.map((member) => member(x));
+    return Array.from({ length: actions }, (_, action) => mean(values.map((of) => of[action])));
+  };
+}
+
+const ARCHITECTURES = {
+  "actor-critic": actor(relu),
+  actor: clamped(actor(Math.tanh)),
+  "valued-actor": clamped(actor(relu)),
+  q,
+  "dueling-q": (tensors, of, ...sizes) => q(tensors, { ...of, layer_norm: true }, ...sizes),
+  "ensemble-q": ensemble,
+};
+
+// A policy that plays QWOP by its most probable action.
+export class Policy {
+  // buffer: the bytes of its file. Throws Refused, with one line, for what cannot be played here.
+  constructor(buffer, name = "policy") {
+    const { description, tensors } = readPolicy(buffer);
+    const { architecture = {}, environment = {}, actions, observation_shape: shape } = description;
+    const settings = environment.settings ?? {};
+    this.name = name;
+    if (environment.id !== "QWOP-v1") refuse(`it plays ${environment.id ?? "an unknown game"}, not QWOP`);
+    this.kind = settings.observation ?? "features";
+    if (!(this.kind in OBSERVATIONS)) refuse("it sees pictures; the page can play policies that see numbers");
+    const [, size] = OBSERVATIONS[this.kind];
+    if (shape?.length !== 1 || shape[0] !== size || actions !== ACTION_KEYS.length) refuse("its numbers are not those of QWOP");
+    const make = ARCHITECTURES[architecture.name];
+    if (!make) refuse(`its network, ${architecture.name}, has a memory or is unknown; the page can play feed-forward ones`);
+    if (!Array.isArray(architecture.hidden) || !architecture.hidden.every(Number.isSafeInteger)) refuse("its layers are not described");
+    this.framesPerStep = settings.frames_per_step ?? 3;
+    if (!(Number.isSafeInteger(this.framesPerStep) && this.framesPerStep > 0)) refuse("its decisions have no length");
+    this.lag = settings.observation_lag ?? 0;
+    const held = new Tensors(tensors);
+    this.mean = held.get("scaler.mean", size).values;
+    this.std = held.get("scaler.std", size).values;
+    this.network = make(held, architecture, size, actions);
+    this.input = new Float32Array(size);
+  }
+
+  // The action for an observation: the first of the most probable ones.
+  decide(observation) {
+    this.input.forEach((_, index) => {
+      this.input[index] = fround(observation[index] - this.mean[index]) / this.std[index];
+    });
+    const values = this.network(this.input);
+    let best = 0;
+    for (let action = 1; action < values.length; action += 1) if (values[action] > values[best]) best = action;
+    return best;
+  }
+}
+
+// Plays one game by a policy, a frame at a time.
+export class Player {
+  constructor(policy, game) {
+    Object.assign(this, { policy, game, left: 0, keys: 0 });
+    this.seen = policy.lag ? game.observeStart(policy.kind).slice() : null;
+  }
+
+  // A frame in which the policy does not decide yet.
+  wait() { this.play(0); }
+
+  step() {
+    const { policy, game } = this;
+    if (this.left === 0) {
+      this.keys = ACTION_KEYS[policy.decide(this.seen ?? game.observe(policy.kind))];
+      this.left = policy.framesPerStep;
+    }
+    this.left -= 1;
+    return this.play(this.keys);
+  }
+
+  play(keys) {
+    if (this.seen) this.seen.set(this.game.observe(this.policy.kind));
+    return this.game.step(keys);
+  }
+}

@@ -1,0 +1,57 @@
+"""`source=keys`: games from files of keys, such as those that the page of `qwop-play` and evaluations save."""
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..common.errors import BadInput
+from ..datasets.from_keys import episode_from_keys
+from ..datasets.origin import Origin
+from ..datasets.schema import DatasetInfo, Episode
+from ..envs.qwop.keys_file import read_keys
+from .person import info_for
+from .published.source import find_files
+from .settings import KeysSettings
+from .source import Source, recorded_games
+
+EXPECTED = "expected files of keys, such as those that qwop-play saves"
+
+_DIGITS = 12
+
+
+def open_keys(settings: KeysSettings, folder: Path) -> Source:
+    """Read the games of all files; each is played again as it is recorded.
+
+    Raises BadInput for a file that holds no keys, and for a game that `folder` already contains.
+    """
+    info = info_for(settings, folder)
+    paths = find_files(settings.files, "games/*.txt", EXPECTED)
+    games = [read_keys(path) for path in paths]
+    digests = [hashlib.sha256(keys.tobytes()).hexdigest()[:_DIGITS] for keys in games]
+    _require_new(paths, digests, folder)
+    return Source(
+        info=info,
+        episodes=_episodes(paths, games, digests, info, settings),
+        total=len(games),
+        notes=[f"{len(games)} files of keys, played again as they are recorded"],
+    )
+
+
+def _require_new(paths: list[Path], digests: list[str], folder: Path) -> None:
+    seen = {game.origin.sha256: f"{folder} already contains its game" for game in recorded_games(folder)}
+    for path, digest in zip(paths, digests, strict=True):
+        if digest in seen:
+            raise BadInput(f"{path}: {seen[digest]}; remove it from source.files")
+        seen[digest] = f"the same game as {path}"
+
+
+def _episodes(
+    paths: list[Path], games: list[NDArray[np.uint8]], digests: list[str], info: DatasetInfo, settings: KeysSettings
+) -> Iterator[Episode]:
+    for path, keys, digest in zip(paths, games, digests, strict=True):
+        yield episode_from_keys(
+            keys, info, player=settings.player, source=path.name, epsilon=settings.epsilon, origin=Origin(sha256=digest)
+        )

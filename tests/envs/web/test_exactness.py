@@ -1,0 +1,112 @@
+"""Games in Node, Chromium and Firefox, against the simulator."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from qwop.envs import replay
+from qwop.envs.qwop.observations import observe_as, observe_start
+from qwop.envs.qwop.session import GameStart, Opening, PlayedGame
+from qwop.envs.web.runners import NODE, PROGRAMS, RUNNERS, call, program_of
+
+HERE = Path(__file__).parent
+
+KNOWN = "ccb00f663da02787e4bf1a96c8e11254906a5be7968d61bafcc38100d70299b7"
+
+
+def require(runner: str) -> None:
+    if program_of(runner) is None:
+        pytest.skip(f"{runner} is not installed: {' or '.join(PROGRAMS[runner])}")
+
+
+def random_keys(seed: int, frames: int, longest: int = 12) -> NDArray[np.uint8]:
+    generator = np.random.default_rng(seed)
+    keys = np.repeat(generator.integers(0, 16, frames), generator.integers(1, longest, frames))
+    return keys[:frames].astype(np.uint8)
+
+
+@pytest.fixture(scope="module")
+def champion() -> NDArray[np.uint8]:
+    from qwop.envs.qwop.keys_file import read_keys
+    from qwop.policies.champion import keys_path
+
+    return read_keys(keys_path("champion"))
+
+
+@pytest.fixture(scope="module")
+def sessions(champion: NDArray[np.uint8]) -> list[list[tuple[NDArray[np.uint8], Opening]]]:
+    """Random games; a run to the end, after the first and the second reset; one that falls beyond the hurdle; eight on
+    one page, of which some carry the hurdle's place and the tree on to the next."""
+    beyond = np.concatenate([champion[:640], random_keys(1, 200)])
+    return [
+        [(random_keys(2, 300), Opening())],
+        [(champion, Opening())],
+        [(champion, Opening(resets=2))],
+        [(beyond, Opening())],
+        [(random_keys(seed, 60 + 20 * seed), Opening(1 + seed % 2, held=seed)) for seed in range(3, 8)]
+        + [(beyond, Opening()), (champion[:400], Opening()), (champion, Opening())],
+    ]
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_every_state_of_every_game_is_the_same_to_the_bit(runner: str, sessions: Any) -> None:
+    require(runner)
+    asked = [
+        [{"keys": keys.tolist(), "resets": opening.resets, "held": opening.held} for keys, opening in session]
+        for session in sessions
+    ]
+    played = call(runner, "exactness.js", "playSessions", [asked], timeout=240)
+    for session, games in zip(sessions, played, strict=True):
+        before: tuple[PlayedGame, ...] = ()
+        for (keys, opening), game in zip(session, games, strict=True):
+            wanted = GameStart(before, opening).session().play(keys)
+            assert game["frames"] == len(wanted.states) - 1
+            assert game["sha256"] == wanted.sha256
+            assert game["metres"] == wanted.events[-1, 0]
+            before = (*before, PlayedGame(keys, opening))
+    outcomes = [games[-1]["outcome"] for games in played]
+    assert outcomes[1] == "finished"
+    assert outcomes[3] == "fell"
+    assert played[3][0]["metres"] > 55  # beyond the hurdle
+
+
+def test_the_digest_is_of_the_bytes_of_all_states() -> None:
+    """A known one, so that neither side can change alone."""
+    game = replay([1] * 10)
+    assert game.states.dtype == "<f8"
+    assert game.sha256 == KNOWN
+
+
+def in_node(function: str, *arguments: Any) -> Any:
+    require(NODE)
+    return call(NODE, "trials.js", function, arguments, {"trials.js": HERE / "trials.js"})
+
+
+@pytest.mark.parametrize("kind", ["features", "full", "contact"])
+def test_observations_are_those_of_the_simulator(kind: str, champion: NDArray[np.uint8]) -> None:
+    keys = champion[:700]  # up to the hurdle and over it
+    seen = in_node("observationsOf", keys.tolist(), kind)
+    game = replay(keys)
+    assert game.hidden is not None
+    wanted = observe_as(kind, game.states, game.events, game.hidden)
+    np.testing.assert_array_equal(np.array(seen["frames"], np.float32), wanted)
+    np.testing.assert_array_equal(np.array(seen["start"], np.float32), observe_start(kind))
+
+
+def test_a_restored_game_goes_on_as_it_did(champion: NDArray[np.uint8]) -> None:
+    played = in_node("branches", champion[:300].tolist(), champion[300:360].tolist(), random_keys(9, 60).tolist())
+    other = replay(np.concatenate([champion[:300], random_keys(9, 60)]))
+    assert played["first"] == played["again"] == played["elsewhere"]
+    assert played["first"]["frames"] == 360
+    assert played["other"]["x"] == other.states[-1, 0, 0]
+
+
+def test_seconds_run_from_the_first_key_and_a_game_that_has_ended_stays_as_it_is() -> None:
+    keys = [0] * 7 + [5] * 200
+    ended = in_node("endOf", keys)
+    game = replay(keys)
+    frames = len(game.states) - 1
+    assert frames < len(keys)
+    assert ended == {"outcome": "fell", "frames": frames, "seconds": (frames - 7) / 30, "metres": game.events[-1, 0]}

@@ -1,0 +1,53 @@
+// The functions of packed.js and keys_file.js, for tests.
+
+import { openKeys, readKeys, writeKeys } from "./keys_file.js";
+import { pack, play, runsOf, unpack, verify } from "./packed.js";
+import { Policy, Refused } from "./policy.js";
+
+const without = ({ rows, checks, ...rest }) => rest;
+
+export const packed = (module, game) => pack(module, game);
+
+export const unpacked = (module, text) => without(unpack(text));
+
+// What each text says when it is opened: the game, or why it is refused.
+const said = (open) => (text) => {
+  try {
+    return without(open(text));
+  } catch (error) {
+    if (error instanceof Refused) return error.message;
+    throw error;
+  }
+};
+
+export const verified = (module, texts) => texts.map(said((text) => verify(module, text)));
+
+export const filesOpened = (module, texts) => texts.map(said((text) => openKeys(module, text, "a file")));
+
+export function fileOf(module, game) {
+  const played = { ...play(module, game.keys), ...game };
+  return writeKeys(played, pack(module, played));
+}
+
+export const policiesRefused = (module, files) => files.map(said((file) => {
+  const bytes = Uint8Array.from(atob(file), (letter) => letter.charCodeAt(0));
+  return { rows: null, name: new Policy(bytes.buffer).name };
+}));
+
+export const keysRead = (module, text) => readKeys(text);
+
+// A packed game whose keys were changed, frame by frame, while everything else stayed as it was: what each says.
+export function forgeries(module, game, changes) {
+  const text = pack(module, game);
+  const { checks } = unpack(text);
+  return changes.map(([frame, pressed]) => {
+    const keys = game.keys.slice();
+    keys[frame - 1] = pressed;
+    const other = pack(module, { ...game, keys });
+    const bytes = Uint8Array.from(atob(other.replaceAll("-", "+").replaceAll("_", "/")), (letter) => letter.charCodeAt(0));
+    bytes.set(checks, bytes.length - checks.length);
+    return said((forged) => verify(module, forged))(btoa(String.fromCharCode(...bytes)));
+  });
+}
+
+export const runs = (module, keys) => runsOf(keys);

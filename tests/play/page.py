@@ -1,0 +1,98 @@
+"""The page in a headless browser, from a static host that knows nothing of it, at a path of its own."""
+
+import functools
+import shutil
+import threading
+import time
+from collections.abc import Callable
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium: pip install 'qwop[browser]'")
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+DRIVER = shutil.which("chromedriver")
+if BROWSER is None or DRIVER is None:
+    pytest.skip("needs Chromium or Chrome, and chromedriver, on the path", allow_module_level=True)
+
+FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=720,540")
+PHONE = {"deviceMetrics": {"width": 390, "height": 844, "pixelRatio": 2.0, "touch": True}, "userAgent": "Mobile"}
+
+
+def open_browser(phone: bool = False) -> Any:
+    """A headless browser that keeps its console's messages, perhaps with a phone's screen and touch."""
+    options = webdriver.ChromeOptions()
+    options.binary_location = BROWSER
+    for flag in FLAGS:
+        options.add_argument(flag)
+    if phone:
+        options.add_experimental_option("mobileEmulation", PHONE)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    return webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *arguments: Any) -> None:
+        """Say nothing."""
+
+
+def static_host(root: Path) -> ThreadingHTTPServer:
+    """Python's own server of files, as any static host serves them."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Quiet, directory=str(root)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server
+
+
+class Page:
+    """The page at an address, in a browser."""
+
+    def __init__(self, browser: Any, address: str) -> None:
+        self.browser, self.address = browser, address
+
+    def open(self, fragment: str = "") -> None:
+        self.browser.get("about:blank")  # or only the fragment would change
+        self.browser.get(self.address + fragment)
+        self.wait_until(lambda: self.value("document.body.dataset.loaded") == "true", "loaded")
+
+    def value(self, script: str) -> Any:
+        return self.browser.execute_script(f"return {script}")
+
+    @property
+    def state(self) -> str:
+        return str(self.value("document.body.dataset.state"))
+
+    def wait(self, state: str) -> None:
+        self.wait_until(lambda: self.state == state, f"in the state {state}")
+
+    def wait_until(self, true: Callable[[], Any], what: str) -> None:
+        until = time.monotonic() + 90
+        while not true():
+            assert time.monotonic() < until, f"never {what}: {self.state}, {self.browser.get_log('browser')}"
+            time.sleep(0.05)
+
+    def text(self, name: str) -> str:
+        return str(self.value(f"document.getElementById('{name}').textContent"))
+
+    def click(self, selector: str) -> None:
+        self.browser.find_element("css selector", selector).click()
+
+    def keys(self) -> Any:
+        return webdriver.ActionChains(self.browser, duration=0)
+
+    def press(self, key: str) -> None:
+        self.keys().send_keys(key).perform()
+
+    def games(self) -> list[dict[str, Any]]:
+        """The games that the browser keeps."""
+        return list(self.value("JSON.parse(localStorage.getItem('qwop.games') ?? '[]')"))
+
+    def stumble(self) -> None:
+        """Hold keys by turns until the runner falls."""
+        until = time.monotonic() + 100
+        while self.state == "playing":
+            assert time.monotonic() < until, "the runner never falls"
+            keys = self.keys().key_down("w").key_down("o").pause(0.5).key_up("w").key_up("o")
+            keys.key_down("q").pause(0.4).key_up("q").perform()
+        self.wait("over")

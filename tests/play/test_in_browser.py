@@ -1,0 +1,216 @@
+"""The page in a real browser, played by keys and by touch."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from qwop.envs import replay
+from qwop.envs.qwop.keys_file import read_keys
+from qwop.play.site import write_site
+
+from .page import Page, open_browser, static_host
+
+pytestmark = pytest.mark.needs(module="selenium")
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    root = tmp_path_factory.mktemp("host")
+    write_site(root / "some" / "where")
+    server = static_host(root)
+    yield f"http://127.0.0.1:{server.server_port}/some/where/"
+    server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    started = open_browser()
+    yield started
+    started.quit()
+
+
+@pytest.fixture
+def page(browser: Any, address: str) -> Page:
+    opened = Page(browser, address)
+    opened.open()
+    browser.execute_script("localStorage.clear()")
+    opened.open()
+    return opened
+
+
+def exact(page: Page, packed: str) -> None:
+    """The game of a link plays as it says, in the page and in the simulator."""
+    page.browser.execute_script(
+        "window.opened = null;"
+        "Promise.all(['./packed.js', './engine.js'].map((name) => import(new URL(name, document.baseURI)))).then("
+        "async ([{ verify }, { loadEngine }]) => {"
+        "const { rows, checks, ...game } = verify(await loadEngine(), arguments[0]); window.opened = game; },"
+        "(error) => { window.opened = String(error); });",
+        packed,
+    )
+    page.wait_until(lambda: page.value("window.opened"), "verified")
+    game = page.value("window.opened")
+    assert isinstance(game, dict), game
+    played = replay(game["keys"])
+    assert len(played.states) == len(game["keys"]) + 1
+    assert game["metres"] == pytest.approx(played.events[-1, 0])
+
+
+def test_the_page_starts_at_nothing_and_a_game_is_played_by_the_keyboard_alone(page: Page) -> None:
+    assert (page.text("metres"), page.text("seconds"), page.state) == ("0.0 m", "0.00 s", "ready")
+    page.press("q")
+    page.wait("playing")
+    page.stumble()
+    assert page.text("title").startswith("Fell after")
+    assert "game 1" in page.text("detail")
+    assert page.text("announcer").startswith("Fell after")
+    (game,) = page.games()
+    exact(page, game["packed"])
+    page.press("\ue007")  # Enter: the button for another run has the focus
+    page.wait("playing")
+    assert page.browser.get_log("browser") == []
+
+
+def test_escape_and_a_lost_focus_pause_and_the_list_does(page: Page) -> None:
+    page.press("w")
+    page.wait("playing")
+    page.keys().key_down("w").pause(0.3).key_up("w").perform()
+    page.press("\ue00c")
+    page.wait("paused")
+    before = page.text("seconds")
+    time.sleep(0.5)
+    assert page.text("seconds") == before
+    page.press("\ue00c")
+    page.wait("playing")
+    page.wait_until(lambda: page.text("seconds") != before, "going on")
+    page.browser.execute_script("window.dispatchEvent(new Event('blur'))")
+    page.wait("paused")
+    page.press("l")
+    assert page.value("document.getElementById('drawer').open")
+    assert page.value("document.getElementById('drawer').contains(document.activeElement)")
+    page.press("r")  # a new game closes the list; the one that was left is kept
+    page.wait("playing")
+    assert not page.value("document.getElementById('drawer').open")
+    assert len(page.games()) == 1
+
+
+def test_a_discarded_game_can_be_had_back(page: Page) -> None:
+    page.press("q")
+    page.wait("playing")
+    page.stumble()
+    kept = page.games()
+    page.press("x")
+    page.wait_until(lambda: page.games() == [], "discarded")
+    page.click("#toast button")
+    assert page.games() == kept
+
+
+def test_a_game_under_way_outlives_the_page(page: Page) -> None:
+    page.press("q")
+    page.wait("playing")
+    page.keys().key_down("o").pause(0.4).key_up("o").perform()
+    page.open()
+    (game,) = page.games()
+    exact(page, game["packed"])
+    assert "under way" in page.text("toast")
+
+
+def test_a_link_opens_as_a_replay_and_a_changed_one_is_refused(page: Page, tmp_path: Path) -> None:
+    packed = _packed(page)
+    page.open(f"#game={packed}")
+    page.wait("watching")
+    assert "Ada" in page.text("ghost")
+    page.browser.execute_script(
+        "const bar = document.querySelector('.scrub'); bar.value = 50; bar.dispatchEvent(new Event('input'));"
+    )
+    page.click("#player .next")
+    page.wait_until(lambda: page.value("document.querySelector('.scrub').value") == "51", "a frame on")
+    game = replay([5] * 20 + [10] * 60 + [9] * 40)
+    assert page.text("metres") == f"{game.events[51, 0]:.1f} m"
+    page.keys().send_keys("\ue012").perform()  # the left arrow
+    page.wait_until(lambda: page.value("document.querySelector('.scrub').value") == "50", "a frame back")
+    page.press("\ue00c")
+    page.wait("ready")
+    place = len(packed) // 4
+    page.open(f"#game={packed[:place]}{'A' if packed[place] != 'A' else 'B'}{packed[place + 1 :]}")
+    assert page.state == "ready"
+    assert "refused" in page.text("toast")
+
+
+def _packed(page: Page) -> str:
+    """A game of Ada's as a link has it, packed by the page."""
+    page.browser.execute_script(
+        "window.packed = null;"
+        "Promise.all(['./packed.js', './engine.js'].map((name) => import(new URL(name, document.baseURI)))).then("
+        "async ([{ pack, play }, { loadEngine }]) => { const module = await loadEngine();"
+        "const game = play(module, [...Array(20).fill(5), ...Array(60).fill(10), ...Array(40).fill(9)]);"
+        "window.packed = pack(module, { ...game, name: 'Ada', day: 20783 }); });"
+    )
+    page.wait_until(lambda: page.value("window.packed"), "packed")
+    return str(page.value("window.packed"))
+
+
+def test_files_of_keys_and_policies_are_raced_and_others_refused(page: Page, tmp_path: Path) -> None:
+    from qwop.policies.champion import keys_path, policy_path
+
+    wrong = tmp_path / "wrong.txt"
+    wrong.write_text("hello")
+    file = page.browser.find_element("css selector", "#file")
+    file.send_keys(str(keys_path("champion")))
+    page.wait_until(lambda: "36.97 s" in page.text("toast"), "opened")
+    file.send_keys(str(policy_path("champion")))
+    page.wait_until(lambda: "a policy" in page.text("toast"), "opened")
+    file.send_keys(str(wrong))
+    page.wait_until(lambda: "wrong.txt is refused: line 1" in page.text("toast"), "refused")
+    assert page.value("document.querySelectorAll('#guests tr').length") == 2
+    assert page.text("ghost") == "champion"
+    page.press("q")
+    page.wait("playing")
+    page.keys().key_down("q").pause(0.2).key_up("q").perform()
+    page.wait_until(lambda: "champion: you are" in page.text("ghost"), "raced")
+    assert len(read_keys(keys_path("champion"))) == 1109
+
+
+def test_a_game_is_played_by_touch_alone(address: str) -> None:
+    browser = open_browser(phone=True)
+    try:
+        page = Page(browser, address)
+        page.open()
+
+        def touch(*selectors: str) -> None:
+            points = []
+            for number, selector in enumerate(selectors):
+                place = page.value(f"document.querySelector('{selector}').getBoundingClientRect().toJSON()")
+                x, y = place["x"] + place["width"] / 2, place["y"] + place["height"] / 2
+                assert page.value(f"document.elementFromPoint({x}, {y}) === document.querySelector('{selector}')")
+                points.append({"x": x, "y": y, "id": number})
+            browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": points})
+
+        def lift() -> None:
+            browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+
+        touch("#choices .main")
+        lift()
+        page.wait("playing")
+        until = time.monotonic() + 100
+        while page.state == "playing":
+            assert time.monotonic() < until, "the runner never falls"
+            for pair in ('[data-key="w"]', '[data-key="o"]'), ('[data-key="q"]', '[data-key="p"]'):
+                if page.state != "playing":
+                    break
+                touch(*pair)
+                time.sleep(0.5)
+                lift()
+        page.wait("over")
+        (game,) = page.games()
+        exact(page, game["packed"])
+        both = page.value("document.documentElement.scrollWidth <= innerWidth")
+        assert both, "the page is wider than the phone"
+        touch('[data-do="restart"]')
+        lift()
+        page.wait_until(lambda: page.state in ("countdown", "playing"), "begun again")
+        assert browser.get_log("browser") == []
+    finally:
+        browser.quit()

@@ -1,0 +1,119 @@
+"""Games as links and files of the page, and forged ones."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from qwop.envs import replay
+from qwop.envs.qwop.keys_file import read_keys, write_keys
+from qwop.policies.champion import keys_path
+
+InNode = Callable[..., Any]
+
+CHAMPION = keys_path("champion")
+
+
+@pytest.fixture(scope="module")
+def game() -> dict[str, Any]:
+    """A game that falls, with long and short stretches of the same keys."""
+    keys = [0] * 21 + [1] * 3 + [5] * 16 + [6] * 15 + [10, 9, 0, 3] * 4 + [10] * 30 + [5] * 12 + [4] * 20 + [9] * 400
+    played = replay(keys)
+    frames = len(played.states) - 1
+    assert 71 < frames < len(keys)
+    return {
+        "keys": keys[:frames], "outcome": "fell", "metres": float(played.events[-1, 0]), "name": "Zoë ✓", "day": 20_783,
+        "tempo": 0.5,
+    }  # fmt: skip
+
+
+def test_a_packed_game_comes_back_whole_and_is_short(in_node: InNode, game: dict[str, Any]) -> None:
+    text = in_node("packed_games.js", "packed", game)
+    assert re.fullmatch(r"[\w-]+", text)
+    assert in_node("packed_games.js", "unpacked", text) == game
+    (verified,) = in_node("packed_games.js", "verified", [text])
+    first = next(frame for frame, keys in enumerate(game["keys"]) if keys)
+    assert verified == {**game, "seconds": (len(game["keys"]) - first) / 30}
+    best = {"keys": read_keys(CHAMPION).tolist(), "outcome": "finished", "metres": 100.1, "name": "me", "day": 1}
+    assert len(in_node("packed_games.js", "packed", best)) < 2000
+
+
+def test_changed_keys_are_refused_where_they_play_otherwise(in_node: InNode, game: dict[str, Any]) -> None:
+    own = replay(game["keys"])
+    changes, differ = [], []
+    generator = np.random.default_rng(0)
+    while len(changes) < 90:
+        frame, pressed = int(generator.integers(1, len(game["keys"]) + 1)), int(generator.integers(16))
+        keys = [*game["keys"][: frame - 1], pressed, *game["keys"][frame:]]
+        states = replay(keys).states
+        count = min(len(states), len(own.states))
+        parted = (states[:count] != own.states[:count]).any(axis=(1, 2))
+        if parted.any():
+            changes.append([frame, pressed])
+            differ.append(int(np.argmax(parted)))
+    said = in_node("packed_games.js", "forgeries", game, changes)
+    exact = 0
+    for text, frame in zip(said, differ, strict=True):
+        found = re.search(r"differs at frame (\d+)|ends at frame (\d+)", str(text))
+        assert found, text
+        at = int(found[1] or found[2])
+        assert frame <= at <= frame + 6  # four bits show 15 of 16 differences at once
+        exact += at == frame
+    assert exact >= 75
+
+
+def test_wrong_claims_other_versions_and_damaged_games_are_refused(in_node: InNode, game: dict[str, Any]) -> None:
+    make = lambda **claims: in_node("packed_games.js", "packed", {**game, **claims})  # noqa: E731
+    good = make()
+    texts = {
+        make(outcome="finished"): f"says “finished”, but at frame {len(game['keys'])}",
+        make(metres=99.0): "says 99.0 m, but at frame",
+        make(keys=game["keys"][:-1]): "but at frame",
+        "Ag" + good[2:]: "version 2",
+        good[:-8]: "cut off",
+        good[:20]: "cut off",
+        good + "AAAA": "cut off",
+        "": "cut off",
+        "!!!": "not one of this page",
+    }
+    for said, wanted in zip(in_node("packed_games.js", "verified", list(texts)), texts.values(), strict=True):
+        assert isinstance(said, str), said
+        assert wanted in said
+
+
+def test_a_file_of_the_page_is_one_of_the_project(in_node: InNode, game: dict[str, Any], tmp_path: Path) -> None:
+    text = in_node("packed_games.js", "fileOf", game)
+    path = tmp_path / "game.txt"
+    path.write_text(text, encoding="utf-8")
+    assert read_keys(path).tolist() == game["keys"]
+    (opened,) = in_node("packed_games.js", "filesOpened", [text])
+    assert {name: opened[name] for name in game} == game
+
+
+def test_a_file_of_the_project_opens_on_the_page(in_node: InNode, tmp_path: Path) -> None:
+    keys = read_keys(CHAMPION)
+    written = write_keys(tmp_path / "best_keys.txt", keys, "the best").read_text()
+    by_hand = "\n  3 wq # both\n\n12 -\n0 p\n"
+    opened, other = in_node("packed_games.js", "filesOpened", [written, by_hand])
+    assert (opened["keys"], opened["outcome"], opened["name"]) == (keys.tolist(), "finished", "a file")
+    assert opened["seconds"] == pytest.approx(36.97, abs=0.01)
+    (tmp_path / "hand.txt").write_text(by_hand)
+    assert other["keys"] == read_keys(tmp_path / "hand.txt").tolist() == [3] * 3 + [0] * 12
+
+
+def test_changed_files_are_refused_with_the_frame_or_line(in_node: InNode, game: dict[str, Any]) -> None:
+    text = in_node("packed_games.js", "fileOf", game)
+    files = {
+        text.replace("\n3 Q\n", "\n3 W\n"): "differ from the recorded ones at frame 22",
+        text.replace("\n3 Q\n", "\n4 Q\n"): "differ from the recorded ones at frame 25",
+        text + "5 Q\n": f"at frame {len(game['keys']) + 1}",
+        text.replace("\n3 Q\n", "\n3 X\n"): "line 5: expected frames and keys",
+        "hello": "line 1",
+        "# nothing": "0 frames of keys",
+        "9999999 Q": "expected 1 to 300000",
+    }
+    for said, wanted in zip(in_node("packed_games.js", "filesOpened", list(files)), files.values(), strict=True):
+        assert isinstance(said, str), said
+        assert wanted in said

@@ -1,0 +1,105 @@
+"""The page's files, and the command that writes and serves them."""
+
+import http.client
+import re
+import threading
+from collections.abc import Callable, Iterator
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from qwop.common.errors import BadInput
+from qwop.play.main import main
+from qwop.play.server import HOST, page_server
+from qwop.play.site import acting_part, files, write_site
+from qwop.policies.champion import policy_path
+from safetensors.numpy import load
+
+
+def test_the_page_is_small_and_names_no_address_outside() -> None:
+    assert sum(map(len, files().values())) < 2_000_000
+    for name, content in files().items():
+        if name.endswith((".js", ".css", ".html", ".svg", ".json")):
+            addresses = re.findall(rb"(?:https?:)?//[\w.]+\.\w+", content)
+            assert [address for address in addresses if address != b"http://www.w3.org"] == [], name
+
+
+def test_every_file_that_the_page_asks_for_is_there() -> None:
+    asked = {"index.html"}
+    for name, content in files().items():
+        text = content.decode(errors="replace")
+        if name.endswith(".js"):
+            asked |= set(re.findall(r'from "\./([\w.]+)"', text))
+        if name == "main.js":
+            asked |= set(re.findall(r'"([\w]+\.(?:safetensors|txt|js))"', text))
+        if name == "index.html":
+            asked |= set(re.findall(r'(?:href|src)="([^"]+)"', text))
+    assert asked <= set(files())
+    assert not re.search(r'(?:href|src)="/', files()["index.html"].decode())
+
+
+def test_the_page_has_the_acting_part_of_the_champion() -> None:
+    own = policy_path("champion").read_bytes()
+    part = acting_part(own)
+    assert len(part) < 0.6 * len(own)
+    tensors, all_tensors = load(part), load(own)
+    assert set(tensors) == {name for name in all_tensors if not name.startswith("values.")}
+    for name, tensor in tensors.items():
+        np.testing.assert_array_equal(tensor, all_tensors[name])
+
+
+def test_the_command_writes_the_page_into_a_folder(run_command: Callable[..., Any], tmp_path: Path) -> None:
+    done = run_command(main, f"out={tmp_path / 'site'}", "serve=false")
+    assert done.code == 0, done.err
+    assert "for any static host" in done.out
+    found = {str(path.relative_to(tmp_path / "site")): path.read_bytes() for path in (tmp_path / "site").rglob("*.*")}
+    assert found == files()
+    assert write_site(tmp_path / "site") == sum(map(len, found.values()))  # again, over the same files
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["serve=false"], "out=DIR"),
+        (["port=70000"], "port=70000"),
+        (["out=/dev/null/x", "serve=false"], "out"),
+    ],
+)
+def test_wrong_settings_are_refused_in_a_line(run_command: Callable[..., Any], arguments: list[str], said: str) -> None:
+    done = run_command(main, *arguments)
+    assert done.code == 2
+    assert said in done.err
+    assert len(done.err.splitlines()) == 1
+
+
+@pytest.fixture
+def server() -> Iterator[ThreadingHTTPServer]:
+    with page_server(files(), 0) as made:
+        threading.Thread(target=made.serve_forever, daemon=True).start()
+        yield made
+        made.shutdown()
+
+
+def answer(server: ThreadingHTTPServer, path: str, host: str | None = None) -> tuple[int, bytes, str | None]:
+    connection = http.client.HTTPConnection(HOST, server.server_port, timeout=10)
+    connection.request("GET", path, headers={} if host is None else {"Host": host})
+    found = connection.getresponse()
+    return found.status, found.read(), found.headers["Content-Type"]
+
+
+def test_the_page_is_served_to_its_own_address_alone(server: ThreadingHTTPServer) -> None:
+    assert answer(server, "/")[:2] == (200, files()["index.html"])
+    assert answer(server, "/engine.wasm?x=1")[2] == "application/wasm"
+    assert answer(server, "/tiles/lane.png")[2] == "image/png"
+    for path in ("/../pyproject.toml", "/%2e%2e/pyproject.toml", "/nothing", "/tiles/"):
+        assert answer(server, path)[0] == 404
+    assert answer(server, "/", host="example.org")[0] == 404
+
+
+def test_a_second_page_takes_a_free_port_and_a_given_one_that_is_taken_is_refused(server: ThreadingHTTPServer) -> None:
+    with page_server({}, 0) as second, page_server({}, 0) as third:
+        assert len({server.server_port, second.server_port, third.server_port}) == 3
+    with pytest.raises(BadInput, match=f"port={server.server_port}: cannot be opened"):
+        page_server({}, server.server_port)

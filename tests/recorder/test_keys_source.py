@@ -1,0 +1,66 @@
+"""`source=keys`: files of keys as episodes."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from qwop.common.errors import BadInput
+from qwop.datasets import DatasetWriter, open_dataset
+from qwop.envs.qwop.keys_file import write_keys
+from qwop.recorder.keys_source import open_keys
+from qwop.recorder.settings import KeysSettings
+
+RUN = np.repeat([0, 5, 10, 9], [3, 20, 15, 22]).astype(np.uint8)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    folder = tmp_path / "games"
+    folder.mkdir()
+    write_keys(folder / "one.txt", RUN, "one")
+    write_keys(folder / "two.txt", RUN[:30], "two")
+    return folder
+
+
+def record(folder: Path, *names: Path, **more: object) -> None:
+    source = open_keys(KeysSettings(files=tuple(map(str, names)), player="ada", **more), folder)  # type: ignore[arg-type]
+    writer = DatasetWriter(folder, source.info)
+    for episode in source.episodes:
+        writer.write(episode)
+    assert source.total == sum(1 for name in names for _ in name.parent.glob(name.name))
+
+
+def test_every_file_is_an_episode_with_its_keys(files: Path, tmp_path: Path) -> None:
+    record(tmp_path / "data", files / "*.txt", frames_per_step=2)
+    one, two = open_dataset(tmp_path / "data")
+    assert one.keys is not None
+    assert two.keys is not None
+    np.testing.assert_array_equal(np.concatenate(one.keys), RUN)
+    np.testing.assert_array_equal(np.concatenate(two.keys), RUN[:30])
+    assert (one.player, one.source, one.outcome, len(two)) == ("ada", "one.txt", "stopped", 15)
+
+
+def test_a_game_that_is_there_already_is_refused_whatever_its_file_is_called(files: Path, tmp_path: Path) -> None:
+    record(tmp_path / "data", files / "one.txt")
+    write_keys(files / "copy.txt", RUN, "another title")
+    for name in ("copy.txt", "one.txt"):
+        with pytest.raises(BadInput, match=f"{name}: .*data already contains its game"):
+            record(tmp_path / "data", files / name)
+    with pytest.raises(BadInput, match=r"the same game as .*copy\.txt"):
+        record(tmp_path / "new", files / "copy.txt", files / "one.txt")
+    record(tmp_path / "data", files / "two.txt")
+    assert len(open_dataset(tmp_path / "data")) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("none*.txt", "no file of such a name; expected files of keys"), ("bad.txt", "line 1")]
+)
+def test_what_is_no_file_of_keys_is_refused_before_anything_is_written(
+    files: Path, tmp_path: Path, name: str, said: str
+) -> None:
+    (files / "bad.txt").write_text("hello")
+    with pytest.raises(BadInput, match=said):
+        record(tmp_path / "data", files / name)
+    with pytest.raises(BadInput, match=r"files=\[\]: expected paths"):
+        record(tmp_path / "data")
+    assert not (tmp_path / "data").exists()
