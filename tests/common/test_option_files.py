@@ -78,7 +78,7 @@ def test_a_schedule_in_a_folder_of_ones_own_brings_its_algorithm(tmp_path: Path,
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (None, "mine.yaml: .*; expected a file of your own, or one of alone, anneal"),
+        (None, "mine.yaml: .*; expected a file of your own, or one of anneal, any-start"),
         ("a: [", "mine.yaml: not YAML settings"),
         ("3", "mine.yaml: not YAML settings .not a mapping"),
         ("[1, 2]", "mine.yaml: not YAML settings .not a mapping"),
@@ -95,7 +95,7 @@ def test_a_file_that_is_no_schedule_is_refused_by_name(tmp_path: Path, content: 
 
 
 def test_a_name_that_is_none_mentions_files(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"no such option; choose one of alone, .*, or a file of your own"):
+    with pytest.raises(BadInput, match=r"no such option; choose one of anneal, .*, or a file of your own"):
         finetune.read([f"schedule={tmp_path}/careful"])
 
 
