@@ -4,11 +4,13 @@ Loaded bytes, time to the first picture, and the times between pictures while a 
 a desktop's screen and a phone's, drawn without a GPU. Needs the extra `browser`.
 """
 
+import shutil
 import threading
 import time
 from typing import Any
 
 import numpy as np
+from qwop.envs.original.browser import BROWSERS
 from qwop.play.server import HOST, page_server
 from qwop.play.site import files
 from selenium import webdriver
@@ -35,13 +37,14 @@ requestAnimationFrame(function measure(now) {
 
 def open_page(width: int, height: int, address: str) -> Any:
     options = webdriver.ChromeOptions()
+    options.binary_location = next(filter(None, map(shutil.which, BROWSERS)), "")
     for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", f"--window-size={width},{height}"):
         options.add_argument(flag)
     if width < 500:
         options.add_experimental_option(
             "mobileEmulation", {"deviceMetrics": {"width": width, "height": height, "pixelRatio": 2.0, "touch": True}}
         )
-    driver = webdriver.Chrome(options=options)
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
     driver.get(address)
     while driver.execute_script("return document.body.dataset.loaded") != "true":
         time.sleep(0.05)
