@@ -59,7 +59,8 @@ def main() -> None:
     asked = parser.parse_args()
     if RECORDED in asked.only and not asked.reestimated:
         parser.error(f"{RECORDED}: a person's games need --reestimated; or name the other variants with --only")
-    common = [f"policy={asked.policy}", "+schedule=kurodo", f"schedule.scale={asked.scale}", "video=false", *asked.more]
+    schedule = ("schedule=kurodo-published", f"schedule.scale={asked.scale}")
+    common = [f"policy={asked.policy}", *schedule, "video=false", *asked.more]
     for seed in range(asked.seeds):
         for variant in asked.only:
             shown = asked.reestimated if variant == RECORDED else asked.demonstrations

@@ -65,7 +65,7 @@ def learn(folder: Path, seed: int, scale: float) -> None:
     step("qwop-record", games, "source=policy", f"source.policy={demonstrator}", *twenty, into="dataset")
     step("qwop-pretrain", clone, f"dataset={games}", f"seed={seed}", "games=0")
     start = (f"policy={clone / 'policy.safetensors'}", f"demonstrations={games}")
-    schedule = ("algorithm=acer-small", "+schedule=kurodo", f"schedule.scale={scale}", f"seed={seed}")
+    schedule = ("algorithm=acer-small", "+schedule=kurodo-published", f"schedule.scale={scale}", f"seed={seed}")
     step("qwop-finetune", tuned, *start, *schedule, "evaluation.episodes=0", "video=false")
     for one in (clone, tuned):
         policy = one / "policy.safetensors"

@@ -27,7 +27,7 @@ from ..common.reading import MEGABYTE, open_regular, parse_json
 NAME = re.compile(r"decisions-([0-9]+)\.(checkpoint|pt)")
 """Files ending in .pt were written by earlier versions of this program and can only be resumed by those."""
 
-VERSION = 4
+VERSION = 5
 """Version of the state in a checkpoint. A run can only be resumed by the version that started it."""
 
 METADATA = "state"

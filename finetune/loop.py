@@ -57,7 +57,7 @@ class Loop:
 
     def __init__(self, run: "Run[Any, Any]", agent: Agent, play: LivePlay) -> None:
         self.agent = agent
-        self.decisions = 0
+        self.decisions = self._begun_at = run.begun_at
         """Decisions learned from so far: of live play, or of demonstrations in phases without any."""
         self._policy, self._environments, self._observer = run.policy, run.environments, run.observer
         self._settings: LiveSettings = run.loop
@@ -68,14 +68,14 @@ class Loop:
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="live play")
         self._pending: Future[tuple[Sequences, list[EpisodeStats]]] | None = None
         self._place = self._schedule.place
-        self._logged = 0
+        self._logged = self.decisions
         self._row: dict[str, Any] = {}
         agent.advance(0, self._schedule.planned)
 
     def run(self) -> None:
         """Continue to the end of the schedule."""
         try:
-            if not self.decisions:
+            if self.decisions == self._begun_at:
                 self.agent.fit_initial_values(self._play_aside, self._schedule.values)
                 self.agent.begin_phase(self._schedule.phase)
             if self._place != self._schedule.place:  # resumed with a longer schedule than the one that was over
@@ -107,6 +107,7 @@ class Loop:
         assert self._pending is None
         return {
             "decisions": self.decisions,
+            "begun_at": self._begun_at,
             "schedule": self._schedule.get_state(),
             "phase": self._place,
             "collector": self._play.get_state(),
@@ -117,12 +118,13 @@ class Loop:
     def set_state(self, state: dict[str, Any]) -> None:
         """Continue where `get_state` was called, in a loop whose schedule is the same up to there."""
         self.decisions = self._logged = int(state["decisions"])
+        self._begun_at = int(state["begun_at"])
         self._schedule.set_state(state["schedule"])
         self._go_to_environment(int(state["phase"]))
         self._play.set_state(state["collector"])
         self.agent.set_state(state["agent"])
         self._average.set_state(state["average"])
-        self.agent.advance(self.decisions, self._schedule.planned)
+        self.agent.advance(self.decisions - self._begun_at, self._schedule.planned)
 
     def _iterate(self) -> None:
         phase, now = self._schedule.phase, self._schedule.values
@@ -131,7 +133,7 @@ class Loop:
         if phase.averages(self._schedule.progress):
             self._average.add()
         self._count(phase, returns)
-        self.agent.advance(self.decisions, self._schedule.planned)
+        self.agent.advance(self.decisions - self._begun_at, self._schedule.planned)
 
     def _count(self, phase: Phase, returns: list[float]) -> None:
         """Advance the schedule; write a row of the log, evaluate and change phases where that is due."""

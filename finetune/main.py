@@ -22,7 +22,7 @@ main = Command(
     about="Continue a policy by reinforcement learning, with demonstrations in its replay memory that a schedule mixes "
     "in and removes.",
     examples=[
-        ("qwop-finetune schedule=kurodo", "the published schedule; schedule.scale=0.1 makes it ten times shorter"),
+        ("qwop-finetune schedule=kurodo", "after qwop-pretrain; schedule.scale=0.1 makes it ten times shorter"),
         ("qwop-finetune schedule=kurodo policy=runs/clone/policy.safetensors demonstrations=data/kurodo", ""),
         ("qwop-finetune schedule=champion policy=scratch environment=QWOP-v1", "from scratch, by PPO"),
         (

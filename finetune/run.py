@@ -19,6 +19,7 @@ from .distributed.settings import RaySettings
 from .loop import LivePlay, Loop, Observer
 from .reports.run_log import RunLog
 from .schedules.environments import PhaseEnvironments
+from .schedules.phase import Phase
 from .schedules.schedule import Schedule
 from .schedules.stability import ReturnMonitor
 from .settings import FinetuneSettings
@@ -32,7 +33,8 @@ class Run(Generic[A, L]):
     """Everything that a run is made of. Its algorithm has settings of type A, and the algorithm's loop of type L.
 
     policy: trained in place. teacher: a policy, and its name, that phases with kickstarting imitate. folder: of the
-    checkpoints. The seed decides everything that is random.
+    checkpoints. stage: its number among the `stages` of a schedule. begun_at: decisions of the stages before. whole:
+    the phases of all stages, if there are several. The seed decides everything that is random.
     """
 
     settings: FinetuneSettings
@@ -43,6 +45,9 @@ class Run(Generic[A, L]):
     folder: Path
     teacher: tuple[str, Policy] | None = None
     observer: Observer = Observer()
+    stage: int = 0
+    begun_at: int = 0
+    whole: tuple[Phase, ...] | None = None
 
     @property
     def algorithm(self) -> A:
@@ -74,7 +79,13 @@ class Run(Generic[A, L]):
         monitor = ReturnMonitor(settings.stability)
         lengths = settings.schedule
         return Schedule(
-            settings.phases, self.environments.rates, self.gammas, lengths.scale, monitor, lengths.decisions
+            settings.phases,
+            self.environments.rates,
+            self.gammas,
+            lengths.scale,
+            monitor,
+            lengths.decisions,
+            self.whole,
         )
 
     @property
@@ -89,7 +100,8 @@ class Run(Generic[A, L]):
 
     @cached_property
     def _generators(self) -> list[np.random.Generator]:
-        return [np.random.default_rng(seed) for seed in np.random.SeedSequence(self.settings.seed).spawn(2)]
+        seeds = np.random.SeedSequence(self.settings.seed).spawn(2 * self.stage + 2)
+        return [np.random.default_rng(seed) for seed in seeds[-2:]]
 
 
 def build(run: Run[Any, Any]) -> Loop:

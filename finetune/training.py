@@ -28,6 +28,7 @@ from .reports.run_log import METRICS, RunLog
 from .resume import MAY_DIFFER, require_resumable
 from .run import Run, build
 from .settings import BEST, FinetuneSettings
+from .stages import stage_of, stages
 from .start import SCRATCH, Start, find_start
 
 START, TEACHER, POLICY = "start.safetensors", "teacher.safetensors", "policy.safetensors"
@@ -52,6 +53,7 @@ class Training(Observer):
         self._log = RunLog(self._out, settings.tracker)
         self._results = PhaseEvaluator(self._out, settings.evaluation, settings.evaluation.drawn, self._log)
         self._warned = False
+        self._planned_later = 0
 
     def run(self) -> None:
         """Train from the start, or go on with the run in the folder, to the end of the schedule; write the report."""
@@ -63,10 +65,30 @@ class Training(Observer):
         start, teacher = self._start(resumed=state is not None), self._teacher(resumed=state is not None)
         policy = _copy_for_training(start.policy, settings)
         folder = self._out / "checkpoints"
-        run: Run[Any, Any] = Run(settings, policy, start.demonstrations, device, self._log, folder, teacher, self)
+        every = stages(settings)
+        taught = [any(phase.kickstarts for phase in stage.phases) for stage in every]
+        runs: list[Run[Any, Any]] = [
+            Run(
+                stage,
+                policy,
+                start.demonstrations,
+                device,
+                self._log,
+                folder,
+                teacher if taught[number] or not any(taught) else None,
+                self,
+                number,
+                whole=settings.phases,
+            )
+            for number, stage in enumerate(every)
+        ]
         with self._bar, closing(self._log):
-            loop = build(run)
-            if (note := late_learning(settings.loop, run.schedule.planned)) is not None:
+            number = 0 if state is None else stage_of(state["phase"], every)
+            for later in runs[number + 1 :]:  # what does not fit is refused now, not after hours
+                later.settings.chosen_algorithm.build(replace(later, policy=copy.deepcopy(policy)))
+            loop = build(runs[number])
+            self._planned_later = sum(run.schedule.planned for run in runs[number + 1 :])
+            if (note := late_learning(runs[number].loop, runs[number].schedule.planned)) is not None:
                 self._say(note)
             if state is None:
                 save_policy(self._out / START, start.policy)
@@ -78,7 +100,7 @@ class Training(Observer):
                 self.checkpoint(loop)  # the run may have been killed between its last checkpoint and this
             self._results.forget_after(loop.decisions)
             write_configuration(settings, self._out)
-            over = loop.finished
+            over = loop.finished and number == len(runs) - 1
             self._log.open(resume_at=loop.decisions if settings.resume else None)
             with saying_how_to_continue(
                 self._bar.console, lambda: f"{loop.decisions:,} decisions", lambda: bool(checkpoints(folder))
@@ -86,6 +108,11 @@ class Training(Observer):
                 if state is None:
                     self._evaluate_start(start.policy)
                 loop.run()
+                for run in runs[number + 1 :]:
+                    self._planned_later -= run.schedule.planned
+                    before = replace(loop.policy_in(loop.phase_index), environment=policy.environment)
+                    loop = build(replace(run, policy=before, begun_at=loop.decisions))
+                    loop.run()
         self._finish(over)
 
     def evaluate(self, loop: Loop, index: int, *, within: bool) -> None:
@@ -100,7 +127,7 @@ class Training(Observer):
         if not self._warned and now.row.get("learner/values_outside", 0.0) > OUTSIDE:
             self._warned = True
             self._say(outside_warning(now))
-        total = now.decisions + now.remaining
+        total = now.decisions + now.remaining + self._planned_later
         self._bar.update(self._task, description=_describe(now), completed=now.decisions, total=total)
 
     def _start(self, resumed: bool) -> Start:

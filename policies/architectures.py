@@ -1,6 +1,6 @@
 """The networks that a policy file can hold."""
 
-from .networks import Actor, ActorCritic, Network, ValuedActor
+from .networks import Actor, ActorCritic, Network, TanhActorCritic, ValuedActor
 from .q_networks import DuelingQ, EnsembleQ, QNetwork
 from .recurrent import RecurrentActorCritic
 from .two_timescale import TwoTimescaleActorCritic
@@ -11,6 +11,7 @@ ARCHITECTURES: dict[str, type[Network]] = {
         ActorCritic,
         Actor,
         ValuedActor,
+        TanhActorCritic,
         QNetwork,
         DuelingQ,
         EnsembleQ,

@@ -1,7 +1,7 @@
 """Networks that can be a policy."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import torch
 from numpy.typing import NDArray
@@ -214,10 +214,40 @@ class ValuedActor(Actor):
         Observations beyond ±`SCALED_LIMIT`, which an `ActorCritic` does not clip, may change its probabilities.
         """
         made = cls(network.observation, network.actions, network.hidden, generator, network.convolutions_name)
-        made.to(next(network.parameters()).device)
-        for part in ("scaler", "trunk", "policy_head"):
-            getattr(made, part).load_state_dict(getattr(network, part).state_dict())
-        return made
+        return _with_policy_of(made, network)
+
+
+class TanhActorCritic(ActorCritic):
+    """An `ActorCritic` with the layers of an `Actor`, which ACER thereby continues."""
+
+    architecture = "tanh-actor-critic"
+    activation: ClassVar[Activation] = nn.Tanh
+
+    def features(self, observations: Tensor) -> Tensor:
+        features: Tensor = self.trunk(bounded(self.layer_input(observations), self.observation))
+        return features
+
+
+def with_q_head(actor: Actor, generator: torch.Generator) -> ActorCritic:
+    """The policy of an `Actor` in copied weights, with a new Q head; the value head of a `ValuedActor` is left out.
+
+    A `ValuedActor` becomes an `ActorCritic`, which does not clip observations beyond ±`SCALED_LIMIT`: there its
+    probabilities may change.
+    """
+    kind = ActorCritic if isinstance(actor, ValuedActor) else TanhActorCritic
+    made = kind(actor.observation, actor.actions, actor.hidden, generator, actor.convolutions_name)
+    return _with_policy_of(made, actor)
+
+
+Made = TypeVar("Made", bound=TrunkedPolicy)
+
+
+def _with_policy_of(made: Made, network: TrunkedPolicy) -> Made:
+    """`made` on the device of the network, with its scaler, trunk and policy head."""
+    made.to(next(network.parameters()).device)
+    for part in ("scaler", "trunk", "policy_head"):
+        getattr(made, part).load_state_dict(getattr(network, part).state_dict())
+    return made
 
 
 class Values(nn.Module):

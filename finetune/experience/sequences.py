@@ -41,6 +41,10 @@ class Sequences:
     final observations of truncated episodes; source int8 [n], into SOURCES; state: the policy's at each sequence's
     start, arrays [n, ...], none for a memoryless policy; teacher float32 [n, k, A], a teacher's π_T(·|s_t), if one was
     asked; signals float32 [n, k], rewards to predict, where they are not `rewards`.
+
+    Of demonstrations, and 0 of live play among them: player float32 [n, k, A], the probabilities to imitate, one-hot
+    where only the action is known; returns float32 [n, k], the discounted return that the player achieved from the step
+    on; known bool [n, k], true where that is all of it, because the game came to its end.
     """
 
     observations: NDArray[Any]
@@ -54,6 +58,9 @@ class Sequences:
     state: ArrayState = ()
     teacher: NDArray[np.float32] | None = None
     signals: NDArray[np.float32] | None = None
+    player: NDArray[np.float32] | None = None
+    returns: NDArray[np.float32] | None = None
+    known: NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
         return len(self.actions)
@@ -88,6 +95,15 @@ def concatenate(parts: Sequence[Sequences], order: NDArray[np.int64] | None = No
     def joined(name: str) -> NDArray[Any]:
         return np.concatenate([getattr(part, name) for part in parts])[order]
 
+    def filled(name: str) -> NDArray[Any] | None:
+        """The same, with zeros for parts without it; None if all are."""
+        found = [getattr(part, name) for part in parts]
+        like = next((one for one in found if one is not None), None)
+        if like is None:
+            return None
+        zeros = [np.zeros((len(part), *like.shape[1:]), like.dtype) for part in parts]
+        return np.concatenate([zero if one is None else one for one, zero in zip(found, zeros, strict=True)])[order]
+
     finals = TruncatedObservations(
         np.concatenate([place[part.finals.sequence + offset] for part, offset in zip(parts, offsets, strict=False)]),
         np.concatenate([part.finals.step for part in parts]),
@@ -104,6 +120,9 @@ def concatenate(parts: Sequence[Sequences], order: NDArray[np.int64] | None = No
         source=joined("source"),
         state=select_rows(concatenate_rows([part.state for part in parts]), order),
         teacher=None if any(part.teacher is None for part in parts) else joined("teacher"),
+        player=filled("player"),
+        returns=filled("returns"),
+        known=filled("known"),
     )
 
 

@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...datasets.schema import Episode
+from ...pretrain.rows import rows_of
+from ..experience.returns import discounted_returns
 from ..experience.sequences import DEMONSTRATIONS, Sequences, TruncatedObservations
 
 
@@ -30,11 +32,17 @@ class Demonstrations:
         self._actions = np.concatenate([episode.actions for episode in kept]).astype(np.int64)
         self._rewards = np.concatenate([episode.rewards for episode in kept])
         self._behaviour = np.concatenate([episode.behaviour_probabilities for episode in kept])
+        recorded = rows_of(kept, observations=False).probabilities
+        one_hot = np.eye(self._behaviour.shape[1], dtype=np.float32)
+        self._player = one_hot[self._actions] if recorded is None else recorded
+        self._lengths = lengths
+        self._returns = np.zeros(len(self._actions), dtype=np.float32)
         self._terminated = np.zeros(len(self._actions), dtype=np.bool_)
         self._terminated[ends] = [episode.terminated for episode in kept]
         # Leaving a game does not terminate it, so its last step bootstraps as at a time limit.
         self._truncated = np.zeros(len(self._actions), dtype=np.bool_)
         self._truncated[ends] = ~self._terminated[ends]
+        self._known = self._terminated[ends][self._episode]
         self._cursors = np.arange(streams, dtype=np.int64) * len(self) // streams
         self._turn = 0
 
@@ -63,6 +71,13 @@ class Demonstrations:
             raise ValueError(f"probabilities {probabilities.shape}, expected {self._behaviour.shape}")
         self._behaviour = probabilities
 
+    def discount_returns(self, gamma: float) -> float:
+        """Serve returns with this discount; returns the standard deviation of those of games played to their end."""
+        episodes = np.split(self._rewards, np.cumsum(self._lengths)[:-1])
+        self._returns = np.concatenate([discounted_returns(rewards, gamma) for rewards in episodes]).astype(np.float32)
+        whole = self._returns[self._known]
+        return max(float(whole.std()), float(np.finfo(np.float32).tiny)) if len(whole) else 1.0
+
     def next(self, n: int) -> Sequences:
         """The next sequence of each of the next n streams, cycling through them if there are fewer."""
         starts = np.empty(n, dtype=np.int64)
@@ -83,6 +98,9 @@ class Demonstrations:
             truncated=truncated,
             finals=TruncatedObservations(sequence, step, self._finals[self._episode[played[sequence, step]]]),
             source=np.full(n, DEMONSTRATIONS, dtype=np.int8),
+            player=self._player[played],
+            returns=self._returns[played],
+            known=self._known[played],
         )
 
     def get_state(self) -> dict[str, Any]:

@@ -27,6 +27,9 @@ class SequenceMemory:
             "terminated": np.zeros((capacity, steps), dtype=np.bool_),
             "truncated": np.zeros((capacity, steps), dtype=np.bool_),
             "source": np.zeros(capacity, dtype=np.int8),
+            "player": np.zeros((capacity, steps, actions), dtype=np.float32),
+            "returns": np.zeros((capacity, steps), dtype=np.float32),
+            "known": np.zeros((capacity, steps), dtype=np.bool_),
         }
         self._observations = observation_store(capacity, steps + 1, observation)
         self._finals: dict[int, tuple[NDArray[np.int64], NDArray[Any]]] = {}
@@ -38,7 +41,8 @@ class SequenceMemory:
         """Store the sequences, in their order, each in place of the oldest once the memory is full."""
         slots = self._ring.push(len(sequences))
         for name, array in self._arrays.items():
-            array[slots] = getattr(sequences, name)
+            given = getattr(sequences, name)
+            array[slots] = 0 if given is None else given
         self._observations.put(slots, sequences.observations)
         for slot in slots:
             self._finals.pop(int(slot), None)

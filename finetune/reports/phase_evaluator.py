@@ -1,9 +1,11 @@
 """Results of a run: policy and evaluation at its start and after each phase, and a film of the last best game."""
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ...common.errors import BadInput
@@ -16,6 +18,9 @@ from ...policies.files import save_policy
 from ...policies.policy import Policy
 from ..schedules.phase import Phase
 from .run_log import RunLog
+
+LOSS = 0.1
+"""Smallest loss in the share of games finished that is worth a warning."""
 
 START = "0-start.json"
 """Evaluation of the initial policy, in the folder of the phases."""
@@ -63,8 +68,12 @@ class PhaseEvaluator:
         if self._settings.episodes == 0:
             return f"{name}: {path}"
         drawn = 0 if within else self._drawn
-        self._last = self._evaluate(phase.name, policy, path.with_suffix(".json"), decisions, drawn)
-        return f"{name}: {_line(self._last.figures)}"
+        before = {one.stem: read_evaluation(one) for one in self._folder.glob("*.json")}
+        self._last = self._evaluate(phase.name, policy, path.with_suffix(".json"), decisions, drawn, before=before)
+        said = f"{name}: {_line(self._last.figures)}"
+        if (better := self._last.figures.get("worse_than")) is None:
+            return said
+        return f"{said}\nwarning: {phase.name} lost what the policy could do in {better}: {_line(before[better])}"
 
     def forget_after(self, decisions: int) -> None:
         """Remove what was evaluated within phases after so many decisions, for a run that goes on from there."""
@@ -105,15 +114,25 @@ class PhaseEvaluator:
         return film(path, self._last.games.best, self._last.games.environment, lambda done, of: None)
 
     def _evaluate(
-        self, name: str, policy: Policy, path: Path, decisions: int, drawn: int, played: Evaluation | None = None
+        self,
+        name: str,
+        policy: Policy,
+        path: Path,
+        decisions: int,
+        drawn: int,
+        played: Evaluation | None = None,
+        before: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
     ) -> _Judged:
-        """Play the policy's games and write their figures. played: the greedy ones, if they are known."""
+        """Play the policy's games and write their figures. played: the greedy ones, if they are known. before: earlier
+        evaluations, by name; the best of those that the policy clearly falls behind goes with the figures."""
         evaluation = self._evaluated[path] = played or evaluate(policy, self._settings)
         figures = {"phase": name, "decisions": decisions, **evaluation.to_json()}
         if self._settings.greedy and drawn:
             games = replace(self._settings, greedy=False, episodes=drawn)
             figures["drawn"] = evaluate(policy, games).summary()
             self._log.evaluated(decisions, figures["drawn"], "drawn")
+        if lost := {name: one for name, one in before.items() if is_worse(figures, one)}:
+            figures["worse_than"] = max(lost, key=lambda name: _success(lost[name]))
         self._log.evaluated(decisions, figures, "greedy" if self._settings.greedy else "drawn")
         write_atomic(path, json.dumps(figures, indent=1, allow_nan=False) + "\n")
         return _Judged(evaluation, figures)
@@ -130,6 +149,29 @@ def read_evaluation(path: Path) -> dict[str, Any]:
     if not isinstance(document, dict) or "episodes" not in document:
         raise BadInput(f"{path}: not an evaluation; remove it")
     return document
+
+
+def is_worse(figures: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
+    """True if a policy does clearly worse than one before: it finishes fewer games, greedy or drawn, by a tenth and two
+    standard errors of the difference; without a track, the intervals of the mean returns do not meet."""
+    if _falls_behind(figures, before):
+        return True
+    return "drawn" in figures and "drawn" in before and _falls_behind(figures["drawn"], before["drawn"])
+
+
+def _falls_behind(figures: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
+    if "finishes" not in figures or "finishes" not in before:
+        now, then = figures.get("mean_return_interval"), before.get("mean_return_interval")
+        return bool(now and then and now[1] < then[0])
+    games = figures["episodes"], before["episodes"]
+    pooled = (figures["finishes"] + before["finishes"]) / sum(games)
+    error = math.sqrt(pooled * (1 - pooled) * sum(1 / n for n in games))
+    return bool(before["finishes"] / games[1] - figures["finishes"] / games[0] > max(LOSS, 2 * error))
+
+
+def _success(figures: Mapping[str, Any]) -> float:
+    """The share of games finished; without a track, the mean return."""
+    return float(figures["finishes"] / figures["episodes"] if "finishes" in figures else figures["mean_return"])
 
 
 def gain(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:

@@ -110,6 +110,13 @@ MEMORY: tuple[Chart, ...] = (
     ("share of samples", {source: f"sampled/{source}" for source in SOURCES}, False),
     ("mean importance weight", {source: f"{source}/importance_weight" for source in SOURCES}, True),
     ("share of weights above the truncation", {source: f"{source}/truncated_share" for source in SOURCES}, False),
+    (
+        "demonstrated states: the learner's value, and what their players achieved (scaled)",
+        {"value": "demonstrations/value", "achieved": "demonstrations/achieved"},
+        False,
+    ),
+    ("−log π of demonstrated actions, nats", {"nats": "demonstrations/nats"}, False),
+    ("share of demonstrated actions made less probable", {"share": "demonstrations/pushed_down"}, False),
     ("mean trace length, steps", {source: f"{source}/trace_length" for source in SOURCES}, False),
 )
 
@@ -172,7 +179,7 @@ def _evaluation_table(documents: list[tuple[str, dict[str, Any]]], kept: str | N
     }
     body = [
         (
-            f"{name} (kept)" if name == kept else name,
+            _named(name, one, kept),
             str(one["episodes"]),
             *(_figure(one, key) for key in columns),
             *(_figure(one.get("drawn", {}), key) for key in drawn),
@@ -184,6 +191,14 @@ def _evaluation_table(documents: list[tuple[str, dict[str, Any]]], kept: str | N
     notes = [KEPT] if marked is not None else []
     notes.append(EXACT if all(one.get("exact") for _, one in documents) else INTERVALS)
     return f'{table}<p class="note">{" ".join(notes)}</p>'
+
+
+def _named(name: str, document: dict[str, Any], kept: str | None) -> str:
+    """The evaluation's name, and what is to be said of it."""
+    notes = ["kept"] if name == kept else []
+    if (better := document.get("worse_than")) is not None:
+        notes.append(f"clearly worse than {better}")
+    return f"{name} ({'; '.join(notes)})" if notes else name
 
 
 def _figure(document: dict[str, Any], key: str) -> str:

@@ -169,6 +169,12 @@ class Phase(Settings):
     decisions: int | None = setting(
         None, "Length in decisions, in place of hours where both are given.", at_least=0, at_most=10**12
     )
+    algorithm: str | None = setting(
+        None,
+        "Algorithm from this phase on, an option of the group algorithm with its own settings. Its memory is empty at "
+        "first. null: that of the phase before.",
+        example="ppo-clone",
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

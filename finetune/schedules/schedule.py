@@ -17,7 +17,8 @@ class Schedule:
 
     rates: decisions a second of each phase, which turn hours into decisions; None counts as `PUBLISHED_RATE`. gammas:
     the discount of each phase. scale: multiplies the length of every phase. decisions: of the whole schedule; the
-    phases are scaled to that sum, whatever the scale.
+    phases are scaled to that sum, whatever the scale. whole: all phases where `phases` has only a stage of them, and
+    the others are empty.
     """
 
     def __init__(
@@ -28,13 +29,17 @@ class Schedule:
         scale: float,
         monitor: ReturnMonitor,
         decisions: int | None = None,
+        whole: Sequence[Phase] | None = None,
     ) -> None:
         self.phases = tuple(phases)
         self._gammas = tuple(gammas)
-        lengths = [phase.length(rate or PUBLISHED_RATE) for phase, rate in zip(phases, rates, strict=True)]
-        self.lengths = tuple(round(length * scale) for length in lengths)
+        lengths = [phase.length(rate or PUBLISHED_RATE) for phase, rate in zip(whole or phases, rates, strict=True)]
+        scaled = tuple(round(length * scale) for length in lengths)
         if decisions is not None and sum(lengths) > 0:
-            self.lengths = _in_all(decisions, lengths)
+            scaled = _in_all(decisions, lengths)
+        self.lengths = tuple(
+            length if phase.length(1.0) else 0 for length, phase in zip(scaled, self.phases, strict=True)
+        )
         if sum(self.lengths) < 1:
             raise BadInput(f"schedule.scale={scale}: nothing is left of the schedule")
         self._monitor = monitor

@@ -48,8 +48,8 @@ def test_settings_of_the_algorithm_that_a_schedule_brings_can_be_changed() -> No
 
 
 def test_a_setting_that_a_schedule_leaves_out_needs_no_plus() -> None:
-    assert finetune.read(["schedule=kurodo"]).schedule.keep == "last"
-    assert finetune.read(["schedule=kurodo", "schedule.keep=best"]).schedule.keep == "best"
+    assert finetune.read(["schedule=kurodo-published"]).schedule.keep == "last"
+    assert finetune.read(["schedule=kurodo-published", "schedule.keep=best"]).schedule.keep == "best"
     assert finetune.read(["schedule=from-clone", "schedule.keep=last"]).schedule.keep == "last"
     with pytest.raises(BadInput, match=r"schedule\.keep=first"):
         finetune.read(["schedule=kurodo", "schedule.keep=first"])
@@ -78,11 +78,11 @@ def test_a_schedule_in_a_folder_of_ones_own_brings_its_algorithm(tmp_path: Path,
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (None, "mine.yaml: .*; expected a file of your own, or one of alone, anneal"),
+        (None, "mine.yaml: .*; expected a file of your own, or one of anneal, any-start"),
         ("a: [", "mine.yaml: not YAML settings"),
         ("3", "mine.yaml: not YAML settings .not a mapping"),
         ("[1, 2]", "mine.yaml: not YAML settings .not a mapping"),
-        ("algorithm: sarsa\n" + OWN, "mine.yaml: algorithm: sarsa, expected acer, acer-replay, acer-small"),
+        ("algorithm: sarsa\n" + OWN, "mine.yaml: algorithm: sarsa, expected acer, acer-clone, acer-replay"),
         ("scale: 1.0", "schedule.phases is not set"),
         ("phases: {one: {hours: few}}", "schedule.phases.one.hours=few: expected"),
     ],
@@ -95,7 +95,7 @@ def test_a_file_that_is_no_schedule_is_refused_by_name(tmp_path: Path, content: 
 
 
 def test_a_name_that_is_none_mentions_files(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"no such option; choose one of alone, .*, or a file of your own"):
+    with pytest.raises(BadInput, match=r"no such option; choose one of anneal, .*, or a file of your own"):
         finetune.read([f"schedule={tmp_path}/careful"])
 
 

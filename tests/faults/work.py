@@ -28,7 +28,7 @@ _TRAINING = (
     "loop.log_every=80", "evaluation.episodes=2", "video=false",
 )  # fmt: skip
 
-_MIXED = ("schedule=kurodo", "schedule.scale=0.00034", "demonstrations=demonstrations")
+_MIXED = ("schedule=kurodo-published", "schedule.scale=0.00034", "demonstrations=demonstrations")
 
 
 @dataclass(frozen=True)

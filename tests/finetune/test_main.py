@@ -23,7 +23,7 @@ CARTPOLE = EnvironmentSpec("CartPole-v1")
 Finetune = Callable[..., Any]
 
 SMALL = (
-    "+schedule=kurodo",
+    "+schedule=kurodo-published",
     "schedule.scale=0.001",
     "loop.num_envs=4",
     "loop.capacity=32",
@@ -295,3 +295,59 @@ def test_a_new_policy_can_be_trained_in_any_environment(finetune: Finetune, work
     assert done.code == 0, done.err
     policy = load_policy(workplace / "run" / "policy.safetensors")
     assert policy.probabilities(np.zeros((1, 4), dtype=np.float32)).shape == (1, 2)
+
+
+def test_a_schedule_can_change_its_algorithm_and_goes_on_to_the_bit(finetune: Finetune, workplace: Path) -> None:
+    schedule = workplace / "act.yaml"
+    schedule.write_text(
+        "algorithm: acer\n"
+        "phases:\n"
+        "  mixed: {hours: 0.03, demonstrations: 1, imitation: 0.5}\n"
+        "  alone: {hours: 0.1, algorithm: ppo-small}\n"
+        "  slower: {hours: 0.05, learning_rate: 0.5}\n"
+    )
+    small = [one for one in SMALL if "schedule" not in one]
+    arguments = (
+        "schedule=act.yaml", "policy=policy.safetensors", "demonstrations=demos", *small, "video=false",
+    )  # fmt: skip
+    done = finetune(*arguments, "out=run")
+    assert done.code == 0, done.err
+    run = workplace / "run"
+    names = {path.stem for path in (run / "phases").iterdir()}
+    assert names == {"0-start", "1-mixed", "2-alone", "3-slower"}
+    trained = load_policy(run / "policy.safetensors")
+    assert isinstance(trained.network, ActorCritic)
+    assert trained.values is not None  # PPO's
+    rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    decisions = [row["decisions"] for row in rows]
+    assert decisions == sorted(decisions)
+    assert decisions[-1] == 1040 + 4096 + 2048
+    assert {row["phase"] for row in rows if "memory/demonstrations" in row} == {"mixed"}
+
+    # Again from the checkpoint at the end of ACER's phase.
+    first, last = checkpoints(run / "checkpoints")
+    assert load_checkpoint(first)["decisions"] == 1040
+    last.unlink()
+    resumed = finetune(*arguments, "out=run", "resume=true")
+    assert resumed.code == 0, resumed.err
+    same = load_policy(run / "policy.safetensors")
+    for name, weights in trained.network.state_dict().items():
+        assert torch.equal(weights, same.network.state_dict()[name])
+
+
+@pytest.mark.parametrize(
+    ("alone", "said"),
+    [
+        ("algorithm: pop", ["schedule.phases.alone.algorithm", "pop"]),
+        ("algorithm: ppo, demonstrations: 1", ["schedule.phases.alone: algorithm=ppo has no memory"]),
+        ("algorithm: dqn", ["algorithm=dqn", "actor-critic"]),
+    ],
+)
+def test_an_algorithm_that_cannot_take_over_is_refused_at_once(
+    finetune: Finetune, workplace: Path, alone: str, said: list[str]
+) -> None:
+    (workplace / "act.yaml").write_text(f"phases: {{mixed: {{hours: 1}}, alone: {{hours: 1, {alone}}}}}\n")
+    done = finetune("schedule=act.yaml", "policy=policy.safetensors", "demonstrations=demos", "out=run")
+    assert done.code == 2
+    assert all(part in done.err for part in said), done.err
+    assert not (workplace / "run" / "metrics.jsonl").exists()

@@ -6,7 +6,17 @@ import torch
 from qwop.common.errors import BadInput
 from qwop.envs.spec import ObservationSpec
 from qwop.policies.encoders import Convolutions
-from qwop.policies.networks import SCALED_LIMIT, Actor, ActorCritic, LayeredNetwork, TrunkedPolicy, ValuedActor, Values
+from qwop.policies.networks import (
+    SCALED_LIMIT,
+    Actor,
+    ActorCritic,
+    LayeredNetwork,
+    TanhActorCritic,
+    TrunkedPolicy,
+    ValuedActor,
+    Values,
+    with_q_head,
+)
 from qwop.policies.q_networks import DuelingQ, EnsembleQ, QNetwork, dueling
 from qwop.policies.recurrent import RecurrentActorCritic
 from qwop.policies.scaling import ObservationScaler, PixelScaler, RunningStatistics
@@ -84,6 +94,21 @@ def test_an_actor_starts_near_uniform_and_does_not_see_beyond_eight_deviations()
     probabilities = torch.softmax(network.logits(rows), -1)
     assert (probabilities - 1 / 11).abs().max() < 0.02
     assert torch.equal(network.logits(torch.full((1, 94), 1e9)), network.logits(torch.full((1, 94), SCALED_LIMIT)))
+
+
+@pytest.mark.parametrize(("kind", "becomes"), [(Actor, TanhActorCritic), (ValuedActor, ActorCritic)])
+def test_an_actor_keeps_its_probabilities_with_a_q_head(kind: type[Actor], becomes: type[ActorCritic]) -> None:
+    actor = kind(5, 3, (8, 6), torch.Generator().manual_seed(0))
+    rows = torch.randn(50, 5, generator=torch.Generator().manual_seed(1)) * 3
+    assert isinstance(actor.scaler, ObservationScaler)
+    actor.scaler.fit(rows.numpy())
+    made = with_q_head(actor, torch.Generator().manual_seed(2))
+    assert type(made) is becomes
+    assert torch.equal(made.logits(rows), actor.logits(rows))
+    assert made(rows)[1].shape == (50, 3)
+    assert all(one is not other for one, other in zip(made.parameters(), actor.parameters(), strict=False))
+    beyond = torch.full((1, 5), 1e3)
+    assert torch.equal(made.logits(beyond), actor.logits(beyond)) is (becomes is TanhActorCritic)
 
 
 def test_scaling_is_saved_with_the_weights_but_not_learned() -> None:

@@ -5,9 +5,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 
 from ....common.errors import BadInput
-from ....policies.networks import ActorCritic
+from ....policies.networks import Actor, ActorCritic, with_q_head
 from ...experience.sequences import DEMONSTRATIONS, LIVE, SOURCES, Sequences, concatenate, interleave
 from ...metrics import Metrics
 from ...replay.behaviour import Behaviour, is_uniform
@@ -130,18 +131,20 @@ class AcerAgent(Agent):
 
 
 def new_network(settings: AcerSettings) -> MakeNetwork:
-    """The untrained network, which the settings do not change."""
-    return lambda observation, actions, generator: ActorCritic(observation, actions, generator=generator)
+    """The untrained network of these settings."""
+    return lambda observation, actions, generator: ActorCritic(observation, actions, settings.hidden, generator)
 
 
 def build(run: "Run[AcerSettings, AcerLoopSettings]") -> AcerAgent:
-    """Make the agent that learns the policy's network, in place."""
+    """Make the agent that learns the policy's network, in place; one of PPO gets a Q head first."""
     policy, loop, phases = run.policy, run.loop, run.settings.phases
     network = policy.network
+    if isinstance(network, Actor):
+        network = with_q_head(network, torch.Generator().manual_seed(run.settings.seed))
     if not isinstance(network, ActorCritic):
         raise BadInput(
             f"algorithm=acer: the policy's network is {network.architecture}, expected {ActorCritic.architecture}; "
-            "give a policy of qwop-pretrain or of acer itself"
+            "give a policy of qwop-pretrain, of ppo or of acer itself"
         )
     most = max(phase.demonstrations.largest for phase in phases)
     if loop.capacity < loop.num_envs * (1 + most):
@@ -159,4 +162,7 @@ def build(run: "Run[AcerSettings, AcerLoopSettings]") -> AcerAgent:
             returns.add_episode(episode.rewards, run.schedule.values.gamma)
     memory = SequenceMemory(loop.capacity, loop.steps, policy.observation, policy.actions)
     learner = AcerLearner(network, run.algorithm, run.device)
+    if demonstrations is not None:
+        shown = next(number for number, phase in enumerate(phases) if phase.uses_demonstrations)
+        learner.tolerance = demonstrations.discount_returns(run.gammas[shown])
     return AcerAgent(learner, memory, demonstrations, behaviour, returns, loop, run.log.metrics, run.for_agent)

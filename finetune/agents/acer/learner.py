@@ -54,6 +54,8 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         self.average = copy.deepcopy(self.network).requires_grad_(False)
         self.bounds: tuple[float, float] | None = None
         """Range that bootstrap values are clipped to, in scaled rewards; None: not clipped."""
+        self.tolerance = 1.0
+        """Returns of demonstrations that fall short of V by this are not imitated; in unscaled rewards."""
         self._optimiser = RMSpropTF(self.network.parameters(), settings.learning_rate, settings.decay, settings.epsilon)
 
     @property
@@ -78,7 +80,7 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         """Take one optimiser step on the batch.
 
         `critic_only` updates only the Q head, so the policy stays as it is. `imitation` is the weight of the
-        cross-entropy of demonstrated actions.
+        cross-entropy with the player of demonstrations.
         """
         n, k = batch.actions.shape
         observations = self._tensor(batch.observations).flatten(0, 1).flatten(1)
@@ -93,12 +95,12 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
             step = self._actor_step(observations.view(n, k + 1, -1)[:, :-1], targets, now.entropy)
             # The gradient of this sum is (∂φ/∂θ)ᵀ(−z*/N).
             phi = logits if self.settings.trust_region == "logits" else probabilities
-            loss = loss - (step.z * phi[:, :-1]).sum() / (n * k)
-            shown = batch.source == DEMONSTRATIONS
-            if now.imitation and shown.any():
-                demonstrated = self._tensor(shown)
-                cross_entropy = -torch.log_softmax(logits[:, :-1], dim=-1).gather(-1, actions).squeeze(-1)
-                loss = loss + now.imitation * (cross_entropy * demonstrated.unsqueeze(-1)).mean()
+            demonstrated = self._tensor(batch.source == DEMONSTRATIONS).unsqueeze(-1)
+            z = step.z * ~demonstrated.unsqueeze(-1) if self.settings.achieved_returns else step.z
+            loss = loss - (z * phi[:, :-1]).sum() / (n * k)
+            if now.imitation and batch.player is not None and bool(demonstrated.any()):
+                weights = demonstrated * self._imitation_weights(batch, targets)
+                loss = loss + now.imitation * acer.imitation_loss(logits[:, :-1], self._tensor(batch.player), weights)
 
         self._optimiser.zero_grad(set_to_none=True)
         loss.backward()
@@ -110,7 +112,12 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         self._optimiser.param_groups[0]["lr"] = self.settings.learning_rate * now.learning_rate
         self._optimiser.step()
         acer.update_average(self.average, self.network, self.settings.alpha)
-        return self._stats(batch, targets, step, norm) if diagnose else None
+        if not diagnose:
+            return None
+        stats = self._stats(batch, targets, step, norm)
+        if "demonstrations" in stats.by_source:
+            stats.by_source["demonstrations"] |= self._demonstrated(batch, targets, step, now.imitation)
+        return stats
 
     @torch.no_grad()
     def fit_values(self, played: Sequences, gamma: float) -> None:
@@ -152,9 +159,27 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
             rho,
             gamma,
         )
+        if self.settings.achieved_returns and batch.returns is not None and batch.known is not None:
+            q_ret = acer.achieved_targets(q_ret, self._returns(batch), self._tensor(batch.known))
         return _Targets(
             actions, pi, mu, q_now, q_taken, values[:, :-1], rho, self._bounded(q_ret), (values != unbounded)[:, :-1]
         )
+
+    @torch.no_grad()
+    def _imitation_weights(self, batch: Sequences, targets: _Targets) -> Tensor:
+        """Weights of imitating each step [n, k]: 1, but where its player's return is known and learned from, less where
+        it falls short of V."""
+        ones = torch.ones_like(targets.values)
+        if not self.settings.achieved_returns or batch.known is None:
+            return ones
+        tolerance = self.tolerance * self.settings.reward_scale
+        weights = acer.imitation_weights(self._returns(batch), targets.values, tolerance)
+        return torch.where(self._tensor(batch.known), weights, ones)
+
+    def _returns(self, batch: Sequences) -> Tensor:
+        """The achieved returns of demonstrated steps [n, k], in scaled rewards."""
+        assert batch.returns is not None
+        return self._tensor(batch.returns) * self.settings.reward_scale
 
     @torch.no_grad()
     def _actor_step(self, observations: Tensor, targets: _Targets, entropy: float) -> _ActorStep:
@@ -197,6 +222,28 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
             trace_length=lengths.cpu(),
         )
         return UpdateStats({name: float(value) for name, value in scalars.items()}, by_source)
+
+    @torch.no_grad()
+    def _demonstrated(
+        self, batch: Sequences, targets: _Targets, step: _ActorStep | None, imitation: float
+    ) -> dict[str, float]:
+        """How the learner stands to the demonstrations of a batch: its value of their states and the return achieved
+        from there (scaled), −log π of their actions, and the share of them that the update makes less probable."""
+        mine = self._tensor(batch.source == DEMONSTRATIONS)
+        index = targets.actions.unsqueeze(-1)
+        figures = {"nats": -torch.log(targets.pi.gather(-1, index).squeeze(-1) + acer.EPSILON)[mine].mean()}
+        if batch.known is not None and bool((known := self._tensor(batch.known)).any()):
+            figures |= {"value": targets.values[known].mean(), "achieved": self._returns(batch)[known].mean()}
+        if step is not None:
+            push = torch.zeros_like(targets.pi)
+            if not self.settings.achieved_returns:
+                in_logits = self.settings.trust_region == "logits"
+                push = step.z if in_logits else acer.logit_gradient(targets.pi, step.z)
+            if imitation and batch.player is not None:
+                weights = self._imitation_weights(batch, targets).unsqueeze(-1)
+                push = push + imitation * weights * (self._tensor(batch.player) - targets.pi)
+            figures["pushed_down"] = (push.gather(-1, index).squeeze(-1) < 0)[mine].float().mean()
+        return {name: float(figure) for name, figure in figures.items()}
 
     def _bounded(self, values: Tensor) -> Tensor:
         return values if self.bounds is None else values.clamp(*self.bounds)

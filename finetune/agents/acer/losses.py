@@ -123,6 +123,33 @@ def critic_loss(q_taken: Tensor, q_ret: Tensor) -> Tensor:
     return 0.5 * (q_ret.detach() - q_taken).square().mean()
 
 
+def achieved_targets(q_ret: Tensor, returns: Tensor, known: Tensor) -> Tensor:
+    """Targets of Q(s_t, a_t): the player's return G_t where it is known, Retrace's elsewhere; all [n, k].
+
+    G_t needs neither μ nor bootstrapping, and says how the player went on after the action. Retrace asks how the
+    learner would: where that is another way, little more than the first reward is left of the player's.
+    """
+    return torch.where(known, returns, q_ret)
+
+
+def imitation_weights(returns: Tensor, values: Tensor, tolerance: Tensor | float) -> Tensor:
+    """w = clamp(1 + (G − V)/s, 0, 1) of a decision's imitation, [...]: 1 where the player achieved at least V(s), 0
+    where it fell short of it by the tolerance s or more.
+
+    Self-imitation learning (Oh et al. 2018) has (G − V)₊ instead, which leaves nothing to imitate of a player who is as
+    good as the learner. returns G, values V(s): held constant.
+    """
+    return (1.0 + (returns - values) / tolerance).clamp(0.0, 1.0)
+
+
+def imitation_loss(logits: Tensor, player: Tensor, weights: Tensor) -> Tensor:
+    """−mean w·Σ_a p(a|s)·log π(a|s), p being the player's probabilities, one-hot where only its action is known.
+
+    logits, player: [..., A]; weights w: [...].
+    """
+    return -(weights * (player * torch.log_softmax(logits, dim=-1)).sum(-1)).mean()
+
+
 def trace_lengths(rho: Tensor, done: Tensor) -> Tensor:
     """Σ_t ∏_{1 ≤ i ≤ t} min(1, ρ_i) [n]: number of steps that the first target of a sequence effectively looks ahead.
 

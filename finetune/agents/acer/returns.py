@@ -7,6 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ...experience.returns import discounted_returns
 from ...experience.sequences import Sequences
 
 RIDGE = 0.03
@@ -15,15 +16,6 @@ get such large weights that the first change of the hidden layers ruins all valu
 
 MARGIN = 0.25
 """Margin for a better policy, beyond the returns seen so far: a fraction of their range."""
-
-
-def discounted_returns(rewards: NDArray[np.floating], gamma: float) -> NDArray[np.float64]:
-    """G_t = r_t + γ·G_{t+1} of every step of an episode: float64 [T], of its rewards [T]."""
-    returns = np.empty(len(rewards))
-    following = 0.0
-    for t in range(len(rewards) - 1, -1, -1):
-        returns[t] = following = float(rewards[t]) + gamma * following
-    return returns
 
 
 class ReturnRange:

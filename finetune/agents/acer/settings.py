@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from ....common.settings import setting
+from ....policies.sizes import HIDDEN
 from ..settings import Discounted, LiveSettings, precision
 
 TRUST_REGIONS = ("probabilities", "logits")
@@ -48,6 +49,13 @@ class AcerSettings(Discounted):
         "Clip bootstrap values to the discounted returns of the episodes seen so far, plus a quarter of their range "
         "for improvement (published: no clipping).",
     )
+    achieved_returns: bool = setting(
+        False,
+        "Learn demonstrated decisions by what their player achieved: the discounted return of the rest of the game is "
+        "the target of Q and, where V exceeds it by more than its spread, ends the imitation. Demonstrations then need "
+        "no importance weights, and imitation alone follows them (published: importance weights and Retrace).",
+    )
+    hidden: tuple[int, ...] = setting(HIDDEN, "Widths of a new network's hidden layers.", at_least=1, at_most=65_536)
     precision: str = precision()
 
 

@@ -67,7 +67,7 @@ def build(run: "Run[PpoSettings, PpoLoopSettings]") -> PpoAgent:
     values, chosen = copy.deepcopy(run.policy.values), run.algorithm
     generator = torch.Generator().manual_seed(run.settings.seed)
     if chosen.shared and not isinstance(network, ValuedActor):
-        if values is not None or not isinstance(network, ActorCritic):
+        if values is not None or type(network) is not ActorCritic:
             raise BadInput(
                 f"algorithm.shared=true: the policy's network is {network.architecture}"
                 f"{'' if values is None else ' with values of its own'}, which cannot take a head for V(s) on its own "

@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -68,6 +69,34 @@ def test_the_cursors_are_its_state(make_episode: Callable[..., Episode]) -> None
     one.next(7)
     other.set_state(one.get_state())
     assert firsts(one.next(9)) == firsts(other.next(9))
+
+
+def test_returns_are_those_of_the_rest_of_the_game_and_known_where_it_came_to_its_end(
+    make_episode: Callable[..., Episode],
+) -> None:
+    episodes = [make_episode(3, first=1), make_episode(2, first=5, terminated=False, truncated=True)]
+    demonstrations = Demonstrations(episodes, streams=1, steps=5)
+    spread = demonstrations.discount_returns(0.5)
+    one = demonstrations.next(1)
+    assert one.returns is not None
+    assert one.known is not None
+    assert one.returns[0].tolist() == [2.75, 3.5, 3.0, 8.0, 6.0]
+    assert one.known[0].tolist() == [True, True, True, False, False]
+    assert spread == pytest.approx(np.std([2.75, 3.5, 3.0]))
+
+
+def test_a_policy_is_imitated_by_its_probabilities_and_a_person_by_the_actions(
+    make_episode: Callable[..., Episode],
+) -> None:
+    drawn = make_episode(2, probabilities=np.array([[0.25, 0.75, 0.0], [0.5, 0.25, 0.25]], dtype=np.float32))
+    person = replace(drawn, probabilities_from="smoothed(0.05)")
+    for episode, expected in (
+        (drawn, [[0.25, 0.75, 0.0], [0.5, 0.25, 0.25]]),
+        (person, [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]),
+    ):
+        one = Demonstrations([episode], streams=1, steps=2).next(1)
+        assert one.player is not None
+        assert one.player[0].tolist() == expected
 
 
 def test_no_demonstrations_are_refused() -> None:

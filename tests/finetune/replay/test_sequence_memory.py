@@ -174,3 +174,26 @@ def test_images_stay_bytes(make_sequences: Callable[..., Sequences]) -> None:
         assert np.array_equal(memory.contents().observations, stored.observations)
         assert np.array_equal(memory.contents().finals.observations, stored.finals.observations)
     assert one.sample(3, np.random.default_rng(0)).finals.observations.shape[1:] == (2, 3, 1)
+
+
+def test_what_a_player_did_and_achieved_is_kept_for_demonstrations_and_is_nothing_for_live_play(
+    memory: SequenceMemory, make_sequences: Callable[..., Sequences]
+) -> None:
+    achieved = np.arange(8, dtype=np.float32).reshape(2, 4)
+    shown = replace(
+        make_sequences(2, first=10, source=DEMONSTRATIONS),
+        player=np.full((2, 4, 3), 0.25, dtype=np.float32),
+        returns=achieved,
+        known=achieved > 5,
+    )
+    for _ in range(4):  # overwrites demonstrations with live play
+        memory.push(interleave(make_sequences(1), shown))
+    held = memory.contents()
+    live = held.source == LIVE
+    assert held.player is not None
+    assert held.returns is not None
+    assert held.known is not None
+    assert not any(column[live].any() for column in (held.player, held.returns, held.known))
+    assert np.array_equal(held.returns[~live][-2:], achieved)
+    assert np.array_equal(held.known[~live][-2:], achieved > 5)
+    assert (held.player[~live] == 0.25).all()

@@ -8,7 +8,8 @@ import pytest
 import torch
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.evaluation.settings import EvaluationSettings
-from qwop.finetune.reports.phase_evaluator import PhaseEvaluator, gain
+from qwop.finetune.reports.phase_evaluator import PhaseEvaluator, gain, is_worse
+from qwop.finetune.reports.report import write_report
 from qwop.finetune.reports.run_log import RunLog
 from qwop.finetune.schedules.phase import Phase
 from qwop.finetune.settings import PhaseEvaluationSettings
@@ -38,6 +39,45 @@ def runner(finishes: int, median: float | None, metres: float, episodes: int = 3
 )
 def test_the_gain_compares_the_end_with_the_start(before: dict[str, Any], after: dict[str, Any], said: str) -> None:
     assert gain(before, after) == said
+
+
+@pytest.mark.parametrize(
+    ("after", "before", "worse"),
+    [
+        (runner(15, 51.7, 80.0), runner(26, 42.5, 95.0), True),
+        (runner(23, 42.5, 90.0), runner(26, 42.5, 95.0), False),  # a tenth less, but within two standard errors
+        (runner(950, 42.5, 90.0, 1000), runner(999, 42.5, 95.0, 1000), False),  # certain, but a twentieth
+        (
+            {**runner(25, 44.0, 90.0), "drawn": runner(47, 48.0, 80.0, 100)},
+            {**runner(26, 44.0, 90.0), "drawn": runner(85, 48.0, 80.0, 100)},
+            True,
+        ),
+        (runner(31, 42.5, 90.0), runner(0, None, 3.0), False),
+        ({"mean_return": 5.0, "mean_return_interval": [4, 6]}, {"mean_return_interval": [6.5, 9]}, True),
+        ({"mean_return": 5.0, "mean_return_interval": [4, 7]}, {"mean_return_interval": [6.5, 9]}, False),
+        ({"mean_return": 5.0}, {"mean_return": 9.0}, False),  # one game each: nothing is known
+    ],
+)
+def test_a_policy_is_worse_where_chance_does_not_explain_it(
+    after: dict[str, Any], before: dict[str, Any], worse: bool
+) -> None:
+    assert is_worse(after, before) is worse
+
+
+def test_a_phase_that_lost_what_the_policy_could_do_says_so_at_once_and_in_the_report(
+    tmp_path: Path, policy: Policy
+) -> None:
+    results = PhaseEvaluator(tmp_path, EvaluationSettings(episodes=2), 0, opened(tmp_path))
+    results.add_start(policy)
+    start = tmp_path / "phases" / "0-start.json"
+    told = json.loads(start.read_text()) | {"mean_return": 900.0, "mean_return_interval": [800.0, 1000.0]}
+    start.write_text(json.dumps(told))
+    said = results.add(0, Phase("alone", 1), policy, 80)
+    assert "\nwarning: alone lost what the policy could do in 0-start: mean return 900.0" in said
+    assert json.loads((tmp_path / "phases" / "1-alone.json").read_text())["worse_than"] == "0-start"
+    assert "1-alone (clearly worse than 0-start)" in write_report(tmp_path, "a run").read_text()
+    again = results.add(1, Phase("later", 1), policy, 160)
+    assert "in 0-start" in again
 
 
 @pytest.fixture

@@ -170,3 +170,15 @@ def test_decisions_of_the_whole_schedule_are_shared_in_proportion(
 def test_a_phase_without_a_length_is_refused() -> None:
     with pytest.raises(BadInput, match="hours is not set: expected the phase's length, such as hours=10 or decisions="):
         Phase("one")
+
+
+def test_a_stage_has_the_lengths_that_its_phases_have_in_the_whole_schedule() -> None:
+    whole = (Phase("one", 1), Phase("two", 2), Phase("three", 1))
+    monitor = ReturnMonitor(StabilitySettings(window=5))
+    for phases, lengths in (
+        ((whole[0], Phase("two", 0), Phase("three", 0)), (25, 0, 0)),
+        ((Phase("one", 0), *whole[1:]), (0, 50, 25)),
+    ):
+        stage = Schedule(phases, [None] * 3, [0.99] * 3, 1.0, monitor, decisions=100, whole=whole)
+        assert stage.lengths == lengths
+        assert stage.index == lengths.index(max(lengths))

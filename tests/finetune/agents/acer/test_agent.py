@@ -14,13 +14,14 @@ from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.agents.acer.agent import AcerAgent
 from qwop.finetune.agents.acer.settings import AcerLoopSettings, AcerSettings
 from qwop.finetune.checkpoint import checkpoints, load_checkpoint
+from qwop.finetune.experience.sequences import DEMONSTRATIONS
 from qwop.finetune.loop import Loop, Observer, Progress
 from qwop.finetune.replay.settings import BehaviourSettings
 from qwop.finetune.reports.run_log import RunLog, read_metrics
 from qwop.finetune.run import build
 from qwop.finetune.schedules.phase import Phase, Ramp
 from qwop.finetune.schedules.schedule import PUBLISHED_RATE
-from qwop.policies.networks import ActorCritic
+from qwop.policies.networks import Actor, ActorCritic, LayeredNetwork
 from qwop.policies.policy import Policy
 from torch import Tensor
 
@@ -44,10 +45,11 @@ class Run(Observer):
         hidden: tuple[int, ...] = (16,),
         mode: str = "current",
         algorithm: AcerSettings | None = None,
+        network: LayeredNetwork | None = None,
         **loop: Any,
     ) -> None:
         loop = {"num_envs": 4, "steps": 5, "capacity": 64, "start": 8, "value_decisions": 0, **loop}
-        self.network = ActorCritic(4, 2, hidden, torch.Generator().manual_seed(seed))
+        self.network = network or ActorCritic(4, 2, hidden, torch.Generator().manual_seed(seed))
         self.phases = phases
         self.shares: list[tuple[str, float]] = []
         self.phase_ends: list[tuple[int, str, dict[str, float]]] = []
@@ -190,3 +192,33 @@ def test_it_learns_to_balance_a_pole(tmp_path: Path, seed: int) -> None:
     )
     run.loop.run()
     assert read_metrics(tmp_path)[-1]["live/return"] > 195
+
+
+def test_it_continues_the_policy_of_ppo(tmp_path: Path, demonstrations: Dataset) -> None:
+    actor = Actor(4, 2, (16,), torch.Generator().manual_seed(3))
+    run = Run(tmp_path, PHASES[:2], demonstrations, network=actor)
+    seen = np.random.default_rng(0).normal(size=(20, 4)).astype(np.float32)
+    with torch.no_grad():
+        before = torch.softmax(actor.logits(torch.from_numpy(seen)), -1).numpy()
+    assert np.array_equal(run.learner.probabilities(seen), before)
+    run.loop.run()
+    assert not np.array_equal(run.learner.probabilities(seen), before)
+    assert run.loop.policy_in(1).network is run.learner.network
+
+
+def test_demonstrations_are_learned_by_the_returns_of_their_phase(tmp_path: Path, demonstrations: Dataset) -> None:
+    run = Run(tmp_path, PHASES[:2], demonstrations, algorithm=AcerSettings(achieved_returns=True))
+    run.loop.run()
+    held = run.memory.contents()
+    shown = held.source == DEMONSTRATIONS
+    assert held.returns is not None
+    assert held.known is not None
+    assert held.known[shown].all()
+    assert not held.known[~shown].any()
+    # make_episode's rewards count up: the last decision of a game has no more than its own.
+    last = held.terminated & shown[:, None]
+    assert np.array_equal(held.returns[last], held.rewards[last])
+    before_last = last[:, 1:] & ~last[:, :-1]
+    gamma = AcerSettings().gamma
+    expected = held.rewards[:, :-1] + gamma * held.rewards[:, 1:]
+    assert np.allclose(held.returns[:, :-1][before_last], expected[before_last], rtol=1e-6)

@@ -91,6 +91,7 @@ def test_a_learning_rate_of_nothing_changes_nothing(batch: Sequences) -> None:
 
 
 def test_imitation_acts_on_demonstrations_alone(batch: Sequences) -> None:
+    batch = replace(batch, player=np.eye(3, dtype=np.float32)[batch.actions])
     shown = replace(batch, source=np.full(6, DEMONSTRATIONS, dtype=np.int8))
     for one_batch, expected in ((batch, False), (shown, True)):
         plain, imitating = learner(), learner()
@@ -187,6 +188,29 @@ def test_a_gpu_learns_the_same_but_for_rounding(batch: Sequences) -> None:
         other.update(batch, NOW)
     for name, weights in parameters(one.network).items():
         assert torch.allclose(weights, parameters(other.network)[name].cpu(), atol=1e-5)
+
+
+def test_the_diagnosis_shows_how_the_learner_stands_to_demonstrations(batch: Sequences) -> None:
+    shown = replace(
+        batch,
+        source=np.full(6, DEMONSTRATIONS, dtype=np.int8),
+        player=np.eye(3, dtype=np.float32)[batch.actions],
+        returns=np.full((6, 4), 5.0, dtype=np.float32),
+        known=np.ones((6, 4), dtype=np.bool_),
+    )
+    one = learner(achieved_returns=True, reward_scale=0.5)
+    untrained = one.update(shown, NOW._replace(imitation=1.0), diagnose=True)
+    assert untrained is not None
+    figures = untrained.by_source["demonstrations"]
+    assert figures["achieved"] == pytest.approx(2.5)
+    assert figures["value"] == pytest.approx(0.0, abs=0.1)
+    assert figures["nats"] == pytest.approx(np.log(3), abs=0.05)
+    assert figures["pushed_down"] == 0.0
+    # Without imitation, actions that paid less than V are made less probable, here all of them.
+    poor = replace(shown, rewards=np.full((6, 4), -100.0, dtype=np.float32))
+    found = learner().update(poor, NOW, diagnose=True)
+    assert found is not None
+    assert found.by_source["demonstrations"]["pushed_down"] == 1.0
 
 
 def test_values_are_fitted_to_scaled_rewards(make_sequences: Callable[..., Sequences]) -> None:

@@ -1,5 +1,6 @@
 """The formulas of ACER, on numbers worked out by hand."""
 
+import math
 from typing import Any
 
 import pytest
@@ -185,3 +186,20 @@ def test_the_average_network_moves_by_one_hundredth() -> None:
     acer.update_average(average, network, alpha=0.99)
     for old, new, target in zip(before, average.parameters(), network.parameters(), strict=True):
         assert torch.allclose(new, 0.99 * old + 0.01 * target)
+
+
+def test_the_target_of_a_demonstrated_action_is_what_its_player_achieved_where_that_is_known() -> None:
+    found = acer.achieved_targets(tensor([[1.0, 2.0, 3.0]]), tensor([[7.0, 8.0, 9.0]]), tensor([[True, False, True]]))
+    assert found.tolist() == [[7.0, 2.0, 9.0]]
+
+
+def test_a_return_as_high_as_the_value_is_imitated_whole_and_one_far_below_it_not_at_all() -> None:
+    returns, values = tensor([3.0, 2.0, 1.5, 1.0, 0.0, -5.0]), tensor([2.0, 2.0, 2.0, 2.0, 2.0, 2.0])
+    assert acer.imitation_weights(returns, values, 2.0).tolist() == [1.0, 1.0, 0.75, 0.5, 0.0, 0.0]
+
+
+def test_imitation_is_the_weighted_cross_entropy_with_the_player() -> None:
+    # ln 2·(¼ + ¾) for even odds; −ln 0.8 for an action of probability 0.8, with half of the weight.
+    logits = tensor([[0.0, 0.0], [math.log(4.0), 0.0]])
+    loss = acer.imitation_loss(logits, tensor([[0.25, 0.75], [1.0, 0.0]]), tensor([1.0, 0.5]))
+    assert float(loss) == pytest.approx((math.log(2.0) - 0.5 * math.log(0.8)) / 2)

@@ -40,6 +40,9 @@ def make_batch(seed: int, n: int = 6, k: int = 5, actions: int = 3) -> Sequences
             sequence, step, random.normal(2.0, 1.0, size=(len(sequence), 2)).astype(np.float32)
         ),
         source=np.array([LIVE, DEMONSTRATIONS] * (n // 2), dtype=np.int8),
+        player=random.dirichlet(np.full(actions, 0.7), size=(n, k)).astype(np.float32),
+        returns=random.normal(1.0, 2.0, size=(n, k)).astype(np.float32),
+        known=np.repeat(np.arange(n) % 4 == 1, k).reshape(n, k),
     )
 
 
@@ -52,6 +55,7 @@ class Reference:
         self.mean_squares = {name: torch.ones_like(p) for name, p in self.theta.items()}
         self.s = settings
         self.bounds: tuple[float, float] | None = None
+        self.tolerance = 1.0
 
     def outputs(self, theta: Weights, observation: Tensor) -> tuple[Tensor, Tensor]:
         hidden = torch.relu(theta["trunk.0.weight"] @ observation + theta["trunk.0.bias"])
@@ -85,7 +89,11 @@ class Reference:
             pi = logits.softmax(0)
             rho = pi[action] / (float(batch.behaviour_probabilities[i, t, action]) + EPSILON)
             following = (rho.clamp(max=1) * (target - q[action]) + self.bounded((pi * q).sum())).detach()
-        return targets[::-1]
+        targets.reverse()
+        for t in range(batch.steps):
+            if self.s.get("achieved_returns") and batch.known[i, t]:
+                targets[t] = self.bounded(torch.tensor(self.s["reward_scale"] * float(batch.returns[i, t])).double())
+        return targets
 
     def step_loss(self, batch: Sequences, i: int, t: int, q_ret: Tensor, entropy: float, imitation: float) -> Tensor:
         """The loss whose gradient is that of one step: critic, projected policy gradient and imitation."""
@@ -111,9 +119,17 @@ class Reference:
         (direction,) = torch.autograd.grad(divergence, phi)
         excess = (direction @ g - s["delta"]) / (direction @ direction + EPSILON)
         z = g - excess.clamp(min=0) * direction
-        loss = s["q_coefficient"] * critic - ((logits if in_logits else logits.softmax(0)) * z).sum()
-        if batch.source[i] == DEMONSTRATIONS:
-            loss = loss - imitation * logits.log_softmax(0)[action]
+        loss = s["q_coefficient"] * critic
+        shown, by_return = batch.source[i] == DEMONSTRATIONS, s.get("achieved_returns", False)
+        if not (shown and by_return):
+            loss = loss - ((logits if in_logits else logits.softmax(0)) * z).sum()
+        if shown:
+            weight = torch.ones(())
+            if by_return and batch.known[i, t]:
+                short = (v - s["reward_scale"] * float(batch.returns[i, t])) / (s["reward_scale"] * self.tolerance)
+                weight = (1 - short).clamp(0, 1)
+            player = torch.from_numpy(batch.player[i, t]).double()
+            loss = loss - imitation * weight * (player * logits.log_softmax(0)).sum()
         return loss
 
     def update(
@@ -200,6 +216,7 @@ def trained(
     with torch.no_grad():
         learner.average.policy_head.bias.copy_(torch.tensor([1.0, -0.5, 0.0]))
     reference = Reference(network, learner.average, settings)
+    learner.tolerance = reference.tolerance = 2.5
     if returns is not None:
         learner.clip_bootstrap(returns)
         reference.bounds = (returns[0] * settings["reward_scale"], returns[1] * settings["reward_scale"])
@@ -236,8 +253,17 @@ def test_the_gradient_is_clipped_by_its_norm_over_all_parameters() -> None:
     assert_equal(learner, reference)
 
 
-def test_imitation_adds_the_cross_entropy_of_demonstrated_actions() -> None:
+def test_imitation_adds_the_cross_entropy_with_the_player_of_demonstrations() -> None:
     learner, reference, _ = trained(BASE | {"trust_region": "logits"}, [{"imitation": 0.7}, {"imitation": 0.2}])
+    assert_equal(learner, reference)
+
+
+@pytest.mark.parametrize("returns", [None, (-0.2, 0.5)])
+def test_achieved_returns_are_targets_and_end_imitation_where_they_fall_short(
+    returns: tuple[float, float] | None,
+) -> None:
+    settings = BASE | {"trust_region": "logits", "achieved_returns": True}
+    learner, reference, _ = trained(settings, [{"imitation": 0.7}, {}, {"imitation": 0.2}], returns)
     assert_equal(learner, reference)
 
 
