@@ -12,7 +12,7 @@ def run(settings: FinetuneSettings) -> None:
     from .training import Training  # with PyTorch, which --help does without
 
     with exclusive_lock(Path(settings.out), "out", within=("checkpoints", "phases")):
-        Training(settings).run()
+        Training(settings, main.read).run()
 
 
 main = Command(

@@ -28,7 +28,7 @@ from .reports.run_log import METRICS, RunLog
 from .resume import MAY_DIFFER, require_resumable
 from .run import Run, build
 from .settings import BEST, FinetuneSettings
-from .stages import stage_of, stages
+from .stages import Read, stage_of, stages
 from .start import SCRATCH, Start, find_start
 
 START, TEACHER, POLICY = "start.safetensors", "teacher.safetensors", "policy.safetensors"
@@ -45,8 +45,8 @@ LATE = 0.25
 class Training(Observer):
     """Carries out a run, and shows, evaluates and saves what comes of it."""
 
-    def __init__(self, settings: FinetuneSettings) -> None:
-        self._settings, self._out = settings, Path(settings.out)
+    def __init__(self, settings: FinetuneSettings, read: Read) -> None:
+        self._settings, self._read, self._out = settings, read, Path(settings.out)
         self._console = plain_console()
         self._bar = progress_bar("decisions", self._console)
         self._task = self._bar.add_task("starting", total=None)
@@ -65,7 +65,7 @@ class Training(Observer):
         start, teacher = self._start(resumed=state is not None), self._teacher(resumed=state is not None)
         policy = _copy_for_training(start.policy, settings)
         folder = self._out / "checkpoints"
-        every = stages(settings)
+        every = stages(settings, self._read)
         taught = [any(phase.kickstarts for phase in stage.phases) for stage in every]
         runs: list[Run[Any, Any]] = [
             Run(
