@@ -53,7 +53,7 @@ def test_a_setting_that_a_schedule_leaves_out_needs_no_plus() -> None:
     assert finetune.read(["schedule=from-clone", "schedule.keep=last"]).schedule.keep == "last"
     with pytest.raises(BadInput, match=r"schedule\.keep=first"):
         finetune.read(["schedule=kurodo", "schedule.keep=first"])
-    assert finetune.read(["schedule.keep=best"]).schedule.phases[0].name == "alone"  # of the default schedule
+    assert finetune.read(["schedule.keep=best"]).schedule.phases[0].name == "mixed"  # of the default schedule
 
 
 @pytest.mark.parametrize("name", ["careful.yaml", "with space, and comma.yml"])

@@ -76,7 +76,7 @@ def test_the_nearest_name_is_suggested(words: list[str], said: str) -> None:
 
 def test_lengths_alone_change_the_default_schedule() -> None:
     schedule = finetune.read(["schedule.scale=0.1"]).schedule
-    assert [phase.name for phase in schedule.phases] == ["alone", "mixed", "alone_again"]
+    assert [phase.name for phase in schedule.phases] == ["mixed", "values", "fade", "alone"]
     assert schedule.scale == 0.1
     settings = finetune.read(["environment=CartPole-v1", "algorithm=dqn-small", "schedule.decisions=75000"])
     assert [phase.name for phase in settings.schedule.phases] == ["alone"]
@@ -91,7 +91,7 @@ def test_two_lengths_of_a_schedule_are_refused() -> None:
 
 
 def test_a_phase_may_have_its_length_in_decisions() -> None:
-    phases = finetune.read(["schedule=kurodo", "schedule.phases.mixed.decisions=5000"]).schedule.phases
+    phases = finetune.read(["schedule=kurodo-published", "schedule.phases.mixed.decisions=5000"]).schedule.phases
     assert [phase.length(10.0) for phase in phases] == [900_000, 5000, 900_000]
     added = finetune.read(["schedule=kurodo", "+schedule.phases.more={decisions: 7}"]).schedule.phases[-1]
     assert (added.hours, added.length(10.0)) == (None, 7)
