@@ -34,14 +34,18 @@ def write_whole(path: Path, content: Content) -> Path:
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
     """Context manager like `write_whole`, for libraries that write by name: gives a name to write to, which becomes
-    `path` at the end."""
+    `path` at the end. Makes the folder, and removes it again if it stays empty."""
     try:
-        with beside(path) as partial:
-            yield partial
-            with partial.open("rb+") as file:
-                os.fsync(file.fileno())
-            partial.replace(path)
-        sync_folder(path.parent)
+        made = make_missing(path.parent)
+        try:
+            with beside(path) as partial:
+                yield partial
+                with partial.open("rb+") as file:
+                    os.fsync(file.fileno())
+                partial.replace(path)
+            sync_folder(path.parent)
+        finally:
+            remove_if_empty(made)
     except OSError as error:
         raise cannot_be_written(path, error) from None
 
