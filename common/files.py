@@ -9,6 +9,10 @@ from uuid import uuid4
 
 from .errors import BadInput
 
+class CannotBeWritten(BadInput):
+    """A file that the system refuses to write; the message names it."""
+
+
 Content = str | bytes | Callable[[BinaryIO], object]
 """The content of a file: a text (UTF-8), bytes, or a function that writes them into an open file."""
 
@@ -128,9 +132,9 @@ def remove_if_empty(made: list[Path]) -> None:
             one.rmdir()
 
 
-def cannot_be_written(path: Path, error: OSError) -> BadInput:
+def cannot_be_written(path: Path, error: OSError) -> CannotBeWritten:
     """The error for a file that the system refuses to write."""
-    return BadInput(f"{path}: cannot be written ({_why(path, error)}); make room or permit it, then start again")
+    return CannotBeWritten(f"{path}: cannot be written ({_why(path, error)}); make room or permit it, then start again")
 
 
 def _system_error(error: BaseException | None) -> OSError | None:

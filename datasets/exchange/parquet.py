@@ -108,8 +108,9 @@ def _alike(found: pa.DataType, kind: pa.DataType) -> bool:
         return _is_list(found) and _alike(found.value_type, kind.value_type)
     for group in (_is_number, _is_bytes, pa.types.is_boolean):
         if group(kind):
-            return bool(group(found)) or bool(pa.types.is_null(found))
-    return bool(found == kind or (pa.types.is_fixed_size_binary(kind) and _is_bytes(found)))
+            fits: bool = group(found) or pa.types.is_null(found)
+            return fits
+    return bool(found == kind) or (bool(pa.types.is_fixed_size_binary(kind)) and _is_bytes(found))
 
 
 def _is_list(kind: pa.DataType) -> bool:
@@ -123,4 +124,4 @@ def _is_number(kind: pa.DataType) -> bool:
 def _is_bytes(kind: pa.DataType) -> bool:
     """True for texts and bytes of any length, also in a dictionary."""
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return kind in (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
+    return any(kind.equals(one) for one in (pa.string(), pa.large_string(), pa.binary(), pa.large_binary()))
