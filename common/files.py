@@ -9,6 +9,7 @@ from uuid import uuid4
 
 from .errors import BadInput
 
+
 class CannotBeWritten(BadInput):
     """A file that the system refuses to write; the message names it."""
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from ..common.errors import BadInput
 from ..common.settings import Settings, setting
 from ..common.shared_settings import seed
 from ..policies.networks import LayeredNetwork
@@ -25,7 +26,7 @@ class DistilSettings(Settings):
     """Settings of the distillation."""
 
     steps: int = setting(8000, "Steps of Adam.", at_least=1)
-    learning_rate: float = setting(1e-4, "Adam's learning rate, which falls linearly.", above=0)
+    learning_rate: float = setting(1e-4, "Adam's learning rate, which falls linearly.", above=0, at_most=1)
     margin: float = setting(
         0.01, "Margin m, in nats, by which a searched action shall be more probable than any other.", above=0
     )
@@ -74,7 +75,7 @@ def distil(
 
     over searched decisions, states s float32 [n, size] and actions a int64 [n], whose margin is not large anyway, and
     states s' of the policy's own play, float32 [k, size]. `progress` is called after each step with the number of
-    searched actions missed when last counted.
+    searched actions missed when last counted. BadInput where the training diverges.
     """
     generator = torch.Generator().manual_seed(settings.seed)
     log_before = _log_probabilities(network, own)
@@ -95,12 +96,17 @@ def distil(
         loss = settings.own * kept_loss(log_before[mine], log_now)
         if len(chosen):
             loss = loss + distil_loss(network.logits(states[chosen]), actions[chosen], settings.margin)
+        if not torch.isfinite(loss):
+            raise BadInput(f"learning_rate={settings.learning_rate:g}: the training diverges; lower it")
         optimiser.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
         scale.step()
         progress(missed)
-    return int((_margins(network, states, actions) < 0).sum())
+    found = _margins(network, states, actions)
+    if not torch.isfinite(found).all():
+        raise BadInput(f"learning_rate={settings.learning_rate:g}: the training diverges; lower it")
+    return int((found < 0).sum())
 
 
 @torch.no_grad()

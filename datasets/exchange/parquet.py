@@ -110,11 +110,13 @@ def _alike(found: pa.DataType, kind: pa.DataType) -> bool:
         if group(kind):
             fits: bool = group(found) or pa.types.is_null(found)
             return fits
-    return bool(found == kind) or (bool(pa.types.is_fixed_size_binary(kind)) and _is_bytes(found))
+    fixed: bool = pa.types.is_fixed_size_binary(kind)
+    same: bool = found.equals(kind)
+    return same or (fixed and _is_bytes(found))
 
 
 def _is_list(kind: pa.DataType) -> bool:
-    return pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
 def _is_number(kind: pa.DataType) -> bool:

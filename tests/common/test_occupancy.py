@@ -166,3 +166,17 @@ def test_a_lock_waits_until_the_process_that_has_it_is_gone(tmp_path: Path) -> N
     with lock_waiting(tmp_path):
         assert time.monotonic() - began > 0.15
     first.communicate()
+
+
+def test_a_pipe_in_the_place_of_a_folder_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    Occupancy(tmp_path / "pipe").close()
+    with lock_waiting(tmp_path / "pipe"):
+        pass
+
+
+def test_a_writer_that_is_forgotten_leaves_its_folder(tmp_path: Path) -> None:
+    writer = Occupancy(tmp_path)
+    del writer
+    with claimed(tmp_path) as mine:
+        assert mine
