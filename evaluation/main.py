@@ -17,6 +17,7 @@ from ..common.files import require_writable_folder, write_whole
 from ..common.progress import plain_console, progress_bar
 from ..common.settings import Settings, nested, setting
 from ..envs.engine.libraries import TRIGONOMETRIES
+from ..envs.limit import limit_note
 from ..envs.original.page import PageSettings
 from ..envs.qwop.keys_file import read_keys
 from ..envs.spec import EnvironmentSpec
@@ -113,6 +114,8 @@ def run(settings: EvaluateSettings) -> None:
             agreements.append(compare(game, spec.settings))
 
     console = plain_console()
+    for note in limit_note(spec):
+        console.print(note, highlight=False, soft_wrap=True)
     with naming(settings.policy), progress_bar("games", console) as bar:
         task = bar.add_task("playing", total=games_of(games, spec))
         evaluation = evaluate(
