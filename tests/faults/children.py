@@ -28,7 +28,14 @@ MAINS = {
     "reestimate": "pretrain.reestimate_main",
     "finetune": "finetune.main",
     "evaluate": "evaluation.main",
+    "search": "search.main",
+    "distil": "search.distil_main",
+    "study": "study.main",
+    "population": "population.main",
 }
+
+VERBS = ("verify", "describe", "upgrade", "merge", "split", "drop", "relabel", "export", "import")
+"""Verbs of `qwop-dataset`; as the first word of a command each stands for it."""
 
 _PIPE = 2**20
 """Bytes that a child may say before it has to be read."""
@@ -120,8 +127,8 @@ def preload() -> None:
     from qwop.finetune.replay.sum_tree import SumTree
     from qwop.recorder import by_policy  # noqa: F401
 
-    for module in MAINS.values():
-        importlib.import_module(f"qwop.{module}")
+    for name in (*MAINS, *VERBS):
+        main_of(name)
     torch.set_num_threads(1)
     replay(np.full(30, 5, np.uint8))
     games = QWOPVectorEnv(4, max_idle_frames=3, num_threads=1)
@@ -137,10 +144,18 @@ def preload() -> None:
     assert len(threads) - threads.count("jemalloc_bg_thd") == 1, f"children would lack some threads: {threads}"
 
 
+def main_of(name: str) -> Any:
+    """The main of a command, by its name or verb."""
+    if name not in VERBS:
+        return importlib.import_module(f"qwop.{MAINS[name]}").main
+    verbs = importlib.import_module("qwop.datasets.main").VERBS
+    return importlib.import_module(verbs[name][0]).command
+
+
 @functools.cache
 def _settings(command: tuple[str, ...]) -> tuple[Any, Any]:
     """The main of a command, and the settings of its line."""
-    main = importlib.import_module(f"qwop.{MAINS[command[0]]}").main
+    main = main_of(command[0])
     return main, main.read(command[1:])
 
 
