@@ -23,11 +23,14 @@ def write_whole(path: Path, content: Content) -> Path:
     folder. BadInput if it cannot be written (a full disk, lost permissions).
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with beside(path) as partial:
-            write_synced(partial, content)
-            partial.replace(path)
-        sync_folder(path.parent)
+        made = make_missing(path.parent)
+        try:
+            with beside(path) as partial:
+                write_synced(partial, content)
+                partial.replace(path)
+            sync_folder(path.parent)
+        finally:
+            remove_if_empty(made)
     except Exception as error:
         cause = _system_error(error)
         if cause is None:
@@ -108,7 +111,7 @@ def require_writable_folder(folder: Path, setting: str) -> None:
 
 
 def make_missing(folder: Path) -> list[Path]:
-    """Make the folder and those above it that are missing; those made, outermost first."""
+    """Make the folder and those above it that are missing; those made, outermost first. Their names are on the disk."""
     missing = []
     while not folder.exists():
         missing.append(folder)
@@ -118,6 +121,7 @@ def make_missing(folder: Path) -> list[Path]:
         for one in reversed(missing):
             one.mkdir(exist_ok=True)  # another process may be as quick
             made.append(one)
+            sync_folder(one.parent)
     except OSError:
         remove_if_empty(made)
         raise

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..common.errors import BadInput
-from ..common.files import beside, sync_folder, write_synced
+from ..common.files import beside, make_missing, sync_folder, write_synced
 from ..common.occupancy import Occupancy
 from ..envs.spec import EnvironmentSpec
 from .checksums import add_checksums, read_checksums, sha256
@@ -36,7 +36,7 @@ class DatasetWriter:
         self.info = info
         EnvironmentSpec.from_json(info.environment.to_json())  # so that the result can be read
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            make_missing(self.folder)
             self._presence = Occupancy(self.folder, within=(RECORDINGS,))  # before it writes anything
             if not (self.folder / DESCRIPTION).exists():
                 self._describe()

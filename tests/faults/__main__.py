@@ -8,6 +8,7 @@ a seed that fails prints the command that repeats it.
 """
 
 import argparse
+import os
 import random
 import sys
 import tempfile
@@ -34,9 +35,10 @@ def main() -> int:
     asked = parser.parse_args()
     children.preload()
     with tempfile.TemporaryDirectory(prefix="qwop-faults-") as temporary:
-        folder = asked.keep or Path(temporary)
+        folder = (asked.keep or Path(temporary)).resolve()
         folder.mkdir(parents=True, exist_ok=True)
         prepare(folder)
+        os.chdir(folder)  # where settings look for files
         if asked.seeds:
             return simulate(asked, folder)
         faults = [fault for fault in asked.faults if fault != "full disk" or can_mount(folder)]
@@ -57,9 +59,8 @@ def simulate(asked: argparse.Namespace, folder: Path) -> int:
         except AssertionError as error:
             failed += 1
             work, fault = simulator.drawn(seed)
-            again = " ".join(
-                ["python tests/faults --seeds 1", f"--first {seed}", "--work", *(f"'{name}'" for name in works)]
-            )
+            given = "--quick" if asked.quick else " ".join(["--work", *(f"'{name}'" for name in works)])
+            again = f"python tests/faults --seeds 1 --first {seed} {given}"
             print(f"{work.name}, {fault}: {str(error)[:3000]}\n  again: {again}", file=sys.stderr, flush=True)
     took = time.monotonic() - since
     survived = ", ".join(f"{count} {how}" for how, count in sorted(counts.items()))
