@@ -152,6 +152,8 @@ def whole_folder(folder: Path, setting: str) -> Iterator[Path]:
 
 
 def _require_empty(folder: Path, setting: str) -> None:
+    if folder.is_dir():
+        Occupancy(folder).close()  # removes what a killed process left of its trial whether it can be written
     if folder.is_dir() and next(folder.iterdir(), None) is not None:
         raise BadInput(f"{setting}={folder}: is not empty; give {setting}= a new folder")
 

@@ -17,7 +17,8 @@ from rich.progress import Progress
 
 from ..common.command import Command, require_no_other_run, write_configuration
 from ..common.errors import BadInput
-from ..common.files import require_writable_folder
+from ..common.files import make_missing, require_writable_folder
+from ..common.occupancy import Occupancy
 from ..common.progress import plain_console, progress_bar
 from ..common.settings import Settings, nested, setting
 from ..common.shared_settings import LONGEST_IDLE
@@ -89,6 +90,12 @@ def run(settings: SearchCommandSettings) -> None:
     out = Path(settings.out)
     require_writable_folder(out, "out")
     require_no_other_run(out, SearchCommandSettings)
+    make_missing(out)
+    with closing(Occupancy(out)):  # removes what a killed search left
+        _search(settings, out)
+
+
+def _search(settings: SearchCommandSettings, out: Path) -> None:
     use_one_thread()
     policy = load_policy(settings.policy)
     policy = replace(policy, environment=policy.environment.without("delay"))  # no decision of a search is late

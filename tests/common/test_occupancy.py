@@ -180,3 +180,11 @@ def test_a_writer_that_is_forgotten_leaves_its_folder(tmp_path: Path) -> None:
     del writer
     with claimed(tmp_path) as mine:
         assert mine
+
+
+def test_a_folder_with_nothing_but_what_a_killed_process_left_is_empty(tmp_path: Path) -> None:
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / f".{'0' * 32}.partial").touch()
+    with whole_folder(tmp_path / "new", "out") as partial:
+        (partial / "file").touch()
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["file"]

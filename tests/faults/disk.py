@@ -70,6 +70,8 @@ class Disk:
                 path = self._real["readlink"](f"/proc/self/fd/{path}")
             except OSError:
                 return None
+            if not path.startswith("/"):  # a pipe
+                return None
         path = os.path.abspath(os.fsdecode(path))
         return path if path.startswith(self.folder + os.sep) or path == self.folder else None
 

@@ -156,7 +156,7 @@ def prepare(folder: Path) -> None:
             "space:",
             "  max_idle_frames: {type: int, low: 0, high: 20}",
             "objective: {file: evaluation.json, figure: mean_return, curve: null}",
-            "budget: {trials: 2, repeats: 1, random_trials: 1, pruner: none, finalists: 1, fresh_seeds: 1}",
+            "budget: {trials: 2, repeats: 1, random_trials: 1, pruner: none, finalists: 1, fresh_seeds: 2}",
         ]
     )
     (folder / "study.yaml").write_text(study + "\n")
