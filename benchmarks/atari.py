@@ -26,7 +26,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import ale_py
 import gymnasium
 import numpy as np
 from gymnasium.wrappers import AtariPreprocessing, FrameStackObservation
@@ -71,6 +70,8 @@ def measure_frames(seconds: float) -> None:
     def wrapped() -> gymnasium.Env[Any, Any]:
         game = gymnasium.make(PONG, frameskip=1, repeat_action_probability=0.0)
         return FrameStackObservation(AtariPreprocessing(game), 4, padding_type="zero")
+
+    import ale_py
 
     gymnasium.register_envs(ale_py)
     ours = rate(make_vector(EnvironmentSpec(PONG), GAMES), seconds)

@@ -1,6 +1,6 @@
 """The runner and the track as a Box2D scene through its Python binding, for comparison with the engine.
 
-Bodies, joints, motors, time step and iterations are the same, and the same 71 numbers are read after each decision. It
+Bodies, joints, motors, time step and iterations are the same, and the same 71 features are read after each decision. It
 is not the original game: this is another version of Box2D, in single precision, with other contacts.
 """
 

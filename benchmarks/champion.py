@@ -1,4 +1,4 @@
-"""The champion from nothing, in one go: training, and a lesson of searched games.
+"""The champion from scratch, in one go: training, and a lesson of searched games.
 
     python benchmarks/champion.py
 

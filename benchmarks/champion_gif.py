@@ -8,9 +8,11 @@ The film shows the whole game.
 import argparse
 from pathlib import Path
 
+import numpy as np
+from PIL import Image
 from qwop.envs import replay
 from qwop.envs.pictures.drawing import Drawing
-from qwop.envs.pictures.video import FRAMES_A_SECOND, game_pictures, write_gif, write_video
+from qwop.envs.pictures.video import FRAMES_A_SECOND, Pictures, game_pictures, write_video
 from qwop.envs.qwop.keys_file import read_keys
 from qwop.policies.champion import keys_path
 
@@ -22,6 +24,25 @@ EVERY = 2
 
 REST = 1.0
 """Seconds that the last picture stays."""
+
+COLOURS = 192
+"""Colours of the GIF's palette."""
+
+
+def write_gif(path: Path, pictures: Pictures, fps: float) -> Path:
+    """Write the pictures as a looping GIF (of a game, every second picture for 15 a second).
+
+    All pictures share one palette, so that colours do not flicker. A GIF counts in hundredths of a second; single
+    pictures are shown a hundredth longer or shorter so that the whole runs at its true speed.
+    """
+    images = [Image.fromarray(picture) for picture in pictures]
+    sample = np.concatenate([np.asarray(image)[::4, ::2] for image in images[:: max(len(images) // 24, 1)]])
+    palette = Image.fromarray(sample).quantize(COLOURS, dither=Image.Dither.NONE)
+    first, *others = [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]
+    ends = np.round(np.arange(len(images) + 1) * (100 / fps))
+    durations = (10 * np.diff(ends)).astype(int).tolist()  # milliseconds
+    first.save(path, save_all=True, append_images=others, duration=durations, loop=0, optimize=True)
+    return Path(path)
 
 
 def main() -> None:

@@ -35,7 +35,7 @@ SHOWN_RACE = "schedule.phases.shown.environment={reward: race}"
 class Learner:
     """Settings of `qwop-finetune` for an algorithm: those of all its runs, and those of each use of demonstrations.
 
-    cloned and anew: start from the clone, or from nothing. replay and alone: demonstrations in replay, or none.
+    cloned and anew: start from the clone, or from scratch. replay and alone: demonstrations in replay, or none.
     """
 
     always: Sequence[str]
@@ -62,7 +62,7 @@ LEARNERS = {
     "ppo": Learner(
         [
             "algorithm=ppo",
-            "schedule=mix-only",
+            "schedule=demonstrations-throughout",
             "schedule.phases.mixed.hours=2.77",
             "schedule.phases.mixed.entropy=[1,0]",
             RACE,

@@ -2,7 +2,7 @@
 
     python benchmarks/dqn_small.py --out runs/dqn_small
 
-For every seed, `qwop-finetune` learns from nothing and `qwop-evaluate` plays greedily: 100 episodes of CartPole, which
+For every seed, `qwop-finetune` learns from scratch and `qwop-evaluate` plays greedily: 100 episodes of CartPole, which
 counts as solved at a mean of 475, and 1,000 of FrozenLake. There each episode has at most 100 steps, in which the best
 that any policy can do is 0.744, and one that does not count its steps 0.740. All commands are printed. A step whose
 folder exists is not repeated, so the script can be stopped and started again. It ends with a table; what a policy is
@@ -20,7 +20,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 from qwop.common.command import Command
-from qwop.evaluation.main import main as evaluate
+from qwop.evaluation.command import main as evaluate
 from qwop.finetune.main import main as finetune
 from qwop.policies.files import load_policy
 from qwop.policies.policy import Policy
@@ -88,7 +88,7 @@ def main() -> None:
 def learn(task: Task, folder: Path, seed: int) -> float:
     """Mean return of the greedy policy after training."""
     scratch = ("policy=scratch", f"environment={task.environment}", "algorithm=dqn-small", *task.settings)
-    schedule = ("schedule=alone", f"schedule.scale={task.scale}", f"seed={seed}", "evaluation.episodes=0")
+    schedule = ("schedule=live-only", f"schedule.scale={task.scale}", f"seed={seed}", "evaluation.episodes=0")
     step(finetune, folder / f"run-{seed}", *scratch, *schedule)
     policy = folder / f"run-{seed}" / "policy.safetensors"
     step(

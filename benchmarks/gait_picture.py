@@ -20,6 +20,7 @@ from PIL import Image, ImageDraw, ImageFont
 from qwop.datasets.from_keys import replay_episode
 from qwop.datasets.reader import open_dataset
 from qwop.envs.engine import layout as at
+from qwop.envs.engine.bodies import HALF_HEIGHT, HALF_WIDTH
 from qwop.envs.pictures.backdrop import GROUND_Y
 from qwop.envs.pictures.figure import RUNNER, Canvas, draw_shapes
 from qwop.envs.pictures.video import seconds_from_first_key
@@ -29,7 +30,6 @@ from qwop.envs.qwop.motion import (
     Stride,
     feet_apart,
     lean,
-    on_the_ground,
     states_of_observations,
     steady_stride,
 )
@@ -38,6 +38,9 @@ from qwop.policies.champion import keys_path
 
 STRETCH = (600.0, 950.0)
 """Stretch of the track, in units: after the hurdle and before the finish."""
+
+NEAR = 0.1
+"""A foot within this many units of the track stands on it."""
 
 STRIDES = 1.5
 FIGURES = 10
@@ -98,6 +101,14 @@ class Sheet:
             font = ImageFont.load_default(size=size * SCALE)
             draw.text((x * SCALE, y * SCALE), said, fill=colour, font=font, anchor=anchor)
         return image
+
+
+def on_the_ground(states: NDArray[np.float64], foot: int) -> NDArray[np.bool_]:
+    """Return, bool [n], if this foot's lowest corner is on the track."""
+    angle = np.abs(states[:, foot, at.ANGLE])
+    reach = HALF_WIDTH[foot] * np.abs(np.sin(angle)) + HALF_HEIGHT[foot] * np.abs(np.cos(angle))
+    standing: NDArray[np.bool_] = states[:, foot, at.Y] + reach > GROUND_Y - NEAR
+    return standing
 
 
 def gait_of_keys(name: str, keys: NDArray[np.uint8], colour: tuple[int, int, int]) -> Gait:

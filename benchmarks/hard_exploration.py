@@ -31,17 +31,18 @@ from numpy.typing import NDArray
 from qwop.datasets import Dataset, DatasetInfo, DatasetWriter, Episode, open_dataset
 from qwop.datasets.behaviour_probabilities import RECORDED
 from qwop.envs.spec import EnvironmentSpec
-from qwop.evaluation.evaluate import EvaluationSettings, evaluate
+from qwop.evaluation.evaluate import evaluate
+from qwop.evaluation.settings import EvaluationSettings
 from qwop.finetune.agents.acer.settings import AcerLoopSettings, AcerSettings
 from qwop.finetune.agents.dqn.settings import DdqnLoopSettings, DdqnSettings
 from qwop.finetune.agents.ppo.settings import PpoLoopSettings, PpoSettings
 from qwop.finetune.agents.registry import ALGORITHMS
 from qwop.finetune.agents.rlpd.settings import RlpdLoopSettings, RlpdSettings
 from qwop.finetune.reports.run_log import RunLog
-from qwop.finetune.run import RunContext, build_run
+from qwop.finetune.run import Run, build
 from qwop.finetune.schedules.phase import Phase, Ramp
 from qwop.finetune.schedules.schedule import PUBLISHED_RATE
-from qwop.finetune.settings import RunSettings
+from qwop.finetune.settings import FinetuneSettings, ScheduleSettings
 from qwop.policies.policy import Policy
 from qwop.pretrain.clone import clone
 
@@ -286,11 +287,11 @@ def learn(task: Task, learner: Learner, dataset: Dataset, shown: bool, seed: int
     phase = Phase(
         "learn", task.decisions / (3600 * PUBLISHED_RATE), learning_rate=FALLING, **(learner.phase if shown else {})
     )
-    settings = RunSettings((phase,), learning, learner.loop, seed=seed)
+    schedule = ScheduleSettings(phases=(phase,))
+    settings = FinetuneSettings(schedule=schedule, algorithm=learning, loop=learner.loop, seed=seed)
     log = RunLog(folder)
     log.open()
-    context = RunContext(torch.device("cpu"), folder / "checkpoints", log)
-    build_run(algorithm, policy, dataset if shown else None, settings, context).run()
+    build(Run(settings, policy, dataset if shown else None, torch.device("cpu"), log, folder / "checkpoints")).run()
     log.close()
     return float(evaluate(policy, EvaluationSettings(episodes=50, seed=seed)).summary()["mean_return"])
 

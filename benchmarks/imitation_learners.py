@@ -10,7 +10,7 @@ layers, and observations standardised as the clone's are.
 
 - BC: `--updates` batches of 256 decisions.
 - SQIL: DQN for `--decisions` live decisions, an update for every fourth; demonstrations are worth 1, its own play 0.
-- GAIL: PPO for as many live decisions, for the reward of a discriminator that learns along. From nothing, and from BC.
+- GAIL: PPO for as many live decisions, for the reward of a discriminator that learns along. From scratch, and from BC.
 
 No learner sees the environment's reward. Each plays every start greedily and 100 games with drawn actions (SQIL, which
 has no probabilities, takes 2 % of them at random). Every result is kept in `results.jsonl`, and a result that is there

@@ -2,7 +2,7 @@
 
     python benchmarks/other_environments.py --seeds 5 --out runs/other_environments
 
-Needs Box2D (`pip install '.[box2d]'`). The demonstrator is trained from nothing and stopped early. Then, for every
+Needs Box2D (`pip install '.[box2d]'`). The demonstrator is trained from scratch and stopped early. Then, for every
 seed: record twenty of its games with actions drawn from its probabilities, clone them, fine-tune the clone along
 `kurodo` with these games in replay, and play a hundred greedy games with the clone and with the result. All commands
 are printed. A step whose folder exists is not repeated, so the script can be stopped and started again. It ends with a
@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def train_demonstrator(task: Task, folder: Path) -> None:
-    settings = f"policy=scratch environment={task.environment} algorithm=ppo-small +schedule=alone"
+    settings = f"policy=scratch environment={task.environment} algorithm=ppo-small +schedule=live-only"
     step("qwop-finetune", folder / "demonstrator", *settings.split(), f"schedule.scale={task.training}", "video=false")
     policy = folder / "demonstrator" / "policy.safetensors"
     step("qwop-evaluate", folder / "demonstrator-evaluation", f"policy={policy}", "video=false")

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import torch
 from qwop.datasets import open_dataset
-from qwop.evaluation.evaluate import EvaluationSettings, evaluate
+from qwop.evaluation.evaluate import evaluate
+from qwop.evaluation.settings import EvaluationSettings
 from qwop.policies.networks import Network
 from qwop.policies.policy import Policy
 from torch import Tensor

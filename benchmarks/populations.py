@@ -22,10 +22,10 @@ from qwop.common.errors import BadInput
 from qwop.envs.spec import EnvironmentSpec
 from qwop.policies.files import load_policy
 from qwop.policies.policy import Policy
+from qwop.population.head_to_head import play_head_to_head
 from qwop.population.main import main as population
 from qwop.population.ratings import Ratings
 from qwop.population.record import Record
-from qwop.population.versus import races_between
 
 VARIANTS: Mapping[str, Sequence[str]] = {
     "population": [],
@@ -94,7 +94,7 @@ def rate(runs: Mapping[str, Run]) -> Ratings:
     record = Record(len(policies))
     race = EnvironmentSpec("QWOPRace-v1", {"frames_per_step": 2, "observation": "contact", "time_limit": 100.0})
     for one, other in itertools.combinations(range(len(policies)), 2):
-        races = races_between(policies[one], [policies[other]], names[other], race, games=301, greedy=True)
+        races = play_head_to_head(policies[one], [policies[other]], names[other], race, games=301, greedy=True)
         print(f"{names[one]} {races}", flush=True)
         record.add(one, other, float(races.results.mean()), len(races.results))
     return record.ratings()

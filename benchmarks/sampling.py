@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 from qwop.envs.spec import ObservationSpec
-from qwop.finetune.experience.sequences import Finals, Sequences
+from qwop.finetune.experience.sequences import Sequences, TruncatedObservations
 from qwop.finetune.experience.transitions import Transitions
 from qwop.finetune.replay.prioritised_memory import PrioritisedMemory, PrioritySettings
 from qwop.finetune.replay.sequence_memory import SequenceMemory
@@ -34,7 +34,7 @@ def sequence_memory(size: int) -> SequenceMemory:
         behaviour_probabilities=np.full((CHUNK, STEPS, ACTIONS), 1 / ACTIONS, dtype=np.float32),
         terminated=np.zeros((CHUNK, STEPS), dtype=np.bool_),
         truncated=np.zeros((CHUNK, STEPS), dtype=np.bool_),
-        finals=Finals(np.zeros(0, np.int64), np.zeros(0, np.int64), OBSERVATION.zeros(0)),
+        finals=TruncatedObservations(np.zeros(0, np.int64), np.zeros(0, np.int64), OBSERVATION.zeros(0)),
         source=np.zeros(CHUNK, dtype=np.int8),
     )
     for _ in range(size // CHUNK):

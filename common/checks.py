@@ -3,6 +3,7 @@
 import functools
 import math
 import operator
+import os
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
@@ -17,8 +18,8 @@ LONGEST_SHOWN = 60
 
 
 @dataclass(frozen=True)
-class Rule:
-    """The declaration of one setting besides its type and default; see `settings.setting`."""
+class Declaration:
+    """The declaration of one setting, apart from its type and default; see `settings.setting`."""
 
     help: str = ""
     at_least: float | None = None
@@ -28,6 +29,7 @@ class Rule:
     choices: tuple[Any, ...] = ()
     example: str = ""
     expected: str = ""
+    path: bool = False
     written: bool = False
     inline: bool = False
     parse: Callable[[Any, str], Any] | None = None
@@ -38,9 +40,11 @@ class Rule:
     follows: str = ""
     group: str = ""
     prefers: str = ""
+    default: str = ""
+    default_beside: Mapping[str, str] = field(default_factory=dict)
 
 
-def checked(hint: Any, rule: Rule, value: Any, place: str, note: str = "") -> Any:
+def checked(hint: Any, spec: Declaration, value: Any, place: str, note: str = "") -> Any:
     """The value as the type `hint`, or BadInput that names `place`, the value and what is expected, then `note`.
 
     Whole numbers may be written as floats (2e5), texts as numbers (a player named 7), tuples as lists.
@@ -49,58 +53,58 @@ def checked(hint: Any, rule: Rule, value: Any, place: str, note: str = "") -> An
         return None
     kind = without_none(hint)
     made: Any
-    if rule.parse is not None:
+    if spec.parse is not None:
         return value
-    if rule.options or is_dataclass(kind):
+    if spec.options or is_dataclass(kind):
         made = value if is_dataclass(value) and not isinstance(value, type) else None
     elif get_origin(kind) in (tuple, list):
-        made = _items(kind, rule, value)
+        made = _items(kind, spec, value)
     elif get_origin(kind) is not None:
         made = {str(key): one for key, one in value.items()} if isinstance(value, Mapping) else None
     else:
-        made = _scalar(kind, rule, value)
+        made = _scalar(kind, spec, value)
     if made is None:
-        raise BadInput(f"{place}={show(value)}: expected {expected(hint, rule)}{note}")
+        raise BadInput(f"{place}={quoted(value)}: expected {expected(hint, spec)}{note}")
     return made
 
 
-def expected(hint: Any, rule: Rule) -> str:
+def expected(hint: Any, spec: Declaration) -> str:
     """The permitted values in words: 'a whole number, at least 1'."""
-    if rule.expected:
-        words = rule.expected
-    elif rule.choices:
-        words = one_of(rule.choices)
+    if spec.expected:
+        words = spec.expected
+    elif spec.choices:
+        words = one_of(spec.choices)
         if get_origin(without_none(hint)) in (tuple, list):
             words = f"a list in brackets of {words}"
     else:
-        words = _kind_in_words(without_none(hint), rule)
+        words = _kind_in_words(without_none(hint), spec)
     return f"{words}, or null" if allows_none(hint) else words
 
 
-def span(rule: Rule) -> str:
-    """The range in words: 'at least 0, less than 1'; empty where there is none."""
-    if rule.at_least is not None and rule.at_most is not None:
-        return f"from {_number(rule.at_least)} to {_number(rule.at_most)}"
-    bounds = {"at least": rule.at_least, "more than": rule.above, "at most": rule.at_most, "less than": rule.below}
+def span(spec: Declaration) -> str:
+    """The range in words: 'at least 0, less than 1'; empty without a range."""
+    if spec.at_least is not None and spec.at_most is not None:
+        return f"from {_number(spec.at_least)} to {_number(spec.at_most)}"
+    bounds = {"at least": spec.at_least, "more than": spec.above, "at most": spec.at_most, "less than": spec.below}
     return ", ".join(f"{words} {_number(bound)}" for words, bound in bounds.items() if bound is not None)
 
 
-def short_span(rule: Rule) -> str:
-    """The range in signs: '≥ 0, < 1'; empty where there is none."""
-    if rule.at_least is not None and rule.at_most is not None:
-        return f"{_number(rule.at_least)} to {_number(rule.at_most)}"
-    bounds = {"≥": rule.at_least, ">": rule.above, "≤": rule.at_most, "<": rule.below}
+def short_span(spec: Declaration) -> str:
+    """The range in signs: '≥ 0, < 1'; empty without a range."""
+    if spec.at_least is not None and spec.at_most is not None:
+        return f"{_number(spec.at_least)} to {_number(spec.at_most)}"
+    bounds = {"≥": spec.at_least, ">": spec.above, "≤": spec.at_most, "<": spec.below}
     return ", ".join(f"{sign} {_number(bound)}" for sign, bound in bounds.items() if bound is not None)
 
 
 def one_of(choices: Sequence[Any]) -> str:
     """Choices in words: 'a, b or c'."""
-    shown = [show(one) for one in choices]
+    shown = [quoted(one) for one in choices]
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"
 
 
-def show(value: Any, longest: int = LONGEST_SHOWN) -> str:
-    """A value as it is written on the command line, in one line of at most so many characters."""
+def quoted(value: Any, longest: int = LONGEST_SHOWN) -> str:
+    """A value as written on the command line, in one line of limited length."""
     if value is None:
         text = "null"
     elif isinstance(value, bool):
@@ -108,9 +112,9 @@ def show(value: Any, longest: int = LONGEST_SHOWN) -> str:
     elif isinstance(value, float):
         text = repr(value)
     elif isinstance(value, Mapping):
-        text = "{" + ", ".join(f"{printable(str(key))}: {show(one)}" for key, one in value.items()) + "}"
+        text = "{" + ", ".join(f"{printable(str(key))}: {quoted(one)}" for key, one in value.items()) + "}"
     elif isinstance(value, Sequence) and not isinstance(value, str):
-        text = "[" + ", ".join(map(show, value)) + "]"
+        text = "[" + ", ".join(map(quoted, value)) + "]"
     else:
         text = printable(" ".join(str(value).split()))
     return text if len(text) <= longest else text[: longest - 1] + "…"
@@ -133,27 +137,28 @@ def without_none(hint: Any) -> Any:
     return functools.reduce(operator.or_, [one for one in get_args(hint) if one is not type(None)])
 
 
-def _items(kind: Any, rule: Rule, value: Any) -> Any:
-    """A tuple or list of one item or more; None where it is none, or where an item is wrong."""
+def _items(kind: Any, spec: Declaration, value: Any) -> Any:
+    """A tuple or list of one item or more; None for anything else, or if an item is wrong."""
     if isinstance(value, str | Mapping) or not isinstance(value, Sequence) or not value:
         return None
-    made = [_scalar(get_args(kind)[0], rule, one) for one in value]
+    made = [_scalar(get_args(kind)[0], spec, one) for one in value]
     return None if any(one is None for one in made) else get_origin(kind)(made)
 
 
-def _scalar(kind: Any, rule: Rule, value: Any) -> Any:
-    """The value as `kind`; None where it is of another type, out of range or not among the choices."""
+def _scalar(kind: Any, spec: Declaration, value: Any) -> Any:
+    """The value as `kind`; None if it is of another type, out of range or not among the choices."""
     made: Any = None
     if kind is bool:
         made = value if isinstance(value, bool) else None
     elif kind in (int, float):
         made = _number_as(kind, value)
-        made = made if made is not None and _in_range(made, rule) else None
+        made = made if made is not None and _in_range(made, spec) else None
     elif kind is str:
         made = _text(value)
+        made = os.path.expanduser(made) if made is not None and (spec.path or spec.written) else made
     else:
         raise TypeError(f"settings of type {kind} cannot be checked; give the setting a `parse` function")
-    return None if rule.choices and made not in rule.choices else made
+    return None if spec.choices and made not in spec.choices else made
 
 
 def _number_as(kind: type[int] | type[float], value: Any) -> float | None:
@@ -173,20 +178,21 @@ def _text(value: Any) -> str | None:
     if not isinstance(value, str | int | float | PathLike):
         return None
     text = str(value)
-    return text if text.strip() and "\0" not in text else None
+    # Surrogates stand for bytes of a command line that are no UTF-8; no file could hold them.
+    return text if text.strip() and not any(one == "\0" or "\ud800" <= one <= "\udfff" for one in text) else None
 
 
-def _in_range(value: float, rule: Rule) -> bool:
+def _in_range(value: float, spec: Declaration) -> bool:
     return (
-        (rule.at_least is None or value >= rule.at_least)
-        and (rule.above is None or value > rule.above)
-        and (rule.at_most is None or value <= rule.at_most)
-        and (rule.below is None or value < rule.below)
+        (spec.at_least is None or value >= spec.at_least)
+        and (spec.above is None or value > spec.above)
+        and (spec.at_most is None or value <= spec.at_most)
+        and (spec.below is None or value < spec.below)
     )
 
 
-def _kind_in_words(kind: Any, rule: Rule) -> str:
-    bounds = span(rule)
+def _kind_in_words(kind: Any, spec: Declaration) -> str:
+    bounds = span(spec)
     if get_origin(kind) in (tuple, list):
         items = {int: "whole numbers", float: "numbers", str: "texts"}[get_args(kind)[0]]
         return f"a list of {items}" + (f", each {bounds}" if bounds else "")

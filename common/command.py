@@ -1,5 +1,6 @@
 """Commands: a function of checked settings as a Hydra application with help, one-line errors and exit codes."""
 
+import argparse
 import errno
 import os
 import signal
@@ -7,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from types import FrameType
 from typing import Any, Generic, NoReturn, TypeVar
@@ -19,18 +21,20 @@ from hydra.core.global_hydra import GlobalHydra
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from .checks import printable, show
+from .checks import printable, quoted
 from .errors import BadInput
-from .files import require_writable_folder, write_whole
+from .files import require_writable_folder, write_atomic
+from .former_names import current_overrides
+from .interrupts import EXIT_INTERRUPTED
 from .option_files import with_option_files
 from .overrides import explain, normalise, set_in_entries
 from .same_settings import read_settings
-from .settings import Settings, defaults, join, names_in, read, rules, to_plain
+from .settings import Settings, declarations, defaults, dotted, names_in, read, to_plain
+from .typed_texts import as_typed
 
 S = TypeVar("S", bound=Settings)
 
 EXIT_BAD_INPUT = 2
-EXIT_INTERRUPTED = 130
 EXIT_SIGNAL = 128
 """Exit code of a program ended by a signal, minus the signal's number."""
 
@@ -39,6 +43,9 @@ NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
 
 GONE = {errno.EACCES, errno.EPERM, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EIO, errno.ESTALE, errno.ENODEV}
 """Errors of a place that existed before: permissions lost, a folder moved away, a drive that failed."""
+
+IMPOSSIBLE = {errno.ENAMETOOLONG, errno.ELOOP}
+"""Errors of names that no file can have."""
 
 CONFIGURATION = "config.yaml"
 """Name of the file of a run's settings in its folder."""
@@ -79,12 +86,13 @@ class Command(Generic[S]):
         return f"qwop-{self.name}"
 
     def __call__(self) -> None:
-        """Do what the command line says; ends with SystemExit where the exit code is not 0."""
+        """Run the command line; SystemExit if the exit code is not 0."""
         with _handled(self.program):
-            arguments = self._asked(sys.argv[1:])
-            parser = get_args_parser()
-            parser.error = _refuse  # type: ignore[method-assign]
-            options = parser.parse_args(arguments)
+            given, notes = current_overrides(sys.argv[1:])
+            for note in notes:
+                print(f"{self.program}: note: {printable(note)}", file=sys.stderr)
+            arguments = self._asked(given)
+            options = _parser().parse_args(arguments)
             if options.help:
                 from .help import print_help  # only this needs it
 
@@ -93,7 +101,7 @@ class Command(Generic[S]):
                 self._apply_hydra(arguments)
 
     def start(self, settings: S) -> None:
-        """Do what these settings say, as the command line does: with its signals, one-line errors and exit codes."""
+        """Run with these settings, with the command line's signal handling, one-line errors and exit codes."""
         with _handled(self.program):
             self._work(settings)
 
@@ -103,7 +111,7 @@ class Command(Generic[S]):
 
     def compose(self, overrides: Sequence[str]) -> DictConfig:
         """The configuration that Hydra composes of a command line, unchecked."""
-        asked = self._asked(overrides)
+        asked = self._asked(current_overrides(overrides)[0])
         try:
             return self._composed(asked)
         except Exception as error:
@@ -111,7 +119,8 @@ class Command(Generic[S]):
 
     def _asked(self, arguments: Sequence[str]) -> list[str]:
         """The command line in the forms that Hydra takes."""
-        asked = with_option_files(normalise(arguments, self.settings), self.settings)
+        asked = as_typed(normalise(arguments, self.settings), self.settings)
+        asked = with_option_files(asked, self.settings)
         return set_in_entries(asked, self.settings, self._composed)
 
     def _composed(self, overrides: list[str]) -> DictConfig:
@@ -155,15 +164,15 @@ class Command(Generic[S]):
     def _register(self) -> None:
         """Tell Hydra the defaults: a configuration of this name, and an option of each group for each dataclass."""
         store = ConfigStore.instance()
-        groups = {name: rule for name, rule in rules(self.settings).items() if rule.tag or rule.group}
-        for name, rule in groups.items():
-            for option, made in rule.options.items():
-                node: dict[str, Any] = {name: {rule.tag: option, **defaults(made)}}
-                for other, following in rules(self.settings).items():
+        groups = {name: spec for name, spec in declarations(self.settings).items() if spec.tag or spec.group}
+        for name, spec in groups.items():
+            for option, made in spec.options.items():
+                node: dict[str, Any] = {name: {spec.tag: option, **defaults(made)}}
+                for other, following in declarations(self.settings).items():
                     if following.follows == name:
                         node[other] = defaults(following.options[option])
                 store.store(group=name, name=option, node=node, package="_global_")
-        chosen = [{name: rule.example if rule.options else None} for name, rule in groups.items()]
+        chosen = [{name: spec.example if spec.options else None} for name, spec in groups.items()]
         quiet = [{f"override hydra/{log}": "disabled"} for log in ("hydra_logging", "job_logging")]
         hydra_node = {"run": {"dir": "."}, "output_subdir": None, "help": {"app_name": self.program}}
         tree = {"defaults": [*chosen, "_self_", *quiet], **defaults(self.settings), "hydra": hydra_node}
@@ -173,7 +182,7 @@ class Command(Generic[S]):
 def write_configuration(settings: Settings, out: Path) -> Path:
     """Make a run's folder and write the resolved settings into it; BadInput if those of another command are there."""
     require_no_other_run(out, type(settings))
-    write_whole(out / CONFIGURATION, to_yaml(settings))
+    write_atomic(out / CONFIGURATION, to_yaml(settings))
     return out
 
 
@@ -186,7 +195,7 @@ def require_no_other_run(out: Path, settings: type[Settings]) -> None:
     if foreign := [name for name, value in before.items() if value is not None and name not in names_in(settings)]:
         raise BadInput(
             f"out={out}: holds the run of another command, or of another version, whose {CONFIGURATION} sets "
-            f"{show(foreign[0])}; give out= another folder"
+            f"{quoted(foreign[0])}; give out= another folder"
         )
 
 
@@ -197,12 +206,12 @@ def to_yaml(settings: Settings) -> str:
 
 def _written(settings: Settings, place: str = "") -> Iterator[tuple[str, str]]:
     """The folders that the command writes: the setting's place, and the folder."""
-    for name, rule in rules(type(settings)).items():
+    for name, spec in declarations(type(settings)).items():
         value = getattr(settings, name)
-        here = place if rule.inline else join(place, name)
+        here = place if spec.inline else dotted(place, name)
         if isinstance(value, Settings):
             yield from _written(value, here)
-        elif rule.written and value is not None:
+        elif spec.written and value is not None:
             yield here, value
 
 
@@ -223,9 +232,12 @@ def _handled(program: str) -> Iterator[None]:
         print(f"{program}: {printable(str(error))}", file=sys.stderr)
         sys.exit(EXIT_BAD_INPUT)
     except OSError as error:
+        where = f"{printable(os.fsdecode(error.filename))}: " if error.filename else ""
+        if error.errno in IMPOSSIBLE:
+            print(f"{program}: {where}{error.strerror}; give another name", file=sys.stderr)
+            sys.exit(EXIT_BAD_INPUT)
         if error.errno not in NO_ROOM and not (error.errno in GONE and error.filename):
             raise
-        where = f"{os.fsdecode(error.filename)}: " if error.filename else ""
         advice = "make room and go on" if error.errno in NO_ROOM else "bring it back and go on"
         print(f"{program}: {where}{error.strerror}; what was finished is kept: {advice}", file=sys.stderr)
         sys.exit(EXIT_BAD_INPUT)
@@ -313,6 +325,19 @@ def _composing_raises(arguments: list[str]) -> Iterator[None]:
             del os.environ["HYDRA_FULL_ERROR"]
         else:
             os.environ["HYDRA_FULL_ERROR"] = full
+
+
+def version_line() -> str:
+    """The version that `--version` prints."""
+    return f"qwop {version('qwop')}"
+
+
+def _parser() -> argparse.ArgumentParser:
+    """Hydra's own options, with this package's version and one-line errors."""
+    parser = argparse.ArgumentParser(parents=[get_args_parser()], conflict_handler="resolve", add_help=False)
+    parser.error = _refuse  # type: ignore[method-assign]
+    parser.add_argument("--version", action="version", version=version_line(), help="Show the version")
+    return parser
 
 
 def _refuse(message: str) -> NoReturn:

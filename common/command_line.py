@@ -9,10 +9,10 @@ from typing import Any
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 
-from .checks import Rule
-from .overrides import quoted
+from .checks import Declaration
 from .reading import parse_yaml
-from .settings import Settings, changes, join, option_of, options_of, read, rules, to_plain
+from .settings import Settings, changes, declarations, dotted, option_of, options_of, read, to_plain
+from .typed_texts import quoted
 
 
 def command_line(program: str, settings: Settings, first: str = "", *, without: tuple[str, ...] = ()) -> str:
@@ -28,27 +28,27 @@ def command_line(program: str, settings: Settings, first: str = "", *, without: 
 
 def _words(settings: Settings, place: str = "") -> Iterator[str]:
     """Overrides that turn the defaults of this class into these settings."""
-    declared = rules(type(settings))
-    preferred = {rule.prefers for rule in declared.values()}
-    groups = {name for name, rule in declared.items() if rule.options or rule.group}
+    declared = declarations(type(settings))
+    preferred = {spec.prefers for spec in declared.values()}
+    groups = {name for name, spec in declared.items() if spec.options or spec.group}
     given = changes(settings)
-    for name, rule in declared.items():
-        value, where = getattr(settings, name), place if rule.inline else join(place, name)
-        if rule.group:
-            yield from _file_and_changes(where, rule, value)
-        elif rule.tag and (option_of(rule, value) != rule.example or name in preferred):
-            yield f"{where}={option_of(rule, value)}"
-        if isinstance(value, Settings) and not rule.group:
+    for name, spec in declared.items():
+        value, where = getattr(settings, name), place if spec.inline else dotted(place, name)
+        if spec.group:
+            yield from _file_and_changes(where, spec, value)
+        elif spec.tag and (option_of(spec, value) != spec.example or name in preferred):
+            yield f"{where}={option_of(spec, value)}"
+        if isinstance(value, Settings) and not spec.group:
             yield from _words(value, where)
         elif name in given and name not in groups:
             yield f"{where}={_in_words(given[name])}"
 
 
-def _file_and_changes(where: str, rule: Rule, value: Settings) -> list[str]:
+def _file_and_changes(where: str, spec: Declaration, value: Settings) -> list[str]:
     """The option of a group of files and its overrides that give this value in the fewest characters."""
-    folder = resources.files("qwop.conf").joinpath(rule.group)
+    folder = resources.files("qwop.conf").joinpath(spec.group)
     found = []
-    for option in options_of(where, rule):
+    for option in options_of(where, spec):
         node = parse_yaml(folder.joinpath(f"{option}.yaml").read_text(encoding="utf-8"))
         start = to_plain(read(type(value), node, where, partial=True))
         found.append([f"{where}={option}", *_differences(start, to_plain(value), where)])
@@ -60,9 +60,9 @@ def _differences(before: Mapping[str, Any], after: Mapping[str, Any], place: str
     kept = [name for name in before if name in after]
     if [*kept, *(name for name in after if name not in before)] != [*after]:
         kept = []
-    yield from (f"~{join(place, name)}" for name in before if name not in kept)
+    yield from (f"~{dotted(place, name)}" for name in before if name not in kept)
     for name, value in after.items():
-        where = join(place, name)
+        where = dotted(place, name)
         if name not in kept:
             yield f"+{where}={_in_words(value)}"
         elif isinstance(value, Mapping) and isinstance(before[name], Mapping):

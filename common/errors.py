@@ -14,7 +14,7 @@ class BadInput(ValueError):
 
 @contextmanager
 def naming(name: object) -> Iterator[None]:
-    """Context manager: put the name of what is used (a policy's file) before errors about it that lack it."""
+    """Context manager: prefix errors with a name, such as a policy's file, unless they contain it."""
     try:
         yield
     except BadInput as error:

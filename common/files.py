@@ -18,14 +18,14 @@ Content = str | bytes | Callable[[BinaryIO], object]
 """The content of a file: a text (UTF-8), bytes, or a function that writes them into an open file."""
 
 
-def write_whole(path: Path, content: Content) -> Path:
+def write_atomic(path: Path, content: Content) -> Path:
     """Write a file atomically, replacing any previous one. The file is on the disk when this returns. Creates the
     folder. BadInput if it cannot be written (a full disk, lost permissions).
     """
     try:
         made = make_missing(path.parent)
         try:
-            with beside(path) as partial:
+            with temporary_sibling(path) as partial:
                 write_synced(partial, content)
                 partial.replace(path)
             sync_folder(path.parent)
@@ -40,13 +40,13 @@ def write_whole(path: Path, content: Content) -> Path:
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
-    """Context manager like `write_whole`, for libraries that write by name: gives a name to write to, which becomes
+def atomic_file(path: Path) -> Iterator[Path]:
+    """Context manager like `write_atomic`, for libraries that write by name: gives a name to write to, which becomes
     `path` at the end. Makes the folder, and removes it again if it stays empty."""
     try:
         made = make_missing(path.parent)
         try:
-            with beside(path) as partial:
+            with temporary_sibling(path) as partial:
                 yield partial
                 with partial.open("rb+") as file:
                     os.fsync(file.fileno())
@@ -59,10 +59,10 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def beside(path: Path) -> Iterator[Path]:
-    """A name for writing `path` until it is whole: hidden, in the same folder, of the same suffix.
+def temporary_sibling(path: Path) -> Iterator[Path]:
+    """A temporary name for writing `path`: hidden, in the same folder, with the same suffix.
 
-    Rename what was written to `path`; whatever still has the name at the end of the context is deleted.
+    After writing, rename it to `path`; a file that still has the name at the end of the context is deleted.
     """
     partial = path.with_name(f".{uuid4().hex}.partial{path.suffix}")
     try:
@@ -83,7 +83,7 @@ def write_synced(path: Path, content: Content) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Wait until the names in a folder are on the disk, where the file system can tell."""
+    """Wait until the names in a folder are on the disk, if the file system supports that."""
     if os.name == "nt":  # a folder cannot be opened there
         return
     descriptor = os.open(folder, os.O_RDONLY)
@@ -102,7 +102,7 @@ def require_writable_folder(folder: Path, setting: str) -> None:
     try:
         made = make_missing(folder)
         try:
-            with beside(folder / "trial") as partial:
+            with temporary_sibling(folder / "trial") as partial:
                 partial.open("xb").close()
         finally:
             remove_if_empty(made)

@@ -10,8 +10,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from .checks import Rule, short_span, show, without_none
-from .settings import NOT_SET, Settings, defaults, hint_of, is_settings, join, options_of, rules
+from .checks import Declaration, quoted, short_span, without_none
+from .settings import NOT_SET, Settings, declarations, defaults, dotted, is_settings, options_of, type_of
 
 if TYPE_CHECKING:
     from .command import Command
@@ -59,7 +59,7 @@ def print_help(command: "Command[Any]", overrides: Sequence[str], console: Conso
 
 
 def help_page(command: "Command[Any]", overrides: Sequence[str], width: int) -> RenderableType:
-    """All that `--help` prints in so many columns. BadInput for overrides that cannot be composed."""
+    """The text of `--help`, `width` columns wide. BadInput for overrides that cannot be composed."""
     node: Any = OmegaConf.to_container(command.compose(overrides), resolve=False)
     parts: list[RenderableType] = [Text(command.about), Text()]
     parts += [_heading("Examples"), *_examples(command), Text()]
@@ -89,38 +89,38 @@ def sections(cls: type[Settings], node: Mapping[str, Any], place: str = "") -> I
 def _walk(cls: type[Settings], node: Mapping[str, Any], place: str) -> tuple[list[Entry], list[Section]]:
     own: list[Entry] = []
     inner: list[Section] = []
-    for name, rule in rules(cls).items():
-        here, hint = join(place, name), hint_of(cls, name)
-        if rule.inline:
+    for name, spec in declarations(cls).items():
+        here, hint = dotted(place, name), type_of(cls, name)
+        if spec.inline:
             entries, below = _walk(hint, node, place)
             own += entries
             inner += below
-        elif rule.options:
+        elif spec.options:
             inner += _option(cls, name, node, here)
         elif is_settings(kind := without_none(hint)):
             value = node.get(name)
             entries, below = _walk(kind, value if isinstance(value, Mapping) else defaults(kind), here)
-            inner += [Section(here, here, rule.help, tuple(entries)), *below]
+            inner += [Section(here, here, spec.help, tuple(entries)), *below]
         else:
             value = node.get(name, NOT_SET)
-            own.append(Entry(here, _value(value, rule), rule.help, _permitted(hint, rule)))
-            if rule.entries is not None:
+            own.append(Entry(here, _value(value, spec), spec.help, _permitted(hint, spec)))
+            if spec.entries is not None:
                 given = value.items() if isinstance(value, Mapping) else ()
-                own += [Entry(join(here, key), "", show(one, LONGEST_VALUE), "") for key, one in given]
-                inner.append(_entries(rule.entries, f"{here}.<name>"))
+                own += [Entry(dotted(here, key), "", quoted(one, LONGEST_VALUE), "") for key, one in given]
+                inner.append(_entries(spec.entries, f"{here}.<name>"))
     return own, inner
 
 
 def _option(cls: type[Settings], name: str, node: Mapping[str, Any], here: str) -> Iterator[Section]:
-    rule = rules(cls)[name]
-    group = node.get(rule.follows or name)
-    tag = rules(cls)[rule.follows or name].tag
-    if not isinstance(group, Mapping) or group.get(tag) not in rule.options:
+    spec = declarations(cls)[name]
+    group = node.get(spec.follows or name)
+    tag = declarations(cls)[spec.follows or name].tag
+    if not isinstance(group, Mapping) or group.get(tag) not in spec.options:
         return
-    made = rule.options[group[tag]]
+    made = spec.options[group[tag]]
     entries, below = _walk(made, node.get(name) or {}, here)
-    title = f"{here}={group[tag]}" if rule.tag else here
-    yield Section(here, title, _first_sentence(made) if rule.tag else rule.help, tuple(entries))
+    title = f"{here}={group[tag]}" if spec.tag else here
+    yield Section(here, title, _first_sentence(made) if spec.tag else spec.help, tuple(entries))
     yield from below
 
 
@@ -128,8 +128,8 @@ def _entries(cls: type[Settings], here: str) -> Section:
     """The settings of each entry of a mapping, with their defaults."""
     given = defaults(cls)
     shown = [
-        Entry(f"….{name}", _value(given[name], rule), rule.help, _permitted(hint_of(cls, name), rule))
-        for name, rule in rules(cls).items()
+        Entry(f"….{name}", _value(given[name], spec), spec.help, _permitted(type_of(cls, name), spec))
+        for name, spec in declarations(cls).items()
         if name != "name"
     ]
     return Section(here, here, _first_sentence(cls), tuple(shown))
@@ -138,15 +138,15 @@ def _entries(cls: type[Settings], here: str) -> Section:
 def _groups(cls: type[Settings], node: Mapping[str, Any], overrides: Sequence[str]) -> Iterator[RenderableType]:
     table = Table.grid(padding=(0, 2))
     asked = dict(override.lstrip("+").split("=", 1) for override in overrides if "=" in override)
-    for name, rule in rules(cls).items():
-        if not (rule.tag or rule.group):
+    for name, spec in declarations(cls).items():
+        if not (spec.tag or spec.group):
             continue
-        chosen = asked.get(name, rule.example if rule.tag else None)
+        chosen = asked.get(name, spec.example if spec.tag else None)
         options = Text(", ").join(
-            Text(one, style="bold green" if one == chosen else "") for one in options_of(name, rule)
+            Text(one, style="bold green" if one == chosen else "") for one in options_of(name, spec)
         )
         says = f"chosen: {chosen}" if chosen else "required"
-        table.add_row(Text(f"{name}=", style="bold cyan"), Group(options, Text(f"{rule.help} ({says})", style="dim")))
+        table.add_row(Text(f"{name}=", style="bold cyan"), Group(options, Text(f"{spec.help} ({says})", style="dim")))
     if table.row_count:
         yield Padding(table, (0, 0, 0, 2))
 
@@ -198,21 +198,21 @@ def _heading(title: str, about: str = "") -> Text:
     return Text.assemble((title, "bold underline"), f"  {about}" if about else "")
 
 
-def _value(value: Any, rule: Rule) -> str:
+def _value(value: Any, spec: Declaration) -> str:
     if isinstance(value, str) and value == NOT_SET:
         return REQUIRED
-    if rule.entries is not None and isinstance(value, Mapping):
+    if spec.entries is not None and isinstance(value, Mapping):
         return ", ".join(map(str, value))
-    return show(value, LONGEST_VALUE)
+    return quoted(value, LONGEST_VALUE)
 
 
-def _permitted(hint: Any, rule: Rule) -> str:
+def _permitted(hint: Any, spec: Declaration) -> str:
     """The permitted values as briefly as possible; empty where the value itself shows them."""
-    if rule.expected:
-        return rule.expected
-    if rule.choices:
-        return " | ".join(map(show, rule.choices))
-    bounds = short_span(rule)
+    if spec.expected:
+        return spec.expected
+    if spec.choices:
+        return " | ".join(map(quoted, spec.choices))
+    bounds = short_span(spec)
     return f"each {bounds}" if bounds and get_origin(without_none(hint)) in (tuple, list) else bounds
 
 

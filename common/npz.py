@@ -12,7 +12,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from .checks import show
+from .checks import quoted
 from .errors import BadInput
 from .reading import MEGABYTE, read_bytes
 
@@ -37,7 +37,7 @@ def read_arrays(path: Path, names: Sequence[str], most: int, expected: str) -> d
     try:
         return _arrays(data, names, most)
     except _BROKEN as error:
-        raise BadInput(f"{path}: {show(error, 200) or type(error).__name__}; {expected}") from None
+        raise BadInput(f"{path}: {quoted(error, 200) or type(error).__name__}; {expected}") from None
 
 
 def _arrays(data: bytes, names: Sequence[str], most: int) -> dict[str, NDArray[Any]]:
@@ -48,7 +48,7 @@ def _arrays(data: bytes, names: Sequence[str], most: int) -> dict[str, NDArray[A
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         found = [member.filename.removesuffix(".npy") for member in archive.infolist()]
         if missing := [name for name in names if name not in found]:
-            raise ValueError(f"has {show(', '.join(sorted(found))) or 'nothing'}, but no {missing[0]}")
+            raise ValueError(f"has {quoted(', '.join(sorted(found))) or 'nothing'}, but no {missing[0]}")
         if twice := [name for name in names if found.count(name) > 1]:
             raise ValueError(f"has {twice[0]} twice")
         members = {name: archive.infolist()[found.index(name)] for name in names}
@@ -71,11 +71,11 @@ def _array(name: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDAr
         read_header = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[version]
         shape, by_column, dtype = read_header(stream)
     except _BROKEN as error:
-        raise ValueError(f"cannot be read ({name}: {show(error, 200) or type(error).__name__})") from None
+        raise ValueError(f"cannot be read ({name}: {quoted(error, 200) or type(error).__name__})") from None
     left = len(content) - stream.tell()
     if dtype.hasobject or not dtype.itemsize or min(shape, default=1) < 0:
-        raise ValueError(f"cannot be read ({name} are {show(dtype)} {show(shape)}, expected numbers)")
+        raise ValueError(f"cannot be read ({name} are {quoted(dtype)} {quoted(shape)}, expected numbers)")
     if math.prod(shape) * dtype.itemsize != left:
-        raise ValueError(f"cannot be read ({name} are {show(dtype)} {show(shape)} in {left:,} bytes)")
+        raise ValueError(f"cannot be read ({name} are {quoted(dtype)} {quoted(shape)} in {left:,} bytes)")
     flat = np.frombuffer(content, dtype, offset=stream.tell())
     return flat.reshape(shape, order="F" if by_column else "C").copy()

@@ -1,4 +1,4 @@
-"""Groups whose options are files: paths on the command line, and the option of another group that a file asks for."""
+"""Groups whose options are files: paths on the command line, and a file's preference for another group's option."""
 
 import re
 from collections.abc import Sequence
@@ -8,11 +8,12 @@ from typing import Any
 
 from hydra.core.config_store import ConfigStore
 
-from .checks import one_of, show
+from .checks import one_of, quoted
 from .errors import BadInput, naming
+from .former_names import current_settings
 from .overrides import FROM_FILE
 from .reading import MEGABYTE, parse_yaml, read_text
-from .settings import Settings, options_of, rules
+from .settings import Settings, declarations, options_of
 
 SUFFIXES = (".yaml", ".yml")
 """Endings that mark a path: `schedule=my/careful.yaml`."""
@@ -26,24 +27,24 @@ def with_option_files(arguments: Sequence[str], settings: type[Settings]) -> lis
     a file that cannot be read or names no option.
     """
     made = list(arguments)
-    for group, rule in rules(settings).items():
+    for group, spec in declarations(settings).items():
         chosen = next((i for i, one in reversed([*enumerate(made)]) if one.startswith(f"{group}=")), None)
-        if not rule.group or chosen is None:
+        if not spec.group or chosen is None:
             continue
         option = made[chosen].partition("=")[2]
         if option.endswith(SUFFIXES):
-            path: Path | None = Path(option)
+            path: Path | None = Path(option).expanduser()
         else:
-            path = _find(rule.group, option, arguments)
-        node = {} if path is None else _read(path, group, option, options_of(group, rule))
+            path = _find(spec.group, option, arguments)
+        node = {} if path is None else _read(path, group, option, options_of(group, spec))
         if option.endswith(SUFFIXES):
-            made[chosen] = f"{group}={_stored(rule.group, Path(option), node)}"
-        preferred = node.get(rule.prefers)
-        if preferred is not None and not _chosen(rule.prefers, arguments):
-            options = options_of(rule.prefers, rules(settings)[rule.prefers])
+            made[chosen] = f"{group}={_stored(spec.group, Path(option), node)}"
+        preferred = node.get(spec.prefers)
+        if preferred is not None and not _chosen(spec.prefers, arguments):
+            options = options_of(spec.prefers, declarations(settings)[spec.prefers])
             if preferred not in options:
-                raise BadInput(f"{group}={option}: {rule.prefers}: {show(preferred)}, expected {one_of(options)}")
-            made.insert(chosen + 1, f"{rule.prefers}={preferred}")
+                raise BadInput(f"{group}={option}: {spec.prefers}: {quoted(preferred)}, expected {one_of(options)}")
+            made.insert(chosen + 1, f"{spec.prefers}={preferred}")
     return made
 
 
@@ -58,7 +59,7 @@ def _find(group: str, option: str, arguments: Sequence[str]) -> Path | None:
     folders = [
         _value(arguments, place) for place, one in enumerate(arguments) if one.startswith(("--config-dir", "-cd"))
     ]
-    paths = [Path(str(own)), *(Path(folder) / group / f"{option}.yaml" for folder in folders)]
+    paths = [Path(str(own)), *(Path(folder).expanduser() / group / f"{option}.yaml" for folder in folders)]
     return next((path for path in paths if path.is_file()), None)
 
 
@@ -72,7 +73,7 @@ def _read(path: Path, group: str, option: str, options: Sequence[str]) -> dict[s
     with naming(f"{group}={option}"):
         text = read_text(path, MEGABYTE, f"expected a file of your own, or one of {', '.join(options)}")
     try:
-        return parse_yaml(text)
+        return current_settings(parse_yaml(text))
     except ValueError as error:
         raise BadInput(f"{group}={option}: not YAML settings ({error})") from None
 

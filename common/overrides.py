@@ -1,17 +1,17 @@
-"""Command-line overrides: small liberties before Hydra reads them, and its errors in one line that says what to do."""
+"""Command-line overrides: shorter forms than Hydra's, and its errors in one line with advice."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, get_origin
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override, Quote, QuotedString
+from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 
 from .checks import without_none
 from .errors import BadInput
-from .settings import Settings, hint_of, is_settings, join, no_such_setting, rules
+from .settings import Settings, declarations, dotted, is_settings, nearest, no_such_setting, type_of
 
 _MISSING_OPTION = re.compile(
     r"Could not find '(?P<group>[^'/]+)/(?P<option>[^']*)'.*?Available options[^\n]*\n(?P<options>(\t[^\n]*\n?)*)",
@@ -30,13 +30,15 @@ def normalise(overrides: Sequence[str], settings: type[Settings]) -> list[str]:
     `+schedule=kurodo` may be written for `schedule=kurodo`, although a group that is always there is changed rather
     than added; `algorithm=null` deletes the group; `environment.delay=0.3` and `environment={delay: 0.3}` need no `+`
     to add to a mapping whose keys are free, nor does `schedule.keep=best` to set what the schedule's file leaves out.
+    A group that is changed but not chosen has its default option.
     """
+    overrides = [*_unchosen(overrides, settings), *overrides]
     groups = _groups(settings)
-    optional = [name for name, rule in rules(settings).items() if rule.group]
+    optional = [name for name, spec in declarations(settings).items() if spec.group]
     mappings = set(_free_mappings(settings))
     free = tuple(f"{place}." for place in mappings)
     chosen = [name for name in optional if any(one.lstrip("+").startswith(f"{name}=") for one in overrides)]
-    in_files = {f"{group}.{name}" for group in chosen for name in rules(hint_of(settings, group))}
+    in_files = {f"{group}.{name}" for group in chosen for name in declarations(type_of(settings, group))}
     made: list[str] = []
     for override in overrides:
         key, equals, value = override.partition("=")
@@ -54,12 +56,22 @@ def normalise(overrides: Sequence[str], settings: type[Settings]) -> list[str]:
     return made
 
 
+def _unchosen(overrides: Sequence[str], settings: type[Settings]) -> Iterator[str]:
+    """The default options of groups that are changed but not chosen: `schedule.scale=0.1` alone."""
+    given = {one.partition("=")[0].lstrip("+~") for one in overrides if not one.endswith("=null")}
+    named = {one.partition("=")[0].lstrip("+~") for one in overrides}
+    for name, spec in declarations(settings).items():
+        if spec.default and name not in named and any(one.startswith(f"{name}.") for one in named):
+            beside = [option for other, option in spec.default_beside.items() if other in given]
+            yield f"{name}={(beside or [spec.default])[0]}"
+
+
 def set_in_entries(overrides: Sequence[str], settings: type[Settings], compose: COMPOSE) -> list[str]:
     """The same command line, where `schedule.phases.race.entropy=0.1` needs no `+` to set what that phase leaves out.
 
-    compose makes the configuration of the groups alone, which tells which phases there are.
+    compose makes the configuration of the groups alone, which has the names of the phases.
     """
-    optional = tuple(f"{name}." for name, rule in rules(settings).items() if rule.group)
+    optional = tuple(f"{name}." for name, spec in declarations(settings).items() if spec.group)
     if not any(one.startswith(optional) for one in overrides):
         return list(overrides)
     try:
@@ -79,15 +91,10 @@ def set_in_entries(overrides: Sequence[str], settings: type[Settings], compose: 
     return [f"++{one}" if adds(place, value) else one for one, (place, _, value) in zip(overrides, parts, strict=True)]
 
 
-def quoted(text: str) -> str:
-    """A text in quotes, in which Hydra takes all characters but an interpolation (${…}) as they are."""
-    return QuotedString(text, Quote.single).with_quotes()
-
-
 def explain(error: Exception, overrides: Sequence[str], settings: type[Settings], compose: COMPOSE) -> Exception:
     """The exception to raise for an error of Hydra: BadInput in one line; any other error stays as it is.
 
-    compose makes the configuration of other overrides; with the groups alone it tells which settings there are.
+    compose makes the configuration of other overrides; that of the groups alone has the known settings.
     """
     parsed = []
     for override in overrides:
@@ -103,9 +110,11 @@ def explain(error: Exception, overrides: Sequence[str], settings: type[Settings]
         if not one.key_or_group:
             return BadInput(f"{one.input_line}: expected setting=value")
     if found := _MISSING_OPTION.search(str(error)):
-        options = ", ".join(one for one in found["options"].split() if not one.startswith(FROM_FILE))
+        options = [one for one in found["options"].split() if not one.startswith(FROM_FILE)]
         own = ", or a file of your own (its path, with .yaml)" if _takes_files(settings, found["group"]) else ""
-        return BadInput(f"{found['group']}={found['option']}: no such option; choose one of {options}{own}")
+        near = nearest(found["option"], options, 0.6)  # of short names, one letter is much
+        question = f"did you mean {near}? The options are" if near else "choose one of"
+        return BadInput(f"{found['group']}={found['option']}: no such option; {question} {', '.join(options)}{own}")
     if wrong_key := _wrong_key(parsed, settings, compose):
         return wrong_key
     if isinstance(error, HydraException | ValueError):
@@ -115,7 +124,7 @@ def explain(error: Exception, overrides: Sequence[str], settings: type[Settings]
 
 def _takes_files(settings: type[Settings], group: str) -> bool:
     """True if the options of the group are files."""
-    return any(rule.group == group for rule in rules(settings).values())
+    return any(spec.group == group for spec in declarations(settings).values())
 
 
 def _wrong_key(parsed: Sequence[Override], settings: type[Settings], compose: COMPOSE) -> BadInput | None:
@@ -136,28 +145,29 @@ def _wrong_key(parsed: Sequence[Override], settings: type[Settings], compose: CO
         elif not one.is_force_add() and place not in known:
             if place.split(".")[0] in absent:
                 return BadInput(f"{one.input_line}: no {place.split('.')[0]} is chosen that it could change")
-            return no_such_setting(place, [*known, *sorted(_settings_of_entries(settings, known).difference(known))])
+            entries = sorted(_settings_of_entries(settings, known).difference(known))
+            return no_such_setting(place, [*known, *absent, *entries])
     return None
 
 
 def _settings_of_entries(settings: type[Settings], known: Sequence[str]) -> set[str]:
     """The places that the entries of mappings have or may have, such as `schedule.phases.race.entropy`."""
     found = set()
-    for group in (name for name, rule in rules(settings).items() if rule.group):
-        for name, rule in rules(hint_of(settings, group)).items():
-            if rule.entries is not None:
+    for group in (name for name, spec in declarations(settings).items() if spec.group):
+        for name, spec in declarations(type_of(settings, group)).items():
+            if spec.entries is not None:
                 mapping = f"{group}.{name}"
                 entries = [place for place in known if place.rpartition(".")[0] == mapping]
-                found |= {f"{entry}.{key}" for entry in entries for key in rules(rule.entries)}
+                found |= {f"{entry}.{key}" for entry in entries for key in declarations(spec.entries)}
     return found
 
 
 def _groups(settings: type[Settings]) -> list[str]:
-    return [name for name, rule in rules(settings).items() if rule.tag or rule.group]
+    return [name for name, spec in declarations(settings).items() if spec.tag or spec.group]
 
 
 def _known(overrides: Sequence[str], settings: type[Settings], compose: COMPOSE) -> list[str]:
-    """The places of all settings that there are with the groups' options that the command line chooses."""
+    """The places of all settings of the groups' options that the command line chooses."""
     groups = _groups(settings)
     chosen = [one for one in overrides if one.partition("=")[0].lstrip("+~") in groups]
     tree: Any = OmegaConf.to_container(compose(chosen))
@@ -166,7 +176,7 @@ def _known(overrides: Sequence[str], settings: type[Settings], compose: COMPOSE)
 
 def _places(tree: Mapping[str, Any], place: str = "") -> Iterator[str]:
     for key, value in tree.items():
-        here = join(place, str(key))
+        here = dotted(place, str(key))
         yield here
         if isinstance(value, Mapping):
             yield from _places(value, here)
@@ -174,11 +184,11 @@ def _places(tree: Mapping[str, Any], place: str = "") -> Iterator[str]:
 
 def _free_mappings(cls: type[Settings], place: str = "") -> Iterator[str]:
     """The places of mappings whose keys are not declared, such as an environment's settings."""
-    for name, rule in rules(cls).items():
-        here, kind = join(place, name), without_none(hint_of(cls, name))
-        for made in rule.options.values() or ([kind] if is_settings(kind) else []):
-            yield from _free_mappings(made, place if rule.inline else here)
-        if get_origin(kind) is not None and issubclass(get_origin(kind), Mapping) and rule.entries is None:
+    for name, spec in declarations(cls).items():
+        here, kind = dotted(place, name), without_none(type_of(cls, name))
+        for made in spec.options.values() or ([kind] if is_settings(kind) else []):
+            yield from _free_mappings(made, place if spec.inline else here)
+        if get_origin(kind) is not None and issubclass(get_origin(kind), Mapping) and spec.entries is None:
             yield here
 
 

@@ -1,4 +1,4 @@
-"""Parts of pages that need no server and no other file: reports, and games to watch."""
+"""Parts of self-contained pages: reports, and games to watch."""
 
 import base64
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ pre { background: #f4f6f9; padding: .8em 1em; border-radius: 8px; font-size: 13p
 
 
 def page(title: str, body: str, style: str = "") -> str:
-    """A page of its own. style: CSS besides `STYLE`."""
+    """A self-contained page. style: CSS in addition to `STYLE`."""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -68,7 +68,7 @@ def video(path: Path) -> str:
 
 
 def origin(command_line: str, settings: str) -> str:
-    """The last section of a report: the command line that makes it again, if there is one, and all settings as YAML."""
+    """The last section of a report: the command line that reproduces it, if any, and all settings as YAML."""
     return "<h2>This report</h2>" + "".join(f"<pre>{escape(text)}</pre>" for text in (command_line, settings) if text)
 
 

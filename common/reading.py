@@ -1,16 +1,16 @@
-"""Files that somebody else may have written: opened without waiting, bounded, and parsed without surprises."""
+"""Untrusted files: opened without blocking, bounded in size, and parsed strictly."""
 
 import json
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
-from .checks import show
+from .checks import quoted
 from .errors import BadInput
 
 MEGABYTE = 2**20
@@ -104,7 +104,7 @@ def parse_json(text: str | bytes) -> Any:
 def whole_number(value: Any, name: str, most: int) -> int:
     """A count that a file gives, from 1 to `most`; ValueError for anything else."""
     if type(value) is not int or not 1 <= value <= most:
-        raise ValueError(f"{name} is {show(value)}, expected a whole number from 1 to {most:,}")
+        raise ValueError(f"{name} is {quoted(value)}, expected a whole number from 1 to {most:,}")
     return value
 
 
@@ -134,7 +134,7 @@ def parse_yaml(text: str) -> dict[str, Any]:
     except AssertionError:  # OmegaConf's, for a number alone
         raise ValueError("neither a mapping nor a list") from None
     except (yaml.YAMLError, OmegaConfBaseException, RecursionError) as error:
-        raise ValueError(show(error, 200)) from None
+        raise ValueError(quoted(error, 200)) from None
 
 
 def _require_shallow(text: str) -> None:
@@ -155,14 +155,14 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(made) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{show(twice)} stands twice in it")
+        raise ValueError(f"{quoted(twice)} stands twice in it")
     return made
 
 
 def _float(text: str) -> float:
     value = float(text)
     if value in (float("inf"), float("-inf")):
-        raise ValueError(f"{show(text)} is too large a number")
+        raise ValueError(f"{quoted(text)} is too large a number")
     return value
 
 
@@ -191,3 +191,17 @@ def reason(error: Exception) -> str:
     if isinstance(error, IsADirectoryError):
         return "a folder"
     return ((isinstance(error, OSError) and error.strerror) or str(error)).lower()
+
+
+def read_rows(path: Path, largest: int, advice: str, is_row: Callable[[Any], bool]) -> list[dict[str, Any]]:
+    """Read a log of one JSON object a line, up to the first line that is no row (the last may have been cut off)."""
+    rows = []
+    for line in read_text(path, largest, advice).splitlines():
+        try:
+            row = json.loads(line)  # which knows NaN: a loss may be
+        except (ValueError, RecursionError):
+            break
+        if not is_row(row):
+            break
+        rows.append(row)
+    return rows

@@ -1,24 +1,25 @@
-"""Settings of a run that goes on, compared with those that it was started with."""
+"""Comparison of a resumed run's settings with those that it was started with."""
 
 from pathlib import Path
 from typing import Any
 
-from .checks import show
+from .checks import quoted
 from .errors import BadInput
+from .former_names import current_settings
 from .reading import MEGABYTE, parse_yaml, read_text
 from .settings import Settings, defaults
 
 
 def settings_before(path: Path, cls: type[Settings]) -> dict[str, Any]:
-    """Read the settings that a run was started with; those that this version has besides had their defaults."""
+    """Read the settings that a run was started with; settings that are new since then get their defaults."""
     return {**defaults(cls), **read_settings(path)}
 
 
 def read_settings(path: Path) -> dict[str, Any]:
-    """Read the settings that a run was started with; BadInput where the file is none."""
+    """Read the settings that a run was started with; BadInput for any other file."""
     text = read_text(path, MEGABYTE, "expected the settings of a run; start anew with another out")
     try:
-        return parse_yaml(text)
+        return current_settings(parse_yaml(text))
     except ValueError as error:
         raise BadInput(f"{path}: not the settings of a run ({error}); start anew with another out") from None
 
@@ -27,6 +28,6 @@ def require_same(before: Any, now: Any, name: str, out: Path) -> None:
     """BadInput, naming the setting, unless the setting is the same, and everything in it."""
     if isinstance(before, dict) and isinstance(now, dict):
         for key in sorted(before.keys() | now.keys()):
-            require_same(before.get(key), now.get(key), f"{name}.{show(key)}", out)
+            require_same(before.get(key), now.get(key), f"{name}.{quoted(key)}", out)
     elif before != now:
-        raise BadInput(f"{out}: was started with {name}: {show(before)}, not {show(now)}")
+        raise BadInput(f"{out}: was started with {name}: {quoted(before)}, not {quoted(now)}")

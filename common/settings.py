@@ -10,11 +10,11 @@ Everything else follows from the declaration: the checks, however an object is m
 
 import difflib
 import importlib.resources
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, Field, field, fields
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, Field, field, fields, replace
 from typing import Any, TypeVar, get_type_hints
 
-from .checks import Rule, checked, expected, one_of, show, without_none
+from .checks import Declaration, checked, expected, one_of, quoted, without_none
 from .errors import BadInput
 
 NOT_SET = "???"
@@ -37,6 +37,7 @@ def setting(
     choices: Sequence[Any] = (),
     example: str = "",
     expected: str = "",
+    path: bool = False,
     written: bool = False,
     parse: Callable[[Any, str], Any] | None = None,
     plain: Callable[[Any], Any] | None = None,
@@ -44,13 +45,14 @@ def setting(
 ) -> Any:
     """Declare a setting as a dataclass field; without a default it is required.
 
-    help: what it does, with its unit. at_least, above, at_most, below: its range, of every item where it is a list.
+    help: its effect, with its unit. at_least, above, at_most, below: its range, or that of every item of a list.
     choices: all that it may be. example: a value to suggest where a required one is missing. expected: words for the
-    permitted values, where type and range do not give them. written: a folder that the command writes, which is tried
-    before any work. parse(value, place), plain(value): from and to plain data, for types that YAML does not have.
-    entries: the settings of each entry of a mapping, for `--help`.
+    permitted values, where type and range do not give them. path: a file or folder; a leading ~ is the home folder.
+    written: a folder that the command writes, which is tried before any work. parse(value, place), plain(value):
+    from and to plain data, for types that YAML does not have. entries: the settings of each entry of a mapping, for
+    `--help`.
     """
-    rule = Rule(
+    spec = Declaration(
         help,
         at_least=at_least,
         above=above,
@@ -59,24 +61,25 @@ def setting(
         choices=tuple(choices),
         example=example,
         expected=expected,
+        path=path,
         written=written,
         parse=parse,
         plain=plain,
         entries=entries,
     )
     if isinstance(default, list | dict):
-        return field(default_factory=lambda: type(default)(default), metadata={"rule": rule})
+        return field(default_factory=lambda: type(default)(default), metadata={"spec": spec})
     if default is MISSING:
-        return field(metadata={"rule": rule})
-    return field(default=default, metadata={"rule": rule})
+        return field(metadata={"spec": spec})
+    return field(default=default, metadata={"spec": spec})
 
 
 def nested(cls: type["Settings"], help: str, *, inline: bool = False) -> Any:
-    """Declare settings within settings; inline, they stand beside this dataclass's own, without a prefix.
+    """Declare settings within settings; inline, they are on the level of this dataclass's own, without a prefix.
 
     They are required if any of theirs is.
     """
-    metadata = {"rule": Rule(help, inline=inline)}
+    metadata = {"spec": Declaration(help, inline=inline)}
     return field(metadata=metadata) if required(cls) else field(default_factory=cls, metadata=metadata)
 
 
@@ -88,17 +91,27 @@ def choice_of(
     A configuration names the choice in the key `tag` of the group (`source.kind`). With follows, this field has no
     choice of its own but takes the option that the named field has.
     """
-    rule = Rule(help, options=dict(options), tag="" if follows else tag, follows=follows, example=default)
-    return field(default_factory=options[default], metadata={"rule": rule})
+    spec = Declaration(help, options=dict(options), tag="" if follows else tag, follows=follows, example=default)
+    return field(default_factory=options[default], metadata={"spec": spec})
 
 
-def file_choice(group: str, help: str, *, example: str, prefers: str = "") -> Any:
+def file_choice(
+    group: str,
+    help: str,
+    *,
+    example: str,
+    prefers: str = "",
+    default: str = "",
+    default_beside: Mapping[str, str] | None = None,
+) -> Any:
     """Declare a required group whose options are the YAML files of `conf/<group>`, or a file of the user's own.
 
     prefers: another group, of which a file may name an option under this key; it is chosen unless the command line
-    chooses one.
+    chooses one. default: the option whose settings a command line changes that chooses none; default_beside: another
+    one where it sets these settings.
     """
-    return field(metadata={"rule": Rule(help, group=group, example=example, prefers=prefers)})
+    spec = Declaration(help, group=group, example=example, prefers=prefers)
+    return field(metadata={"spec": replace(spec, default=default, default_beside=default_beside or {})})
 
 
 class Settings:
@@ -109,12 +122,12 @@ class Settings:
     """
 
     def __post_init__(self) -> None:
-        for name, rule in rules(type(self)).items():
-            value = checked(hint_of(type(self), name), rule, getattr(self, name), name)
+        for name, spec in declarations(type(self)).items():
+            value = checked(type_of(type(self), name), spec, getattr(self, name), name)
             object.__setattr__(self, name, value)
-            if rule.follows:
-                leader = getattr(self, rule.follows)
-                made = rule.options[option_of(rules(type(self))[rule.follows], leader)]
+            if spec.follows:
+                leader = getattr(self, spec.follows)
+                made = spec.options[option_of(declarations(type(self))[spec.follows], leader)]
                 if type(value) is not made:
                     raise BadInput(f"{name}: expected {made.__name__} beside {type(leader).__name__}")
 
@@ -122,7 +135,7 @@ class Settings:
 S = TypeVar("S", bound=Settings)
 
 
-def rules(cls: type[Settings]) -> dict[str, Rule]:
+def declarations(cls: type[Settings]) -> dict[str, Declaration]:
     """The declaration of every field, in order.
 
     A subclass that only changes a default (`num_envs: int = 128`) keeps the declaration of its base.
@@ -130,14 +143,14 @@ def rules(cls: type[Settings]) -> dict[str, Rule]:
     found = {}
     for one in _fields(cls):
         inherited = (base.__dict__.get("__dataclass_fields__", {}).get(one.name) for base in cls.__mro__)
-        declared = [base.metadata["rule"] for base in inherited if base is not None and "rule" in base.metadata]
+        declared = [base.metadata["spec"] for base in inherited if base is not None and "spec" in base.metadata]
         if not declared:
             raise TypeError(f"{cls.__name__}.{one.name}: expected a field declared by setting()")
         found[one.name] = declared[0]
     return found
 
 
-def hint_of(cls: type[Settings], name: str) -> Any:
+def type_of(cls: type[Settings], name: str) -> Any:
     """The type of a field, resolved."""
     if cls not in _HINTS:
         _HINTS[cls] = get_type_hints(cls)
@@ -148,27 +161,27 @@ def defaults(cls: type[Settings]) -> dict[str, Any]:
     """The defaults as plain data, for Hydra to compose. What is required is `???`; groups are left to Hydra."""
     tree: dict[str, Any] = {}
     for one in _fields(cls):
-        rule = rules(cls)[one.name]
-        if rule.options or rule.group:
+        spec = declarations(cls)[one.name]
+        if spec.options or spec.group:
             continue
         value = _default(one)
-        if value is MISSING and is_settings(hint_of(cls, one.name)):
-            plain: Any = defaults(hint_of(cls, one.name))
+        if value is MISSING and is_settings(type_of(cls, one.name)):
+            plain: Any = defaults(type_of(cls, one.name))
         else:
-            plain = NOT_SET if value is MISSING else _plain(rule, value)
-        tree.update(plain if rule.inline else {one.name: plain})
+            plain = NOT_SET if value is MISSING else _plain(spec, value)
+        tree.update(plain if spec.inline else {one.name: plain})
     return tree
 
 
 def to_plain(settings: Settings) -> dict[str, Any]:
     """The settings as plain data for YAML or JSON; `read` makes an equal object of it."""
     tree: dict[str, Any] = {}
-    for name, rule in rules(type(settings)).items():
+    for name, spec in declarations(type(settings)).items():
         value = getattr(settings, name)
-        plain = _plain(rule, value)
-        if rule.tag:
-            plain = {rule.tag: option_of(rule, value), **plain}
-        tree.update(plain if rule.inline else {name: plain})
+        plain = _plain(spec, value)
+        if spec.tag:
+            plain = {spec.tag: option_of(spec, value), **plain}
+        tree.update(plain if spec.inline else {name: plain})
     return tree
 
 
@@ -183,16 +196,16 @@ def changes(settings: Settings) -> dict[str, Any]:
     return tree | {name: changes(value) for name, value in inner.items()}
 
 
-def option_of(rule: Rule, value: Settings) -> str:
+def option_of(spec: Declaration, value: Settings) -> str:
     """The name of the option of a group that `value` is."""
-    return next(name for name, made in rule.options.items() if made is type(value))
+    return next(name for name, made in spec.options.items() if made is type(value))
 
 
-def options_of(name: str, rule: Rule) -> list[str]:
+def options_of(name: str, spec: Declaration) -> list[str]:
     """The options of the group `name` on the command line: its dataclasses, and the YAML files of `conf/<name>`."""
-    folder = importlib.resources.files("qwop.conf").joinpath(rule.group or name)
+    folder = importlib.resources.files("qwop.conf").joinpath(spec.group or name)
     files = [file.name.removesuffix(".yaml") for file in folder.iterdir()] if folder.is_dir() else []
-    return sorted({*rule.options, *files})
+    return sorted({*spec.options, *files})
 
 
 def is_settings(kind: Any) -> bool:
@@ -201,41 +214,41 @@ def is_settings(kind: Any) -> bool:
 
 
 def read(cls: type[S], node: Any, place: str = "", *, partial: bool = False, **more: Any) -> S:
-    """An object of `cls` from plain data; `place` is where it stands (`algorithm`), for messages.
+    """An object of `cls` from plain data; `place` is its name for messages (`algorithm`).
 
     Every setting has to be there unless `partial`, where a missing one takes its default. `more` are fields that the
     data do not hold. BadInput for anything unknown, missing, of another type or out of range.
     """
     if not isinstance(node, Mapping):
-        raise BadInput(f"{place}={show(node)}: expected settings, {{{next(iter(rules(cls)))}: …}}")
+        raise BadInput(f"{place}={quoted(node)}: expected settings, {{{next(iter(declarations(cls)))}: …}}")
     known = [name for name in names_in(cls) if name not in more]
     for key in map(str, node):
         if key not in known:
-            raise no_such_setting(join(place, key), [join(place, name) for name in known])
+            raise no_such_setting(dotted(place, key), [dotted(place, name) for name in known])
     values: dict[str, Any] = dict(more)
-    for name, rule in rules(cls).items():
+    for name, spec in declarations(cls).items():
         if name in more:
             continue
-        if rule.inline:
-            inner = {key: value for key, value in node.items() if key in names_in(hint_of(cls, name))}
-            values[name] = read(hint_of(cls, name), inner, place, partial=partial)
-        elif rule.options:
+        if spec.inline:
+            inner = {key: value for key, value in node.items() if key in names_in(type_of(cls, name))}
+            values[name] = read(type_of(cls, name), inner, place, partial=partial)
+        elif spec.options:
             values[name] = _read_option(cls, name, node, place)
         elif name in node:
-            values[name] = _read_value(cls, name, node[name], join(place, name), partial)
+            values[name] = _read_value(cls, name, node[name], dotted(place, name), partial)
         elif not partial or name in required(cls):
-            raise BadInput(_missing(cls, name, join(place, name)))
+            raise BadInput(_missing(cls, name, dotted(place, name)))
     try:
         return cls(**values)
     except BadInput as error:
-        raise BadInput(join(place, str(error))) from None
+        raise BadInput(dotted(place, str(error))) from None
 
 
 def names_in(cls: type[Settings]) -> list[str]:
     """The keys of `cls` in a configuration: its fields, with those of inline fields in their place."""
     found = []
-    for name, rule in rules(cls).items():
-        found += names_in(hint_of(cls, name)) if rule.inline else [name]
+    for name, spec in declarations(cls).items():
+        found += names_in(type_of(cls, name)) if spec.inline else [name]
     return found
 
 
@@ -246,89 +259,103 @@ def required(cls: type[Settings]) -> list[str]:
 
 def no_such_setting(place: str, known: Sequence[str]) -> BadInput:
     """The error for a setting that does not exist; names the nearest that does."""
-    group, _, last = place.rpartition(".")
+    names = place.split(".")
+    groups = {one.rpartition(".")[0] for one in known}
+    depth = max((i for i in range(len(names)) if ".".join(names[:i]) in groups), default=0)
+    group, wrong, rest = ".".join(names[:depth]), names[depth], names[depth + 1 :]
     beside = [one.rpartition(".")[2] for one in known if one.rpartition(".")[0] == group]
     elsewhere = [one for one in known if one.rpartition(".")[0] != group]
-    near = [join(group, one) for one in difflib.get_close_matches(last, beside, 1, FAR)]
-    near = near or [one for one in elsewhere if one.endswith(f".{last}")]
-    near = near or difflib.get_close_matches(place, elsewhere, 1, FAR)
+    near: str | None
+    if here := nearest(wrong, beside):
+        whole = ".".join([*names[:depth], here, *rest])
+        near = whole if whole in known else dotted(group, here)
+    elif group and rest:  # an unknown entry, such as a phase: other entries' settings are no suggestion
+        near = None
+    else:
+        alike = [one for one in elsewhere if one.rpartition(".")[2] == names[-1]]
+        near = nearest(place, alike, far=0) or nearest(place, elsewhere)
     if near:
-        return BadInput(f"{place}: no such setting; did you mean {near[0]}?")
+        return BadInput(f"{place}: no such setting; did you mean {near}?")
     of = f"of {group} " if group else ""
     return BadInput(f"{place}: no such setting; the settings {of}are {', '.join(beside or known)}")
 
 
-def join(place: str, name: str) -> str:
+def nearest(name: str, known: Iterable[str], far: float = FAR) -> str | None:
+    """The most similar of the known names; None where all are less alike than `far`."""
+    return next(iter(difflib.get_close_matches(name, list(known), 1, far)), None)
+
+
+def dotted(place: str, name: str) -> str:
     """The place of a setting inside another."""
     return f"{place}.{name}" if place else name
 
 
 def _read_option(cls: type[Settings], name: str, node: Mapping[str, Any], place: str) -> Settings:
     """The chosen option of a group; of a field that follows a group, the part that belongs to the choice."""
-    rule = rules(cls)[name]
-    group = rule.follows or name
-    tag = rules(cls)[group].tag
-    where, chooser = join(place, name), join(place, group)
+    spec = declarations(cls)[name]
+    group = spec.follows or name
+    tag = declarations(cls)[group].tag
+    where, chooser = dotted(place, name), dotted(place, group)
     if not isinstance(node.get(group), Mapping):
-        found = f"{chooser}={show(node[group])}" if group in node else f"{chooser} is not set"
-        raise BadInput(f"{found}: choose one of {', '.join(options_of(group, rule))}, such as {chooser}={rule.example}")
+        found = f"{chooser}={quoted(node[group])}" if group in node else f"{chooser} is not set"
+        raise BadInput(f"{found}: choose one of {', '.join(options_of(group, spec))}, such as {chooser}={spec.example}")
     chosen = node[group].get(tag)
-    if chosen not in rule.options:
-        found = f"{chooser}.{tag}={show(chosen)}" if tag in node[group] else f"{chooser}.{tag} is missing"
-        raise BadInput(f"{found}: expected {one_of(list(rule.options))}, chosen by {chooser}={rule.example}")
+    if chosen not in spec.options:
+        found = f"{chooser}.{tag}={quoted(chosen)}" if tag in node[group] else f"{chooser}.{tag} is missing"
+        raise BadInput(f"{found}: expected {one_of(list(spec.options))}, chosen by {chooser}={spec.example}")
     if name not in node:
         raise BadInput(f"{where} is missing, and its settings are needed: leave ~{where} out")
     inner = node[name]
-    if rule.tag:
-        inner = {key: value for key, value in inner.items() if key != rule.tag}
-    made: Settings = read(rule.options[chosen], inner, where)
+    if spec.tag:
+        inner = {key: value for key, value in inner.items() if key != spec.tag}
+    made: Settings = read(spec.options[chosen], inner, where)
     return made
 
 
 def _read_value(cls: type[Settings], name: str, value: Any, where: str, partial: bool) -> Any:
-    rule, hint = rules(cls)[name], hint_of(cls, name)
+    spec, hint = declarations(cls)[name], type_of(cls, name)
     if isinstance(value, str) and value == NOT_SET:
         raise BadInput(_missing(cls, name, where))
-    if rule.group and value is None:
+    if spec.group and value is None:
         raise BadInput(_missing(cls, name, where))
-    if rule.parse is not None:
-        return rule.parse(value, where)
+    if spec.parse is not None:
+        return spec.parse(value, where)
     kind = without_none(hint)
     if value is not None and is_settings(kind):
-        return read(kind, value, where, partial=partial or bool(rule.group))
-    return checked(hint, rule, value, where, _default_in_words(cls, name))
+        return read(kind, value, where, partial=partial or bool(spec.group))
+    return checked(hint, spec, value, where, _default_in_words(cls, name))
 
 
 def _missing(cls: type[Settings], name: str, where: str) -> str:
-    rule, hint = rules(cls)[name], hint_of(cls, name)
-    if rule.group:
-        options = options_of(name, rule)
+    spec, hint = declarations(cls)[name], type_of(cls, name)
+    if spec.group:
+        options = options_of(name, spec)
         return (
-            f"no {where}: choose one, such as {where}={rule.example} (there are {', '.join(options)}), or a file of "
+            f"no {where}: choose one, such as {where}={spec.example} (there are {', '.join(options)}), or a file of "
             f"your own, {where}=path/to/mine.yaml"
         )
     if name in required(cls) and not is_settings(hint):
-        such = f", such as {where}={rule.example}" if rule.example else ""
-        return f"{where} is not set: expected {expected(hint, rule)}{such}"
+        such = f", such as {where}={spec.example}" if spec.example else ""
+        return f"{where} is not set: expected {expected(hint, spec)}{such}"
     if is_settings(hint):
         return f"{where} is missing, and its settings are needed: leave ~{where} out"
-    return f"{where} is missing: expected {expected(hint, rule)}{_default_in_words(cls, name)}; leave ~{where} out"
+    return f"{where} is missing: expected {expected(hint, spec)}{_default_in_words(cls, name)}; leave ~{where} out"
 
 
 def _default_in_words(cls: type[Settings], name: str) -> str:
     default = next(_default(one) for one in _fields(cls) if one.name == name)
-    return "" if default is MISSING else f" (default: {show(default)})"
+    return "" if default is MISSING else f" (default: {quoted(default)})"
 
 
-def _plain(rule: Rule, value: Any) -> Any:
-    if rule.plain is not None:
-        return rule.plain(value)
+def _plain(spec: Declaration, value: Any) -> Any:
+    if spec.plain is not None:
+        return spec.plain(value)
     if isinstance(value, Settings):
         return to_plain(value)
     if isinstance(value, Mapping):
-        return {str(key): _plain(Rule(), one) for key, one in value.items()}
+        return {str(key): _plain(Declaration(), one) for key, one in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_plain(Rule(), one) for one in value]
+        return [_plain(Declaration(), one) for one in value]
     return value
 
 

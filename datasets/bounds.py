@@ -10,11 +10,11 @@ from typing import Any, BinaryIO
 
 import pyarrow.parquet as pq
 
-from ..common.checks import show
+from ..common.checks import quoted
 from ..common.errors import BadInput
 from ..common.reading import MEGABYTE
+from .arrow import require_types
 from .schema import DatasetInfo, arrow_schema
-from .tables import require_types
 from .thrift import NoEnd, Struct, read_struct
 
 LARGEST = 256 * MEGABYTE
@@ -76,7 +76,7 @@ def require_bounded(parquet: pq.ParquetFile, file: BinaryIO, size: int, info: Da
     found, names = parquet.schema_arrow, arrow_schema(info).names
     require_types(found, info)
     if info.version > 1 and (more := [name for name in found.names if name not in names]):
-        raise BadInput(f"column {show(more[0])} is not one of an episode's: {', '.join(names)}")
+        raise BadInput(f"column {quoted(more[0])} is not one of an episode's: {', '.join(names)}")
     if parquet.metadata.num_rows < 2:
         raise BadInput("it has no decision")
     require_memory(file, size, width=info.observation.size)
@@ -146,7 +146,7 @@ def _chunks(file: Any, size: int) -> Iterator[_Chunk]:
                     place = dictionary
                 end = place + found[_COMPRESSED_SIZE]
                 if not 0 <= place <= end <= size:
-                    raise BadInput(f"column {show(name)} lies outside the file")
+                    raise BadInput(f"column {quoted(name)} lies outside the file")
                 yield _Chunk(name, found[_TYPE], place, end)
     except (KeyError, TypeError, AttributeError):
         raise BadInput("its footer does not tell where its columns are") from None
@@ -167,7 +167,7 @@ def _pages(file: Any, chunk: _Chunk, size: int) -> Iterator[tuple[int, int]]:
     count = 0
     while place < chunk.end:
         if (count := count + 1) > MOST_PAGES:
-            raise BadInput(f"column {show(chunk.name)} has more than {MOST_PAGES:,} pages")
+            raise BadInput(f"column {quoted(chunk.name)} has more than {MOST_PAGES:,} pages")
         file.seek(place)
         header, length = _header(file)
         try:
@@ -175,8 +175,8 @@ def _pages(file: Any, chunk: _Chunk, size: int) -> Iterator[tuple[int, int]]:
             values = sum(header[kind][_VALUES] for kind in _KINDS_OF_PAGE if kind in header)
             sound = 0 <= compressed <= size and uncompressed >= 0 and values >= 0
         except (KeyError, TypeError):
-            raise BadInput(f"column {show(chunk.name)} has a page without sizes") from None
+            raise BadInput(f"column {quoted(chunk.name)} has a page without sizes") from None
         if not sound:
-            raise BadInput(f"column {show(chunk.name)} has a page of negative or impossible size")
+            raise BadInput(f"column {quoted(chunk.name)} has a page of negative or impossible size")
         yield uncompressed, values
         place += length + compressed

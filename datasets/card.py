@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from ..common.files import write_whole
+from ..common.files import write_atomic
 from ..common.reading import MEGABYTE, read_bytes
 from .schema import COLUMN_MEANINGS, DatasetInfo, arrow_schema
 from .summary import Summary
@@ -70,7 +70,7 @@ def write_card(folder: Path, summary: Summary) -> None:
     else:
         text = f"{text.rstrip()}\n\n{new}\n"
     text = _SIZE.sub(lambda _: _size(summary), text, count=1)
-    write_whole(folder / CARD, text)
+    write_atomic(folder / CARD, text)
 
 
 def card_is_true(folder: Path, summary: Summary) -> bool | None:

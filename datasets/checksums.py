@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from ..common.files import write_whole
+from ..common.files import write_atomic
 from ..common.reading import MEGABYTE, read_bytes
 from .folder import DESCRIPTION, EPISODE_NAME
 
@@ -71,8 +71,8 @@ def add_removed(folder: Path, name: str) -> None:
 
 
 def write_checksums(folder: Path, checksums: Mapping[str, str]) -> None:
-    """Write the list anew."""
-    write_whole(folder / CHECKSUMS, "".join(f"{digest}  {name}\n" for name, digest in checksums.items()))
+    """Rewrite the list."""
+    write_atomic(folder / CHECKSUMS, "".join(f"{digest}  {name}\n" for name, digest in checksums.items()))
 
 
 def _lines(folder: Path) -> list[str]:

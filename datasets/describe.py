@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ..common.files import write_whole
+from ..common.files import write_atomic
 from .card import write_card
 from .checksums import add_checksums, sha256, write_checksums
 from .croissant import CROISSANT, croissant
@@ -25,13 +25,13 @@ def describe(folder: Path, *, accept: bool = False) -> Summary:
         add_checksums(folder, _unlisted(dataset))
         dataset = open_dataset(folder)
     summary = dataset.summary()
-    write_whole(folder / CROISSANT, to_text(croissant(folder.resolve().name, dataset.info)))
+    write_atomic(folder / CROISSANT, to_text(croissant(folder.resolve().name, dataset.info)))
     write_card(folder, summary)
     return summary
 
 
 def accepted(folder: Path) -> Dataset:
-    """Write the list of checksums anew from the files, each of which has to be an episode of this dataset."""
+    """Rewrite the list of checksums from the files, each of which has to be an episode of this dataset."""
     content = read_description(folder)
     info = parse_info(content, folder / DESCRIPTION)
     checksums = {DESCRIPTION: sha256(content)}

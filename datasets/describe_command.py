@@ -4,18 +4,18 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..common.occupancy import Occupancy
+from ..common.folder_lock import FolderLock
 from ..common.progress import plain_console
 from ..common.settings import Settings, setting
 from .describe import describe
-from .verb import Verb
+from .subcommand import Subcommand
 
 
 @dataclass(frozen=True)
 class DescribeSettings(Settings):
     """The dataset to describe."""
 
-    dataset: str = setting(help="Folder of the dataset.", example="data/me")
+    dataset: str = setting(help="Folder of the dataset.", example="data/me", path=True)
     accept: bool = setting(
         False,
         "Accept the current episodes: rewrite the checksums even if files are missing or changed. Each still has to be"
@@ -26,12 +26,12 @@ class DescribeSettings(Settings):
 def run(settings: DescribeSettings) -> None:
     """Write the derived files and print the statistics."""
     folder = Path(settings.dataset)
-    with closing(Occupancy(folder)):  # or a recorder that starts takes the files under way for leftovers
+    with closing(FolderLock(folder)):  # or a recorder that starts takes the files under way for leftovers
         summary = describe(folder, accept=settings.accept)
     plain_console().print(summary.table(settings.dataset))
 
 
-command = Verb(
+command = Subcommand(
     "dataset-describe",
     DescribeSettings,
     run,

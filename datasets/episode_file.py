@@ -11,15 +11,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..common.checks import show
+from ..common.checks import quoted
 from ..common.errors import BadInput
 from ..common.reading import CannotBeRead, content_of, open_regular
 from ..envs.spec import LONGEST_REASON
+from .arrow import decode_metadata, encode_metadata, from_table
 from .bounds import LARGEST, LARGEST_FILE, require_bounded, require_footer
 from .checksums import CHECKSUMS, sha256
 from .folder import DESCRIPTION, episode_number
 from .schema import DatasetInfo, Episode, arrow_schema
-from .tables import decode_metadata, encode_metadata, from_table
 
 ARROW_SCHEMA = b"ARROW:schema"
 """Name of the entry of Parquet's metadata in which Arrow keeps its own schema."""
@@ -27,7 +27,7 @@ ARROW_SCHEMA = b"ARROW:schema"
 
 @dataclass(frozen=True)
 class EpisodeFile:
-    """The file of an episode. sha256: of its bytes. Its methods raise BadInput for what is wrong with the content."""
+    """The file of an episode. sha256: of its bytes. Its methods raise BadInput for faulty content."""
 
     path: Path
     sha256: str
@@ -45,13 +45,13 @@ class EpisodeFile:
         found.pop(ARROW_SCHEMA, None)
         if (copy := self.parquet.schema_arrow.metadata) and copy != found:
             name = next(name for name in sorted({*copy, *found}) if copy.get(name) != found.get(name))
-            shown = show(name.decode("utf-8", errors="replace"))
+            shown = quoted(name.decode("utf-8", errors="replace"))
             raise BadInput(f"its metadata are in it twice, and {shown} differs between them; the file was changed")
         return found
 
     @cached_property
     def metadata(self) -> Mapping[str, Any]:
-        """The metadata, see `tables.decode_metadata`."""
+        """The metadata, see `arrow.decode_metadata`."""
         return decode_metadata(self.raw_metadata)
 
     def episode(self, info: DatasetInfo) -> Episode:
@@ -83,7 +83,7 @@ class EpisodeFile:
 def open_episode_file(path: Path, checksum: str | None = None) -> Iterator[EpisodeFile]:
     """Context manager: open an episode's file. Errors about its content within the context become BadInput naming it.
 
-    checksum: SHA-256 that the file has to have, where it is known; BadInput for another.
+    checksum: expected SHA-256 of the file, if known; BadInput for another.
     """
     with open_regular(path, LARGEST_FILE, ADVICE) as (file, size):
         if size > LARGEST:  # before all of it is read
@@ -125,5 +125,5 @@ def naming(path: Path) -> Iterator[None]:
     except BadInput as error:
         raise BadInput(f"{path}: {error}; {ADVICE}") from None
     except (OSError, ValueError, OverflowError, pa.ArrowException) as error:
-        reason = show(error, LONGEST_REASON) or type(error).__name__
+        reason = quoted(error, LONGEST_REASON) or type(error).__name__
         raise BadInput(f"{path}: damaged or not a Parquet file ({reason}); {ADVICE}") from None

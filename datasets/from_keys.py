@@ -69,11 +69,11 @@ def episode_from_keys(
 ) -> Episode:
     """Make the episode of a game from the keys of its frames, uint8 [n ≥ 1], those after its end ignored.
 
-    info: a dataset of `QWOP-v1`, whose settings say what a decision is, what is observed and what is earned. start: how
-    the game began. game: the recorded result of these keys; None replays them. bounds: int [T + 1], the frames at which
+    info: a dataset of `QWOP-v1`, whose settings define decisions, observations and rewards. start: the beginning of
+    the game. game: the recorded result of these keys; None replays them. bounds: int [T + 1], the frames at which
     decisions begin and the last one ends, if they do not last `frames_per_step` each from frame 0 on; the keys of
     earlier frames belong to the first decision. A game that has not ended is truncated. Behaviour probabilities are
-    `smoothed` with ε, whatever the keys did within a decision.
+    `smoothed` with ε, even if keys changed within a decision.
     """
     settings = QWOPTask(**info.environment.settings)
     if game is None:
@@ -195,7 +195,7 @@ def relabelled(
     """Replay an episode with other observations and rewards, and at another decision rate.
 
     rate: decisions a second, which need not be a whole number of frames; None: those of `info`. same_decisions: keep
-    the episode's own decisions, whatever their length, with their actions and behaviour probabilities. Else the
+    the episode's own decisions, of any length, with their actions and behaviour probabilities. Else the
     probabilities are `smoothed` with ε.
     """
     game = replay_episode(episode)

@@ -1,10 +1,15 @@
-"""`qwop-dataset VERB DIR setting=value …`: tools for datasets, besides recording and training."""
+"""`qwop-dataset VERB DIR setting=value …`: tools for datasets."""
 
+import os
+import re
 import sys
 from importlib import import_module
 
-from ..common.command import EXIT_BAD_INPUT
-from ..common.overrides import quoted
+from ..common.checks import printable
+from ..common.command import EXIT_BAD_INPUT, version_line
+from ..common.interrupts import ends_at_once
+from ..common.settings import nearest
+from ..common.typed_texts import quoted
 
 VERBS = {
     "verify": ("qwop.datasets.verification.command", "check everything, including by replay"),
@@ -30,15 +35,30 @@ def main() -> None:
     if verb in HELP:
         print(_usage())
         return
+    if verb == "--version":
+        print(version_line())
+        return
     if verb not in VERBS:
-        found = f"no verb {verb}" if verb else "no verb"
-        print(f"qwop-dataset: {found}; expected one of {', '.join(VERBS)}, as --help shows them", file=sys.stderr)
+        found = f"no verb {printable(verb)}" if verb else "no verb"
+        near = nearest(verb, VERBS)
+        question = f"did you mean {near}? The verbs are" if near else "expected one of"
+        print(f"qwop-dataset: {found}; {question} {', '.join(VERBS)}, as --help shows them", file=sys.stderr)
         sys.exit(EXIT_BAD_INPUT)
-    if arguments and "=" not in arguments[0] and not arguments[0].startswith("-"):
+    if arguments and _is_folder(arguments[0]):
         arguments = [f"dataset={quoted(arguments[0])}", *arguments[1:]]
     sys.argv = [sys.argv[0], *arguments]
     module, _ = VERBS[verb]
-    import_module(module).command()
+    with ends_at_once(f"qwop-dataset {verb}"):
+        command = import_module(module).command
+    command()
+
+
+def _is_folder(argument: str) -> bool:
+    """True for the folder's name alone, which may have an equals sign if it is there or is no setting's name."""
+    name, equals, _ = argument.partition("=")
+    if argument.startswith("-"):
+        return False
+    return not equals or not re.fullmatch(r"[+~]*\w[\w.]*", name) or os.path.lexists(argument)
 
 
 def _usage() -> str:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from ..common.checks import show
+from ..common.checks import quoted
 from ..common.errors import BadInput
 
 _KINDS: dict[str, type] = {
@@ -16,7 +16,7 @@ _KINDS: dict[str, type] = {
 
 @dataclass(frozen=True)
 class Origin:
-    """Fields that identify an episode within its source; each is None where it does not apply.
+    """Fields that identify an episode within its source; each is None if it does not apply.
 
     sha256: the first twelve digits of the hash of the file that was imported or that played. game: the episode's number
     in that file, or among the games of one policy and seed. seed: of all those games (`Episode.seed` is the reset's).
@@ -42,12 +42,12 @@ class Origin:
     def from_json(cls, data: Any) -> "Origin":
         """The inverse of `to_json`; BadInput for anything else."""
         if not isinstance(data, Mapping):
-            raise BadInput(f"origin is {show(data)}, expected fields such as {{'game': 3}}")
+            raise BadInput(f"origin is {quoted(data)}, expected fields such as {{'game': 3}}")
         for name, value in data.items():
             if name not in _KINDS:
-                raise BadInput(f"origin has a field {show(name)}, expected {', '.join(_KINDS)}")
+                raise BadInput(f"origin has a field {quoted(name)}, expected {', '.join(_KINDS)}")
             if type(value) is not _KINDS[name]:
-                raise BadInput(f"origin.{name} is {show(value)}, expected {_KINDS[name].__name__}")
+                raise BadInput(f"origin.{name} is {quoted(value)}, expected {_KINDS[name].__name__}")
         return cls(**data)
 
 

@@ -117,7 +117,7 @@ class Dataset(Sequence[Episode]):
 
 
 def open_dataset(folder: str | os.PathLike[str]) -> Dataset:
-    """Open the dataset in `folder`; BadInput if there is none, if it has no episode, or if a file is missing."""
+    """Open the dataset in `folder`; BadInput without a dataset or episodes, or if a file is missing."""
     folder = Path(folder)
     content = read_description(folder)
     info = parse_info(content, folder / DESCRIPTION)
@@ -136,9 +136,9 @@ def open_dataset(folder: str | os.PathLike[str]) -> Dataset:
 
 
 def read_episode(path: Path, info: DatasetInfo, checksum: str | None = None) -> Episode:
-    """Read the episode in one file; BadInput names the file and what is wrong with it.
+    """Read the episode in one file; BadInput names the file and its fault.
 
-    checksum: SHA-256 that the file has to have, where it is known.
+    checksum: expected SHA-256 of the file, if known.
     """
     with open_episode_file(path, checksum) as file:
         return file.episode(info)

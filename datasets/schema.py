@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..common.checks import show
+from ..common.checks import quoted
 from ..common.errors import BadInput
 from ..common.reading import whole_number
 from ..envs.names import LONGEST_KEYS
@@ -81,7 +81,7 @@ class DatasetInfo:
             version = whole_number(data["schema_version"], "schema_version", MOST_VERSIONS)
             if version not in READABLE_VERSIONS:
                 advice = "upgrade qwop" if version > SCHEMA_VERSION else "record it again"
-                raise BadInput(f"schema version {show(version)}, expected at most {SCHEMA_VERSION}; {advice}")
+                raise BadInput(f"schema version {quoted(version)}, expected at most {SCHEMA_VERSION}; {advice}")
             environment = EnvironmentSpec.from_json(data["environment"])
             return cls(
                 environment,
@@ -120,7 +120,7 @@ class DatasetInfo:
 
 @dataclass(frozen=True)
 class Episode:
-    """One complete episode of T ≥ 1 decisions, validated on construction (ValueError says what is wrong).
+    """One complete episode of T ≥ 1 decisions, validated on construction (ValueError for invalid data).
 
     observations: float32 or uint8 [T + 1, *shape], one before each decision and the one that ended the episode.
     actions: int16 [T], index into the environment's actions.
@@ -131,12 +131,12 @@ class Episode:
         replay the game exactly; None if unknown.
     terminated, truncated: as in Gymnasium, at least one of them. A game that was left early is truncated.
     outcome: one of `OUTCOMES`.
-    player: name of the player. source: name of what was recorded: a policy's or recording's file, 'page', an address.
+    player: name of the player. source: name of the source: a policy's or recording's file, 'page', an address.
     probabilities_from: origin of μ: 'recorded', 'smoothed(0.05)', 'cloned(5 folds)', …
     seed: the seed of the environment's reset; None if unknown.
     metres: distance covered, in environments that measure one.
-    start: how the game began that the keys replay; None for the first game of a page in a browser of today.
-    origin: what identifies the episode within its source.
+    start: the beginning of the game that the keys replay; None for the first game of a page in a current browser.
+    origin: identifies the episode within its source.
     max_idle_frames: upper bound of the random idle frames that the game began with; None if unknown.
     created, software_version: when the episode was recorded (ISO 8601) and by which version of qwop; filled in when it
         is written, and kept by commands that copy it.
@@ -197,7 +197,7 @@ class Episode:
         for name, kinds, expected in _FIELD_TYPES:
             value = getattr(self, name)
             if type(value) not in kinds:
-                raise ValueError(f"{name} is {show(value)}, expected {expected}")
+                raise ValueError(f"{name} is {quoted(value)}, expected {expected}")
         if self.outcome not in OUTCOMES:
             raise ValueError(f"outcome {self.outcome[:60]!r}, expected one of {', '.join(OUTCOMES)}")
         if not self.terminated and not self.truncated:
@@ -207,7 +207,7 @@ class Episode:
         for name in ("seed", "max_idle_frames"):
             value = getattr(self, name)
             if value is not None and value < 0:
-                raise ValueError(f"{name} is {show(value)}, expected at least 0")
+                raise ValueError(f"{name} is {quoted(value)}, expected at least 0")
 
     def __len__(self) -> int:
         """T, the number of decisions."""
@@ -220,7 +220,7 @@ class Episode:
 
     @cached_property
     def keys_of_frames(self) -> NDArray[np.uint8]:
-        """Keys held in each game frame, uint8 [frames]; empty where they are unknown."""
+        """Keys held in each game frame, uint8 [frames]; empty if they are unknown."""
         return np.concatenate(self.keys) if self.keys else np.empty(0, np.uint8)
 
     @property

@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from rich.table import Table
 
-from ..common.checks import show
+from ..common.checks import quoted
 from ..common.errors import BadInput
 from .schema import OUTCOMES, DatasetInfo, Episode
 
@@ -107,7 +107,7 @@ def facts_in(table: pa.Table, info: DatasetInfo, metadata: Mapping[str, Any]) ->
         raise BadInput("it has no decision")
     outcome, metres = metadata["outcome"], metadata["metres"]
     if outcome not in OUTCOMES:
-        raise BadInput(f"outcome {show(outcome)}, expected one of {', '.join(OUTCOMES)}")
+        raise BadInput(f"outcome {quoted(outcome)}, expected one of {', '.join(OUTCOMES)}")
     return Facts(
         steps=len(actions),
         total=float(table.column("reward").drop_null().to_numpy().sum(dtype=np.float64)),

@@ -1,7 +1,7 @@
 """Thrift's compact protocol, in which Parquet's footer and the headers of its pages are written, read without Arrow.
 
 Arrow's own view of the columns' places (`row_group(i).column(j)`) ends the process for a footer with a wrong bit: it
-raises an error of C++ that Cython does not expect. Specification:
+raises a C++ error that Cython does not expect. Specification:
 https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md
 """
 

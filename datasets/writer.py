@@ -10,13 +10,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..common.errors import BadInput
-from ..common.files import beside, make_missing, sync_folder, write_synced
-from ..common.occupancy import Occupancy
+from ..common.files import make_missing, sync_folder, temporary_sibling, write_synced
+from ..common.folder_lock import FolderLock
 from ..envs.spec import EnvironmentSpec
+from .arrow import renumbered, to_table
 from .checksums import add_checksums, read_checksums, sha256
 from .folder import DESCRIPTION, RECORDINGS, episode_name, next_number, read_info, require_same, to_text
 from .schema import DatasetInfo, Episode
-from .tables import renumbered, to_table
 
 NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 
@@ -37,7 +37,7 @@ class DatasetWriter:
         EnvironmentSpec.from_json(info.environment.to_json())  # so that the result can be read
         try:
             make_missing(self.folder)
-            self._presence = Occupancy(self.folder, within=(RECORDINGS,))  # before it writes anything
+            self._presence = FolderLock(self.folder, within=(RECORDINGS,))  # before it writes anything
             if not (self.folder / DESCRIPTION).exists():
                 self._describe()
         except (FileExistsError, NotADirectoryError):
@@ -60,7 +60,7 @@ class DatasetWriter:
 
     def _place(self, name: str, content: bytes) -> bool:
         """Put a file with this content under a name, listed and on the disk; False if the name is taken."""
-        with beside(self.folder / name) as partial:
+        with temporary_sibling(self.folder / name) as partial:
             write_synced(partial, content)
             if not _give_name(partial, self.folder / name):
                 return False

@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 class Capabilities:
     """Abilities that shared code may rely on; by default an environment has none.
 
-    decisions_per_second: of the game's clock, where it has one (`info["clock"]`, seconds).
+    decisions_per_second: of the game's clock, if it has one (`info["clock"]`, seconds).
     idle_start: games may begin with up to `max_idle_frames` frames without a key, or with as many as
         `reset(options={"idle_frames": k})` says.
     deterministic: a game depends on its idle frames and its actions alone, not on the seed.
@@ -18,7 +18,7 @@ class Capabilities:
     saved_games: its vector form saves and restores single games (`save_game`, `put_game`).
     original: the id of the same task in the page of the original game.
     action_names, observation_names: of every action and every number observed.
-    number_names: of every number that its vector form shows of the games beside their observations (`seen_numbers`).
+    feature_names: of every feature that its vector form provides apart from the observations (`seen_numbers`).
     group: neighbouring environments of its vector form that play one game together; their number is a multiple of it.
     training: its vector form takes `training=True`, with which a lost life ends an episode, though the game goes on
         (`infos["game_goes_on"]`).
@@ -35,7 +35,7 @@ class Capabilities:
     original: str | None = None
     action_names: tuple[str, ...] | None = None
     observation_names: tuple[str, ...] | None = None
-    number_names: tuple[str, ...] | None = None
+    feature_names: tuple[str, ...] | None = None
     group: int = 1
     training: bool = False
     idle_limit: bool = False

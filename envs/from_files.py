@@ -1,4 +1,4 @@
-"""Environments described by files, and limits on what files may say.
+"""Environments described by files, and limits on these descriptions.
 
 Policies, datasets and checkpoints are exchanged, so they are data: reading one never starts a program, opens a path or
 an address, or imports a module that the file chose. A file names an environment by an id without a module
@@ -14,7 +14,7 @@ from typing import Any
 
 from gymnasium.envs.registration import load_env_creator
 
-from ..common.checks import show
+from ..common.checks import quoted
 from ..common.errors import BadInput
 from .registration import REGISTERED, short_id
 
@@ -41,18 +41,18 @@ _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 def environment_in_file(data: Any, given: Collection[str] = ()) -> tuple[str, dict[str, Any]]:
     """Id and settings of the environment that a file describes as `{"id": …, "settings": {…}}`.
 
-    Raises BadInput for anything that a file may not say, except settings whose names are `given` elsewhere (on the
+    Raises BadInput for anything that a file may not set, except settings whose names are `given` elsewhere (on the
     command line), which are left out. Imports nothing and makes no environment.
     """
     if not isinstance(data, Mapping) or not isinstance(data.get("settings"), Mapping):
-        raise BadInput(f"environment is {show(data)}, expected its id and its settings")
+        raise BadInput(f"environment is {quoted(data)}, expected its id and its settings")
     return _id(data.get("id")), _settings(data, given)
 
 
 def _id(found: Any) -> str:
     id = short_id(found) if isinstance(found, str) else ""
     if not _ID.fullmatch(id):
-        raise BadInput(f"environment {show(found)}: expected the id of a registered environment, such as QWOP-v1")
+        raise BadInput(f"environment {quoted(found)}: expected the id of a registered environment, such as QWOP-v1")
     return id
 
 
@@ -68,7 +68,7 @@ def _settings(data: Mapping[str, Any], given: Collection[str]) -> dict[str, Any]
         if known and _harmless(value, name in CHOICES):
             kept[name] = value
         elif name not in given:
-            said = f"environment {id}: {show(name)}={show(value)}"
+            said = f"environment {id}: {quoted(name)}={quoted(value)}"
             raise BadInput(f"{said}: a file may not set that; {_remedy(id, name, known=bool(known))}")
     if id in REGISTERED:
         load_env_creator(REGISTERED[id].checked_by)(**kept)  # imported only here, because it brings the engine
@@ -89,5 +89,5 @@ def _harmless(value: Any, choice: bool) -> bool:
 def _remedy(id: str, name: Any, known: bool) -> str:
     if id in REGISTERED and not known:
         allowed: Sequence[str] = REGISTERED[id].task
-        return f"it may set {', '.join(allowed)}; the command line gives the others (environment.{show(name, 30)}=…)"
-    return f"give it on the command line if you trust it (environment.{show(name, 30)}=…)"
+        return f"it may set {', '.join(allowed)}; the command line gives the others (environment.{quoted(name, 30)}=…)"
+    return f"give it on the command line if you trust it (environment.{quoted(name, 30)}=…)"

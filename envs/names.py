@@ -29,6 +29,12 @@ ACTION_KEYS = np.array([sum(_BIT[key] for key in name if name != "none") for nam
 
 ACTION_KEYS.setflags(write=False)
 
+NUMBERS = ("features", "full", "contact")
+"""Kinds of observations that are numbers, from the fewest to the most."""
+
+REWARDS = ("speed", "shaped", "race")
+"""Rewards of QWOP; see `qwop.envs.qwop.rewards`."""
+
 BODIES = (
     "torso", "head", "leftForearm", "leftThigh", "leftArm", "leftCalf", "leftFoot",
     "rightForearm", "rightArm", "rightCalf", "rightFoot", "rightThigh", "hurdleBase", "hurdleTop",

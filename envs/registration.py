@@ -2,7 +2,8 @@
 
 Each is registered in a namespace of its own, `qwop/QWOP-v1`, which is what the project's own code makes, and under its
 short name, `QWOP-v1`, unless another package has taken that name. (Gymnasium 1.0 dropped the entry point through which
-packages used to register themselves, so this runs when `qwop` is imported; `gymnasium.make("qwop:QWOP-v1")` does that.)
+packages used to register themselves, so this runs when `qwop` and Gymnasium are imported;
+`gymnasium.make("qwop:QWOP-v1")` does that.)
 """
 
 import importlib

@@ -13,7 +13,7 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.wrappers import FlattenObservation
 from numpy.typing import NDArray
 
-from ..common.checks import printable, show
+from ..common.checks import printable, quoted
 from ..common.errors import BadInput
 from .capabilities import NONE, Capabilities, Capable
 from .from_files import environment_in_file
@@ -47,7 +47,7 @@ class ObservationSpec:
         if any(size < 1 for size in self.shape):
             raise ValueError(f"observation shape {self.shape}: expected sizes of at least 1")
         if self.dtype not in OBSERVATION_DTYPES:
-            raise ValueError(f"observations of {show(self.dtype)}, expected {' or '.join(OBSERVATION_DTYPES)}")
+            raise ValueError(f"observations of {quoted(self.dtype)}, expected {' or '.join(OBSERVATION_DTYPES)}")
 
     @property
     def size(self) -> int:
@@ -103,8 +103,8 @@ class ObservationSpec:
         )
         if not whole or len(shape) > MOST_DIMENSIONS or math.prod(shape) > LARGEST_OBSERVATION:
             raise ValueError(
-                f"observation_shape is {show(shape)}, expected up to {MOST_DIMENSIONS} whole numbers from 1, together "
-                f"at most {LARGEST_OBSERVATION:,} numbers"
+                f"observation_shape is {quoted(shape)}, expected up to {MOST_DIMENSIONS} whole numbers from 1, "
+                f"together at most {LARGEST_OBSERVATION:,} numbers"
             )
         return cls(tuple(shape), str(data.get("observation_dtype", "float32")))
 
@@ -237,4 +237,4 @@ class EnvironmentSpec:
 
 
 def _first_line(error: Exception) -> str:
-    return show(str(error).strip().partition("\n")[0], LONGEST_REASON)
+    return quoted(str(error).strip().partition("\n")[0], LONGEST_REASON)

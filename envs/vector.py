@@ -37,7 +37,7 @@ def make_vector(spec: EnvironmentSpec, num_envs: int, **more: Any) -> VectorEnv:
 
 
 def played_values(infos: Infos, name: str) -> NDArray[Any] | None:
-    """Return an entry of a step's infos, [n], of the step just played in every game; None where there is none.
+    """Return an entry of the infos of the step just played in every game, [n]; None if it is missing.
 
     Where an environment began again in the same step, Gymnasium's loop has moved what its last step said into
     `final_info`, and the entry is of the reset.

@@ -57,7 +57,7 @@ def compare(game: Game, task: Mapping[str, Any]) -> Agreement:
 
 
 def first_that(candidates: Iterator[T], agrees: Callable[[T], bool]) -> T:
-    """Return the first candidate that agrees; the very first if none does. Later ones are not made."""
+    """Return the first candidate that agrees, else the very first. Later ones are not computed."""
     first = next(candidates)
     return first if agrees(first) else next(filter(agrees, candidates), first)
 
@@ -85,7 +85,7 @@ def _compare(game: Game, task: Mapping[str, Any], trigonometry: str) -> Agreemen
 
 
 def described(games: Sequence[Agreement]) -> str:
-    """Say how many games are the same in the simulator, and by which library of sine and cosine."""
+    """Describe how many games are the same in the simulator, and with which library of sine and cosine."""
     same = [game.trigonometry for game in games if game.agrees]
     said = f"same in the simulator, by their keys: {len(same)} of {len(games)}"
     others = [f"{same.count(name)} by {name}'s sine and cosine" for name in TRIGONOMETRIES[1:] if name in same]

@@ -7,39 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..common.settings import Settings, setting
-from ..common.shared_settings import max_idle_frames, num_envs, seed
 from ..envs.spec import EnvironmentSpec
 from ..policies.policy import Policy
 from ..policies.rollout import Game, play
 from .figures import figures_of
 from .results import GameResult, rank_of, result_of
+from .settings import DRAWN, EvaluationSettings
 from .starts import Start, starts_up_to
-
-DRAWN = 100
-"""Default number of games drawn for each kind of start."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class EvaluationSettings(Settings):
-    """The games of an evaluation."""
-
-    episodes: int | None = setting(
-        None,
-        "Games to play. null: one for every number of idle frames where nothing else decides a game (greedy games of "
-        f"QWOP without delay), else {DRAWN}.",
-        at_least=1,
-    )
-    seed: int = seed("Decides the games.")
-    max_idle_frames: int = max_idle_frames(30)
-    idle_limit: int | None = setting(
-        1800,
-        "Atari: a game ends after this many decisions (15 a second) without a reward or a lost life, as an agent may "
-        "never press FIRE again. null: never.",
-        at_least=1,
-    )
-    greedy: bool = setting(True, "Always take the most probable action; else draw it.")
-    num_envs: int = num_envs(64, "Games played side by side; the results do not depend on it.")
 
 
 @dataclass(frozen=True)
@@ -112,7 +86,7 @@ def evaluate(
     """Play the games of `settings` in the policy's environment, or in another of the same shapes.
 
     Without a number of episodes, greedy games of a deterministic environment with idle starts are played once for each
-    number of idle frames. Otherwise so many games (100 by default) are drawn for each kind of start, `rolling` and
+    number of idle frames. Otherwise `episodes` games (100 by default) are drawn for each kind of start, `rolling` and
     `any`. `progress` is called with the number of games finished, `on_game` with each game, in order; of its
     observations it has the last. splits: also take the times along each run of QWOP. Raises BadInput for an environment
     of other shapes.

@@ -27,7 +27,7 @@ def save_keys(path: Path, game: Game) -> Path:
 
 
 def film(path: Path, game: Game, spec: EnvironmentSpec, progress: Callable[[int, int], None]) -> str | None:
-    """Write a film of the game. Returns None, or the reason why there is no film: an environment that cannot render.
+    """Write a film of the game. Returns None, or the reason for the missing film: an environment that cannot render.
 
     `progress` is called with the pictures done and their total.
     """

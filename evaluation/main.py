@@ -1,8 +1,7 @@
 """`qwop-evaluate`: play a policy's games, or a file of keys, and report."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -10,15 +9,13 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from ..common.command import Command, require_no_other_run, to_yaml, write_configuration
+from ..common.command import require_no_other_run, to_yaml, write_configuration
 from ..common.command_line import command_line
 from ..common.errors import BadInput, naming
-from ..common.files import require_writable_folder, write_whole
+from ..common.files import require_writable_folder, write_atomic
 from ..common.progress import plain_console, progress_bar
-from ..common.settings import Settings, nested, setting
 from ..envs.engine.libraries import TRIGONOMETRIES
 from ..envs.limit import limit_note
-from ..envs.original.page import PageSettings
 from ..envs.qwop.keys_file import read_keys
 from ..envs.spec import EnvironmentSpec
 from ..policies.champion import keys_path
@@ -26,72 +23,14 @@ from ..policies.files import load_policy
 from ..policies.rollout import Game
 from ..policies.threads import use_one_thread
 from .agreement import Agreement, agreement_json, compare, described
-from .evaluate import DRAWN, Evaluation, EvaluationSettings, evaluate, games_of
+from .command import ORIGINAL, SIMULATOR, EvaluateSettings
+from .evaluate import Evaluation, evaluate, games_of
 from .film import film, film_keys, save_keys
 from .keys_game import in_original, in_simulator, most_alike
 from .report import EVALUATION, evaluation_page, keys_page
+from .settings import DRAWN
 from .starts import LONGEST_ROLLING
 from .tables import figure, table
-
-SIMULATOR, ORIGINAL = WORLDS = ("simulator", "original")
-
-
-@dataclass(frozen=True)
-class CommandGamesSettings(EvaluationSettings):
-    """The command's games; those of QWOP may have any start."""
-
-    max_idle_frames: int = 300
-
-
-@dataclass(frozen=True)
-class EvaluateSettings(Settings):
-    """The settings of `qwop-evaluate`."""
-
-    policy: str | None = setting(
-        None, "Policy to play: its file (.safetensors), or champion, which comes with the package."
-    )
-    keys: str | None = setting(
-        None,
-        "Instead of a policy, a file of keys to play again: best_keys.txt of an evaluation, or champion, the shipped "
-        "policy's best game.",
-    )
-    out: str | None = setting(
-        None, "Folder of the report. null: beside the policy or keys (champion: here), named after them.", written=True
-    )
-    games: CommandGamesSettings = nested(CommandGamesSettings, "Games of a policy.", inline=True)
-    late: float = setting(
-        0.3,
-        "Share of decisions that come one frame late in a second evaluation of QWOP, with 100 rolling starts unless "
-        "episodes is set. 0: no second evaluation.",
-        at_least=0,
-        at_most=1,
-    )
-    world: str = setting(
-        SIMULATOR, "World to play in: the simulator, or the original game's page in Chrome or Chromium.", choices=WORLDS
-    )
-    original: PageSettings = nested(PageSettings, "The page of world=original; give url or folder.")
-    environment: Mapping[str, Any] = setting(
-        {}, "Environment settings that differ from the policy's own, such as environment.frames_per_step=2."
-    )
-    video: bool = setting(True, "Make a film of the best game.")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.policy and self.keys:
-            raise BadInput(f"policy={self.policy} and keys={self.keys}: expected one of them")
-        if not self.policy and not self.keys:
-            raise BadInput(
-                "policy is not set: expected a policy's file, such as policy=runs/finetune/policy.safetensors"
-            )
-
-    @property
-    def folder(self) -> str:
-        """The report's folder, with the default in place."""
-        if self.out is not None:
-            return self.out
-        path = Path(self.policy or self.keys or "")
-        kind = "evaluation" if self.policy else "replay"
-        return str(path.with_name(f"{path.stem}-{kind}" + ("-original" if self.world == ORIGINAL else "")))
 
 
 def run(settings: EvaluateSettings) -> None:
@@ -146,7 +85,7 @@ def run(settings: EvaluateSettings) -> None:
         )
     film = _write_best(out, evaluation, console, settings.video)
     shown = evaluation_page(evaluation, settings.policy, *_made_by(settings), late=late, film=film)
-    _print_report(write_whole(out / EVALUATION, shown), console)
+    _print_report(write_atomic(out / EVALUATION, shown), console)
 
 
 def _delays(settings: EvaluateSettings, spec: EnvironmentSpec) -> bool:
@@ -168,7 +107,7 @@ def _print_report(page: Path, console: Console) -> None:
 def write_report(path: Path, document: dict[str, Any]) -> None:
     """Write evaluation.json, whole or not at all."""
     document = {**document, "software": f"qwop {version('qwop')}"}
-    write_whole(path, json.dumps(document, indent=1, allow_nan=False) + "\n")
+    write_atomic(path, json.dumps(document, indent=1, allow_nan=False) + "\n")
 
 
 def _environment(own: EnvironmentSpec, chosen: EvaluateSettings) -> EnvironmentSpec:
@@ -211,7 +150,7 @@ def _run_keys(name: str, settings: EvaluateSettings) -> None:
     out = write_configuration(settings, Path(settings.folder))
     write_report(out / "evaluation.json", {**document, **game.to_json()})
     console.print(shown)
-    _print_report(write_whole(out / EVALUATION, keys_page(game, name, rows, *_made_by(settings))), console)
+    _print_report(write_atomic(out / EVALUATION, keys_page(game, name, rows, *_made_by(settings))), console)
     if settings.video:
         with progress_bar("pictures", console) as bar:
             task = bar.add_task("film", total=None)
@@ -220,7 +159,7 @@ def _run_keys(name: str, settings: EvaluateSettings) -> None:
 
 
 def _write_best(out: Path, evaluation: Evaluation, console: Console, video: bool) -> Path | None:
-    """Write the best game's keys and its film; returns the film's path, None if there is none."""
+    """Write the best game's keys and its film; returns the film's path, or None without a film."""
     best = evaluation.best
     if best.keys is not None:
         keys = save_keys(out / "best_keys.txt", best)
@@ -237,18 +176,3 @@ def _write_best(out: Path, evaluation: Evaluation, console: Console, video: bool
         why_not = film(path, best, evaluation.environment, lambda done, of: bar.update(task, completed=done, total=of))
     console.print(f"no film: {why_not}" if why_not else f"film: {path}", highlight=False, soft_wrap=True)
     return None if why_not else path
-
-
-main = Command(
-    "evaluate",
-    EvaluateSettings,
-    run,
-    about="Play a policy's games and report: a table, a page, evaluation.json, the best game's keys and its film.",
-    examples=[
-        ("qwop-evaluate policy=runs/finetune/policy.safetensors", ""),
-        ("qwop-evaluate policy=champion environment.delay=0.3", "30 % of the decisions come a frame late"),
-        ("qwop-evaluate policy=champion episodes=20 greedy=false out=runs/look", "actions drawn instead of the best"),
-        ("qwop-evaluate policy=champion world=original original.folder=DIR", "in a local copy of the original game"),
-        ("qwop-evaluate keys=champion world=original original.folder=DIR", "its best game there, key by key"),
-    ],
-)

@@ -1,4 +1,4 @@
-"""`report.html` of an evaluation: its figures, charts, games and best game, in one file that opens without a server."""
+"""`report.html` of an evaluation: a self-contained page with its figures, charts, games and best game."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -84,7 +84,7 @@ def charts(games: Mapping[str, Sequence[GameResult]], late: Evaluation | None = 
 
 
 def best_game(evaluation: Evaluation, film: Path | None) -> str:
-    """The best game in the player, or its film; an empty text if there is neither."""
+    """The best game in the player, or its film; an empty text without either."""
     best = evaluation.best
     if best.keys is not None:
         keys = np.concatenate(best.keys)

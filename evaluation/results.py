@@ -13,7 +13,7 @@ class GameResult:
     """One game of an evaluation.
 
     metres: the game's score. seconds: from the first key to the end, at 30 frames a second. These and `idle_frames` are
-    None in an environment whose games are no runs, `splits` unless they were asked for and the game is made of keys.
+    None in an environment whose games are not runs; `splits` is None unless requested for a game with keys.
     """
 
     index: int

@@ -69,7 +69,7 @@ def headline(evaluation: Evaluation) -> list[tuple[str, str]]:
 
 
 def figure(figures: dict[str, Any], name: str, unit: str) -> str:
-    """A figure with its unit and, where it has one, its interval."""
+    """A figure with its unit and its interval, if any."""
     if figures[name] is None:
         return "none"
     interval = figures.get(f"{name}_interval")

@@ -3,19 +3,16 @@
 import tempfile
 import webbrowser
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 
 import numpy as np
 
-from ..common.command import Command
 from ..common.errors import BadInput
-from ..common.files import require_writable_folder, write_whole
+from ..common.files import require_writable_folder, write_atomic
 from ..common.page import page, video
 from ..common.progress import plain_console, progress_bar
-from ..common.settings import Settings, setting
-from ..common.shared_settings import LONGEST_IDLE, seed
 from ..datasets.clips import clip_of, clip_title
 from ..datasets.folder import episode_number
 from ..datasets.from_keys import replay_episode
@@ -29,41 +26,7 @@ from ..policies.policy import Policy
 from ..policies.rollout import Game, play
 from ..policies.threads import use_one_thread
 from .film import film, film_actions, film_keys, film_replay
-
-PAGE, FILM = ".html", ".mp4"
-
-
-@dataclass(frozen=True)
-class WatchSettings(Settings):
-    """The game to watch: of a dataset, of a file of keys, or of a policy."""
-
-    dataset: str | None = setting(None, "Folder of a dataset.")
-    episode: int | None = setting(
-        None,
-        "Number of the dataset's episode, as in its file's name. null: up to 50 of them in the page (5 of other "
-        "environments than QWOP), the first as a film.",
-        at_least=0,
-    )
-    keys: str | None = setting(None, "File of keys, such as best_keys.txt of an evaluation; or champion.")
-    policy: str | None = setting(None, "Policy that plays a game: its file (.safetensors), or champion.")
-    seed: int = seed("Policy: decides its game.")
-    greedy: bool = setting(True, "Policy: take the most probable actions; else draw them.")
-    idle_frames: int = setting(
-        0, "Policy: frames without a key before it starts, in QWOP.", at_least=0, at_most=LONGEST_IDLE
-    )
-    out: str | None = setting(
-        None, "File to write: a page (.html) that needs no other file, or a film (.mp4). null: show a page."
-    )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        given = [name for name in ("dataset", "keys", "policy") if getattr(self, name) is not None]
-        if len(given) != 1:
-            found = " and ".join(f"{name}={getattr(self, name)}" for name in given) or "dataset is not set"
-            raise BadInput(f"{found}: expected one of dataset, keys and policy, such as dataset=data/me")
-        if self.out is not None and Path(self.out).suffix not in (PAGE, FILM):
-            raise BadInput(f"out={self.out}: expected the name of a page ({PAGE}) or of a film ({FILM})")
-
+from .watch_command import FILM, WatchSettings
 
 MOST = 50
 """Largest number of episodes in a page; each takes about 70 kB."""
@@ -85,7 +48,7 @@ def run(settings: WatchSettings) -> None:
         console.print(f"film: {out}", highlight=False, soft_wrap=True)
         return
     shown = out or Path(tempfile.mkdtemp(prefix="qwop-watch-")) / "watch.html"
-    write_whole(
+    write_atomic(
         shown, _page_of_clips(clips_of(settings), settings) if _has_player(settings) else _page_of_films(settings)
     )
     console.print(f"page: {shown}", highlight=False, soft_wrap=True)
@@ -170,7 +133,7 @@ def _write_film(out: Path, settings: WatchSettings, progress: Callable[[int, int
 
 
 def _game(name: str, settings: WatchSettings) -> tuple[Policy, Game]:
-    """A game of a policy; BadInput for idle frames where there are none."""
+    """A game of a policy; BadInput for idle frames in an environment without them."""
     use_one_thread()
     policy = load_policy(name)
     idle = policy.environment.capabilities.idle_start
@@ -188,7 +151,7 @@ def _game(name: str, settings: WatchSettings) -> tuple[Policy, Game]:
 
 
 def _dataset(settings: WatchSettings) -> Dataset:
-    """The dataset's episodes to watch; BadInput if there is none of this number."""
+    """The dataset's episodes to watch; BadInput if the number does not exist."""
     dataset = open_dataset(str(settings.dataset))
     if settings.episode is None:
         return dataset
@@ -196,18 +159,3 @@ def _dataset(settings: WatchSettings) -> Dataset:
     if settings.episode not in numbers:
         raise BadInput(f"episode={settings.episode}: {dataset.folder} has no such episode")
     return dataset.select([numbers.index(settings.episode)])
-
-
-main = Command(
-    "watch",
-    WatchSettings,
-    run,
-    about="Watch games in the browser, or write them as a page or a film: of a dataset, a file of keys or a policy.",
-    examples=[
-        ("qwop-watch dataset=data/me episode=3", ""),
-        ("qwop-watch keys=champion", "the shipped policy's best game"),
-        ("qwop-watch policy=runs/finetune/policy.safetensors idle_frames=12", ""),
-        ("qwop-watch dataset=data/me out=games.html", "a page that needs no other file"),
-        ("qwop-watch dataset=data/me episode=3 out=film.mp4", ""),
-    ],
-)

@@ -19,9 +19,9 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from ..common.checks import show
+from ..common.checks import quoted
 from ..common.errors import BadInput
-from ..common.files import whole_file
+from ..common.files import atomic_file
 from ..common.reading import MEGABYTE, open_regular, parse_json
 
 NAME = re.compile(r"decisions-([0-9]+)\.(checkpoint|pt)")
@@ -56,7 +56,7 @@ def save_checkpoint(folder: Path, decisions: int, state: dict[str, Any], keep: i
             "lower the learning rate and resume from the checkpoint before, or start anew"
         )
     folder.mkdir(parents=True, exist_ok=True)
-    with whole_file(path) as partial, _system_errors():
+    with atomic_file(path) as partial, _system_errors():
         save_file(tensors, partial, metadata={METADATA: text})
     for old in checkpoints(folder)[:-keep]:
         old.unlink(missing_ok=True)
@@ -95,7 +95,7 @@ def load_checkpoint(path: Path) -> dict[str, Any]:
         with open_regular(path, None, remove) as (file, size):
             length = int.from_bytes(file.read(8) or b"", "little")
     except OSError as error:
-        raise BadInput(f"{path}: {show(error)}; {remove}") from None
+        raise BadInput(f"{path}: {quoted(error)}; {remove}") from None
     if not 0 < length <= min(LARGEST_HEADER, size - 8):
         raise BadInput(f"{path}: a header of {length:,} bytes in a file of {size:,}; {remove}")
     try:
@@ -105,7 +105,7 @@ def load_checkpoint(path: Path) -> dict[str, Any]:
                 raise ValueError(f"tensor {name}: not finite")
             state = _unpacked(parse_json((opened.metadata() or {})[METADATA]), tensors)
     except (SafetensorError, OSError, KeyError, TypeError, ValueError, RuntimeError) as error:
-        reason = f"{type(error).__name__}: {show(error, 200)}"
+        reason = f"{type(error).__name__}: {quoted(error, 200)}"
         raise BadInput(f"{path}: not a checkpoint of this program ({reason}); {remove}") from None
     if not isinstance(state, dict) or state.pop("version", None) != VERSION:
         raise BadInput(f"{path}: {OTHER_VERSION}")

@@ -1,21 +1,21 @@
 """The training loop: live play along a schedule, an agent that learns, a log, checkpoints."""
 
-from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
-from .agents.base import Agent
+from ..policies.policy import Policy
+from .agents.agent import Agent
+from .agents.settings import LiveSettings
 from .checkpoint import save_checkpoint
-from .experience.collector import EpisodeEnd
+from .distributed.collector import ActorsCollector, PhaseCollector
+from .experience.collector import EpisodeStats, PolicySnapshot
 from .experience.sequences import Sequences
-from .experience.snapshot import PolicySnapshot
-from .reports.run_log import RunLog
 from .schedules.phase import Phase
-from .schedules.schedule import Schedule
-from .settings import LiveSettings
 from .weight_average import WeightAverage
+
+if TYPE_CHECKING:
+    from .run import Run
 
 
 @dataclass(frozen=True)
@@ -28,40 +28,21 @@ class Progress:
     row: dict[str, Any]
 
 
-class LivePlay(Protocol):
-    """Source of live play: a `Collector` here, or actors elsewhere (`distributed.collector.ActorsCollector`)."""
+class Observer:
+    """Follows a run: `Loop` calls these methods, which do nothing unless a subclass defines them."""
 
-    def collect(self, policy: PolicySnapshot, progress: float = 0.0) -> tuple[Sequences, list[EpisodeEnd]]: ...
+    def evaluate(self, loop: "Loop", index: int, *, within: bool) -> None:
+        """Handle the end of the phase of this number or, with `within`, an evaluation that is due during it."""
 
-    def enter(self, env: Any) -> None:
-        """Start new games in an environment from `Environments.make`."""
-        ...
+    def checkpoint(self, loop: "Loop") -> None:
+        """Handle a checkpoint that has been written."""
 
-    @property
-    def saves_games(self) -> bool: ...
-
-    def restart(self) -> None: ...
-
-    def get_state(self) -> dict[str, Any]: ...
-
-    def set_state(self, state: dict[str, Any]) -> None: ...
+    def progress(self, now: Progress) -> None:
+        """Handle the end of an iteration."""
 
 
-class Environments(Protocol):
-    """The environments of the schedule's phases."""
-
-    @property
-    def rates(self) -> tuple[float | None, ...]:
-        """Decisions a second of each phase."""
-        ...
-
-    def make(self, phase: int) -> Any:
-        """Make the environment of a phase, for live play to enter."""
-        ...
-
-    def same(self, one: int, other: int) -> bool:
-        """True if both phases are played in the same environment."""
-        ...
+LivePlay = PhaseCollector | ActorsCollector
+"""Source of live play: games in this process, or actors in others."""
 
 
 class Loop:
@@ -74,58 +55,35 @@ class Loop:
     is taken when the schedule is over, and a longer schedule can continue from it.
     """
 
-    def __init__(
-        self,
-        agent: Agent,
-        collector: LivePlay,
-        schedule: Schedule,
-        environments: Environments,
-        settings: LiveSettings,
-        log: RunLog,
-        folder: Path,
-        *,
-        on_evaluation: Callable[[int, Phase], None] = lambda index, phase: None,
-        on_phase_end: Callable[[int, Phase], None] = lambda index, phase: None,
-        on_checkpoint: Callable[[], None] = lambda: None,
-        on_progress: Callable[[Progress], None] = lambda progress: None,
-    ) -> None:
+    def __init__(self, run: "Run[Any, Any]", agent: Agent, play: LivePlay) -> None:
         self.agent = agent
         self.decisions = 0
         """Decisions learned from so far: of live play, or of demonstrations in phases without any."""
-        self._collector = collector
-        self._schedule = schedule
-        self._environments = environments
-        self._settings = settings
-        self._log = log
-        self._folder = folder
-        self._on_evaluation = on_evaluation
-        self._on_phase_end = on_phase_end
-        self._on_checkpoint = on_checkpoint
-        self._on_progress = on_progress
+        self._policy, self._environments, self._observer = run.policy, run.environments, run.observer
+        self._settings: LiveSettings = run.loop
+        self._schedule, self._log, self._folder = run.schedule, run.log, run.folder
+        self._play = play
         self._actor = PolicySnapshot(agent.network)
         self._average = WeightAverage(agent.network)
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="live play")
-        self._pending: Future[tuple[Sequences, list[EpisodeEnd]]] | None = None
-        self._place = schedule.place
+        self._pending: Future[tuple[Sequences, list[EpisodeStats]]] | None = None
+        self._place = self._schedule.place
         self._logged = 0
         self._row: dict[str, Any] = {}
-        agent.advance(0, schedule.planned)
+        agent.advance(0, self._schedule.planned)
 
-    def run(self, until: int | None = None) -> None:
-        """Continue to the end of the schedule, or to the first checkpoint at or after `until` decisions."""
+    def run(self) -> None:
+        """Continue to the end of the schedule."""
         try:
             if not self.decisions:
-                self.agent.warm_up(self._play_aside)
-                if not self._schedule.finished:
-                    self.agent.begin_phase(self._schedule.phase)
+                self.agent.fit_initial_values(self._play_aside, self._schedule.values)
+                self.agent.begin_phase(self._schedule.phase)
             if self._place != self._schedule.place:  # resumed with a longer schedule than the one that was over
                 self._begin_phase()
             while not self._schedule.finished:
                 self._iterate()
                 if self._at_barrier(0) or self._schedule.finished:
                     self._checkpoint()
-                    if until is not None and self.decisions >= until:
-                        return
         finally:
             self._pool.shutdown(wait=True)
 
@@ -139,6 +97,11 @@ class Loop:
         """True once the schedule is over."""
         return self._schedule.finished
 
+    def policy_in(self, phase: int) -> Policy:
+        """The policy as it stands, for the environment of the phase of this number."""
+        spec = self._environments.specs[phase]
+        return replace(self._policy, environment=spec, network=self.agent.network, values=self.agent.values)
+
     def get_state(self) -> dict[str, Any]:
         """Everything that the rest of the run depends on; call it at a barrier."""
         assert self._pending is None
@@ -146,7 +109,7 @@ class Loop:
             "decisions": self.decisions,
             "schedule": self._schedule.get_state(),
             "phase": self._place,
-            "collector": self._collector.get_state(),
+            "collector": self._play.get_state(),
             "agent": self.agent.get_state(),
             "average": self._average.get_state(),
         }
@@ -156,7 +119,7 @@ class Loop:
         self.decisions = self._logged = int(state["decisions"])
         self._schedule.set_state(state["schedule"])
         self._go_to_environment(int(state["phase"]))
-        self._collector.set_state(state["collector"])
+        self._play.set_state(state["collector"])
         self.agent.set_state(state["agent"])
         self._average.set_state(state["average"])
         self.agent.advance(self.decisions, self._schedule.planned)
@@ -173,26 +136,26 @@ class Loop:
     def _count(self, phase: Phase, returns: list[float]) -> None:
         """Advance the schedule; write a row of the log, evaluate and change phases where that is due."""
         index, before = self._schedule.index, self._schedule.progress
-        self.decisions += self._per_iteration
-        over = self._schedule.advance(self._per_iteration, returns)
+        self.decisions += self._settings.decisions
+        over = self._schedule.advance(self._settings.decisions, returns)
         if over or self._at_barrier(0) or self.decisions - self._logged >= self._settings.log_every:
             self._write_row(phase.name)
         if over:
-            with self._log.metrics.stopwatch.on("end of phase"):
-                self._end_phase(index, phase)
+            with self._log.metrics.timer.section("end of phase"):
+                self._end_phase(index)
         elif phase.evaluation_due(before, self._schedule.progress):
-            with self._log.metrics.stopwatch.on("evaluation within the phase"):
-                self._on_evaluation(index, phase)
+            with self._log.metrics.timer.section("evaluation within the phase"):
+                self._observer.evaluate(self, index, within=True)
         left = 0 if self._schedule.finished else self._schedule.remaining
-        self._on_progress(Progress(self.decisions, left, phase.name, self._row))
+        self._observer.progress(Progress(self.decisions, left, phase.name, self._row))
 
-    def _end_phase(self, index: int, phase: Phase) -> None:
+    def _end_phase(self, index: int) -> None:
         if self._pending is not None and (self._schedule.finished or not self._schedule.phase.live):
             self._drop_pending()
         self._average.settle()
         if not self._schedule.finished:
             self._begin_phase()
-        self._on_phase_end(index, phase)
+        self._observer.evaluate(self, index, within=False)
 
     def _begin_phase(self) -> None:
         self._go_to_environment(self._schedule.place)
@@ -200,11 +163,11 @@ class Loop:
 
     def _go_to_environment(self, place: int) -> None:
         before, self._place = self._place, place
-        if self._environments.same(before, self._place):
+        if self._environments.share_environment(before, self._place):
             return
         self._drop_pending()
-        self._collector.enter(self._environments.make(self._place))
-        self.agent.enter(self._environments.rates[self._place])
+        self._play.enter_phase(self._place)
+        self.agent.change_environment()
 
     def _drop_pending(self) -> None:
         if self._pending is not None:
@@ -214,43 +177,39 @@ class Loop:
     def _play_aside(self) -> Sequences:
         """Play an iteration that does not count."""
         self._actor.take(self.agent.network)
-        return self._collector.collect(self._actor)[0]
+        return self._play.collect(self._actor)[0]
 
     def _live(self) -> tuple[Sequences, list[float]]:
         """The next live play and the returns of the episodes that ended in it.
 
         Where play and learning overlap, collecting the live play after that begins.
         """
-        with self._log.metrics.stopwatch.on("waiting for live play"):
+        with self._log.metrics.timer.section("waiting for live play"):
             if self._pending is None:
                 self._actor.take(self.agent.network)
-                played, ends = self._collector.collect(self._actor, self._schedule.progress)
+                played, ends = self._play.collect(self._actor, self._schedule.progress)
             else:
                 pending, self._pending = self._pending, None
                 played, ends = pending.result()
-        if self._settings.overlap and not self._at_barrier(self._per_iteration):
+        if self._settings.overlap and not self._at_barrier(self._settings.decisions):
             self._actor.take(self.agent.network)
-            self._pending = self._pool.submit(self._collector.collect, self._actor, self._schedule.progress)
-        self._log.metrics.episodes(ends)
+            self._pending = self._pool.submit(self._play.collect, self._actor, self._schedule.progress)
+        self._log.metrics.add_episodes(ends)
         return played, [end.total_reward for end in ends]
-
-    @property
-    def _per_iteration(self) -> int:
-        return self._settings.num_envs * self._settings.steps
 
     def _at_barrier(self, ahead: int) -> bool:
         """True if a checkpoint is due after the iteration that ends `ahead` decisions from now."""
         now, every = self.decisions + ahead, self._settings.checkpoint_every
-        return now // every > (now - self._per_iteration) // every
+        return now // every > (now - self._settings.decisions) // every
 
     def _checkpoint(self) -> None:
-        with self._log.metrics.stopwatch.on("checkpoint"):
-            if not self._collector.saves_games:
+        with self._log.metrics.timer.section("checkpoint"):
+            if not self._play.saves_games():
                 # A resumed run must start new games, so the uninterrupted one does, too.
-                self._collector.restart()
-                self.agent.interrupt()
+                self._play.restart()
+                self.agent.drop_partial_episodes()
             save_checkpoint(self._folder, self.decisions, self.get_state())
-            self._on_checkpoint()
+            self._observer.checkpoint(self)
 
     def _write_row(self, phase: str) -> None:
         played, self._logged = self.decisions - self._logged, self.decisions

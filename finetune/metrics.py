@@ -4,20 +4,31 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .experience.collector import EpisodeEnd
+from .experience.collector import EpisodeStats
 from .experience.sequences import SOURCES
 
 
 @dataclass(frozen=True)
-class Diagnosis:
+class UpdateStats:
     """Figures of one update: for the whole batch, and for each source in it."""
 
     scalars: dict[str, float]
     by_source: dict[str, dict[str, float]]
+
+
+def means_by_source(source: NDArray[np.int8], **figures: Any) -> dict[str, dict[str, float]]:
+    """The mean of each figure, an array or a tensor [n, ...], over the items of every source in `source`, int8 [n]."""
+    found = {}
+    for number, name in enumerate(SOURCES):
+        mine = source == number
+        if mine.any():
+            found[name] = {figure: float(values[mine].mean()) for figure, values in figures.items()}
+    return found
 
 
 def mean_figures(figures: Sequence[Mapping[str, float]]) -> dict[str, float]:
@@ -25,7 +36,7 @@ def mean_figures(figures: Sequence[Mapping[str, float]]) -> dict[str, float]:
     return {name: float(np.mean([row[name] for row in figures])) for name in figures[0]}
 
 
-class Stopwatch:
+class Timer:
     """Seconds spent on each part of the work since the last reading."""
 
     def __init__(self) -> None:
@@ -33,7 +44,7 @@ class Stopwatch:
         self._since = time.perf_counter()
 
     @contextmanager
-    def on(self, part: str) -> Iterator[None]:
+    def section(self, part: str) -> Iterator[None]:
         """Count the time spent inside for this part."""
         start = time.perf_counter()
         try:
@@ -50,27 +61,27 @@ class Stopwatch:
 
 
 class Metrics:
-    """Collects episodes and diagnoses until `row` summarises them."""
+    """Collects episodes and updates until `row` summarises them."""
 
     def __init__(self) -> None:
-        self.stopwatch = Stopwatch()
-        self._episodes: list[EpisodeEnd] = []
-        self._diagnoses: list[Diagnosis] = []
+        self.timer = Timer()
+        self._episodes: list[EpisodeStats] = []
+        self._stats: list[UpdateStats] = []
         self._sampled = np.zeros(len(SOURCES))
 
-    def episodes(self, ends: list[EpisodeEnd]) -> None:
+    def add_episodes(self, ends: list[EpisodeStats]) -> None:
         """Add live episodes that ended."""
         self._episodes += ends
 
-    def sampled(self, source: NDArray[np.int8], diagnosis: Diagnosis | None) -> None:
-        """Add a batch from memory: the source of each of its items, and the diagnosis of the update on it."""
+    def add_batch(self, source: NDArray[np.int8], stats: UpdateStats | None) -> None:
+        """Add a batch from memory: the source of each of its items, and the stats of the update on it."""
         self._sampled += np.bincount(source, minlength=len(SOURCES))
-        if diagnosis is not None:
-            self._diagnoses.append(diagnosis)
+        if stats is not None:
+            self._stats.append(stats)
 
-    def learned(self, diagnosis: Diagnosis) -> None:
-        """Add the diagnosis of an update on live play."""
-        self._diagnoses.append(diagnosis)
+    def add_update(self, stats: UpdateStats) -> None:
+        """Add the stats of an update on live play."""
+        self._stats.append(stats)
 
     @property
     def frames(self) -> int:
@@ -79,15 +90,15 @@ class Metrics:
 
     def row(self) -> dict[str, float]:
         """Return the means of everything collected, named `group/figure`, and start over."""
-        row = _live(self._episodes) | _means(self._diagnoses)
+        row = _live(self._episodes) | _means(self._stats)
         if self._sampled.any():
             shares = self._sampled / self._sampled.sum()
             row |= {f"sampled/{name}": float(share) for name, share in zip(SOURCES, shares, strict=True)}
-        self._episodes, self._diagnoses, self._sampled = [], [], np.zeros(len(SOURCES))
+        self._episodes, self._stats, self._sampled = [], [], np.zeros(len(SOURCES))
         return row
 
 
-def _live(ends: list[EpisodeEnd]) -> dict[str, float]:
+def _live(ends: list[EpisodeStats]) -> dict[str, float]:
     if not ends:
         return {}
     row = {
@@ -95,12 +106,10 @@ def _live(ends: list[EpisodeEnd]) -> dict[str, float]:
         "live/return": float(np.mean([end.total_reward for end in ends])),
         "live/decisions": float(np.mean([end.decisions for end in ends])),
     }
-    metres = [end.metres for end in ends if end.metres is not None]
-    if metres:
-        row["live/metres"] = float(np.mean(metres))
-    finished = [end.finished for end in ends if end.finished is not None]
-    if finished:
-        row["live/finish_share"] = float(np.mean(finished))
+    for name, figure in (("metres", "metres"), ("finished", "finish_share")):
+        known = [getattr(end, name) for end in ends if getattr(end, name) is not None]
+        if known:
+            row[f"live/{figure}"] = float(np.mean(known))
     seconds = [end.seconds for end in ends if end.finished and end.seconds is not None]
     if seconds:
         row["live/seconds_of_finishers"] = float(np.mean(seconds))
@@ -108,12 +117,12 @@ def _live(ends: list[EpisodeEnd]) -> dict[str, float]:
     return row
 
 
-def _means(diagnoses: list[Diagnosis]) -> dict[str, float]:
+def _means(updates: list[UpdateStats]) -> dict[str, float]:
     gathered: dict[str, list[float]] = {}
-    for diagnosis in diagnoses:
-        for name, value in diagnosis.scalars.items():
+    for stats in updates:
+        for name, value in stats.scalars.items():
             gathered.setdefault(f"learner/{name}", []).append(value)
-        for source, numbers in diagnosis.by_source.items():
+        for source, numbers in stats.by_source.items():
             for name, value in numbers.items():
                 gathered.setdefault(f"{source}/{name}", []).append(value)
     return {name: float(np.mean(values)) for name, values in gathered.items()}

@@ -1,18 +1,20 @@
-"""Checks on the settings of a resumed run."""
+"""What a resumed run may change of its settings."""
 
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from ..common.checks import show
+from ..common.checks import quoted
 from ..common.command import CONFIGURATION
 from ..common.errors import BadInput, naming
+from ..common.former_names import current_phases
+from ..common.resume import newest_checkpoint, require_same_settings
 from ..common.same_settings import require_same, settings_before
 from ..common.settings import to_plain
 from .checkpoint import checkpoints, load_checkpoint
-from .command_settings import FinetuneSettings
 from .reports.run_log import METRICS
 from .schedules.phase import parse_phases
+from .settings import FinetuneSettings
 
 MAY_DIFFER = ("resume", "out", "device", "threads", "video", "distributed")
 """Settings in which a resumed run may differ from its earlier part."""
@@ -24,18 +26,15 @@ def require_resumable(settings: FinetuneSettings, out: Path) -> dict[str, Any] |
     Raises BadInput if no run has begun there, or one with other settings. Phases of its schedule that have not started
     may differ, and phases may be added.
     """
-    found = checkpoints(out / "checkpoints")
-    if not found:
-        if (out / METRICS).exists():
-            return None
-        raise BadInput(f"{out}: no checkpoint to resume from; leave out resume to start")
-    before = _settings_before(out / CONFIGURATION)
-    now = to_plain(settings)
-    for name in sorted((before.keys() | now.keys()) - {*MAY_DIFFER, "schedule"}):
-        require_same(before.get(name), now.get(name), name, out)
-    state = load_checkpoint(found[-1])
+    newest = newest_checkpoint(out, checkpoints(out / "checkpoints"), (out / METRICS).exists())
+    if newest is None:
+        return None
+    before, now = _settings_before(out / CONFIGURATION), to_plain(settings)
+    require_same_settings(before, now, out, (*MAY_DIFFER, "schedule"))
+    state = load_checkpoint(newest)
     if type(state.get("phase")) is not int:
-        raise BadInput(f"{found[-1]}: not the state of a run; remove it to resume from an older one")
+        raise BadInput(f"{newest}: not the state of a run; remove it to resume from an older one")
+    before["schedule"]["phases"] = current_phases(before["schedule"]["phases"], now["schedule"]["phases"])
     _require_same_past(before["schedule"], now["schedule"], state["phase"] + 1, out)
     return state
 
@@ -54,12 +53,15 @@ def _settings_before(path: Path) -> dict[str, Any]:
 
 def _require_same_past(before: dict[str, Any], now: dict[str, Any], begun: int, out: Path) -> None:
     require_same(before.get("scale", 1.0), now.get("scale", 1.0), "schedule.scale", out)
+    require_same(before.get("decisions"), now.get("decisions"), "schedule.decisions", out)
+    if now.get("decisions") is not None:  # another phase would change the lengths of those that are over
+        require_same(before["phases"], now["phases"], "schedule.phases", out)
     pairs = zip_longest(parse_phases(before["phases"])[:begun], parse_phases(now["phases"])[:begun])
     for number, (was, given) in enumerate(pairs):
         if was != given:
             name, other = list(before["phases"])[number], [*now["phases"], "none"][number]
-            found = show(now["phases"][name], 500) if name == other else f"{show(other)} in its place"
+            found = quoted(now["phases"][name], 500) if name == other else f"{quoted(other)} in its place"
             raise BadInput(
-                f"{out}: schedule.phases.{show(name)} has started as {show(before['phases'][name], 500)}, not {found}; "
-                "only later phases can still change"
+                f"{out}: schedule.phases.{quoted(name)} has started as {quoted(before['phases'][name], 500)}, not "
+                f"{found}; only later phases can still change"
             )

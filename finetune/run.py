@@ -1,9 +1,9 @@
-"""A training run, assembled from its parts."""
+"""A training run: all that it is made of, and the loop that carries it out."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
 import torch
@@ -11,119 +11,121 @@ import torch
 from ..common.errors import BadInput
 from ..datasets.reader import Dataset
 from ..policies.policy import Policy
-from .agents.base import AgentContext
-from .agents.registry import ALGORITHMS, Algorithm
-from .distributed.collector import ActorsCollector, PhaseNumbers
+from .agents.registry import ALGORITHMS
+from .agents.settings import Discounted, LiveSettings
+from .distributed.collector import ActorsCollector, PhaseCollector
 from .distributed.ray_actors import RayActors
 from .distributed.settings import RaySettings
-from .experience.collector import Collector
-from .loop import Environments, LivePlay, Loop, Progress
+from .loop import LivePlay, Loop, Observer
 from .reports.run_log import RunLog
-from .schedules.environments import PhaseEnvironments, phase_environments
-from .schedules.phase import Phase
-from .schedules.schedule import PUBLISHED_RATE, Schedule
+from .schedules.environments import PhaseEnvironments
+from .schedules.schedule import Schedule
 from .schedules.stability import ReturnMonitor
-from .settings import RunSettings
+from .settings import FinetuneSettings
+
+A = TypeVar("A", bound=Discounted)
+L = TypeVar("L", bound=LiveSettings)
 
 
 @dataclass(frozen=True)
-class RunContext:
-    """Device, checkpoint folder, log and callbacks of a run.
+class Run(Generic[A, L]):
+    """Everything that a run is made of. Its algorithm has settings of type A, and the algorithm's loop of type L.
 
-    on_evaluation: called with the number and the phase when an evaluation within it is due. on_phase_end: called with
-    those of a phase that has just ended. on_checkpoint: called after each checkpoint. on_progress: called after each
-    iteration.
+    policy: trained in place. teacher: a policy, and its name, that phases with kickstarting imitate. folder: of the
+    checkpoints. The seed decides everything that is random.
     """
 
+    settings: FinetuneSettings
+    policy: Policy
+    demonstrations: Dataset | None
     device: torch.device
-    folder: Path
     log: RunLog
-    on_evaluation: Callable[[int, Phase], None] = lambda index, phase: None
-    on_phase_end: Callable[[int, Phase], None] = lambda index, phase: None
-    on_checkpoint: Callable[[], None] = lambda: None
-    on_progress: Callable[[Progress], None] = lambda progress: None
+    folder: Path
+    teacher: tuple[str, Policy] | None = None
+    observer: Observer = Observer()
+
+    @property
+    def algorithm(self) -> A:
+        return cast(A, self.settings.algorithm)
+
+    @property
+    def loop(self) -> L:
+        return cast(L, self.settings.loop)
+
+    @cached_property
+    def environments(self) -> PhaseEnvironments:
+        return PhaseEnvironments(
+            self.settings.phases,
+            self.policy,
+            self.loop.num_envs,
+            self.settings.max_idle_frames,
+            self.demonstrations,
+            self.teacher,
+        )
+
+    @cached_property
+    def gammas(self) -> tuple[float, ...]:
+        """The discount of each phase, at the decision rate of its environment."""
+        return tuple(map(self.algorithm.gamma_at, self.environments.rates))
+
+    @cached_property
+    def schedule(self) -> Schedule:
+        settings = self.settings
+        monitor = ReturnMonitor(settings.stability)
+        lengths = settings.schedule
+        return Schedule(
+            settings.phases, self.environments.rates, self.gammas, lengths.scale, monitor, lengths.decisions
+        )
+
+    @property
+    def for_play(self) -> np.random.Generator:
+        """Draws actions, and seeds the games."""
+        return self._generators[0]
+
+    @property
+    def for_agent(self) -> np.random.Generator:
+        """Draws samples and orders."""
+        return self._generators[1]
+
+    @cached_property
+    def _generators(self) -> list[np.random.Generator]:
+        return [np.random.default_rng(seed) for seed in np.random.SeedSequence(self.settings.seed).spawn(2)]
 
 
-def build_run(
-    algorithm: Algorithm,
-    policy: Policy,
-    dataset: Dataset | None,
-    settings: RunSettings[Any, Any],
-    context: RunContext,
-    teacher: tuple[str, Policy] | None = None,
-) -> Loop:
-    """Compose the loop that trains the policy's network in place. The seed decides everything that is random.
-
-    teacher: a policy, and its name, that phases with teaching imitate.
-    """
-    _require_teacher(algorithm, settings, teacher)
-    loop = settings.loop
-    environments = PhaseEnvironments(
-        phase_environments(policy.environment, settings.phases),
-        loop.num_envs,
-        settings.max_idle_frames,
-        policy.observation,
-        policy.actions,
-        [phase.restarts for phase in settings.phases],
-        dataset,
-        [teacher if phase.is_taught else None for phase in settings.phases],
-    )
-    rates = [rate or PUBLISHED_RATE for rate in environments.rates]
-    schedule = Schedule(settings.phases, rates, settings.scale, ReturnMonitor(settings.stability))
-    for_play, for_agent = (np.random.default_rng(seed) for seed in np.random.SeedSequence(settings.seed).spawn(2))
-    agent = algorithm.build(
-        policy,
-        dataset,
-        settings,
-        AgentContext(context.device, context.log.metrics, for_agent, settings.seed, environments.rates[schedule.index]),
-    )
-    collector, entered = _live_play(environments, schedule.index, settings, algorithm.asynchronous, for_play)
-    return Loop(
-        agent,
-        collector,
-        schedule,
-        entered,
-        loop,
-        context.log,
-        context.folder,
-        on_evaluation=context.on_evaluation,
-        on_phase_end=context.on_phase_end,
-        on_checkpoint=context.on_checkpoint,
-        on_progress=context.on_progress,
-    )
+def build(run: Run[Any, Any]) -> Loop:
+    """Compose the loop of a run; BadInput where the parts do not fit each other."""
+    _require_teacher(run)
+    assert run.schedule.planned  # made before the agent, so that it is refused first
+    agent = run.settings.chosen_algorithm.build(run)
+    return Loop(run, agent, _live_play(run))
 
 
-def _require_teacher(algorithm: Algorithm, settings: RunSettings[Any, Any], teacher: tuple[str, Policy] | None) -> None:
-    taught = [phase.name for phase in settings.phases if phase.is_taught]
-    if taught and not algorithm.taught:
-        able = ", ".join(name for name, one in ALGORITHMS.items() if one.taught)
-        raise BadInput(f"schedule.phases.{taught[0]}.teaching: the algorithm cannot imitate a teacher; choose {able}")
-    if taught and teacher is None:
-        raise BadInput(f"schedule.phases.{taught[0]}.teaching: the run has no teacher; name one (teacher=champion)")
-    if teacher is not None and not taught:
+def _require_teacher(run: Run[Any, Any]) -> None:
+    taught = [phase.name for phase in run.settings.phases if phase.kickstarts]
+    if taught and not run.settings.chosen_algorithm.kickstarts:
+        able = ", ".join(name for name, one in ALGORITHMS.items() if one.kickstarts)
         raise BadInput(
-            f"teacher={teacher[0]}: no phase imitates it; give one a weight (schedule.phases.NAME.teaching=[1,0]), or "
-            "choose schedule=taught"
+            f"schedule.phases.{taught[0]}.kickstarting: the algorithm cannot imitate a teacher; choose {able}"
+        )
+    if taught and run.teacher is None:
+        raise BadInput(f"schedule.phases.{taught[0]}.kickstarting: the run has no teacher; name one (teacher=champion)")
+    if run.teacher is not None and not taught:
+        raise BadInput(
+            f"teacher={run.teacher[0]}: no phase imitates it; give one a weight "
+            "(schedule.phases.NAME.kickstarting=[1,0]), or choose schedule=vtrace-kickstarted"
         )
 
 
-def _live_play(
-    environments: PhaseEnvironments,
-    phase: int,
-    settings: RunSettings[Any, Any],
-    asynchronous: bool,
-    generator: np.random.Generator,
-) -> tuple[LivePlay, Environments]:
-    """Live play, in this process or by actors, and the environments that it enters."""
-    loop, distributed = settings.loop, settings.distributed
+def _live_play(run: Run[Any, Any]) -> LivePlay:
+    """Live play, in this process or by actors."""
+    loop, distributed, phase = run.loop, run.settings.distributed, run.schedule.index
     if not isinstance(distributed, RaySettings):
-        return Collector(environments.make(phase), loop.steps, generator), environments
-    count = distributed.actors
+        return PhaseCollector(run.environments, phase, loop.steps, run.for_play)
+    count, asynchronous = distributed.actors, run.settings.chosen_algorithm.asynchronous
     if not asynchronous and loop.num_envs % count:
         raise BadInput(
             f"loop.num_envs={loop.num_envs}: {count} actors share them (distributed.actors); give a multiple"
         )
     games = loop.num_envs if asynchronous else loop.num_envs // count
-    actors = RayActors(count, distributed.address, environments.with_num_envs(games), loop.steps)
-    play = ActorsCollector(actors, count, phase, generator, asynchronous=asynchronous)
-    return play, PhaseNumbers(environments)
+    actors = RayActors(count, distributed.address, run.environments.with_num_envs(games), loop.steps)
+    return ActorsCollector(actors, count, phase, run.for_play, asynchronous=asynchronous)

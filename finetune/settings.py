@@ -1,53 +1,167 @@
-"""Settings of a run, for any algorithm."""
+"""The settings of `qwop-finetune`; none of what they need is PyTorch, so that `--help` is quick."""
 
-from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from dataclasses import dataclass
 
-from ..common.settings import Settings, setting
-from ..common.shared_settings import num_envs
+from ..common.errors import BadInput
+from ..common.settings import Settings, choice_of, declarations, file_choice, nested, option_of, setting
+from ..common.shared_settings import max_idle_frames, seed
+from ..evaluation.settings import DRAWN, EvaluationSettings
+from .agents.registry import ALGORITHMS, Algorithm
+from .agents.settings import Discounted, LiveSettings
 from .distributed.settings import Local, RaySettings
-from .replay.behaviour import BehaviourSettings
-from .schedules.phase import Phase
+from .replay.settings import BehaviourSettings
+from .schedules.phase import Phase, parse_phases, plain_phases
 from .schedules.stability import StabilitySettings
 
-A = TypeVar("A")
-L = TypeVar("L", bound="LiveSettings")
+DEVICES = ("auto", "cpu", "cuda")
+
+LAST, BEST = "last", "best"
+"""Policies that a run can keep."""
 
 
-@dataclass(frozen=True)
-class LiveSettings(Settings):
-    """Settings of live play."""
+@dataclass(frozen=True, kw_only=True)
+class ScheduleSettings(Settings):
+    """Phases of training, one after the other."""
 
-    num_envs: int = num_envs(32, "Episodes played side by side.")
-    steps: int = setting(20, "Decisions of each episode in an iteration.", at_least=1, at_most=100_000)
-    log_every: int = setting(20_000, "Decisions between rows of the log.", at_least=1)
-    checkpoint_every: int = setting(200_000, "Decisions between checkpoints.", at_least=1)
-    overlap: bool = setting(
-        True,
-        "Play the next iteration while learning from this one. Its behaviour probabilities are recorded, so the delay "
-        "adds no bias.",
+    scale: float = setting(1.0, "Factor of every phase's length.", above=0, at_most=1000)
+    decisions: int | None = setting(
+        None, "Decisions of the whole schedule, to which all phases are scaled. null: by their own lengths and scale.",
+        at_least=1, at_most=10**12,
+    )  # fmt: skip
+    algorithm: str | None = setting(
+        None, "Algorithm that the phases are made for; used unless algorithm= chooses another."
+    )
+    keep: str = setting(
+        LAST,
+        "Policy to keep at the end: the last one, or the best of those evaluated, including the initial one. Best "
+        "means most greedy games finished, then the lower median time (without a track: the highest mean return).",
+        choices=(LAST, BEST),
+    )
+    phases: tuple[Phase, ...] = setting(
+        help="Phases in order, by name. Change one by schedule.phases.mixed.hours=5, add one by "
+        "'+schedule.phases.polish={hours: 10}'.",
+        expected="one phase or more, {name: {hours: …}}",
+        parse=parse_phases,
+        plain=plain_phases,
+        entries=Phase,
     )
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.decisions is not None and self.scale != 1.0:
+            raise BadInput(f"decisions={self.decisions}: scale={self.scale:g} sets the length, too; give one of them")
 
-@dataclass(frozen=True)
-class RunSettings(Generic[A, L]):
-    """Everything that decides a run besides its initial policy and demonstrations.
 
-    algorithm, loop: settings of the chosen agent. scale: multiplies the length of every phase. max_idle_frames: frames
-    without a key that an episode may start with, where the environment has such starts. distributed: where live play
-    happens.
-    """
+@dataclass(frozen=True, kw_only=True)
+class PhaseEvaluationSettings(EvaluationSettings):
+    """The games after each phase."""
 
-    phases: tuple[Phase, ...]
-    algorithm: A
-    loop: L
-    scale: float = 1.0
-    behaviour: BehaviourSettings = field(default_factory=BehaviourSettings)
-    stability: StabilitySettings = field(default_factory=StabilitySettings)
-    max_idle_frames: int = 30
-    seed: int = 0
-    distributed: Local | RaySettings = field(default_factory=Local)
+    episodes: int | None = setting(
+        None,
+        "Games after each phase. null: one for every number of idle frames where nothing else decides a game (greedy "
+        f"games of QWOP without delay), else {DRAWN}. 0: none.",
+        at_least=0,
+    )
+    drawn: int = setting(DRAWN, "Games with drawn actions, beside the greedy ones. 0: none.", at_least=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FinetuneSettings(Settings):
+    """The settings of `qwop-finetune`."""
+
+    policy: str | None = setting(
+        None,
+        "Policy to start from: its file (.safetensors), champion, which comes with the package, or scratch, a new "
+        "network. null: runs/pretrain/policy.safetensors if it exists and no demonstrations are named, else a clone of "
+        "the demonstrations (algorithm=dqn, ddqn, rlpd, vtrace or ftw: scratch).",
+        path=True,
+    )
+    demonstrations: str | None = setting(
+        None,
+        "Folder of the dataset of demonstrations. null: those that come with the package, if a phase uses any.",
+        path=True,
+    )
+    teacher: str | None = setting(
+        None,
+        "Policy to imitate in the games that the policy plays, by the weight of the phases' kickstarting: its file, or "
+        "champion. In QWOP it sees numbers, whatever its pupil sees.",
+        path=True,
+    )
+    environment: str | None = setting(
+        None, "Gymnasium id such as CartPole-v1, for policy=scratch without demonstrations; else they name it."
+    )
+    out: str = setting("runs/finetune", "Folder of the run: policy, checkpoints, log and report.", written=True)
+    resume: bool = setting(
+        False,
+        "Continue the run in out, interrupted or over. Phases that have not started may be changed, and phases added.",
+    )
+    seed: int = seed("Decides everything random.")
+    device: str = setting("auto", "Where to learn; auto takes a GPU if there is one.", choices=DEVICES)
+    threads: int = setting(
+        1,
+        "Threads of the learner's arithmetic on a CPU (ppo: of each of its two networks, which learn side by side); "
+        "live play uses the other cores.",
+        at_least=1,
+        at_most=1024,
+    )
+    max_idle_frames: int = max_idle_frames(30)
+    video: bool = setting(True, "Make a film of the last evaluation's best game.")
+    schedule: ScheduleSettings = file_choice(
+        "schedule",
+        "Phases of training. A path that ends in .yaml is a schedule of your own.",
+        example="kurodo",
+        prefers="algorithm",
+        default="kurodo",
+        default_beside={"environment": "live-only"},
+    )
+    algorithm: Discounted = choice_of(
+        {name: one.settings for name, one in ALGORITHMS.items()}, "acer", "Learning algorithm, with its loop."
+    )
+    loop: LiveSettings = choice_of(
+        {name: one.loop for name, one in ALGORITHMS.items()}, "acer", "Live play and memory.", follows="algorithm"
+    )
+    distributed: Local | RaySettings = choice_of(
+        {"local": Local, "ray": RaySettings}, "local", "Live play here, or by actors in other processes."
+    )
+    behaviour: BehaviourSettings = nested(BehaviourSettings, "Behaviour probabilities μ of demonstrations in replay.")
+    stability: StabilitySettings = nested(StabilitySettings, "When to end the phases that last until_unstable.")
+    evaluation: PhaseEvaluationSettings = nested(PhaseEvaluationSettings, "Games after each phase.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.schedule.keep == BEST and self.evaluation.episodes == 0:
+            raise BadInput(
+                "schedule.keep=best: chooses among evaluated policies, and evaluation.episodes=0 evaluates none; set "
+                "schedule.keep=last, or play 1 game or more"
+            )
+
+    @property
+    def starts_from_scratch(self) -> bool:
+        """True if policy=null is a new network: by the algorithm, or in an environment named without demonstrations."""
+        named = self.environment is not None and self.demonstrations is None
+        return self.chosen_algorithm.starts_from_scratch or named
+
+    @property
+    def chosen_algorithm(self) -> Algorithm:
+        """The algorithm that the settings are of."""
+        return ALGORITHMS[option_of(declarations(FinetuneSettings)["algorithm"], self.algorithm)]
+
+    @property
+    def notes(self) -> list[str]:
+        """Warnings about settings that may be unintended."""
+        made_for, chosen = (
+            self.schedule.algorithm,
+            option_of(declarations(FinetuneSettings)["algorithm"], self.algorithm),
+        )
+        if made_for is None or made_for.partition("-")[0] == chosen:
+            return []
+        return [f"note: this schedule is made for algorithm={made_for}; the run learns by {chosen}"]
+
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        return self.schedule.phases
 
     @property
     def uses_demonstrations(self) -> bool:
+        """True if demonstrations enter the memory in some phase."""
         return any(phase.uses_demonstrations for phase in self.phases)

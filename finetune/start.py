@@ -16,8 +16,8 @@ from ..envs.spec import EnvironmentSpec
 from ..policies.files import load_policy
 from ..policies.policy import Policy
 from ..pretrain.clone import clone
-from .agents.base import MakeNetwork
-from .schedules.environments import play_of
+from .agents.agent import MakeNetwork
+from .schedules.environments import without_reward_settings
 
 SCRATCH = "scratch"
 
@@ -69,7 +69,9 @@ def find_start(
     else:
         assert dataset is not None
         notes.append(f"policy: a new clone of {dataset.folder}")
-        start = _clone(dataset, seed)
+        if len(dataset) < 2:
+            raise BadInput(f"{dataset.folder}: one episode, but cloning holds some out; record more, or give a policy")
+        start = clone(dataset, dataset.info, seed=seed).policy
     if dataset is not None:
         _require_same(start, policy or "the clone", dataset)
     return Start(start, dataset, tuple(notes))
@@ -97,16 +99,10 @@ def _new_policy(
     return Policy(new_network(observation, actions, generator), spec, observation)
 
 
-def _clone(dataset: Dataset, seed: int) -> Policy:
-    if len(dataset) < 2:
-        raise BadInput(f"{dataset.folder}: one episode, but cloning holds some out; record more, or give a policy")
-    return clone(dataset, dataset.info, seed=seed).policy
-
-
 def _require_same(policy: Policy, name: str, dataset: Dataset) -> None:
     """Raise BadInput unless the demonstrations are of the policy's task; rewards and time limits may differ."""
-    own = DatasetInfo(play_of(policy.environment), policy.observation, policy.actions)
-    shown = replace(dataset.info, environment=play_of(dataset.info.environment))
+    own = DatasetInfo(without_reward_settings(policy.environment), policy.observation, policy.actions)
+    shown = replace(dataset.info, environment=without_reward_settings(dataset.info.environment))
     if differences := shown.differences(own):
         raise BadInput(
             f"{dataset.folder}: demonstrations of another task than the policy's ({name}): {'; '.join(differences)}; "

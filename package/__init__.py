@@ -1,14 +1,14 @@
 """From recorded games of QWOP to a runner: record, clone, fine-tune with demonstrations in replay, evaluate.
 
-`import qwop` registers the environments with Gymnasium and imports little else; a public name is imported when it is
-first used. Policies and their evaluation need PyTorch (`pip install 'qwop[train]'`), everything else does not.
+`import qwop` imports little: a public name is imported when it is first used, and the environments are registered as
+soon as Gymnasium is imported, too. Policies and their evaluation need PyTorch (`pip install 'qwop[train]'`), everything
+else does not.
 """
 
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from .common.lazy import lazy_names
-from .envs.registration import register_environments
+from .common.lazy import lazy_names, when_imported
 
 if TYPE_CHECKING:
     from .common.errors import BadInput
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from .envs import EnvironmentSpec, Replay, replay
     from .envs.qwop.keys_file import read_keys, write_keys
     from .envs.vector import make_vector
-    from .evaluation.evaluate import Evaluation, EvaluationSettings, evaluate
+    from .evaluation.evaluate import Evaluation, evaluate
+    from .evaluation.settings import EvaluationSettings
     from .policies.files import load_policy, save_policy
     from .policies.policy import Policy
     from .policies.rollout import Game, play
@@ -52,7 +53,8 @@ _MODULES = {
     ".envs": ("EnvironmentSpec", "Replay", "replay"),
     ".envs.qwop.keys_file": ("read_keys", "write_keys"),
     ".envs.vector": ("make_vector",),
-    ".evaluation.evaluate": ("Evaluation", "EvaluationSettings", "evaluate"),
+    ".evaluation.evaluate": ("Evaluation", "evaluate"),
+    ".evaluation.settings": ("EvaluationSettings",),
     ".policies.files": ("load_policy", "save_policy"),
     ".policies.policy": ("Policy",),
     ".policies.rollout": ("Game", "play"),
@@ -61,4 +63,11 @@ _MODULES = {
 __version__ = version("qwop")
 __getattr__, __dir__ = lazy_names(__name__, {name: module for module, names in _MODULES.items() for name in names})
 
-register_environments()
+
+def _register() -> None:
+    from .envs.registration import register_environments
+
+    register_environments()
+
+
+when_imported("gymnasium", _register)

@@ -8,7 +8,10 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.util import find_spec
+from io import TextIOWrapper
 from pathlib import Path
+
+from .common.interrupts import ends_at_once
 
 TRAINING = ("hydra", "omegaconf", "safetensors", "tensorboard", "torch", "websockets")
 """Modules of the extra `train`, as imported."""
@@ -20,28 +23,38 @@ def _command(module: str, modules: Sequence[str] = TRAINING, extra: str = "train
     """Return the console script of a module that has a `main` and needs the modules of an extra."""
 
     def script() -> None:
-        missing = [name for name in modules if find_spec(name) is None]
-        if missing:
-            program = Path(sys.argv[0]).name
+        program = Path(sys.argv[0]).name
+        _replace_what_cannot_be_encoded()
+        with ends_at_once(program):
+            missing = [name for name in modules if find_spec(name) is None]
+            main = None if missing else import_module(module).main
+        if main is None:
             print(
                 f"{program}: {missing[0]} is not installed; {program} needs the extra '{extra}': "
                 f"pip install 'qwop[{extra}]'",
                 file=sys.stderr,
             )
             sys.exit(EXIT_NOT_INSTALLED)
-        import_module(module).main()
+        main()
 
     return script
 
 
+def _replace_what_cannot_be_encoded() -> None:
+    """Print a question mark for a character that the terminal's encoding lacks, instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="replace")
+
+
 dataset = _command("qwop.datasets.main")
-record = _command("qwop.recorder.main")
-pretrain = _command("qwop.pretrain.main")
-reestimate = _command("qwop.pretrain.reestimate_main")
+record = _command("qwop.recorder.command")
+pretrain = _command("qwop.pretrain.command")
+reestimate = _command("qwop.pretrain.reestimate_command")
 finetune = _command("qwop.finetune.main")
-evaluate = _command("qwop.evaluation.main")
-search = _command("qwop.search.main")
-distil = _command("qwop.search.distil_main")
-watch = _command("qwop.evaluation.watch")
+evaluate = _command("qwop.evaluation.command")
+search = _command("qwop.search.command")
+distil = _command("qwop.search.distil_command")
+watch = _command("qwop.evaluation.watch_command")
 population = _command("qwop.population.main")
-study = _command("qwop.study.main", (*TRAINING, "optuna"), "study")
+study = _command("qwop.study.command", (*TRAINING, "optuna"), "study")

@@ -3,7 +3,7 @@
 from typing import Any
 
 from ..common.settings import setting
-from .encoders import CONVOLUTIONS, NATURE
+from .sizes import CONVOLUTIONS, NATURE
 
 
 def convolutions() -> Any:

@@ -12,20 +12,11 @@ from torch import Tensor, nn
 
 from ..common.errors import BadInput
 from ..envs.spec import ObservationSpec
+from .sizes import CONVOLUTIONS, NATURE
 
 SMALLEST_PICTURE = 36
 """Smallest height and width of a picture for the convolutions, in pixels; at this size one number per channel is
 left."""
-
-NATURE, NIPS, FINE = "nature", "nips", "fine"
-
-CONVOLUTIONS = {
-    NATURE: ((32, 8, 4), (64, 4, 2), (64, 3, 1)),
-    NIPS: ((16, 8, 4), (32, 4, 2)),
-    FINE: ((32, 4, 2), (64, 3, 2)),
-}
-"""Features, size and stride of each convolution, by name: those of Mnih et al. 2015 (in Nature) and 2013 (at NIPS), and
-our own for small pictures, of which 36 × 36 pixels leave 8 × 8 cells instead of one."""
 
 
 class MLP(nn.Sequential):

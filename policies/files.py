@@ -13,9 +13,9 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 
-from ..common.checks import show
+from ..common.checks import quoted
 from ..common.errors import BadInput
-from ..common.files import write_whole
+from ..common.files import write_atomic
 from ..common.reading import MEGABYTE, parse_json, read_bytes, whole_number
 from ..envs.spec import LONGEST_REASON, EnvironmentSpec, ObservationSpec
 from .architectures import ARCHITECTURES
@@ -57,7 +57,7 @@ def save_policy(path: str | os.PathLike[str], policy: Policy) -> Path:
         tensors |= {VALUES + name: tensor for name, tensor in policy.values.state_dict().items()}
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     data = save(tensors, metadata={METADATA: json.dumps(document, sort_keys=True)})
-    return write_whole(path, data)
+    return write_atomic(path, data)
 
 
 def load_policy(path: str | os.PathLike[str], given: Collection[str] = ()) -> Policy:
@@ -71,7 +71,7 @@ def load_policy(path: str | os.PathLike[str], given: Collection[str] = ()) -> Po
     try:
         header, tensors = parse_header(data), load(data)
     except (ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
-        raise BadInput(f"{path}: not a safetensors file ({show(error, LONGEST_REASON)}); {MAKE_ONE}") from None
+        raise BadInput(f"{path}: not a safetensors file ({quoted(error, LONGEST_REASON)}); {MAKE_ONE}") from None
     metadata = header.get("__metadata__", {})
     if METADATA not in metadata:
         raise BadInput(f"{path}: a safetensors file without the description of a policy; {MAKE_ONE}")
@@ -104,16 +104,16 @@ def parse_header(data: bytes) -> dict[str, Any]:
 
 def _build(document: Any, tensors: dict[str, torch.Tensor], given: Collection[str]) -> Policy:
     if not isinstance(document, dict):
-        raise ValueError(f"its description is {show(document)}")
+        raise ValueError(f"its description is {quoted(document)}")
     if document["format"] != FORMAT:
-        raise ValueError(f"format {show(document['format'])}, expected {FORMAT}")
+        raise ValueError(f"format {quoted(document['format'])}, expected {FORMAT}")
     architecture = document["architecture"]
     if not isinstance(architecture, dict):
-        raise ValueError(f"architecture is {show(architecture)}, expected its name and settings")
+        raise ValueError(f"architecture is {quoted(architecture)}, expected its name and settings")
     if architecture["name"] not in [*ARCHITECTURES]:
-        raise ValueError(f"architecture {show(architecture['name'])}, expected {' or '.join(ARCHITECTURES)}")
+        raise ValueError(f"architecture {quoted(architecture['name'])}, expected {' or '.join(ARCHITECTURES)}")
     if not isinstance(document["training"], dict):
-        raise ValueError(f"training {show(document['training'])}, expected an object")
+        raise ValueError(f"training {quoted(document['training'])}, expected an object")
     environment = EnvironmentSpec.from_json(document["environment"], given)
     observation = ObservationSpec.from_json(document)
     actions = whole_number(document["actions"], "actions", MOST_ACTIONS)
@@ -144,7 +144,7 @@ def _require_same_tensors(expected: dict[str, torch.Tensor], tensors: dict[str, 
     for name in sorted(expected.keys() | tensors.keys()):
         wanted, found = (_kind(each.get(name)) for each in (expected, tensors))
         if wanted != found:
-            raise ValueError(f"tensor {show(name)}: {found}, expected {wanted}")
+            raise ValueError(f"tensor {quoted(name)}: {found}, expected {wanted}")
         if not torch.isfinite(tensors[name]).all():
             raise ValueError(f"tensor {name}: not finite")
 
@@ -154,4 +154,4 @@ def _kind(tensor: torch.Tensor | None) -> str:
 
 
 def _why(error: Exception) -> str:
-    return f"it lacks {error}" if isinstance(error, KeyError) else show(error, LONGEST_REASON)
+    return f"it lacks {error}" if isinstance(error, KeyError) else quoted(error, LONGEST_REASON)

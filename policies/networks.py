@@ -7,15 +7,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ..common.checks import show
+from ..common.checks import quoted
 from ..common.reading import whole_number
 from ..envs.spec import ObservationSpec
-from .encoders import CONVOLUTIONS, NATURE, orthogonal_linear, trunk_for
+from .encoders import orthogonal_linear, trunk_for
 from .scaling import ObservationScaler, PixelScaler
+from .sizes import CONVOLUTIONS, HIDDEN, NATURE
 from .state import ArrayState, State, to_arrays, to_tensors
-
-HIDDEN = (256, 128)
-"""Layer widths of the published runner (71 → 256 → 128 → 11 and 11: 54,166 parameters)."""
 
 Activation = type[nn.ReLU] | type[nn.Tanh]
 
@@ -146,7 +144,7 @@ class TrunkedPolicy(LayeredNetwork):
         self.add_heads(generator)
 
     def add_heads(self, generator: torch.Generator | None) -> None:
-        """Make the heads besides that of the policy."""
+        """Make the heads other than the policy's."""
 
     def features(self, observations: Tensor) -> Tensor:
         """Inputs of the heads, [..., width], from raw observations."""
@@ -200,7 +198,7 @@ class Actor(TrunkedPolicy):
 
 
 class ValuedActor(Actor):
-    """An `Actor` with ReLU layers and a head for V(s) beside that of the policy, as PPO learns Atari's games (Huang et
+    """An `Actor` with ReLU layers and an additional head for V(s), as for PPO on Atari's games (Huang et
     al. 2022). The value head has gain 1."""
 
     architecture = "valued-actor"
@@ -223,7 +221,7 @@ class ValuedActor(Actor):
 
 
 class Values(nn.Module):
-    """V(s) beside a policy: tanh layers over the policy's own `layer_input`; gain 1 in the head."""
+    """A separate network for a policy's V(s): tanh layers over the policy's `layer_input`; gain 1 in the head."""
 
     def __init__(
         self,
@@ -275,7 +273,7 @@ def hidden_widths(description: Mapping[str, Any]) -> list[int]:
     """The widths of the hidden layers that a file describes; ValueError for anything else."""
     hidden = description["hidden"]
     if not isinstance(hidden, list) or len(hidden) > MOST_LAYERS:
-        raise ValueError(f"hidden is {show(hidden)}, expected a list of at most {MOST_LAYERS} widths")
+        raise ValueError(f"hidden is {quoted(hidden)}, expected a list of at most {MOST_LAYERS} widths")
     return [whole_number(width, "hidden", WIDEST) for width in hidden]
 
 
@@ -283,5 +281,5 @@ def convolutions_of(description: Mapping[str, Any]) -> str:
     """The name of the convolutions that a file describes; ValueError for one that is unknown."""
     name = description.get("convolutions", NATURE)  # older files lack it
     if name not in [*CONVOLUTIONS]:
-        raise ValueError(f"convolutions is {show(name)}, expected one of {', '.join(CONVOLUTIONS)}")
+        raise ValueError(f"convolutions is {quoted(name)}, expected one of {', '.join(CONVOLUTIONS)}")
     return str(name)

@@ -1,6 +1,6 @@
 """Standard normal noise computed from observations, so that an unroll reproduces the noise of play.
 
-A policy with a random latent needs the same noise in play and in every later unroll, whatever the batch. A generator
+A policy with a random latent needs the same noise in play and in every later unroll, in any batch. A generator
 cannot provide it, because the rows of a batch would share its state; a hash of all observations of an episode can
 (counter-based random numbers, Salmon et al. 2011; the mixing function is that of SplitMix64, Steele et al. 2014).
 """

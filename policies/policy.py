@@ -20,7 +20,7 @@ product depend on its size."""
 
 @dataclass(frozen=True)
 class Policy:
-    """π(a|s) of a network, with what is needed to play it again. Raises BadInput for observations of another
+    """π(a|s) of a network, with all data needed to play it. Raises BadInput for observations of another
     size or type.
 
     A policy may have a state (`initial_state`, `step`); that of a memoryless one is empty. `values` are V(s) of the
@@ -64,8 +64,8 @@ class Policy:
         observations [n, *shape]; state as `initial_state` or the step before gave it.
 
         Rows go through the network `ROWS` at a time (pictures: `PICTURES`), the last block padded, so that a row's
-        probabilities are the same to the bit whatever its neighbours and however many there are (for layers whose
-        widths are multiples of 16).
+        probabilities do not depend, in any bit, on the other rows or on their number (for layers whose widths are
+        multiples of 16).
         """
         wanted = self.network.observation
         device = next(self.network.parameters()).device

@@ -1,4 +1,4 @@
-"""Networks whose values of actions are a policy."""
+"""Networks of Q values that act as policies."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
@@ -6,13 +6,14 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
-from ..common.checks import show
+from ..common.checks import quoted
 from ..common.errors import BadInput
 from ..common.reading import whole_number
 from ..envs.spec import ObservationSpec
-from .encoders import NATURE, Convolutions, normed_layers, plain_layers
+from .encoders import Convolutions, normed_layers, plain_layers
 from .ensemble import Ensemble
-from .networks import HIDDEN, LayeredNetwork, convolutions_of, hidden_widths
+from .networks import LayeredNetwork, convolutions_of, hidden_widths
+from .sizes import HIDDEN, NATURE
 
 MOST_QUANTILES, MOST_MEMBERS = 10_000, 1000
 """Limits on the sizes that a file may describe."""
@@ -98,7 +99,7 @@ class QNetwork(EpsilonGreedy):
         options = {name: description[name] for name in ("dueling", "layer_norm")}
         for name, value in options.items():
             if not isinstance(value, bool):
-                raise ValueError(f"{name} is {show(value)}, expected true or false")
+                raise ValueError(f"{name} is {quoted(value)}, expected true or false")
         widths, convolutions = hidden_widths(description), convolutions_of(description)
         return cls(observation, actions, widths, quantiles=quantiles, convolutions=convolutions, **options)
 

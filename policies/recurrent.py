@@ -9,11 +9,9 @@ from torch import Tensor, nn
 from ..common.reading import whole_number
 from ..envs.spec import ObservationSpec
 from .encoders import orthogonal_linear, trunk_for
-from .networks import HIDDEN, WIDEST, LayeredNetwork, bounded, hidden_widths
+from .networks import WIDEST, LayeredNetwork, bounded, hidden_widths
+from .sizes import HIDDEN, MEMORY
 from .state import State
-
-MEMORY = 128
-"""Units of the LSTM."""
 
 
 class RecurrentActorCritic(LayeredNetwork):

@@ -65,7 +65,7 @@ def play(
 ) -> Iterator[Game]:
     """Play `episodes` games of `seed`, numbered from `first`, up to `num_envs` of them at a time.
 
-    They come in order or, unless `ordered`, each as soon as it has ended. Game k depends on (seed, k) alone, whatever
+    They come in order or, unless `ordered`, each as soon as it has ended. Game k depends only on (seed, k), not on
     `num_envs`: it has its own reset seed, its own generator and its own row of the policy's state. Every game is played
     to its end, so that short games are not over-represented; where the environment sets no end, `default_limit` does.
     QWOP's games begin with 0 to `max_idle_frames` frames without a key, drawn, or game k with `idle_frames[k - first]`.

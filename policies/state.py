@@ -1,4 +1,4 @@
-"""The state of policies with a memory: one row for each game, as tensors in a network and as arrays outside of it.
+"""The state of recurrent policies: one row for each game, as tensors in a network and as arrays outside.
 
 A memoryless policy's state is the empty tuple, which all of these functions pass through.
 """

@@ -4,5 +4,5 @@ import torch
 
 
 def use_one_thread() -> None:
-    """Compute on one thread from now on: with layers this narrow, threads wait for each other longer than they work."""
+    """Compute on one thread from now on: with layers this narrow, threads spend more time waiting than working."""
     torch.set_num_threads(1)

@@ -10,18 +10,11 @@ from torch import Tensor, nn
 from ..common.reading import whole_number
 from ..envs.spec import ObservationSpec
 from .encoders import MLP, orthogonal_linear, trunk_for
-from .networks import HIDDEN, WIDEST, LayeredNetwork, bounded, hidden_widths
+from .networks import WIDEST, LayeredNetwork, bounded, hidden_widths
 from .noise import absorb, digest, standard_normal
-from .recurrent import MEMORY, lstm_cell
+from .recurrent import lstm_cell
+from .sizes import HIDDEN, LATENT, LONGEST_PERIOD, MEMORY, PERIOD
 from .state import State
-
-LATENT = 64
-"""Size of the latent z."""
-
-PERIOD = 10
-"""Decisions from one tick of the slow core to the next; the paper draws 5 to 20 for each agent."""
-
-LONGEST_PERIOD = 10_000
 
 PRIOR_STD = 0.1
 """Standard deviation of untrained distributions of z."""
@@ -36,7 +29,7 @@ class Gaussian(NamedTuple):
     std: Tensor
 
 
-class Thought(NamedTuple):
+class CoreOutput(NamedTuple):
     """A decision's latent z [n, latent], the posterior Q that it was drawn from, the prior P, and whether the slow core
     ticked, bool [n]."""
 
@@ -133,20 +126,20 @@ class TwoTimescaleActorCritic(LayeredNetwork):
         raise NotImplementedError(f"{self.architecture} has a state: call step")
 
     def step(self, observations: Tensor, state: State) -> tuple[Tensor, State]:
-        thought, state = self.think(observations, state)
-        return self.policy_head(thought.latent), state
+        output, state = self.think(observations, state)
+        return self.policy_head(output.latent), state
 
-    def think(self, observations: Tensor, state: State, slow_gradient: float = 1.0) -> tuple[Thought, State]:
-        """The thought for observations [n, ...], and the following state; see `ponder`."""
-        return self.ponder(self.perceive(observations), state, slow_gradient)
+    def think(self, observations: Tensor, state: State, slow_gradient: float = 1.0) -> tuple[CoreOutput, State]:
+        """The output for observations [n, ...], and the following state; see `core`."""
+        return self.core(self.perceive(observations), state, slow_gradient)
 
     def perceive(self, observations: Tensor) -> Percept:
-        """The part of a thought that needs no state, of observations [n, ...]."""
+        """The part of a output that needs no state, of observations [n, ...]."""
         rows = observations.flatten(1)
         return Percept(self.encode(rows), digest(rows))
 
-    def ponder(self, seen: Percept, state: State, slow_gradient: float = 1.0) -> tuple[Thought, State]:
-        """The thought, and the following state.
+    def core(self, seen: Percept, state: State, slow_gradient: float = 1.0) -> tuple[CoreOutput, State]:
+        """The output, and the following state.
 
         slow_gradient multiplies the gradients that the fast core passes into the slow one.
         """
@@ -168,7 +161,7 @@ class TwoTimescaleActorCritic(LayeredNetwork):
         state = TwoTimescaleState(
             fast, fast_cell, slow, slow_cell, latent, torch.zeros_like(before.fed), before.decisions + 1, key
         )
-        return Thought(latent, posterior, prior, ticked), state
+        return CoreOutput(latent, posterior, prior, ticked), state
 
     def encode(self, rows: Tensor) -> Tensor:
         """Features, [..., width], of raw observations [..., observation_size]."""

@@ -1,32 +1,24 @@
-"""Kinds of agents for a population: settings, genes, networks and learners."""
+"""Kinds of agents for a population: the settings of each, and the genes that vary among them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import torch
-
 from ..common.errors import BadInput
 from ..common.settings import setting
-from ..envs.spec import ObservationSpec
-from ..finetune.agents.discounting import Discounted
-from ..finetune.agents.ftw.agent import new_two_timescale
-from ..finetune.agents.ftw.learner import FtwLearner
 from ..finetune.agents.ftw.settings import FtwSettings
-from ..finetune.agents.learner import Learner
-from ..finetune.agents.ppo.agent import new_actor
-from ..finetune.agents.ppo.learner import PpoLearner
 from ..finetune.agents.ppo.settings import PpoSettings
-from ..finetune.agents.precision import precision
-from ..finetune.agents.vtrace.agent import new_recurrent
-from ..finetune.agents.vtrace.learner import VtraceLearner
+from ..finetune.agents.registry import ALGORITHMS, Algorithm
+from ..finetune.agents.settings import Discounted, precision
 from ..finetune.agents.vtrace.settings import VtraceSettings
-from ..policies.networks import Network, Values
 from .evolution import Range
 
 Genes = Mapping[str, float]
 """Hyper-parameters by name."""
+
+
+WEIGHTS = ("reward_prediction", "feature_control", "posterior_kl", "prior_kl", "slow_gradient")
+"""Genes of two-timescale agents that are settings of the same name."""
 
 
 def gene(low: float, high: float, help: str, *, at_most: float | None = None) -> Any:
@@ -69,6 +61,11 @@ class PopulationAgents(Discounted):
                 )
 
     @property
+    def algorithm(self) -> Algorithm:
+        """The algorithm that they learn by; it makes their networks and learners from `settings`."""
+        return ALGORITHMS[next(name for name, kind in AGENTS.items() if kind is type(self))]
+
+    @property
     def genes(self) -> dict[str, Range]:
         """The initial range of each gene."""
         found = {}
@@ -77,13 +74,13 @@ class PopulationAgents(Discounted):
             found[name] = Range(low, high, logarithmic=True)
         return found
 
-    def network(self, observation: ObservationSpec, actions: int, genes: Genes, seed: int) -> Network:
-        """Make an untrained network."""
+    def settings(self, genes: Genes) -> Any:
+        """The settings of the algorithm with these genes."""
         raise NotImplementedError
 
-    def learner(self, network: Any, genes: Genes, decisions_per_second: float | None, seed: int) -> Learner:
-        """Make the learner that trains the network in place."""
-        raise NotImplementedError
+    def _common(self, genes: Genes) -> dict[str, Any]:
+        rates = {"learning_rate": genes["learning_rate"], "entropy_coefficient": genes["entropy"]}
+        return {**rates, "hidden": self.hidden}
 
     def _names(self) -> tuple[str, ...]:
         return ("learning_rate", "entropy")
@@ -103,28 +100,14 @@ class PpoAgents(PopulationAgents):
     minibatch: int = setting(1024, "Decisions of a step of learning.", at_least=1)
     precision: str = precision()
 
-    def _settings(self, genes: Genes) -> PpoSettings:
+    def settings(self, genes: Genes) -> PpoSettings:
         return PpoSettings(
-            gamma=self.gamma,
-            gamma_rate=self.gamma_rate,
-            gae_lambda=self.gae_lambda,
+            **self._common(genes),
             epochs=self.passes,
+            gae_lambda=self.gae_lambda,
             minibatch=self.minibatch,
-            learning_rate=genes["learning_rate"],
-            entropy_coefficient=genes["entropy"],
-            hidden=self.hidden,
             precision=self.precision,
         )
-
-    def network(self, observation: ObservationSpec, actions: int, genes: Genes, seed: int) -> Network:
-        generator = torch.Generator().manual_seed(seed)
-        return new_actor(self._settings(genes))(observation, actions, generator)
-
-    def learner(self, network: Any, genes: Genes, decisions_per_second: float | None, seed: int) -> Learner:
-        values = Values(network.observation, self.hidden, torch.Generator().manual_seed(seed + 1))
-        learner = PpoLearner(network, values, self._settings(genes), torch.device("cpu"), np.random.default_rng(seed))
-        learner.at_rate(decisions_per_second)
-        return learner
 
 
 @dataclass(frozen=True)
@@ -138,25 +121,8 @@ class RecurrentAgents(PopulationAgents):
 class VtraceAgents(RecurrentAgents):
     """Recurrent agents that learn by V-trace: one time scale and no auxiliary tasks."""
 
-    def _settings(self, genes: Genes) -> VtraceSettings:
-        return VtraceSettings(
-            gamma=self.gamma,
-            gamma_rate=self.gamma_rate,
-            passes=self.passes,
-            learning_rate=genes["learning_rate"],
-            entropy_coefficient=genes["entropy"],
-            hidden=self.hidden,
-            memory=self.memory,
-        )
-
-    def network(self, observation: ObservationSpec, actions: int, genes: Genes, seed: int) -> Network:
-        generator = torch.Generator().manual_seed(seed)
-        return new_recurrent(self._settings(genes))(observation, actions, generator)
-
-    def learner(self, network: Any, genes: Genes, decisions_per_second: float | None, seed: int) -> Learner:
-        learner = VtraceLearner(network, self._settings(genes), torch.device("cpu"))
-        learner.at_rate(decisions_per_second)
-        return learner
+    def settings(self, genes: Genes) -> VtraceSettings:
+        return VtraceSettings(**self._common(genes), passes=self.passes, memory=self.memory)
 
 
 @dataclass(frozen=True)
@@ -188,35 +154,18 @@ class FtwAgents(RecurrentAgents):
             raise BadInput(f"period={list(self.period)}: expected at least 1")
 
     def _names(self) -> tuple[str, ...]:
-        cores = ("posterior_kl", "prior_kl", "slow_gradient", "period")
-        return (*super()._names(), "reward_prediction", "feature_control", *cores)
+        return (*super()._names(), *WEIGHTS, "period")
 
-    def _settings(self, genes: Genes) -> FtwSettings:
+    def settings(self, genes: Genes) -> FtwSettings:
+        weights: dict[str, Any] = {name: genes[name] for name in WEIGHTS}
         return FtwSettings(
-            gamma=self.gamma,
-            gamma_rate=self.gamma_rate,
+            **self._common(genes),
+            **weights,
+            period=round(genes["period"]),
             passes=self.passes,
-            hidden=self.hidden,
             memory=self.memory,
             latent=self.latent,
-            learning_rate=genes["learning_rate"],
-            entropy_coefficient=genes["entropy"],
-            reward_prediction=genes["reward_prediction"],
-            feature_control=genes["feature_control"],
-            posterior_kl=genes["posterior_kl"],
-            prior_kl=genes["prior_kl"],
-            slow_gradient=genes["slow_gradient"],
-            period=round(genes["period"]),
         )
-
-    def network(self, observation: ObservationSpec, actions: int, genes: Genes, seed: int) -> Network:
-        generator = torch.Generator().manual_seed(seed)
-        return new_two_timescale(self._settings(genes))(observation, actions, generator)
-
-    def learner(self, network: Any, genes: Genes, decisions_per_second: float | None, seed: int) -> Learner:
-        learner = FtwLearner(network, self._settings(genes), torch.device("cpu"), np.random.default_rng(seed))
-        learner.at_rate(decisions_per_second)
-        return learner
 
 
 AGENTS = {"ftw": FtwAgents, "ppo": PpoAgents, "vtrace": VtraceAgents}

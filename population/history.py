@@ -5,8 +5,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ..common.files import write_whole
-from ..common.reading import MEGABYTE, read_text
+from ..common.files import write_atomic
+from ..common.reading import MEGABYTE, read_rows
 from .population import Round
 
 HISTORY = "history.jsonl"
@@ -23,12 +23,7 @@ class History:
         self.rows: list[dict[str, Any]] = []
         if resume_at is not None and os.path.lexists(self._path):
             self.rows = [row for row in read_history(folder) if row["round"] <= resume_at]
-        write_whole(self._path, "".join(json.dumps(row) + "\n" for row in self.rows))
-
-    @property
-    def seconds(self) -> float:
-        """Seconds of computing so far."""
-        return float(self.rows[-1]["seconds"]) if self.rows else 0.0
+        write_atomic(self._path, "".join(json.dumps(row) + "\n" for row in self.rows))
 
     def write(self, done: Round, seconds: float) -> dict[str, Any]:
         """Add a round that took so many seconds; return its row."""
@@ -46,16 +41,15 @@ class History:
                     "figures": _rounded(figures),
                 }
             )
-        others = range(len(done.members), len(done.ratings.ratings))
         row = {
             "round": done.number,
             "decisions": done.decisions,
-            "seconds": self.seconds + seconds,
+            "seconds": seconds + (float(self.rows[-1]["seconds"]) if self.rows else 0.0),
             "time": {**_rounded(done.seconds), "other": round(max(seconds - sum(done.seconds.values()), 0.0), 3)},
             "agents": agents,
             "rivals": [
                 {"rating": float(done.ratings.ratings[number]), "error": float(done.ratings.errors[number])}
-                for number in others
+                for number in range(len(done.members), len(done.ratings.ratings))
             ],
             "copies": [[copy.child, copy.parent] for copy in done.copies],
         }
@@ -66,17 +60,12 @@ class History:
 
 
 def read_history(folder: Path) -> list[dict[str, Any]]:
-    """The rows of a run, oldest first, up to the first line that is none (the last may have been cut off)."""
-    rows = []
-    for line in read_text(folder / HISTORY, LARGEST_HISTORY, "expected the history of a population").splitlines():
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError):
-            break
-        if not isinstance(row, dict) or type(row.get("round")) is not int or not isinstance(row.get("agents"), list):
-            break
-        rows.append(row)
-    return rows
+    """The rows of a run, oldest first."""
+    return read_rows(folder / HISTORY, LARGEST_HISTORY, "expected the history of a population", _is_row)
+
+
+def _is_row(row: Any) -> bool:
+    return isinstance(row, dict) and type(row.get("round")) is int and isinstance(row.get("agents"), list)
 
 
 def _rounded(values: Any) -> dict[str, float]:

@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 from ..common.errors import naming
 from ..policies.policy import Policy
 from .evolution import FRAMES, Member, exploit, explore, should_copy
-from .matchmaking import opponent_probabilities
-from .ratings import Ratings
+from .ratings import Ratings, opponent_probabilities
 from .record import Record, compare_scores
 from .rewards import HAND_MADE, initial_rewards
 from .settings import PopulationSettings
-from .training import Done, Order, RivalState, Workshop
+from .training import AgentTrainer, RivalState, TrainingResult, TrainingTask
 from .workers import Report, Workers
 
 FINISHED = 1000.0
@@ -51,14 +50,8 @@ class Population:
     rounds.
     """
 
-    def __init__(
-        self,
-        settings: PopulationSettings,
-        workshop: Workshop,
-        workers: Workers,
-        rivals: int = 0,
-    ) -> None:
-        self._settings, self._workshop, self._workers = settings, workshop, workers
+    def __init__(self, settings: PopulationSettings, trainer: AgentTrainer, workers: Workers, rivals: int = 0) -> None:
+        self._settings, self._trainer, self._workers = settings, trainer, workers
         self._generator = np.random.default_rng(settings.seed)
         self._genes = settings.genes
         self.rivals = rivals
@@ -83,7 +76,7 @@ class Population:
             member = Member(number, 1000.0, genes, rewards if self._settings.is_race else {}, founder=number)
             self.members.append(member)
             with naming(name):
-                self._learners.append(self._workshop.begin(genes, int(random.integers(2**31)), policy))
+                self._learners.append(self._trainer.begin(genes, int(random.integers(2**31)), policy))
             self._play.append(None)
 
     def _first_genes(self, number: int, random: np.random.Generator) -> dict[str, float]:
@@ -112,10 +105,10 @@ class Population:
         figures = tuple(done[member.id].figures for member in self.members)
         return Round(self.round, self.decisions, tuple(self.members), ratings, tuple(copies), figures, kinds)
 
-    def _learn_apart(self, report: Report) -> dict[int, Done]:
+    def _learn_apart(self, report: Report) -> dict[int, TrainingResult]:
         before = self.ratings().ratings
-        orders = {member.id: self._order(member, self._schedule(member, before)) for member in self.members}
-        done = self._workers.carry_out(orders, report)
+        tasks = {member.id: self._task(member, self._schedule(member, before)) for member in self.members}
+        done = self._workers.run_tasks(tasks, report)
         for number, one in done.items():
             self._learners[number], self._play[number] = one.learner, one.play
             member = self.members[number]
@@ -123,14 +116,14 @@ class Population:
             self.decisions += self._settings.work.decisions
         return done
 
-    def _take_turns(self, report: Report) -> dict[int, Done]:
-        done: dict[int, Done] = {}
+    def _take_turns(self, report: Report) -> dict[int, TrainingResult]:
+        done: dict[int, TrainingResult] = {}
         first = self.members[0].id
         is_race = self._settings.is_race
         ancestor = replace(self.members[0], rewards=HAND_MADE if is_race else {})
         for member in self.members:
-            order = self._order(ancestor, (first,) if is_race else ())
-            one = self._workers.carry_out({first: order}, lambda _: None)[first]
+            task = self._task(ancestor, (first,) if is_race else ())
+            one = self._workers.run_tasks({first: task}, lambda _: None)[first]
             self._learners, self._play[first] = [one.learner] * len(self.members), one.play
             done[member.id] = one
             self.decisions += self._settings.work.decisions
@@ -168,7 +161,7 @@ class Population:
     def policy(self, member: Member) -> Policy:
         """Return an agent's policy as it stands."""
         training = {"command": "qwop-population", "agent": member.id, "round": self.round, "genes": dict(member.genes)}
-        return self._workshop.policy(member.genes, member.rewards, self._learners[member.id], training)
+        return self._trainer.policy(member.genes, member.rewards, self._learners[member.id], training)
 
     def get_state(self) -> dict[str, Any]:
         """Everything that the rest of the run depends on."""
@@ -190,10 +183,10 @@ class Population:
         self.members = [Member(**member) for member in state["members"]]
         self._learners, self._play = list(state["learners"]), list(state["play"])
 
-    def _order(self, member: Member, schedule: tuple[int, ...]) -> Order:
+    def _task(self, member: Member, schedule: tuple[int, ...]) -> TrainingTask:
         met = {*schedule, *_under_way(self._play[member.id])}
         rivals = {number: self._rival(number) for number in sorted(met) if number < len(self.members)}
-        return Order(
+        return TrainingTask(
             member.genes,
             member.rewards,
             self._learners[member.id],
@@ -201,13 +194,13 @@ class Population:
             int(self._generator.integers(2**31)),
             rivals,
             schedule,
-            *self._teaching(member),
+            *self._kickstarting(member),
         )
 
-    def _teaching(self, member: Member) -> tuple[int | None, float]:
+    def _kickstarting(self, member: Member) -> tuple[int | None, float]:
         """The agent's teacher, by number, and the weight of imitating it in the next round."""
         taught = member.id < len(self._settings.teachers or ())
-        weight = self._settings.teaching.at(self._decisions_of_each)
+        weight = self._settings.kickstarting.at(self._decisions_of_each)
         return (member.id, weight) if taught and weight else (None, 0.0)
 
     def _schedule(self, member: Member, ratings: NDArray[np.float64]) -> tuple[int, ...]:
@@ -236,7 +229,7 @@ class Population:
         member = self.members[number]
         return RivalState(member.genes, member.rewards, self._learners[number]["network"])
 
-    def _record(self, done: dict[int, Done]) -> None:
+    def _record(self, done: dict[int, TrainingResult]) -> None:
         """Add the round's matches, or comparisons of scores if agents do not meet."""
         self.record.fade(self._settings.evolution.fade)
         if not self._settings.is_race:
@@ -288,5 +281,5 @@ def _under_way(play: dict[str, Any] | None) -> list[int]:
     return [int(number) for number in np.unique(play["env"]["rival"])]
 
 
-def _run_scores(done: Done) -> NDArray[np.float64]:
+def _run_scores(done: TrainingResult) -> NDArray[np.float64]:
     return np.array([race.metres if race.seconds is None else FINISHED - race.seconds for race in done.races])

@@ -1,4 +1,4 @@
-"""Elo ratings of agents from the results of their matches, by maximum likelihood."""
+"""Elo ratings of agents from the results of their matches, by maximum likelihood, and the opponents to meet next."""
 
 import math
 from dataclasses import dataclass
@@ -15,6 +15,9 @@ unbounded."""
 
 SCALE = math.log(10) / 400
 
+SPREAD = 1 / 6
+"""Standard deviation σ of the win probability around ½ (Jaderberg et al. 2019)."""
+
 _MOST_STEPS, _CLOSE = 100, 1e-9
 
 
@@ -22,11 +25,6 @@ def win_probability(lead: NDArray[np.float64] | float) -> NDArray[np.float64]:
     """Return the probability 1/(1 + 10^(−lead/400)) that the side with this lead in rating wins."""
     # By tanh, which does not overflow.
     return np.asarray(0.5 * (1.0 + np.tanh(0.5 * SCALE * np.asarray(lead, dtype=np.float64))))
-
-
-def lead_of(probability: float) -> float:
-    """Return the lead in rating at which a side wins with this probability."""
-    return math.log(probability / (1.0 - probability)) / SCALE
 
 
 @dataclass(frozen=True)
@@ -92,3 +90,26 @@ def fit_ratings(
         covariance = centred @ covariance @ centred
     errors[free] = np.sqrt(np.diag(covariance))
     return Ratings(ratings, errors)
+
+
+def match_weights(lead: NDArray[np.float64] | float) -> NDArray[np.float64]:
+    """Return exp(−(P − ½)²/(2σ²)), P being the probability that the side with this lead in rating wins."""
+    return np.asarray(np.exp(-((win_probability(lead) - 0.5) ** 2) / (2 * SPREAD**2)))
+
+
+def opponent_probabilities(
+    ratings: NDArray[np.float64], player: int, able: NDArray[np.bool_] | None = None
+) -> NDArray[np.float64]:
+    """Return the probability of each agent, float64 [P], to be the player's opponent; 0 for the player itself.
+
+    able: those that can meet the player, bool [P]; None: all others.
+    """
+    weights = match_weights(ratings[player] - ratings)
+    weights[player] = 0.0
+    if able is not None:
+        weights[~able] = 0.0
+    total = weights.sum()
+    if total == 0.0:
+        raise ValueError(f"{len(ratings)} agents: expected at least one that can meet agent {player}")
+    probabilities: NDArray[np.float64] = weights / total
+    return probabilities

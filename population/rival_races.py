@@ -21,13 +21,12 @@ from ..envs.spec import EnvironmentSpec
 from ..envs.vector import Infos, Step
 from ..policies.policy import Policy, choose
 from ..policies.state import ArrayState, put_rows, reset_rows, select_rows
-from .standing import Standing
 
 _WON, _LOST, _DECISION = EVENTS.index("won"), EVENTS.index("lost"), EVENTS.index("decision")
 
 
 @dataclass(frozen=True)
-class View:
+class ObservationMap:
     """Terms on which a policy of `QWOP-v1` or of races runs in a race.
 
     columns: of the race's observation, int64 [m], that it sees. hold: decisions of the race for each of its own.
@@ -37,7 +36,7 @@ class View:
     hold: int = 1
 
     @classmethod
-    def of(cls, policy: Policy, race: EnvironmentSpec, name: str, *, may_hold: bool = False) -> "View":
+    def of(cls, policy: Policy, race: EnvironmentSpec, name: str, *, may_hold: bool = False) -> "ObservationMap":
         """Raise BadInput, naming the policy, unless it can run in this race; with may_hold also in one in which others
         decide a whole number of times as often."""
         with naming(name):
@@ -77,9 +76,36 @@ class Rival:
     """
 
     player: Any
-    view: View
+    view: ObservationMap
     weights: NDArray[np.float64]
     greedy: bool
+
+
+class NoProgressTimer:
+    """Follows the progress of n runners.
+
+    farthest: metres of new ground up to the last notable progress (`TIE_METRES`), float64 [n]; since: the clock then,
+    in seconds, float64 [n].
+    """
+
+    def __init__(self, count: int) -> None:
+        self.farthest, self.since = np.zeros(count), np.zeros(count)
+
+    def begin(self, runners: NDArray[np.bool_]) -> None:
+        """Forget these runners' progress: they start."""
+        self.farthest[runners] = self.since[runners] = 0.0
+
+    def seconds(self, metres: NDArray[np.float64], clock: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Seconds, float64 [n], that each has made no notable progress, given its metres and its clock now."""
+        progress = metres > self.farthest + TIE_METRES
+        self.farthest[progress], self.since[progress] = metres[progress], clock[progress]
+        return clock - self.since
+
+    def get_state(self) -> dict[str, Any]:
+        return {"farthest": self.farthest.copy(), "since": self.since.copy()}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        self.farthest[:], self.since[:] = state["farthest"], state["since"]
 
 
 @dataclass(frozen=True)
@@ -118,7 +144,7 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
         self._ends: list[RaceEnd] = []
         self._signals: list[NDArray[np.float64]] = []
         self._states: dict[int, ArrayState] = {}
-        self._standstill, self._standing = standstill, Standing(2 * num_races)
+        self._standstill, self._standing = standstill, NoProgressTimer(2 * num_races)
         self._clear()
 
     def enter(self, weights: NDArray[np.float64], rivals: Mapping[int, Rival], schedule: Sequence[int]) -> None:
@@ -198,11 +224,6 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
             self._steps, self._held, self._earned = (np.array(state[name]) for name in ("steps", "held", "earned"))
         self._generator.bit_generator.state = state["generator"]
         self._standing.set_state(state["standing"])
-
-    @property
-    def under_way(self) -> set[int]:
-        """The numbers of the rivals in the races under way."""
-        return set(self._rival.tolist())
 
     def close(self, **kwargs: Any) -> None:
         self._race.close()

@@ -2,18 +2,23 @@
 
 import itertools
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..common.errors import BadInput
 from ..common.settings import Settings, choice_of, nested, setting
 from ..common.shared_settings import LONGEST_IDLE, max_idle_frames, num_envs, seed
-from ..envs.qwop.task import NUMBERS
-from ..envs.spec import EnvironmentSpec
+from ..envs.names import NUMBERS
 from ..finetune.distributed.settings import Local, RaySettings
 from .agents import AGENTS, FtwAgents, PpoAgents, VtraceAgents
 from .evolution import BETTER, CHANCE, CHANGE, FRAMES, Choice, Range
 
+if TYPE_CHECKING:
+    from ..envs.spec import EnvironmentSpec
+
 RACE = "QWOPRace-v1"
+
+FIRST = "first"
+"""Folder of the agents as they began; in `evaluation.against`, all of them."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +76,7 @@ WORK = {"ftw": WorkSettings, "ppo": PpoWorkSettings, "vtrace": WorkSettings}
 
 
 @dataclass(frozen=True)
-class TeachingSettings(Settings):
+class KickstartingSettings(Settings):
     """Kickstarting (Schmitt et al. 2018): agents with a teacher also learn to act like it, less and less."""
 
     weight: float = setting(1.0, "First weight of imitating the teacher, beside the agent's own objective.", at_least=0)
@@ -135,6 +140,7 @@ class VersusSettings(Settings):
     against: tuple[str, ...] = setting(
         ("first",),
         "Policies to race against: files, champion, or first (all initial agents, in turn). The rivals are added.",
+        path=True,
     )
     greedy: bool = setting(True, "Always take the most probable action; else draw it.")
     num_games: int = num_envs(64, "Races side by side; the results do not depend on it.")
@@ -162,14 +168,18 @@ class PopulationSettings(Settings):
         None,
         "Policy files, or champion, for the first agents to start from, which may see less than an agent does; the "
         "others, or all with null, start from scratch.",
+        path=True,
     )
     teachers: tuple[str, ...] | None = setting(
         None,
         "Policy files, or champion, that the first agents imitate at first, one each. Unlike those of start they may "
         "be of any shape, but have no memory.",
+        path=True,
     )
     rivals: tuple[str, ...] | None = setting(
-        None, "Policy files, or champion, that race too but never learn. The first one's rating is fixed at 1000."
+        None,
+        "Policy files, or champion, that race too but never learn. The first one's rating is fixed at 1000.",
+        path=True,
     )
     opponents: str = setting(
         "rated",
@@ -195,7 +205,7 @@ class PopulationSettings(Settings):
     agent: FtwAgents | PpoAgents | VtraceAgents = choice_of(AGENTS, "ppo", "Agents of the population.")
     race: RaceSettings = nested(RaceSettings, "Races.")
     work: WorkSettings | PpoWorkSettings = choice_of(WORK, "ppo", "Play of one agent in a round.", follows="agent")
-    teaching: TeachingSettings = nested(TeachingSettings, "Imitation of teachers.")
+    kickstarting: KickstartingSettings = nested(KickstartingSettings, "Imitation of teachers.")
     evolution: EvolutionSettings = nested(EvolutionSettings, "Exploit and explore.")
     evaluation: VersusSettings = nested(VersusSettings, "Final races of the best agent.")
     distributed: Local | RaySettings = choice_of(
@@ -240,8 +250,10 @@ class PopulationSettings(Settings):
         return self.environment == RACE
 
     @property
-    def task(self) -> EnvironmentSpec:
+    def task(self) -> "EnvironmentSpec":
         """The environment that the agents play."""
+        from ..envs.spec import EnvironmentSpec  # with Gymnasium, which --help does without
+
         settings: dict[str, Any] = {}
         if self.is_race:
             race = self.race

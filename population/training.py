@@ -15,23 +15,22 @@ from ..common.errors import BadInput
 from ..envs.race.task import RaceTask
 from ..envs.spec import EnvironmentSpec
 from ..envs.vector import VectorEnv, make_vector
-from ..finetune.agents.learner import Learner
-from ..finetune.experience.collector import Collector
-from ..finetune.experience.snapshot import PolicySnapshot
+from ..finetune.agents.learner import LiveLearner
+from ..finetune.experience.collector import Collector, PolicySnapshot
 from ..finetune.metrics import mean_figures
 from ..finetune.schedules.phase import PhaseValues
-from ..finetune.schedules.taught import Taught, Teacher
+from ..finetune.schedules.teacher_wrapper import Teacher, TeacherWrapper
 from ..finetune.weight_average import RecentAverage
 from ..policies.networks import Network
 from ..policies.policy import Policy
 from .agents import Genes, PopulationAgents
 from .evolution import FRAMES
 from .rewards import event_rewards
-from .rival_races import RaceEnd, Rival, RivalRaces, View, seen_columns
+from .rival_races import ObservationMap, RaceEnd, Rival, RivalRaces, seen_columns
 from .settings import RaceSettings, WorkSettings
 
 KEPT = 16
-"""Learners and networks that a workshop keeps, by their genes, because orthogonal first weights take long to make."""
+"""Learners and networks that a trainer keeps, by their genes, because orthogonal first weights take long to make."""
 
 FrozenGenes = tuple[tuple[str, float], ...]
 
@@ -46,7 +45,7 @@ class RivalState:
 
 
 @dataclass(frozen=True)
-class Order:
+class TrainingTask:
     """Work of an agent in a round. learner: its learner's state. play: the state of its games, None to begin new ones.
     rivals: opponents from the population, by number. schedule: numbers of the opponents of its next races, in order.
     seed: decides everything random that is not in `play`. teacher: number of the policy to imitate, with the weight
@@ -65,7 +64,7 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Done:
+class TrainingResult:
     """Result of a round: the states for the next one, races or scores of games that ended, mean measurements, and
     seconds by kind of work."""
 
@@ -77,9 +76,9 @@ class Done:
     seconds: dict[str, float]
 
 
-class Workshop:
-    """Carries out the rounds of agents, one after the other. A round depends only on its order. fixed: rivals that
-    never learn, numbered after the agents. teachers: policies to imitate, by the numbers that orders name.
+class AgentTrainer:
+    """Carries out the rounds of agents, one after the other. A round depends only on its task. fixed: rivals that
+    never learn, numbered after the agents. teachers: policies to imitate, by the numbers that tasks name.
     """
 
     def __init__(
@@ -100,7 +99,7 @@ class Workshop:
         self._fixed = {
             number: Rival(
                 PolicySnapshot(policy.network),
-                View.of(policy, environment, f"rival {number}"),
+                ObservationMap.of(policy, environment, f"rival {number}"),
                 event_weights_of(policy.environment),
                 greedy=True,
             )
@@ -109,19 +108,19 @@ class Workshop:
         self._teachers = {
             number: teacher_of(policy, environment, f"teacher {number}") for number, policy in (teachers or {}).items()
         }
-        self._learner_with = lru_cache(KEPT)(self._new_learner)
         self._network_with = lru_cache(KEPT)(self._new_network)
+        self._learner_with = lru_cache(KEPT)(lambda genes: self._new_learner(self._new_network(genes), genes))
 
     def begin(self, genes: Genes, seed: int, policy: Policy | None = None) -> dict[str, Any]:
         """Return the state of a new agent's learner; with the weights of a policy, if one is given.
 
         BadInput unless the policy's network is of the shape that the agents have. It may see less than they do.
         """
-        network = self._agents.network(self.observation, self.actions, genes, seed)
+        network = self._new_network(_frozen(genes), seed)
         if policy is not None:
             columns = seen_columns(policy, self.environment) if self._is_race else np.arange(policy.observation.size)
             _take_weights(network, policy, columns)
-        learner = self._agents.learner(network, genes, self._rate(genes), seed)
+        learner = self._new_learner(network, _frozen(genes), seed)
         return learner.get_state() | {"average": self._average(network).get_state()}
 
     def policy(
@@ -134,21 +133,24 @@ class Workshop:
             settings["weights"] = event_rewards(rewards).tolist()
         return Policy(network, EnvironmentSpec(self.environment.id, settings), self.observation, training)
 
-    def train(self, order: Order) -> Done:
+    def train(self, task: TrainingTask) -> TrainingResult:
         """Play and learn all unrolls of a round."""
-        network, learner = self._learner_with(_frozen(order.genes))
-        learner.set_state(copy.deepcopy(order.learner))  # optimisers may change their state in place
+        learner = self._learner_with(_frozen(task.genes))
+        network = learner.network
+        learner.set_state(copy.deepcopy(task.learner))  # optimisers may change their state in place
         average = self._average(network)
-        average.set_state(order.learner["average"])
+        average.set_state(task.learner["average"])
         actor = PolicySnapshot(network)
-        plain = self._env(order.genes)
+        plain = self._env(task.genes)
         races = plain if isinstance(plain, RivalRaces) else None
         if races is not None:
-            rivals = {number: self._rival(one, order.genes) for number, one in order.rivals.items()}
-            races.enter(event_rewards(order.rewards), {**rivals, **self._fixed}, order.schedule)
-        env = plain if order.teacher is None else Taught(plain, self._teachers[order.teacher])
-        collector = Collector(env, self._work.steps, np.random.default_rng(order.seed), order.play)
-        scores, metres, finished, diagnoses = [], [], [], []
+            rivals = {number: self._rival(one, task.genes) for number, one in task.rivals.items()}
+            races.enter(event_rewards(task.rewards), {**rivals, **self._fixed}, task.schedule)
+        env = plain if task.teacher is None else TeacherWrapper(plain, self._teachers[task.teacher])
+        collector = Collector(env, self._work.steps, np.random.default_rng(task.seed), task.play)
+        rate = self._environment(task.genes).capabilities.decisions_per_second
+        now = PhaseValues(gamma=self._agents.gamma_at(rate), kickstarting=task.imitation)
+        scores, metres, finished, updates = [], [], [], []
         seconds = {"playing": 0.0, "learning": 0.0}
         for _ in range(self._work.unrolls):
             began = time.perf_counter()
@@ -157,16 +159,16 @@ class Workshop:
             if races is not None:
                 played = replace(played, signals=races.take_signals())
             middle = time.perf_counter()
-            diagnoses.append(learner.update(played, PhaseValues(teaching=order.imitation)).scalars)
+            updates.append(learner.update(played, now).scalars)
             average.add(self._work.num_games * self._work.steps)
             seconds["playing"] += middle - began
             seconds["learning"] += time.perf_counter() - middle
             scores += [end.total_reward for end in ends]
             metres += [end.metres for end in ends if end.metres is not None]
             finished += [end.finished for end in ends if end.finished is not None]
-        if not collector.saves_games:
+        if not collector.saves_games():
             collector.restart()
-        figures = mean_figures(diagnoses) | {"games": float(len(scores))}
+        figures = mean_figures(updates) | {"games": float(len(scores))}
         for name, values in (("return", scores), ("metres", metres), ("finish_share", finished)):
             if values:
                 figures[name] = float(np.mean(values))
@@ -174,7 +176,7 @@ class Workshop:
         if times := [race.seconds for race in run if race.seconds is not None]:
             figures["best_seconds"] = min(times)
         state = learner.get_state() | {"average": average.get_state()}
-        return Done(state, collector.get_state(), run, scores, figures, seconds)
+        return TrainingResult(state, collector.get_state(), run, scores, figures, seconds)
 
     def close(self) -> None:
         for env in self._envs.values():
@@ -185,9 +187,6 @@ class Workshop:
         if FRAMES not in genes:
             return self.environment
         return EnvironmentSpec(self.environment.id, {**self.environment.settings, FRAMES: int(genes[FRAMES])})
-
-    def _rate(self, genes: Genes) -> float | None:
-        return self._environment(genes).capabilities.decisions_per_second
 
     def _env(self, genes: Genes) -> VectorEnv:
         """The games of agents that decide at this rate."""
@@ -208,12 +207,12 @@ class Workshop:
         network.load_state_dict(weights)
         return network
 
-    def _new_network(self, genes: FrozenGenes) -> Network:
-        return self._agents.network(self.observation, self.actions, dict(genes), 0)
+    def _new_network(self, genes: FrozenGenes, seed: int = 0) -> Network:
+        make = self._agents.algorithm.new_network(self._agents.settings(dict(genes)))
+        return make(self.observation, self.actions, torch.Generator().manual_seed(seed))
 
-    def _new_learner(self, genes: FrozenGenes) -> tuple[Network, Learner]:
-        network = self._new_network(genes)
-        return network, self._agents.learner(network, dict(genes), self._rate(dict(genes)), 0)
+    def _new_learner(self, network: Network, genes: FrozenGenes, seed: int = 0) -> LiveLearner[Any, Any]:
+        return self._agents.algorithm.new_learner(network, self._agents.settings(dict(genes)), seed)
 
     def _average(self, network: Network) -> RecentAverage:
         return RecentAverage(network, self._agents.weight_average)
@@ -222,7 +221,7 @@ class Workshop:
         """A rival of an agent with these genes. If it decides more often, which may come about in the middle of a race,
         it keeps to the race's rate."""
         hold = max(int(state.genes.get(FRAMES, 1) // genes.get(FRAMES, 1)), 1)
-        every = View(np.arange(self.observation.size), hold)
+        every = ObservationMap(np.arange(self.observation.size), hold)
         network = self._network(state.genes, state.network)
         return Rival(PolicySnapshot(network), every, event_rewards(state.rewards), greedy=False)
 
@@ -267,4 +266,4 @@ def teacher_of(policy: Policy, environment: EnvironmentSpec, name: str) -> Teach
     """Return the policy as a teacher of agents in this environment; BadInput, naming it, if it could not play there."""
     if environment.capabilities.group == 1:
         return Teacher.of(policy, environment, name)
-    return Teacher(policy, View.of(policy, environment, name).columns, name)
+    return Teacher(policy, ObservationMap.of(policy, environment, name).columns, name)

@@ -1,54 +1,35 @@
 """Rounds in this process, one after the other, or by workers in other processes."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from ..common.checks import show
+from ..common.checks import quoted
 from ..common.errors import BadInput
-from ..finetune.distributed.collector import MOST_DEATHS, ActorDied
-from .training import Done, Order, Workshop
+from ..finetune.distributed.collector import MOST_DEATHS, ActorDied, Engine
+from .training import AgentTrainer, TrainingResult, TrainingTask
 
 Report = Callable[[int], None]
 
 
-class Workers(Protocol):
-    """Carries out the orders of a round."""
-
-    def carry_out(self, orders: Mapping[int, Order], report: Report) -> dict[int, Done]:
-        """Return the result of each agent's order; report(number) is called as each is done."""
-        ...
-
-
 class Serial:
-    """This process."""
+    """Carries out the tasks of a round in this process."""
 
-    def __init__(self, workshop: Workshop) -> None:
-        self._workshop = workshop
+    def __init__(self, trainer: AgentTrainer) -> None:
+        self._trainer = trainer
 
-    def carry_out(self, orders: Mapping[int, Order], report: Report) -> dict[int, Done]:
+    def run_tasks(self, tasks: Mapping[int, TrainingTask], report: Report) -> dict[int, TrainingResult]:
+        """Return the result of each agent's task; report(number) is called as each is done."""
         done = {}
-        for number, order in orders.items():
-            done[number] = self._workshop.train(order)
+        for number, task in tasks.items():
+            done[number] = self._trainer.train(task)
             report(number)
         return done
 
 
-class Engine(Protocol):
-    """Runs workers in other processes; `finetune.distributed.ray_actors.RayEngine` is one."""
-
-    def launch(self, made: Callable[..., Any], *arguments: Any) -> Any: ...
-
-    def ask(self, actor: Any, method: str, *arguments: Any) -> Any: ...
-
-    def first_done(self, handles: Sequence[Any]) -> Any: ...
-
-    def result(self, handle: Any) -> Any: ...
-
-
 class Distributed:
-    """Workshops in other processes, each with one order at a time.
+    """Trainers in other processes, each with one task at a time.
 
-    A round depends only on its order, so any worker may carry it out. If a worker dies, its replacement repeats the
+    A round depends only on its task, so any worker may carry it out. If a worker dies, its replacement repeats the
     round, with the same result; `replaced` counts these.
     """
 
@@ -57,14 +38,14 @@ class Distributed:
         self._engine, self._arguments = engine, arguments
         self._idle = [self._launch() for _ in range(count)]
 
-    def carry_out(self, orders: Mapping[int, Order], report: Report) -> dict[int, Done]:
-        waiting, done = list(orders), {}
-        deaths = dict.fromkeys(orders, 0)
+    def run_tasks(self, tasks: Mapping[int, TrainingTask], report: Report) -> dict[int, TrainingResult]:
+        waiting, done = list(tasks), {}
+        deaths = dict.fromkeys(tasks, 0)
         under_way: dict[Any, tuple[int, Any]] = {}
         while waiting or under_way:
             while waiting and self._idle:
                 number, worker = waiting.pop(0), self._idle.pop()
-                under_way[self._engine.ask(worker, "train", orders[number])] = number, worker
+                under_way[self._engine.ask(worker, "train", tasks[number])] = number, worker
             handle = self._engine.first_done(list(under_way))
             number, worker = under_way.pop(handle)
             try:
@@ -75,13 +56,16 @@ class Distributed:
                 if deaths[number] == MOST_DEATHS:
                     raise BadInput(
                         f"distributed: the worker of agent {number} died {MOST_DEATHS} times in a row "
-                        f"({show(str(death), 200)}); resume=true continues from the last checkpoint"
+                        f"({quoted(str(death), 200)}); resume=true continues from the last checkpoint"
                     ) from None
                 self.replaced += 1
                 waiting.insert(0, number)
                 worker = self._launch()
             self._idle.append(worker)
-        return {number: done[number] for number in orders}
+        return {number: done[number] for number in tasks}
 
     def _launch(self) -> Any:
-        return self._engine.launch(Workshop, *self._arguments)
+        return self._engine.launch(AgentTrainer, *self._arguments)
+
+
+Workers = Serial | Distributed

@@ -1,1 +1,1 @@
-"""Pretraining: a player's recorded decisions cloned into a policy, and what the clone is worth."""
+"""Pretraining: cloning a player's recorded decisions into a policy, and measuring the clone."""

@@ -22,7 +22,7 @@ def cloning_loss(
 ) -> Tensor:
     """L = −Σ_i w(a_i) Σ_a y_ia ln π(a|s_i) / Σ_i w(a_i),  y_i = (1 − λ)·μ(·|s_i) + λ/A.
 
-    μ(·|s_i) is onehot(a_i), or the player's own probabilities [N, A] where they are given. logits [N, A], actions int64
+    μ(·|s_i) is onehot(a_i), or the player's own probabilities [N, A], if given. logits [N, A], actions int64
     [N], weights w [A] (default all 1), λ = label_smoothing.
     """
     log_probabilities = functional.log_softmax(logits, dim=-1)
@@ -92,7 +92,7 @@ def cloning_epochs(network: ActorCritic, rows: Rows, settings: CloningSettings, 
             mu = None if targets is None else targets[batch]
             loss = cloning_loss(logits, actions[batch], weights, settings.label_smoothing, mu)
             optimiser.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
             optimiser.step()
             schedule.step()
             losses.append(loss.item())

@@ -76,7 +76,7 @@ def _copy_weights(imitator: torch.nn.Module, network: ActorCritic) -> None:
 
 
 def require_d3rlpy(settings: CloningSettings) -> None:
-    """Raise BadInput unless d3rlpy is installed and DiscreteBC has all that the settings ask for."""
+    """Raise BadInput unless d3rlpy is installed and DiscreteBC supports the settings."""
     if find_spec("d3rlpy") is None:
         raise BadInput(
             "backend=d3rlpy: d3rlpy is not installed; pip install 'qwop[d3rlpy]', then "

@@ -1,4 +1,4 @@
-"""Measures of clones on held-out episodes, beside baselines that ignore the observation."""
+"""Measures of clones on held-out episodes, compared with baselines that ignore the observation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

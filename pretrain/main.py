@@ -9,16 +9,17 @@ from rich.console import Console
 from rich.progress import TaskID
 from torch.utils.tensorboard import SummaryWriter
 
-from ..common.command import CONFIGURATION, Command, to_yaml, write_configuration
+from ..common.command import CONFIGURATION, to_yaml, write_configuration
 from ..common.command_line import command_line
 from ..common.errors import BadInput
-from ..common.files import write_whole
-from ..common.occupancy import sole_writer
+from ..common.files import write_atomic
+from ..common.folder_lock import exclusive_lock
 from ..common.progress import plain_console, progress_bar
 from ..common.settings import to_plain
 from ..datasets.embedded import embedded_dataset
 from ..datasets.reader import Dataset, open_dataset
-from ..evaluation.evaluate import Evaluation, EvaluationSettings, evaluate
+from ..evaluation.evaluate import Evaluation, evaluate
+from ..evaluation.settings import EvaluationSettings
 from ..policies.files import save_policy
 from ..policies.policy import Policy
 from ..policies.threads import use_one_thread
@@ -42,8 +43,8 @@ MEASURES = "pretraining.json"
 
 
 def run(chosen: PretrainSettings) -> None:
-    """Clone, measure on held-out episodes and in games; leave the policy and the measures in `out`."""
-    with sole_writer(Path(chosen.out), "out"):
+    """Clone, measure on held-out episodes and in games; write the policy and the measures to `out`."""
+    with exclusive_lock(Path(chosen.out), "out"):
         _pretrain(chosen)
 
 
@@ -71,13 +72,13 @@ def _pretrain(chosen: PretrainSettings) -> None:
     played = _play(policy, chosen, console)
     made_by = command_line("qwop-pretrain", chosen)
     shown = pretraining_page(str(dataset.folder), splits, passes, played, made_by, to_yaml(chosen))
-    write_whole(out / REPORT, shown)
+    write_atomic(out / REPORT, shown)
     write_json(out / MEASURES, str(dataset.folder), splits, played)
     console.print(f"policy: {out / POLICY}\nreport: {out / REPORT}", highlight=False, soft_wrap=True)
 
 
 def _require_new(chosen: PretrainSettings, out: Path) -> None:
-    """Raise BadInput where `out` holds a policy, unless this very command was interrupted there."""
+    """Raise BadInput if `out` holds a policy, unless the same command was interrupted there."""
     if not (out / POLICY).exists():
         return
     with suppress(OSError, UnicodeDecodeError):
@@ -151,23 +152,3 @@ def _play(policy: Policy, chosen: PretrainSettings, console: Console) -> list[Ev
             evaluations.append(evaluate(policy, games, progress=show, splits=True))
     console.print(games_table(evaluations))
     return evaluations
-
-
-main = Command(
-    "pretrain",
-    PretrainSettings,
-    run,
-    about="Clone the player of a dataset into a policy, and measure the clone: on episodes it never saw, and in games.",
-    examples=[
-        ("qwop-pretrain", "the demonstrations that come with the package, into runs/pretrain"),
-        ("qwop-pretrain dataset=data/kurodo out=runs/clone", "recordings of your own"),
-        (
-            "qwop-pretrain dataset=data/kurodo out=runs/splits splits=5",
-            "five clones, each with other episodes held out",
-        ),
-        (
-            "qwop-pretrain dataset=data/kurodo out=runs/d3rlpy backend=d3rlpy",
-            "by d3rlpy's DiscreteBC",
-        ),
-    ],
-)

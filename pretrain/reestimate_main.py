@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
-from ..common.command import Command
-from ..common.occupancy import whole_folder
+from ..common.folder_lock import whole_folder
 from ..common.progress import plain_console, progress_bar
 from ..datasets.describe import describe
 from ..datasets.reader import Dataset, open_dataset
@@ -62,12 +61,3 @@ def reestimate(dataset: Dataset, chosen: ReestimateSettings, console: Console) -
         for index, episode in cross_fitted(episodes, fit, folds=chosen.folds, floor=chosen.floor, seed=chosen.seed):
             found[index] = episode
     return [found[index] for index in range(len(episodes))]
-
-
-main = Command(
-    "reestimate",
-    ReestimateSettings,
-    run,
-    about="Copy a dataset, its behaviour probabilities re-estimated by clones of the player, cross-fitted by episode.",
-    examples=[("qwop-reestimate dataset=data/kurodo out=data/kurodo-cloned", "")],
-)

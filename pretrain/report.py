@@ -1,4 +1,4 @@
-"""`report.html` of a pretraining run: measures, passes, calibration and games, in one file that needs no server."""
+"""`report.html` of a pretraining run: a self-contained page with measures, passes, calibration and games."""
 
 from collections.abc import Mapping, Sequence
 from html import escape

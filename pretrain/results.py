@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
-from ..common.files import write_whole
+from ..common.files import write_atomic
 from ..evaluation.evaluate import Evaluation
 from .held_out import HeldOut
 from .measures import Measures
@@ -60,7 +60,7 @@ def write_json(path: Path, dataset: str, splits: Sequence[HeldOut], evaluations:
         "splits": [asdict(split) for split in splits],
         "games": [{"greedy": one.settings.greedy, **one.summary()} for one in evaluations],
     }
-    write_whole(path, json.dumps(document, indent=1, allow_nan=False) + "\n")
+    write_atomic(path, json.dumps(document, indent=1, allow_nan=False) + "\n")
 
 
 def _means(found: Sequence[Measures]) -> dict[str, float]:

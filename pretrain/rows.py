@@ -41,7 +41,7 @@ def rows_of(episodes: Iterable[Episode], *, observations: bool = True) -> Rows:
 
     Takes one episode at a time, so that a dataset larger than half of the memory fits. Without `observations`, theirs
     are empty: float32 [N, 0]. The decisions have probabilities if every player was a policy whose exact ones were
-    recorded, and if some player drew its actions: those of a greedy policy say no more than the actions do.
+    recorded, and if some player drew its actions: a greedy policy's add nothing to the actions.
     """
     seen, actions, previous, recorded = _Column(), _Column(), _Column(), _Column()
     exact, drawn = True, False

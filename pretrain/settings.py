@@ -6,7 +6,7 @@ from ..common.errors import BadInput
 from ..common.settings import Settings, nested, setting
 from ..common.shared_settings import max_idle_frames, seed
 from ..policies.convolutions import convolutions
-from ..policies.networks import HIDDEN
+from ..policies.sizes import HIDDEN
 
 BACKENDS = ("torch", "d3rlpy")
 
@@ -84,7 +84,7 @@ class PretrainSettings(Settings):
     """The settings of `qwop-pretrain`."""
 
     dataset: str | None = setting(
-        None, "Folder of the dataset to clone. null: the demonstrations that come with the package."
+        None, "Folder of the dataset to clone. null: the demonstrations that come with the package.", path=True
     )
     out: str = setting("runs/pretrain", "Folder of the run: policy, measures and TensorBoard's log.", written=True)
     seed: int = seed("Decides everything random: the split, the weights, the order, the games.")
@@ -113,7 +113,7 @@ class PretrainSettings(Settings):
 class ReestimateSettings(Settings):
     """The settings of `qwop-reestimate`."""
 
-    dataset: str = setting(help="Folder of the dataset to read; it stays as it is.", example="data/kurodo")
+    dataset: str = setting(help="Folder of the dataset to read; it stays as it is.", example="data/kurodo", path=True)
     out: str = setting(help="Folder of the new dataset.", example="data/kurodo-cloned", written=True)
     folds: int = setting(
         5, "Clones to make. Each episode's probabilities come from one fitted to the other folds' episodes.", at_least=2

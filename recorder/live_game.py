@@ -7,7 +7,7 @@ from ..envs.qwop.env import QWOPEnv
 
 
 class LiveGame:
-    """Plays a frame with whatever keys are held, and keeps the keys."""
+    """Plays frames with the held keys, and keeps the keys."""
 
     def __init__(self) -> None:
         self._env = QWOPEnv(frames_per_step=1)

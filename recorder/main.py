@@ -10,13 +10,13 @@ from pathlib import Path
 
 from rich.console import Console
 
-from ..common.command import TERMINATING, Command, Terminated, to_yaml
-from ..common.files import require_writable_folder, write_whole
+from ..common.command import TERMINATING, Terminated, to_yaml
+from ..common.files import require_writable_folder, write_atomic
 from ..common.progress import plain_console, progress_bar
 from ..datasets.describe import describe
 from ..datasets.folder import RECORDINGS, next_number
 from ..datasets.writer import DatasetWriter
-from .rescue import RescuingWriter
+from .rescue_writer import RescuingWriter
 from .settings import (
     BrowserSettings,
     EnvironmentPageSettings,
@@ -68,7 +68,7 @@ def open_source(settings: SourceSettings, folder: Path) -> Source:
             return open_keyboard(settings, folder)
         case PolicySettings():
             from ..policies.threads import use_one_thread
-            from .by_policy import open_policy
+            from .policy_source import open_policy
 
             use_one_thread()
             return open_policy(settings, folder)
@@ -122,22 +122,6 @@ def _after_interrupts() -> Iterator[None]:
 
 
 def _keep_configuration(settings: RecordSettings, folder: Path) -> None:
-    """Write this recording's settings beside those of the others into the same dataset."""
+    """Write this recording's settings next to those of earlier recordings in the dataset."""
     name = f"{datetime.now():%Y-%m-%dT%H-%M-%S.%f}-{os.getpid()}.yaml"
-    write_whole(folder / RECORDINGS / name, to_yaml(settings))
-
-
-main = Command(
-    "record",
-    RecordSettings,
-    run,
-    about="Record games into a dataset: yours, a policy's, or published ones.",
-    examples=[
-        ("qwop-record source.player=me", "play in your browser"),
-        ("qwop-record source=environment source.id=LunarLander-v3 source.player=me", "play another environment"),
-        ("qwop-record source=policy source.policy=runs/pretrain/policy.safetensors dataset=data/clone", ""),
-        ("qwop-record source=browser source.url=https://… source.player=me", "play on the original game's page"),
-        ("qwop-record source=import 'source.files=[demos/kuro_try*.npz]' source.player=kurodo", ""),
-        ("qwop-record source=import --help", "the settings of another source"),
-    ],
-)
+    write_atomic(folder / RECORDINGS / name, to_yaml(settings))

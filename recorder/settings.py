@@ -6,7 +6,7 @@ from typing import Any
 
 from ..common.settings import Settings, choice_of, setting
 from ..common.shared_settings import max_idle_frames, num_envs, seed
-from ..envs.qwop.rewards import REWARDS
+from ..envs.names import REWARDS
 
 
 def epsilon() -> Any:
@@ -41,7 +41,7 @@ class PersonSettings(Settings):
         3, "Game frames (30 a second) per decision of the dataset; 3 is about the recordings' rate.",
         at_least=1, at_most=3600,
     )  # fmt: skip
-    reward: str = setting("shaped", "Reward that is recorded; shaped is the published recordings'.", choices=[*REWARDS])
+    reward: str = setting("shaped", "Reward that is recorded; shaped is the published recordings'.", choices=REWARDS)
     observation_lag: int = setting(
         0, "Frames by which the dataset's observations lag the game; published recordings have 1.", choices=(0, 1)
     )
@@ -56,6 +56,7 @@ class RecorderPageSettings(PersonSettings):
         "embedded",
         "Runner to race against at first: embedded (the expert that comes with the package), best (your own best), "
         "none, or a dataset's folder.",
+        path=True,
     )
     port: int = port()
     open: bool = open_page()
@@ -105,7 +106,7 @@ class BrowserSettings(PersonSettings):
     """You play on the original game's page, in Chrome or Chromium, or a policy does."""
 
     url: str | None = setting(None, "Address of the original's page; or give folder.")
-    folder: str | None = setting(None, "Local copy of the original's page: its folder, or its .html file.")
+    folder: str | None = setting(None, "Local copy of the original's page: its folder, or its .html file.", path=True)
     player: str = setting("me", "Name of who plays, in the dataset.")
     episodes: int | None = setting(
         None, "Games to record. null: yours until you close the window, a policy's 100.", at_least=1
@@ -113,6 +114,7 @@ class BrowserSettings(PersonSettings):
     policy: str | None = setting(
         None,
         "Policy that plays: its file (.safetensors), or champion, which comes with the package. null: you play.",
+        path=True,
     )
     greedy: bool = setting(False, "Policy: always take the most probable action; else draw it.")
     seed: int = seed("Policy: decides its games. Recording again continues with the next ones.")
@@ -120,7 +122,7 @@ class BrowserSettings(PersonSettings):
     live: bool = setting(False, "Policy: play at the page's own pace; else as fast as the browser can.")
     fresh_page: bool = setting(False, "Policy: load the page anew for every game.")
     headless: bool | None = setting(None, "Run the browser without a window. null: where a policy plays.")
-    browser: str | None = setting(None, "Program of the browser. null: look for Chrome and Chromium.")
+    browser: str | None = setting(None, "Program of the browser. null: look for Chrome and Chromium.", path=True)
     timeout: float = setting(60.0, "Seconds that the page, once open, may take to load its game.", above=0)
 
 
@@ -131,6 +133,7 @@ class PolicySettings(Settings):
     policy: str = setting(
         help="Policy that plays: its file (.safetensors), or champion, which comes with the package.",
         example="runs/pretrain/policy.safetensors",
+        path=True,
     )
     player: str = setting("policy", "Name of the policy in the dataset.")
     episodes: int = setting(100, "Games to record.", at_least=1)
@@ -151,6 +154,7 @@ class ImportSettings(Settings):
         help="Paths or patterns of the recordings, in brackets.",
         expected="paths or patterns in brackets",
         example="'[demos/kuro_try*.npz]'",
+        path=True,
     )
     player: str = setting("unknown", "Name of who played, in the dataset.")
     epsilon: float = setting(

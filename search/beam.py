@@ -1,14 +1,13 @@
 """Beam search over saved states of the engine, for a better game than the policy's own.
 
 In each decision, every game of the beam is continued with every action. The policy then plays the successors of the
-highest value greedily for a while (a rollout, as in Tesauro and Galperin 1996). They are judged by distance and the
+highest value greedily for a while (a rollout, as in Tesauro and Galperin 1996). They are ranked by distance and the
 value of the state reached; the best form the next beam. The engine is deterministic, so the game found can be played
 again.
 """
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -16,7 +15,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..common.errors import BadInput
-from ..common.settings import Settings, setting
 from ..envs.engine import batch, workspace
 from ..envs.engine import layout as at
 from ..envs.names import ACTION_KEYS
@@ -24,6 +22,7 @@ from ..envs.qwop.task import FRAMES_A_SECOND, Games, QWOPTask
 from ..policies.networks import LayeredNetwork
 from ..policies.policy import Policy
 from ..policies.threads import use_one_thread
+from .settings import SearchSettings
 
 ACTIONS = len(ACTION_KEYS)
 
@@ -44,33 +43,6 @@ NO_OPENING = np.zeros(0, dtype=np.int64)
 
 BLOCK = 64
 """Batch size of the network, fixed so that results do not depend on the number of threads."""
-
-
-@dataclass(frozen=True)
-class SearchSettings(Settings):
-    """Settings of the search."""
-
-    hold: int = setting(1, "Decisions of the policy for which the search holds an action.", at_least=1, at_most=100)
-    width: int = setting(32, "Games in the beam.", at_least=1, at_most=100_000)
-    lookahead: int = setting(
-        15, "Decisions that the policy plays before a candidate is judged.", at_least=1, at_most=1000
-    )
-    siblings: int = setting(3, "Successors of one game that may be kept; few keep the beam diverse.", at_least=1)
-    likelihood: float = setting(
-        0.01,
-        "Metres that a game of the beam is worth for each nat of the policy's log-probability of its actions. It leads "
-        "to states in which the policy is sure of what to do, and so to faster games.",
-        at_least=0,
-    )
-    regret: float = setting(
-        0.0,
-        "Metres that it loses for each nat by which an action is less probable than the most probable one. With 3, "
-        "only a few nearly even decisions of a game are not the policy's own, so that it can learn the games found.",
-        at_least=0,
-    )
-    shortlist: int = setting(
-        4, "Candidates played on for each game of the beam: those of the highest value.", at_least=1
-    )
 
 
 class Search:
@@ -114,7 +86,7 @@ class Search:
         progress: Callable[[float, float], None] = lambda metres, seconds: None,
         opening: NDArray[np.int64] = NO_OPENING,
     ) -> NDArray[np.int64]:
-        """Search a game that begins with so many idle frames and then with the actions of `opening`, int64 [k].
+        """Search a game that begins with `idle_frames`, followed by the actions of `opening`, int64 [k].
         Returns all of its actions, int64 [decisions], up to the finish or the end.
 
         `progress` is called after each decision with the distance of the beam's farthest game, metres, and the clock,
@@ -206,7 +178,7 @@ class Search:
         return np.sort(rows[np.argsort(-worth, kind="stable")[:most]])
 
     def _play_on(self, rows: slice, thread: int) -> NDArray[np.float64]:
-        """Let the policy play these rollouts on, and judge them: worth, float64 [rows]."""
+        """Let the policy continue these rollouts, and return their worth, float64 [rows]."""
         games, every = self._rollouts, np.arange(rows.start, rows.stop)
         counters, orders = games.counters[rows], games.orders[rows]
         before = counters[:, batch.FRAMES].copy()

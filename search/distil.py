@@ -1,15 +1,13 @@
-"""Distillation: a policy learns to play games that were searched with it, and otherwise to play as before."""
+"""Distillation: trains a policy to play searched games, and otherwise to play as before."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from ..common.errors import BadInput
-from ..common.settings import Settings, setting
-from ..common.shared_settings import seed
 from ..policies.networks import LayeredNetwork
+from .settings import DistilSettings
 
 WARM_UP = 50
 """Warm-up steps of the learning rate."""
@@ -19,25 +17,6 @@ LAST = 0.02
 
 ROWS = 8192
 """Decisions of which the margins are computed at once."""
-
-
-@dataclass(frozen=True)
-class DistilSettings(Settings):
-    """Settings of the distillation."""
-
-    steps: int = setting(8000, "Steps of Adam.", at_least=1)
-    learning_rate: float = setting(1e-4, "Adam's learning rate, which falls linearly.", above=0, at_most=1)
-    margin: float = setting(
-        0.01, "Margin m, in nats, by which a searched action shall be more probable than any other.", above=0
-    )
-    near: float = setting(
-        0.06, "Margin below which a searched decision is learned from; with larger ones it looks after itself.", above=0
-    )
-    own: float = setting(0.1, "Weight of playing as before in states of the policy's own games.", at_least=0)
-    batch: int = setting(6000, "Searched decisions of a step, at most.", at_least=1)
-    own_batch: int = setting(512, "States of its own play in a step.", at_least=1)
-    mine_every: int = setting(240, "Steps between searches for the decisions whose margin is below near.", at_least=1)
-    seed: int = seed("Decides the minibatches, and the policy's own games.")
 
 
 def margins(logits: Tensor, actions: Tensor) -> Tensor:
@@ -99,7 +78,7 @@ def distil(
         if not torch.isfinite(loss):
             raise BadInput(f"learning_rate={settings.learning_rate:g}: the training diverges; lower it")
         optimiser.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         optimiser.step()
         scale.step()
         progress(missed)

@@ -1,19 +1,18 @@
 """`qwop-distil`: train a policy to play the games that were searched with it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ..common.command import Command, write_configuration
+from ..common.command import write_configuration
 from ..common.errors import BadInput
-from ..common.occupancy import sole_writer
+from ..common.folder_lock import exclusive_lock
 from ..common.progress import plain_console, progress_bar
-from ..common.settings import Settings, nested, setting, to_plain
-from ..common.shared_settings import LONGEST_IDLE, max_idle_frames
+from ..common.settings import to_plain
 from ..datasets.reader import open_dataset
 from ..datasets.schema import Episode
 from ..envs.spec import EnvironmentSpec
@@ -22,7 +21,8 @@ from ..policies.networks import LayeredNetwork
 from ..policies.policy import Policy
 from ..policies.rollout import Game, play
 from ..policies.threads import use_one_thread
-from .distil import DistilSettings, distil
+from .distil import distil
+from .distil_command import DistilCommandSettings
 from .found import seconds_of
 
 POLICY = "policy.safetensors"
@@ -31,35 +31,9 @@ LATE = 0.3
 """Probability of a late decision in half of the policy's own games, so that it stays as sure of itself with delays."""
 
 
-@dataclass(frozen=True)
-class DistilCommandSettings(Settings):
-    """The settings of `qwop-distil`."""
-
-    policy: str = setting("champion", "Policy that the games were searched with: its file, or champion.")
-    games: tuple[str, ...] = setting(
-        ("runs/search/games",), "Datasets of searched games. From each start the fastest finished one is learned."
-    )
-    out: str = setting("runs/distil", "Folder of the policy.", written=True)
-    keep: int = setting(
-        0,
-        "Starts of 0, 1, 2, … idle frames from which its own greedy games are learned too, where they finish and no "
-        "faster one is given.",
-        at_least=0,
-        at_most=LONGEST_IDLE,
-    )
-    own_games: int = setting(
-        96,
-        "Games in whose states it stays as it is: so many greedy ones with late decisions, drawn ones, and drawn ones "
-        "with them.",
-        at_least=1,
-    )
-    max_idle_frames: int = max_idle_frames(300)
-    distil: DistilSettings = nested(DistilSettings, "The distillation.", inline=True)
-
-
 def run(settings: DistilCommandSettings) -> None:
-    """Distil, and leave the policy in `out`."""
-    with sole_writer(Path(settings.out), "out"):
+    """Distil, and write the policy to `out`."""
+    with exclusive_lock(Path(settings.out), "out"):
         _distil(settings)
 
 
@@ -124,7 +98,7 @@ def _finished(settings: DistilCommandSettings, policy: Policy) -> dict[int, Epis
 
 
 def _with_own(found: Mapping[int, Episode], policy: Policy, starts: int) -> list[Episode | Game]:
-    """The games found and the policy's own greedy ones from so many starts, of each start the fastest that finishes."""
+    """The games found and the policy's own greedy ones from the first `starts`: for each, the fastest that finishes."""
     games: dict[int, Episode | Game] = dict(found)
     if starts:
         for game in play(policy, episodes=starts, seed=0, greedy=True, idle_frames=range(starts)):
@@ -149,21 +123,3 @@ def _own_states(policy: Policy, settings: DistilCommandSettings) -> NDArray[np.f
         )
         states += [game.observations[:-1] for game in games]
     return np.concatenate(states)
-
-
-main = Command(
-    "distil",
-    DistilCommandSettings,
-    run,
-    about="Train a policy to play by itself the games that were searched with it, and as before elsewhere.",
-    examples=[
-        (
-            "qwop-search policy=runs/finetune/policy.safetensors games=31 regret=3 out=runs/found",
-            "games that are nearly the policy's own",
-        ),
-        (
-            "qwop-distil policy=runs/finetune/policy.safetensors games=[runs/found/games]",
-            "… which it learns, into runs/distil",
-        ),
-    ],
-)

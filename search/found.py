@@ -17,7 +17,7 @@ EPSILON = 0.05
 def found_episode(
     environment: EnvironmentSpec, actions: NDArray[np.int64], idle_frames: int, source: str, origin: Origin
 ) -> Episode:
-    """Play actions, int64 [decisions], after so many idle frames in the environment, without delays.
+    """Play actions, int64 [decisions], after the idle frames in the environment, without delays.
 
     A game that has not ended is truncated there; actions after its end are left out.
     """
@@ -74,5 +74,5 @@ def rank(episode: Episode) -> tuple[bool, float]:
 
 
 def described(episode: Episode) -> str:
-    """Say in a few words how the game went."""
+    """Describe the game in a few words."""
     return f"{episode.outcome} at {episode.metres:.1f} m after {seconds_of(episode):.2f} s"

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -15,13 +15,11 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import Progress
 
-from ..common.command import Command, require_no_other_run, write_configuration
+from ..common.command import require_no_other_run, write_configuration
 from ..common.errors import BadInput
-from ..common.files import make_missing, require_writable_folder
-from ..common.occupancy import Occupancy
+from ..common.files import make_missing, remove_if_empty, require_writable_folder
+from ..common.folder_lock import FolderLock
 from ..common.progress import plain_console, progress_bar
-from ..common.settings import Settings, nested, setting
-from ..common.shared_settings import LONGEST_IDLE
 from ..datasets.folder import next_number
 from ..datasets.origin import Origin
 from ..datasets.reader import open_dataset
@@ -33,7 +31,8 @@ from ..policies.champion import keys_path, policy_path
 from ..policies.files import load_policy, policy_digest
 from ..policies.policy import Policy
 from ..policies.threads import use_one_thread
-from .beam import NO_OPENING, Search, SearchSettings
+from .beam import NO_OPENING, Search
+from .command import SearchCommandSettings
 from .found import described, found_episode, frames_of, rank
 from .opening import opening_of
 
@@ -41,58 +40,17 @@ GAMES = "games"
 """The dataset of a search, in its folder."""
 
 
-@dataclass(frozen=True)
-class SearchCommandSettings(Settings):
-    """The settings of `qwop-search`."""
-
-    policy: str = setting(
-        "champion", "Policy to search with, one that algorithm=ppo trained: its file, or champion.", example="champion"
-    )
-    out: str = setting("runs/search", "Folder of the games found, and of the best one's keys and film.", written=True)
-    games: int = setting(
-        1, "Number of games to search for, each with a different start.", at_least=1, at_most=LONGEST_IDLE
-    )
-    first: int = setting(0, "Frames without a key at the start of the first game.", at_least=0, at_most=LONGEST_IDLE)
-    every: int = setting(1, "Frames added to the start from one game to the next.", at_least=0, at_most=LONGEST_IDLE)
-    opening: str | None = setting(
-        None,
-        "Keys file of a game, or champion, whose first opening_metres are kept: the search continues it from there. "
-        "null: none.",
-    )
-    opening_metres: float = setting(50.0, "Metres of the opening.", at_least=0, at_most=100)
-    search: SearchSettings = nested(SearchSettings, "The search.", inline=True)
-    threads: int | None = setting(
-        None,
-        "Threads: as many games are searched at the same time, or one game by all; they affect only the time. null: "
-        "all cores.",
-        at_least=1,
-        at_most=1024,
-    )
-    video: bool = setting(True, "Make a film of the best game.")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.opening is not None and (self.games, self.first) != (1, 0):
-            raise BadInput(
-                f"opening={self.opening}: one game is continued, from its own start; leave out games={self.games} and "
-                f"first={self.first}"
-            )
-        last = self.first + (self.games - 1) * self.every
-        if last > LONGEST_IDLE:
-            raise BadInput(
-                f"games={self.games}: the last would begin after {last:,} frames without a key, expected at most "
-                f"{LONGEST_IDLE:,}; lower games, first or every"
-            )
-
-
 def run(settings: SearchCommandSettings) -> None:
     """Search for the games missing in `out`; write them there, with the best one's keys and film."""
     out = Path(settings.out)
     require_writable_folder(out, "out")
     require_no_other_run(out, SearchCommandSettings)
-    make_missing(out)
-    with closing(Occupancy(out)):  # removes what a killed search left
-        _search(settings, out)
+    made = make_missing(out)
+    try:
+        with closing(FolderLock(out)):  # removes what a killed search left
+            _search(settings, out)
+    finally:
+        remove_if_empty(made)
 
 
 def _search(settings: SearchCommandSettings, out: Path) -> None:
@@ -212,21 +170,3 @@ def _write_best(best: Episode, settings: SearchCommandSettings, console: Console
             task = bar.add_task("film of the best game", total=None)
             film_keys(out / "best.mp4", keys, lambda done, of: bar.update(task, completed=done, total=of))
         console.print(f"film: {out / 'best.mp4'}", highlight=False, soft_wrap=True)
-
-
-main = Command(
-    "search",
-    SearchCommandSettings,
-    run,
-    about="Search for better games than a policy's own, over saved states of the game.",
-    examples=[
-        ("qwop-search", "a game from the first frame on, with the champion"),
-        ("qwop-search width=96 lookahead=12 out=runs/wide", "a wider search"),
-        (
-            "qwop-search opening=runs/wide/best_keys.txt opening_metres=50 out=runs/wide",
-            "another way from the hurdle on; the faster game stays the best",
-        ),
-        ("qwop-search games=31 out=runs/found", "one for each of the published starts; repeat to continue"),
-        ("qwop-finetune demonstrations=runs/found/games schedule=kurodo", "the games found are demonstrations"),
-    ],
-)

@@ -15,10 +15,10 @@ _ACTION_OF = {int(keys): action for action, keys in reversed([*enumerate(ACTION_
 
 
 def opening_of(file: str, metres: float, environment: EnvironmentSpec) -> tuple[int, NDArray[np.int64]]:
-    """Return the idle frames of a game and its actions, int64 [k], up to so many metres. file: a keys file or champion.
+    """Return the idle frames of a game and its actions, int64 [k], up to a distance. file: a keys file or champion.
 
-    The actions are whole decisions of the environment. Raises BadInput if the game does not come so far, or if its keys
-    change within a decision.
+    The actions are whole decisions of the environment. Raises BadInput if the game does not get that far, or if its
+    keys change within a decision.
     """
     path = keys_path(file)
     keys = read_keys(path)

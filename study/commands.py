@@ -3,9 +3,9 @@
 from typing import Any
 
 from ..common.command import Command
-from ..evaluation.main import main as evaluate
+from ..evaluation.command import main as evaluate
 from ..finetune.main import main as finetune
-from ..pretrain.main import main as pretrain
+from ..pretrain.command import main as pretrain
 
 COMMANDS: dict[str, Command[Any]] = {command.program: command for command in (finetune, pretrain, evaluate)}
 

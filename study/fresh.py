@@ -6,7 +6,7 @@ from pathlib import Path
 
 from optuna.study import Study
 
-from ..common.occupancy import claimed
+from ..common.folder_lock import claimed
 from .results import StudyResults, TrialResult, fresh_key, results_of
 from .runs import RunFailed
 from .search import WAIT, Play, run_folder

@@ -1,4 +1,4 @@
-"""A study's journal: Optuna's record of trials in one file, which several processes share and which survives kills."""
+"""A study's journal: Optuna's record of trials in one file, shared by several processes and robust against kills."""
 
 import os
 from contextlib import ExitStack
@@ -12,7 +12,7 @@ from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
 from optuna.study import Study, StudyDirection
 
 from ..common.errors import BadInput
-from ..common.occupancy import lock_waiting
+from ..common.folder_lock import lock_waiting
 from .pruner import MedianPruner
 from .sampler import RepeatableTpe
 from .settings import MAXIMISE, MEDIAN, StudySettings

@@ -7,9 +7,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import Progress, TaskID
 
-from ..common.command import CONFIGURATION, Command, write_configuration
+from ..common.command import CONFIGURATION, write_configuration
 from ..common.errors import BadInput
-from ..common.occupancy import lock_waiting
+from ..common.folder_lock import lock_waiting
 from ..common.progress import plain_console, progress_bar
 from ..common.same_settings import read_settings, require_same
 from ..common.settings import to_plain
@@ -27,7 +27,7 @@ MAY_DIFFER = {"budget": ("trials", "finalists", "fresh_seeds"), "objective": ("g
 
 
 def run(settings: StudyCommandSettings) -> None:
-    """Search, run the finalists with fresh seeds, and leave journal, runs, results and report in `out`. Continues an
+    """Search, run the finalists with fresh seeds, and write journal, runs, results and report to `out`. Continues an
     existing study; several processes may do so at once.
     """
     asked, out = settings.study, Path(settings.out)
@@ -136,16 +136,3 @@ def _print(console: Console, results: StudyResults, play: CommandRun, page: Path
         )
     lines.append(f"report: {page}")
     console.print("\n".join(lines), highlight=False, soft_wrap=True)
-
-
-main = Command(
-    "study",
-    StudyCommandSettings,
-    run,
-    about="Search the settings of a command: each trial with several seeds, the best ones again with fresh seeds.",
-    examples=[
-        ("qwop-study study=cartpole-dqn", "a study that comes with the package, in runs/study"),
-        ("qwop-study study=my/space.yaml out=runs/mine", "one of your own; repeat the command to continue it"),
-        ("qwop-study study=cartpole-dqn study.budget.trials=200", "goes on with more trials"),
-    ],
-)

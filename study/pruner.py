@@ -8,7 +8,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 class MedianPruner(BasePruner):
     """Prunes a trial whose mean after k runs is worse than the median of the finished trials' means after k runs.
-    Optuna's own median pruner compares a trial's best mean so far, which a lucky first run keeps high for ever. after:
+    Optuna's own median pruner compares a trial's best mean so far, so one lucky first run protects it for good. after:
     trials that must be finished before any is pruned.
     """
 

@@ -17,7 +17,7 @@ from optuna.study import Study
 from ..common.charts import STYLE as CHART_STYLE
 from ..common.charts import Interval, Points, line_chart, scatter_chart
 from ..common.command import to_yaml
-from ..common.files import write_whole
+from ..common.files import write_atomic
 from ..common.page import figures, origin, page
 from ..finetune.reports.run_log import METRICS, read_metrics
 from .parallel import parallel_coordinates
@@ -43,7 +43,7 @@ def write_report(
     out: Path, results: StudyResults, importances: Mapping[str, float], settings: StudyCommandSettings, play: CommandRun
 ) -> Path:
     """Write study.yaml, study.json and report.html; returns the last one's path."""
-    write_whole(out / RESULTS, json.dumps(to_json(results, importances), indent=1, allow_nan=False) + "\n")
+    write_atomic(out / RESULTS, json.dumps(to_json(results, importances), indent=1, allow_nan=False) + "\n")
     asked = settings.study
     figure = asked.objective.figure
     parts = [f"<h1>{escape(f'qwop-study: {out}')}</h1>", _summary(results, settings, play)]
@@ -69,10 +69,10 @@ def write_report(
             "the best tenth.</p>"
         )
     parts.append(_failures(results))
-    path = write_whole(out / STUDY, to_yaml(asked))
+    path = write_atomic(out / STUDY, to_yaml(asked))
     again = ["qwop-study", f"study={path}", f"seed={settings.seed}", "out=runs/again"]
     parts.append(origin(shlex.join(again), to_yaml(settings)))
-    return write_whole(out / REPORT, page(f"qwop-study: {out}", "".join(parts), CHART_STYLE))
+    return write_atomic(out / REPORT, page(f"qwop-study: {out}", "".join(parts), CHART_STYLE))
 
 
 def importances_of(study: Study, results: StudyResults) -> dict[str, float]:
@@ -206,7 +206,7 @@ def _single_runs(results: StudyResults, figure: str) -> str:
 
 
 def _curves(out: Path, results: StudyResults, column: str | None) -> str:
-    """The chart of the finalists' logs; empty where there are none."""
+    """The chart of the finalists' logs; empty without logs."""
     if column is None:
         return ""
     lines: dict[str, Points] = {}

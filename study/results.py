@@ -92,7 +92,7 @@ class StudyResults:
     def winner(self) -> TrialResult | None:
         """The finalist with the best mean over the fresh seeds alone, of those without a failed run.
 
-        None until every finalist has all its fresh runs, or where all of them failed.
+        None until every finalist has all its fresh runs, or if all of them failed.
         """
         finalists = self.finalists
         if any(len(one.fresh) < self.fresh_wanted for one in finalists):

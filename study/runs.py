@@ -11,10 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..common.checks import show
+from ..common.checks import quoted
 from ..common.command import GONE, NO_ROOM, Command
 from ..common.errors import BadInput, naming
-from ..common.files import CannotBeWritten, write_whole
+from ..common.files import CannotBeWritten, write_atomic
 from ..common.reading import MEGABYTE, parse_json, read_text
 from .settings import ObjectiveSettings
 from .space import Parameter, Values
@@ -81,7 +81,7 @@ class CommandRun:
                     self._read({one.name: value}, 0, Path("out"))
 
     def _read(self, values: Values, seed: int, out: Path) -> Any:
-        """The settings of a run; BadInput where the command does not accept them."""
+        """The settings of a run; BadInput if the command does not accept them."""
         return replace(self._command.read(self.words(values, seed)[1:]), out=str(out))
 
     def _run(self, values: Values, seed: int, folder: Path) -> None:
@@ -108,7 +108,7 @@ class CommandRun:
 
 
 def figure_of(folder: Path, objective: ObjectiveSettings) -> float:
-    """The figure of a finished run; RunFailed where the file or figure is missing or is no number."""
+    """The figure of a finished run; RunFailed if the file or figure is missing or not a number."""
     path = folder / objective.file
     try:
         found: Any = parse_json(read_text(path, LARGEST_RESULT, "the command writes no such file"))
@@ -116,11 +116,11 @@ def figure_of(folder: Path, objective: ObjectiveSettings) -> float:
         raise RunFailed(str(error) if str(path) in str(error) else f"{path}: {error}") from None
     for name in objective.figure.split("."):
         if not isinstance(found, Mapping) or name not in found:
-            has = ", ".join(found) if isinstance(found, Mapping) else show(found)
+            has = ", ".join(found) if isinstance(found, Mapping) else quoted(found)
             raise RunFailed(f"{path}: no {objective.figure}; {name} is not among {has}")
         found = found[name]
     if isinstance(found, bool) or not isinstance(found, int | float) or not math.isfinite(found):
-        raise RunFailed(f"{path}: {objective.figure} is {show(found)}, expected a number")
+        raise RunFailed(f"{path}: {objective.figure} is {quoted(found)}, expected a number")
     return float(found)
 
 
@@ -141,10 +141,10 @@ def _in_a_line(error: Exception, folder: Path) -> OSError | BadInput:
         return error
     if isinstance(error, OSError) and error.errno in NO_ROOM | GONE:
         return OSError(error.errno, error.strerror, error.filename or str(folder))
-    return BadInput(f"{folder}: {show(str(error) or 'out of memory', 200)}; the same command goes on with this run")
+    return BadInput(f"{folder}: {quoted(str(error) or 'out of memory', 200)}; the same command goes on with this run")
 
 
 def _record(folder: Path, error: Exception) -> None:
     """Write the reason of a failure: a traceback, or the single line of bad input."""
     said = str(error) if isinstance(error, BadInput) else traceback.format_exc()
-    write_whole(folder / ERROR, said.rstrip() + "\n")
+    write_atomic(folder / ERROR, said.rstrip() + "\n")

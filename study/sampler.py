@@ -11,7 +11,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 
 class RepeatableTpe(BaseSampler):
-    """Tree-structured Parzen estimator (Bergstra et al. 2011), with random numbers of its own for each trial.
+    """Tree-structured Parzen estimator (Bergstra et al. 2011), with separate random numbers for each trial.
 
     Optuna's sampler has one stream of random numbers, which restarts with each process: a continued study would draw
     its first points again.

@@ -10,7 +10,7 @@ from optuna.study import Study
 from optuna.trial import Trial, TrialState
 
 from ..common.errors import BadInput
-from ..common.occupancy import claimed, lock_waiting
+from ..common.folder_lock import claimed, lock_waiting
 from .results import VALUES, WHY, mean
 from .runs import RunFailed
 from .seeds import search_seed
@@ -31,7 +31,7 @@ FIRST_FAILURES = 5
 
 
 class Play(Protocol):
-    """Makes one run and gives its figure; raises RunFailed where it has none."""
+    """Makes one run and returns its figure; raises RunFailed if it has none."""
 
     def __call__(self, values: Values, seed: int, folder: Path) -> float: ...
 
@@ -47,9 +47,9 @@ def run_folder(out: Path, number: int, seed: int) -> Path:
 
 
 class Search:
-    """Runs trials until there are as many as the budget says.
+    """Runs trials until the budget is used.
 
-    A process locks the folder of the trial that it works on. If the journal says that a trial is running but its folder
+    A process locks the folder of the trial that it works on. If a trial is running by the journal but its folder
     is not locked, its process died; the next process continues the trial with the runs that it has. A killed and
     continued study therefore equals an uninterrupted one.
     """
@@ -87,7 +87,7 @@ class Search:
 
     @contextmanager
     def _next_trial(self) -> Iterator[Trial | None]:
-        """A trial to work on, locked until the context ends; None if there is none for this process."""
+        """A trial to work on, locked until the context ends; None if no trial is left for this process."""
         with ExitStack() as held:
             with lock_waiting(self._out):  # so that trials do not exceed the budget
                 trial = self._take_over(held) or self._begin(held)
@@ -105,7 +105,7 @@ class Search:
         return None
 
     def _begin(self, held: ExitStack) -> Trial | None:
-        """Draw a new point of the space, where the budget allows."""
+        """Draw a new point of the space, if the budget allows."""
         if len(self._study.get_trials(deepcopy=False)) >= self._budget.trials:
             return None
         trial = self._study.ask()
@@ -128,7 +128,7 @@ class Search:
             raise
 
     def _runs(self, trial: Trial) -> None:
-        """Make the runs that a trial lacks, and finish it with their mean or give it up."""
+        """Make the missing runs of a trial, and finish it with their mean or prune it."""
         values = {one.name: one.suggest(trial) for one in self._space}
         figures: list[float] = list(trial.user_attrs.get(VALUES, ()))
         reported = self._study.get_trials(deepcopy=False)[trial.number].intermediate_values

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from ..common.checks import show
+from ..common.checks import quoted
 from ..common.errors import BadInput
 from ..common.settings import Settings, file_choice, nested, setting
 from .commands import COMMANDS, OWN
@@ -36,7 +36,7 @@ class ObjectiveSettings(Settings):
         super().__post_init__()
         path = PurePath(self.file)
         if path.is_absolute() or ".." in path.parts:
-            raise BadInput(f"file={show(self.file)}: expected a path within the run's folder")
+            raise BadInput(f"file={quoted(self.file)}: expected a path within the run's folder")
 
     @property
     def sign(self) -> int:
@@ -87,7 +87,7 @@ class StudySettings(Settings):
         super().__post_init__()
         for one in self.settings:
             if one.partition("=")[0].lstrip("+~") in OWN:
-                raise BadInput(f"settings={show(one)}: the study gives each run its own {' and '.join(OWN)}")
+                raise BadInput(f"settings={quoted(one)}: the study gives each run its own {' and '.join(OWN)}")
         for parameter in self.space:
             if parameter.name in OWN:
                 raise BadInput(f"space.{parameter.name}: the study gives each run its own {' and '.join(OWN)}")

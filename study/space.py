@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from optuna.trial import Trial
-
-from ..common.checks import show
+from ..common.checks import quoted
 from ..common.errors import BadInput
 from ..common.settings import Settings, changes, read, setting
+
+if TYPE_CHECKING:
+    from optuna.trial import Trial  # --help does without it
 
 FLOAT, INT, CATEGORICAL = KINDS = ("float", "int", "categorical")
 
@@ -36,7 +37,7 @@ class Parameter(Settings):
         else:
             self._check_range()
 
-    def suggest(self, trial: Trial) -> str:
+    def suggest(self, trial: "Trial") -> str:
         """The value that a trial has, or draws now, as on the command line."""
         if self.choices is not None:
             return self.in_words(trial.suggest_categorical(self.name, self.choices))
@@ -64,39 +65,41 @@ class Parameter(Settings):
     def _check_choices(self) -> None:
         for name in ("low", "high"):
             if getattr(self, name) is not None:
-                raise BadInput(f"{name}={show(getattr(self, name))}: a categorical setting has choices only")
+                raise BadInput(f"{name}={quoted(getattr(self, name))}: a categorical setting has choices only")
         if self.log:
             raise BadInput("log=true: a categorical setting has choices only")
         if self.choices is None:
             raise BadInput("choices is missing: expected a list of values")
         if len(set(self.choices)) < max(2, len(self.choices)):
-            raise BadInput(f"choices={show(self.choices)}: expected two different values or more")
+            raise BadInput(f"choices={quoted(self.choices)}: expected two different values or more")
 
     def _check_range(self) -> None:
         if self.choices is not None:
-            raise BadInput(f"choices={show(self.choices)}: only a categorical setting has choices; type={self.type}")
+            raise BadInput(f"choices={quoted(self.choices)}: only a categorical setting has choices; type={self.type}")
         for name in ("low", "high"):
             value = getattr(self, name)
             if value is None:
                 raise BadInput(f"{name} is missing: expected a number")
             if self.type == INT and value != int(value):
-                raise BadInput(f"{name}={show(value)}: expected a whole number, for type=int")
+                raise BadInput(f"{name}={quoted(value)}: expected a whole number, for type=int")
         if not self.low < self.high:  # type: ignore[operator]
-            raise BadInput(f"low={show(self.low)}: expected a number below high, {show(self.high)}")
+            raise BadInput(f"low={quoted(self.low)}: expected a number below high, {quoted(self.high)}")
         lowest = 1 if self.type == INT else 0
         if self.log and (self.low < lowest or self.low == 0):  # type: ignore[operator]
-            raise BadInput(f"low={show(self.low)}: expected {'at least 1' if lowest else 'more than 0'}, for log=true")
+            raise BadInput(
+                f"low={quoted(self.low)}: expected {'at least 1' if lowest else 'more than 0'}, for log=true"
+            )
 
 
 def parse_space(node: Any, place: str = "study.space") -> tuple[Parameter, ...]:
     """Read a space from a configuration: setting → its values."""
     if not isinstance(node, Mapping) or not node:
-        raise BadInput(f"{place}={show(node)}: expected one setting or more, {{name: {{type: float, low: …}}}}")
+        raise BadInput(f"{place}={quoted(node)}: expected one setting or more, {{name: {{type: float, low: …}}}}")
     return tuple(read(Parameter, one, f"{place}.{name}", partial=True, name=str(name)) for name, one in node.items())
 
 
 def plain_space(space: Sequence[Parameter]) -> dict[str, Any]:
-    """A space as plain data, as a study's file has it: of each setting only what is not the default."""
+    """A space as plain data for a study's file, without defaults."""
     found = {}
     for one in space:
         given = {name: value for name, value in changes(one).items() if name != "name"}

@@ -3,7 +3,8 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -25,6 +26,42 @@ if importlib.util.find_spec("absl"):  # TensorBoard brings it
     # Its handler keeps the stream that it finds as it is imported, here the one that pytest captures with, and closes
     # it when Hydra sets up logging; the real one it leaves open.
     absl_logging.get_absl_handler().python_handler.setStream(sys.__stderr__)
+
+
+EXTRAS = {
+    "ale_py": "atari", "cv2": "atari", "Box2D": "box2d", "d3rlpy": "d3rlpy", "minigrid": "minigrid",
+    "pynput": "keyboard", "ray": "ray", "selenium": "browser", "stable_baselines3": "sb3",
+}  # fmt: skip
+"""The extra that brings a module which the extra `test` does not."""
+FIXTURES = {"chromium": "selenium", "browser": "selenium"}
+"""Fixtures whose tests need a module."""
+LEFT_OUT = {"slow": "whole commands, and learning", "exhaustive": "every case of a generator"}
+"""Markers of tests that run only when asked for."""
+
+left_out: Counter[str] = Counter()
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m selects
+def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
+    """Skip what needs a module that is not installed."""
+    for item in items:
+        for fixture in FIXTURES.keys() & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.needs(module=FIXTURES[fixture]))
+        for marker in list(item.iter_markers("needs")):
+            module = marker.kwargs["module"]
+            if importlib.util.find_spec(module) is None:
+                brought = f" (the extra '{EXTRAS[module]}')" if module in EXTRAS else ""
+                item.add_marker(pytest.mark.skip(reason=f"needs {module}{brought}"))
+
+
+def pytest_deselected(items: Sequence[pytest.Item]) -> None:
+    left_out.update(marker for item in items for marker in LEFT_OUT if item.get_closest_marker(marker))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what the default selection left out, which pytest counts as `deselected` alone."""
+    for marker, number in left_out.items():
+        terminalreporter.line(f"Left out: {number} {marker} tests ({LEFT_OUT[marker]}); pytest -m {marker} runs them.")
 
 
 class Alternating(Network):
@@ -103,18 +140,9 @@ def one_thread() -> None:
 
 @pytest.fixture(scope="session")
 def chromium() -> None:
-    """Skips without Selenium and a browser."""
-    if importlib.util.find_spec("selenium") is None:
-        pytest.skip("Selenium is not installed (the extra 'browser')")
+    """Skips without a browser; Selenium is there, or the test would not run."""
     if not any(map(shutil.which, BROWSERS)) or not shutil.which("chromedriver"):
         pytest.skip("no Chromium with its ChromeDriver on the path")
-
-
-@pytest.fixture(scope="session")
-def pynput() -> None:
-    """Skips without it."""
-    if importlib.util.find_spec("pynput") is None:  # importing it needs a display
-        pytest.skip("pynput is not installed (the extra 'keyboard')")
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-SETUP = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+SETUP = PROJECT["tool"]["setuptools"]
 NOT_PACKAGED = {"tests", "benchmarks", "build"}
 
 
@@ -42,6 +43,13 @@ def test_type_checkers_see_every_top_level_package() -> None:
 )
 def test_configuration_is_installed(file: str) -> None:
     assert importlib.resources.files("qwop.conf").joinpath(file).is_file()
+
+
+def test_the_changelog_and_the_citation_are_of_this_version() -> None:
+    version = PROJECT["project"]["version"]
+    newest = next(line for line in (ROOT / "CHANGELOG.md").read_text().splitlines() if line.startswith("## "))
+    assert newest.split()[1] == version
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
 
 
 def test_embedded_demonstrations_are_installed() -> None:

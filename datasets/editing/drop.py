@@ -9,7 +9,7 @@ from ...common.settings import Settings, setting
 from ..folder import episode_number
 from ..reader import Dataset, open_dataset
 from ..schema import OUTCOMES, SCHEMA_VERSION
-from ..verb import Verb
+from ..subcommand import Subcommand
 from .new_dataset import finish, new_folder, write_dataset
 
 
@@ -17,7 +17,7 @@ from .new_dataset import finish, new_folder, write_dataset
 class DropSettings(Settings):
     """The dataset, and the episodes to leave out: those matched by any of the settings."""
 
-    dataset: str = setting(help="Folder of the dataset.", example="data/me")
+    dataset: str = setting(help="Folder of the dataset.", example="data/me", path=True)
     out: str = setting(help="Folder of the new dataset.", example="data/me-finished", written=True)
     episodes: tuple[int, ...] | None = setting(
         None, "Numbers of episodes, as in the files' names, in brackets.", at_least=0
@@ -28,7 +28,7 @@ class DropSettings(Settings):
 
 
 def run(settings: DropSettings) -> None:
-    """Write the episodes that stay, numbered anew."""
+    """Write the remaining episodes, renumbered."""
     console = plain_console()
     dataset, out = open_dataset(settings.dataset), Path(settings.out)
     kept = dataset.select(remaining(dataset, settings))
@@ -59,7 +59,7 @@ def remaining(dataset: Dataset, settings: DropSettings) -> list[int]:
     return kept
 
 
-command = Verb(
+command = Subcommand(
     "dataset-drop",
     DropSettings,
     run,

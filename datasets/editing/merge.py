@@ -7,10 +7,10 @@ from pathlib import Path
 from ...common.errors import BadInput
 from ...common.progress import plain_console
 from ...common.settings import Settings, setting
+from ..arrow import identity
 from ..reader import Dataset, open_dataset
 from ..schema import SCHEMA_VERSION, Episode
-from ..tables import identity
-from ..verb import Verb
+from ..subcommand import Subcommand
 from .new_dataset import finish, new_folder, write_dataset
 
 
@@ -18,9 +18,9 @@ from .new_dataset import finish, new_folder, write_dataset
 class MergeSettings(Settings):
     """The datasets to merge."""
 
-    dataset: str = setting(help="Folder of the first dataset.", example="data/me")
+    dataset: str = setting(help="Folder of the first dataset.", example="data/me", path=True)
     others: tuple[str, ...] = setting(
-        help="Folders of the others, in brackets.", expected="folders in brackets", example="[data/you]"
+        help="Folders of the others, in brackets.", expected="folders in brackets", example="[data/you]", path=True
     )
     out: str = setting(help="Folder of the new dataset.", example="data/both", written=True)
     duplicates: str = setting(
@@ -71,7 +71,7 @@ class Distinct:
                     raise BadInput(f"{path}: the same episode as {found[own]}; leave it out with: duplicates=skip")
 
 
-command = Verb(
+command = Subcommand(
     "dataset-merge",
     MergeSettings,
     run,

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from ...common.errors import BadInput
 from ...common.files import require_writable_folder
-from ...common.occupancy import whole_folder
+from ...common.folder_lock import whole_folder
 from ...common.progress import progress_bar
 from ..describe import describe
 from ..reader import Dataset

@@ -7,12 +7,12 @@ from pathlib import Path
 from ...common.errors import BadInput
 from ...common.progress import plain_console
 from ...common.settings import Settings, setting
-from ...envs.qwop.rewards import REWARDS
+from ...envs.names import REWARDS
 from ...envs.qwop.task import FRAMES_A_SECOND, OBSERVATIONS, QWOPTask
 from ..from_keys import qwop_info, relabelled
 from ..reader import Dataset, open_dataset
 from ..schema import DatasetInfo, Episode
-from ..verb import Verb
+from ..subcommand import Subcommand
 from .new_dataset import finish, new_folder, write_dataset
 
 
@@ -20,7 +20,7 @@ from .new_dataset import finish, new_folder, write_dataset
 class RelabelSettings(Settings):
     """The dataset, and the settings to change; null keeps a setting."""
 
-    dataset: str = setting(help="Folder of a dataset of QWOP with keys.", example="data/me")
+    dataset: str = setting(help="Folder of a dataset of QWOP with keys.", example="data/me", path=True)
     out: str = setting(help="Folder of the new dataset.", example="data/me-15", written=True)
     frames_per_step: int | None = setting(
         None,
@@ -34,15 +34,15 @@ class RelabelSettings(Settings):
         above=0,
         at_most=30,
     )
-    reward: str | None = setting(None, "Reward.", choices=[*REWARDS])
-    shaping: float | None = setting(None, "Weight of the training wheels in reward=race.", at_least=0)
+    reward: str | None = setting(None, "Reward.", choices=REWARDS)
+    shaping: float | None = setting(None, "Weight of the reward shaping in reward=race.", at_least=0)
     fall_penalty: float | None = setting(None, "Reward that a fall costs in reward=race.", at_least=0)
     push_penalty: float | None = setting(
         None, "Reward that each metre costs by which the hurdle is pushed in reward=race.", at_least=0
     )
     observation: str | None = setting(
         None,
-        "Observations: 71 numbers (features), 94 (full), 112 (contact), or pictures (pixels).",
+        "Observations: 71 features (features), 94 (full), 112 (contact), or pictures (pixels).",
         choices=[*OBSERVATIONS],
     )
     stack: int | None = setting(None, "Newest pictures in an observation of pixels.", at_least=1, at_most=16)
@@ -98,7 +98,7 @@ def _task_names() -> list[str]:
     return [one.name for one in fields(QWOPTask) if one.name in {own.name for own in fields(RelabelSettings)}]
 
 
-command = Verb(
+command = Subcommand(
     "dataset-relabel",
     RelabelSettings,
     run,

@@ -14,7 +14,7 @@ from ...common.shared_settings import seed
 from ..describe import describe
 from ..reader import open_dataset
 from ..schema import SCHEMA_VERSION
-from ..verb import Verb
+from ..subcommand import Subcommand
 from .new_dataset import new_folder, write_dataset
 
 USUAL = {"train": 0.8, "test": 0.2}
@@ -25,7 +25,7 @@ USUAL = {"train": 0.8, "test": 0.2}
 class SplitSettings(Settings):
     """The dataset to split."""
 
-    dataset: str = setting(help="Folder of the dataset.", example="data/me")
+    dataset: str = setting(help="Folder of the dataset.", example="data/me", path=True)
     out: str = setting(
         help="Folder of the parts, each a dataset in a folder of its name.", example="data/me-parts", written=True
     )
@@ -67,7 +67,7 @@ def deal(count: int, parts: Mapping[str, Any], seed: int) -> dict[str, list[int]
     return dealt
 
 
-command = Verb(
+command = Subcommand(
     "dataset-split",
     SplitSettings,
     run,

@@ -7,7 +7,7 @@ from ...common.progress import plain_console
 from ...common.settings import Settings, setting
 from ..reader import open_dataset
 from ..schema import SCHEMA_VERSION
-from ..verb import Verb
+from ..subcommand import Subcommand
 from .new_dataset import finish, new_folder, write_dataset
 
 
@@ -15,12 +15,12 @@ from .new_dataset import finish, new_folder, write_dataset
 class UpgradeSettings(Settings):
     """The dataset to upgrade."""
 
-    dataset: str = setting(help="Folder of the dataset.", example="data/me")
+    dataset: str = setting(help="Folder of the dataset.", example="data/me", path=True)
     out: str = setting(help="Folder of the new dataset.", example="data/me-2", written=True)
 
 
 def run(settings: UpgradeSettings) -> None:
-    """Write every episode anew, with the same content."""
+    """Rewrite every episode with the same content."""
     console = plain_console()
     dataset, out = open_dataset(settings.dataset), Path(settings.out)
     info = replace(dataset.info, version=SCHEMA_VERSION)
@@ -29,7 +29,7 @@ def run(settings: UpgradeSettings) -> None:
     finish(out, console)
 
 
-command = Verb(
+command = Subcommand(
     "dataset-upgrade",
     UpgradeSettings,
     run,

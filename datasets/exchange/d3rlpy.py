@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.checks import show
+from ...common.checks import quoted
 from ...common.errors import BadInput
 from ...envs.spec import LONGEST_REASON
 from ..origin import Origin
@@ -91,7 +91,7 @@ def read(path: Path, unknown: Unknown) -> Imported:
         with path.open("rb") as file:
             found = ReplayBuffer.load(file, InfiniteBuffer()).episodes
     except BROKEN as error:
-        raise BadInput(f"{path}: d3rlpy cannot open it ({show(error, LONGEST_REASON)}); {EXPECTED}") from None
+        raise BadInput(f"{path}: d3rlpy cannot open it ({quoted(error, LONGEST_REASON)}); {EXPECTED}") from None
     zeros = "the last observation of terminated episodes: zeros, which nothing learns from"
     return Imported(info, _episodes(found, info, unknown, path), len(found), filled_in(unknown, zeros))
 

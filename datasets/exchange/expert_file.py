@@ -36,7 +36,7 @@ RETURN_TOLERANCE = 1e-3
 class Recording:
     """An expert file of n decisions.
 
-    name: of the file. digest: of its arrays. observations: float64 [n, *shape], 71 numbers in published recordings.
+    name: of the file. digest: of its arrays. observations: float64 [n, *shape], 71 features in published recordings.
     actions: int16 [n]. rewards: float64 [n]. games: rows of each game.
     """
 
@@ -49,7 +49,7 @@ class Recording:
 
 
 def read_recording(path: Path, shape: tuple[int, ...] = (len(FEATURES),), actions: int = len(ACTIONS)) -> Recording:
-    """Read an expert file; BadInput says what is wrong with it. Never unpickles anything.
+    """Read an expert file; BadInput for a faulty one. Never unpickles anything.
 
     shape: of an observation. actions: their number. The defaults are those of published recordings.
     """

@@ -4,13 +4,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ...common.errors import BadInput
-from ...common.files import require_writable_folder, whole_file
+from ...common.files import atomic_file, require_writable_folder
 from ...common.progress import plain_console
 from ...common.settings import Settings, setting
 from ..editing.new_dataset import new_folder, require_outside
 from ..reader import Dataset, open_dataset
 from ..schema import SCHEMA_VERSION, DatasetInfo
-from ..verb import Verb
+from ..subcommand import Subcommand
 from . import baselines, d3rlpy, huggingface, minari
 from .expert_file import write_expert_file
 
@@ -27,14 +27,14 @@ LOST = {"d3rlpy": d3rlpy.LOST, "baselines": baselines.LOST}
 class ExportSettings(Settings):
     """The dataset, and the format to write it in."""
 
-    dataset: str = setting(help="Folder of the dataset.", example="data/me")
+    dataset: str = setting(help="Folder of the dataset.", example="data/me", path=True)
     to: str = setting(
         help="Format: minari or huggingface (folders), d3rlpy (.h5), or baselines, the expert files (.npz) of "
         "stable-baselines.",
         choices=[*FOLDERS, *SUFFIXES],
         example="minari",
     )
-    out: str = setting(help="New folder or file.", example="minari/me-v0")
+    out: str = setting(help="New folder or file.", example="minari/me-v0", path=True)
 
 
 def run(settings: ExportSettings) -> None:
@@ -59,14 +59,14 @@ def _write_file(dataset: Dataset, info: DatasetInfo, format: str, out: Path) -> 
         raise BadInput(f"out={out}: is there already; give out= a new name")
     require_outside(out, [dataset.folder])
     require_writable_folder(out.parent, "out")
-    with whole_file(out) as partial:
+    with atomic_file(out) as partial:
         if format == "d3rlpy":
             d3rlpy.export(dataset, info, partial)
         else:
             write_expert_file(partial, dataset)
 
 
-command = Verb(
+command = Subcommand(
     "dataset-export",
     ExportSettings,
     run,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.checks import show
+from ...common.checks import quoted
 from ...common.errors import BadInput
 from ...common.reading import CannotBeRead, open_regular
 from ...envs.spec import LONGEST_REASON
@@ -41,7 +41,7 @@ def foreign_hdf5(path: Path, reader: str, expected: str) -> Iterator["ForeignGro
         except BadInput as error:
             raise BadInput(f"{path}: {error}") from None
         except BROKEN as error:
-            reason = show(error, LONGEST_REASON) or type(error).__name__
+            reason = quoted(error, LONGEST_REASON) or type(error).__name__
             raise BadInput(f"{path}: {reader} cannot read it ({reason}); {expected}") from None
 
 
@@ -83,7 +83,7 @@ class ForeignGroup:
         """An array of numbers, read whole."""
         found = self.array(name)
         if found.dtype.kind not in "biuf":
-            raise BadInput(f"{self._name}{name} are {show(found.dtype)}, expected numbers")
+            raise BadInput(f"{self._name}{name} are {quoted(found.dtype)}, expected numbers")
         self.require(math.prod(found.shape) * found.dtype.itemsize, found.id.get_storage_size())
         return np.asarray(found[()])
 
@@ -97,7 +97,8 @@ class ForeignGroup:
         if found.external or found.is_virtual:
             raise BadInput(f"{self._name}{name} lies in another file")
         if found.chunks and math.prod(found.chunks) * found.dtype.itemsize > LARGEST:
-            raise BadInput(f"{self._name}{name} is packed in parts of {show(found.chunks)}, which take too much memory")
+            parts = quoted(found.chunks)
+            raise BadInput(f"{self._name}{name} is packed in parts of {parts}, which take too much memory")
         return found
 
     def require(self, needed: int, stored: int) -> None:

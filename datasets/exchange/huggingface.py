@@ -16,17 +16,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ...common.checks import show
+from ...common.checks import quoted
 from ...common.errors import BadInput
-from ...common.files import write_whole
+from ...common.files import write_atomic
 from ...common.reading import MEGABYTE, parse_json
 from ...envs.spec import LONGEST_REASON
+from ..arrow import HASH, from_table, to_table
 from ..bounds import permitted, require_permitted
 from ..card import CARD, column_table, front_matter, summary_table
 from ..folder import DESCRIPTION, read_info, to_text
 from ..reader import Dataset
 from ..schema import DatasetInfo, Episode, arrow_schema
-from ..tables import HASH, from_table, to_table
 from .imported import Imported
 from .parquet import foreign_parquet, parquet_files
 
@@ -61,11 +61,11 @@ def export(dataset: Dataset, info: DatasetInfo, name: str, folder: Path) -> None
         rows = [_row(shards.write(_table(episode, info, number)), number) for number, episode in enumerate(dataset)]
     schema = pa.schema({"episode": pa.int32(), **COLUMNS})
     pq.write_table(pa.Table.from_pylist(rows, schema), folder / EPISODES / "train-00000.parquet")
-    write_whole(folder / DESCRIPTION, to_text(info.to_json()))
+    write_atomic(folder / DESCRIPTION, to_text(info.to_json()))
     summary = dataset.summary()
     configurations = {kind: f"{kind}/*.parquet" for kind in (STEPS, EPISODES)}
     tables = "\n".join([*summary_table(summary), "", *column_table(info)])
-    write_whole(folder / CARD, f"{front_matter(summary, configurations)}\n# {name}\n\n{ABOUT}\n{tables}\n")
+    write_atomic(folder / CARD, f"{front_matter(summary, configurations)}\n# {name}\n\n{ABOUT}\n{tables}\n")
 
 
 def is_huggingface(path: Path) -> bool:
@@ -115,7 +115,7 @@ def _naming(path: Path, number: int) -> Iterator[None]:
         message = str(error)
         raise BadInput(message if message.startswith(f"{path}") else f"{path}: episode {number}: {message}") from None
     except (KeyError, ValueError, pa.ArrowException) as error:
-        raise BadInput(f"{path}: episode {number}: {show(error, LONGEST_REASON)}") from None
+        raise BadInput(f"{path}: episode {number}: {quoted(error, LONGEST_REASON)}") from None
 
 
 def _split(folder: Path, info: DatasetInfo) -> Iterator[pa.Table]:

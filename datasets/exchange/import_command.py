@@ -10,7 +10,7 @@ from ...common.progress import plain_console
 from ...common.settings import Settings, setting
 from ...envs.spec import EnvironmentSpec
 from ..editing.new_dataset import finish, new_folder, require_outside, write_dataset
-from ..verb import Verb
+from ..subcommand import Subcommand
 from . import baselines, d3rlpy, huggingface, minari
 from .imported import Imported, Unknown
 
@@ -24,7 +24,7 @@ EXPECTED = (
 class DatasetImportSettings(Settings):
     """The files to import, and facts that they lack."""
 
-    dataset: str = setting(help="Folder or file to import; its format is detected.", example="minari/me-v0")
+    dataset: str = setting(help="Folder or file to import; its format is detected.", example="minari/me-v0", path=True)
     out: str = setting(help="Folder of the new dataset.", example="data/me", written=True)
     environment_id: str | None = setting(
         None, "Environment of the episodes. null: the one that the files name; d3rlpy's and expert files name none."
@@ -79,7 +79,7 @@ def open_foreign(path: Path, settings: DatasetImportSettings) -> Imported:
     raise BadInput(f"{path}: cannot be imported; {EXPECTED}")
 
 
-command = Verb(
+command = Subcommand(
     "dataset-import",
     DatasetImportSettings,
     run,

@@ -38,7 +38,7 @@ class Imported:
 
 
 def info_of(environment: EnvironmentSpec | None) -> DatasetInfo:
-    """Description of a dataset of this environment, which is asked for its spaces; BadInput for None."""
+    """Description of a dataset of this environment, from its spaces; BadInput for None."""
     if environment is None:
         raise BadInput("environment_id is not set: the file does not name its environment, such as QWOP-v1")
     observation, actions = environment.interface()

@@ -13,15 +13,15 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.checks import show
+from ...common.checks import quoted
 from ...common.errors import BadInput, naming
 from ...common.reading import MEGABYTE, CannotBeRead, parse_json, read_text
 from ...envs.registration import NAMESPACE
 from ...envs.spec import LONGEST_REASON, EnvironmentSpec, ObservationSpec, interface_of
+from ..arrow import episode_fields, episode_metadata
 from ..origin import Origin
 from ..reader import Dataset
 from ..schema import DatasetInfo, Episode
-from ..tables import episode_fields, episode_metadata
 from .hdf5 import ForeignGroup, foreign_hdf5
 from .imported import Imported, Unknown, filled_in, imported_episode
 
@@ -79,13 +79,13 @@ def read(path: Path, unknown: Unknown) -> Imported:
     assert folder is not None
     metadata = _metadata(folder / METADATA)
     if (version := metadata.get("minari_version")) not in [*minari.supported_dataset_versions]:
-        raise BadInput(f"{path}: Minari {minari.__version__} cannot open it (written by version {show(version)})")
+        raise BadInput(f"{path}: Minari {minari.__version__} cannot open it (written by version {quoted(version)})")
     if (stored := metadata.get("data_format", HDF5)) != HDF5:
-        raise BadInput(f"{path}: its data_format is {show(stored)}, expected {HDF5}")
+        raise BadInput(f"{path}: its data_format is {quoted(stored)}, expected {HDF5}")
     with foreign_hdf5(folder / MAIN, "Minari", EXPECTED) as file:
         total = len(file)
     if (claimed := metadata.get("total_episodes")) != total:
-        raise BadInput(f"{folder / METADATA}: total_episodes is {show(claimed)}, but {MAIN} has {total:,}")
+        raise BadInput(f"{folder / METADATA}: total_episodes is {quoted(claimed)}, but {MAIN} has {total:,}")
     with naming(folder / METADATA):
         own = metadata.get(OWN)
         spaces = {name: _space(metadata, name) for name in ("observation_space", "action_space")}
@@ -138,7 +138,7 @@ def _metadata(path: Path) -> dict[str, Any]:
     except ValueError as error:
         raise BadInput(f"{path}: {error}; {EXPECTED}") from None
     if not isinstance(found, dict):
-        raise BadInput(f"{path}: is {show(found)}; {EXPECTED}")
+        raise BadInput(f"{path}: is {quoted(found)}; {EXPECTED}")
     return found
 
 
@@ -152,7 +152,7 @@ def _space(metadata: Mapping[str, Any], name: str) -> gymnasium.Space[Any]:
         space: gymnasium.Space[Any] = deserialize_space(text)
         return space
     except Exception as error:  # of Minari, Gymnasium and NumPy
-        raise BadInput(f"{name} cannot be read ({show(error, LONGEST_REASON) or type(error).__name__})") from None
+        raise BadInput(f"{name} cannot be read ({quoted(error, LONGEST_REASON) or type(error).__name__})") from None
 
 
 def _require_small(space: Any) -> None:
@@ -208,7 +208,7 @@ def _fields(own: Any) -> dict[str, Any]:
     except (ValueError, TypeError, AttributeError) as error:
         raise BadInput(f"its {OWN} cannot be read ({error})") from None
     if not isinstance(found, dict):
-        raise BadInput(f"its {OWN} is {show(found)}, expected the fields of an episode")
+        raise BadInput(f"its {OWN} is {quoted(found)}, expected the fields of an episode")
     return found
 
 
@@ -225,7 +225,7 @@ def _pictures(group: ForeignGroup, observation: ObservationSpec) -> NDArray[np.u
 
     stored = group.array("observations")
     if len(stored.shape) not in (1, 2):
-        raise BadInput(f"observations have shape {show(stored.shape)}, expected pictures as JPEG files")
+        raise BadInput(f"observations have shape {quoted(stored.shape)}, expected pictures as JPEG files")
     rows = []
     for row in range(stored.shape[0]):
         content = np.asarray(stored[row]).astype(np.uint8).tobytes()
@@ -248,7 +248,7 @@ def _info(metadata: Mapping[str, Any], spaces: Mapping[str, gymnasium.Space[Any]
         except BadInput:
             raise
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise BadInput(f"env_spec cannot be read ({show(error, LONGEST_REASON)})") from None
+            raise BadInput(f"env_spec cannot be read ({quoted(error, LONGEST_REASON)})") from None
     observation, actions = interface_of(spaces["observation_space"], spaces["action_space"], str(environment))
     return DatasetInfo(environment, observation, actions)
 

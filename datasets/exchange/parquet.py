@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ...common.checks import show
+from ...common.checks import quoted
 from ...common.errors import BadInput
 from ...common.reading import CannotBeRead, open_regular
 from ...envs.spec import LONGEST_REASON
@@ -51,7 +51,7 @@ def foreign_parquet(path: Path, columns: Mapping[str, pa.DataType]) -> Iterator[
         except BadInput as error:
             raise BadInput(f"{path}: {error}") from None
         except (OSError, KeyError, ValueError, OverflowError, pa.ArrowException) as error:
-            raise BadInput(f"{path}: cannot be read ({show(error, LONGEST_REASON)}); {EXPECTED}") from None
+            raise BadInput(f"{path}: cannot be read ({quoted(error, LONGEST_REASON)}); {EXPECTED}") from None
 
 
 class ForeignParquet:
@@ -99,7 +99,7 @@ def _require_column(schema: pa.Schema, name: str, kind: pa.DataType) -> None:
         raise BadInput(f"no column {name}" if name not in schema.names else f"column {name} is there twice")
     found = schema.field(name).type
     if not _alike(found, kind):
-        raise BadInput(f"column {name} is {show(found)}, expected {kind}")
+        raise BadInput(f"column {name} is {quoted(found)}, expected {kind}")
 
 
 def _alike(found: pa.DataType, kind: pa.DataType) -> bool:

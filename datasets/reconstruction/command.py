@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.table import Table
 
-from ...common.checks import show
+from ...common.checks import quoted
 from ...common.errors import BadInput
-from ...common.files import write_whole
+from ...common.files import write_atomic
 from ...common.progress import plain_console, progress_bar
 from ...common.reading import MEGABYTE, parse_json, read_text
 from ...envs.names import FEATURES
@@ -22,7 +22,7 @@ from ..from_keys import episode_from_keys, qwop_info
 from ..origin import Origin
 from ..reader import Dataset, open_dataset
 from ..schema import DatasetInfo, Episode
-from ..verb import Verb
+from ..subcommand import Subcommand
 from ..writer import DatasetWriter
 from .recording import ReconstructedGame, RecordingSearch
 from .samples import read_samples
@@ -58,7 +58,7 @@ class Row:
 
 
 def run(settings: ReconstructSettings) -> None:
-    """Reconstruct game by game, writing each as soon as it is found, and print the results."""
+    """Reconstruct game by game, writing each as soon as its keys are known, and print the results."""
     console = plain_console()
     dataset, out = open_dataset(settings.dataset), Path(settings.out)
     _require_recordings(dataset)
@@ -116,12 +116,12 @@ class Report:
             try:
                 rows = [Row(**row) for row in parse_json(text)]
             except (ValueError, TypeError) as error:
-                raise BadInput(f"{self.path}: cannot be read ({show(error)}); give out= a new folder") from None
+                raise BadInput(f"{self.path}: cannot be read ({quoted(error)}); give out= a new folder") from None
         self.rows = {row.source: row for row in rows}
 
     def add(self, row: Row) -> None:
         self.rows[row.source] = row
-        write_whole(self.path, json.dumps([asdict(one) for one in self.rows.values()], indent=1) + "\n")
+        write_atomic(self.path, json.dumps([asdict(one) for one in self.rows.values()], indent=1) + "\n")
 
     def table(self) -> Table:
         """A line for every game."""
@@ -216,7 +216,7 @@ def _written(folder: Path) -> dict[str, Episode]:
 def _episode(
     game: ReconstructedGame, imported: Episode, info: DatasetInfo, settings: ReconstructSettings
 ) -> Episode | None:
-    """The episode of a game; None where no frame of it is known."""
+    """The episode of a game; None if no frame of it is known."""
     if not len(game.keys):
         return None
     own = [*game.frames[game.frames > 0].tolist(), len(game.keys)]
@@ -250,7 +250,7 @@ def _row(game: ReconstructedGame, imported: Episode, episode: Episode | None, to
     )
 
 
-command = Verb(
+command = Subcommand(
     "dataset-reconstruct",
     ReconstructSettings,
     run,
@@ -259,7 +259,7 @@ command = Verb(
         ("qwop-dataset reconstruct data/kurodo out=data/kurodo-frames", ""),
         (
             "qwop-dataset reconstruct data/kurodo out=data/kurodo-30 frames_per_step=1 observation=full",
-            "30 decisions a second, 94 numbers",
+            "30 decisions a second, 94 features",
         ),
     ],
 )

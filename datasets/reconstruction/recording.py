@@ -112,7 +112,7 @@ class RecordingSearch:
         self._resets = start.opening.resets
 
     def _better_trigonometry(self, samples: NDArray[np.float64]) -> str:
-        """The library by which more of the first samples are explained; fdlibm where all are."""
+        """The library that explains more of the first samples; fdlibm if both explain all."""
         reached = {}
         for name in ("fdlibm", "current"):
             self._choose(name)
@@ -122,7 +122,7 @@ class RecordingSearch:
         return max(reached, key=lambda name: reached[name])
 
     def _best(self, samples: NDArray[np.float64]) -> _Attempt:
-        """The attempt that explains most: on the page as it is known, else on a page just loaded."""
+        """The attempt that explains most: on the known page, else on a freshly loaded page."""
         pages = [self._before, ()] if self._before else [()]
         attempts: list[_Attempt] = []
         for before in pages:

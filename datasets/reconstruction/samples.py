@@ -1,4 +1,4 @@
-"""The numbers of an imported recording as published: float64, where a dataset has float32. Full precision makes a
+"""The numbers of an imported recording in the published float64 (a dataset has float32). Full precision makes a
 reconstruction certain. An import stores them in the dataset's folder `recordings`, one file per recording.
 """
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.errors import BadInput
-from ...common.files import write_whole
+from ...common.files import write_atomic
 from ...common.npz import read_arrays
 from ...common.reading import MEGABYTE
 from ...envs.names import FEATURES
@@ -29,7 +29,7 @@ def samples_path(folder: Path, digest: str) -> Path:
 def write_samples(folder: Path, digest: str, games: Sequence[NDArray[np.float64]]) -> Path:
     """Keep the samples of a recording's games, float64 [n, 71] each, as published."""
     lengths = np.array([len(game) for game in games])
-    return write_whole(
+    return write_atomic(
         samples_path(folder, digest),
         lambda file: np.savez_compressed(file, observations=np.concatenate(games), lengths=lengths),
     )

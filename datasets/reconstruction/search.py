@@ -128,7 +128,7 @@ class Search:
         return near is not None
 
     def play(self, game: Game, keys: Sequence[int] | NDArray[np.uint8]) -> None:
-        """Play a frame of every game, with keys of its own each."""
+        """Play a frame of every game, each with its own keys."""
         play_frame(self._lanes, *game, np.ascontiguousarray(keys, dtype=np.uint8), *self._workspace)
 
     def distances(self, reals: NDArray[np.float64], sample: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -152,7 +152,7 @@ class Search:
     def _near(
         self, now: Candidates, sample: NDArray[np.float64], most_frames: int, most_changes: int
     ) -> tuple[tuple[int, bytes] | None, float]:
-        """The place and keys of a game that comes near the sample within so many frames and changes of keys."""
+        """The place and keys of a game that comes near the sample within a number of frames and key changes."""
         reals, integers = now.reals, now.integers
         origin = np.arange(len(reals))
         held = np.array([_PLACE[keys[-1]] if keys else 0 for keys in now.keys])
@@ -178,7 +178,7 @@ class Search:
     def _equal(
         self, now: Candidates, sample: NDArray[np.float64], place: int, keys: bytes
     ) -> tuple[Candidates | None, float]:
-        """The games that stay near that of the candidate at `place` with `keys` and agree with the sample at last."""
+        """The games that stay near that of the candidate at `place` with `keys` and finally agree with the sample."""
         guide = now.reals[[place]], now.integers[[place]]
         kept = _near_rows(now.reals, guide[0])
         reals, integers, parents = now.reals[kept], now.integers[kept], kept

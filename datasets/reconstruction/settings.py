@@ -3,15 +3,14 @@
 from dataclasses import dataclass
 
 from ...common.settings import Settings, setting
-from ...envs.qwop.rewards import REWARDS
-from ...envs.qwop.task import NUMBERS
+from ...envs.names import NUMBERS, REWARDS
 
 
 @dataclass(frozen=True)
 class ReconstructSettings(Settings):
     """The dataset to reconstruct, and the decisions, observations and rewards of the new one."""
 
-    dataset: str = setting(help="Folder of a dataset of imported recordings.", example="data/kurodo")
+    dataset: str = setting(help="Folder of a dataset of imported recordings.", example="data/kurodo", path=True)
     out: str = setting(
         help="Folder of the new dataset; an interrupted one is continued.", example="data/kurodo-frames",
         written=True,
@@ -23,9 +22,9 @@ class ReconstructSettings(Settings):
         at_least=1,
         at_most=3600,
     )
-    reward: str = setting("shaped", "Reward of the new dataset.", choices=[*REWARDS])
+    reward: str = setting("shaped", "Reward of the new dataset.", choices=REWARDS)
     observation: str = setting(
-        "features", "Observations of the new dataset: 71 numbers, 94 (full) or 112 (contact).", choices=NUMBERS
+        "features", "Observations of the new dataset: 71 features, 94 (full) or 112 (contact).", choices=NUMBERS
     )
     observation_lag: int = setting(
         0, "Frames by which its observations lag the game; a recording has 1.", choices=(0, 1)

@@ -1,1 +1,1 @@
-"""The report of a dataset: one page that needs no other file."""
+"""The report of a dataset: a self-contained page."""

@@ -6,11 +6,11 @@ from pathlib import Path
 from ...common.command import to_yaml
 from ...common.command_line import command_line
 from ...common.errors import BadInput
-from ...common.files import write_whole
+from ...common.files import write_atomic
 from ...common.progress import plain_console
 from ...common.settings import Settings, setting
 from ..reader import open_dataset
-from ..verb import Verb
+from ..subcommand import Subcommand
 from .document import document
 from .sample import sample
 
@@ -19,9 +19,9 @@ from .sample import sample
 class ReportSettings(Settings):
     """The dataset, and the one to compare it with."""
 
-    dataset: str = setting(help="Folder of the dataset.", example="data/me")
-    against: str | None = setting(None, "Folder of another dataset, shown beside it.")
-    out: str | None = setting(None, "File of the report (.html). null: beside the dataset, named after it.")
+    dataset: str = setting(help="Folder of the dataset.", example="data/me", path=True)
+    against: str | None = setting(None, "Folder of another dataset, shown beside it.", path=True)
+    out: str | None = setting(None, "File of the report (.html). null: beside the dataset, named after it.", path=True)
     games: int = setting(
         30,
         "Episodes of each dataset that are drawn and can be played; each takes about 70 kB.",
@@ -46,11 +46,11 @@ def run(settings: ReportSettings) -> None:
     folders = [settings.dataset, *([settings.against] if settings.against is not None else [])]
     samples = [sample(open_dataset(folder), settings.games) for folder in folders]
     made_by = command_line("qwop-dataset report", settings, "dataset")
-    write_whole(settings.file, document(samples, made_by, to_yaml(settings)))
+    write_atomic(settings.file, document(samples, made_by, to_yaml(settings)))
     plain_console().print(f"report: {settings.file}", highlight=False, soft_wrap=True)
 
 
-command = Verb(
+command = Subcommand(
     "dataset-report",
     ReportSettings,
     run,

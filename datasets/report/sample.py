@@ -30,7 +30,7 @@ class Sample:
 
 
 def sample(dataset: Dataset, most: int) -> Sample:
-    """Take the best episode and others at equal distances, together at most `most`."""
+    """Take the best episode and evenly spaced others, together at most `most`."""
     summary = dataset.summary()
     even = np.linspace(0, len(dataset) - 1, min(most, len(dataset))).round().astype(int).tolist()
     chosen = dataset.select([*dict.fromkeys([best_of(summary), *even])][:most])

@@ -1,1 +1,1 @@
-"""Verification: checks that find and name every fault of a dataset's files."""
+"""Verification of a dataset's files: every fault is found and named."""

@@ -27,7 +27,7 @@ class ReplayComparison:
         return self.replays and episode.keys is not None and not episode.origin.differs
 
     def differences(self, episode: Episode, game: Replay) -> Iterator[str]:
-        """Find what differs in any bit from an episode's replay: row, field, what is recorded and played."""
+        """Find values that differ in any bit from an episode's replay: row, field, recorded and replayed value."""
         played, recorded = len(game.states) - 1, len(episode.keys_of_frames)
         if played < recorded:
             row = int(np.searchsorted(np.cumsum(episode.frames), played, side="right"))

@@ -11,7 +11,7 @@ from ...common.errors import BadInput
 from ...common.progress import plain_console, progress_bar
 from ...common.settings import Settings, setting
 from ..folder import EPISODE_NAME
-from ..verb import Verb
+from ..subcommand import Subcommand
 from .files import Verification
 from .problem import Problem
 from .set_aside import FOLDER, set_aside
@@ -21,7 +21,7 @@ from .set_aside import FOLDER, set_aside
 class VerifySettings(Settings):
     """The dataset to verify."""
 
-    dataset: str = setting(help="Folder of the dataset.", example="data/me")
+    dataset: str = setting(help="Folder of the dataset.", example="data/me", path=True)
     replay: bool = setting(
         False, "Also replay every game from its keys, and compare observations, rewards and ending to the bit."
     )
@@ -34,7 +34,7 @@ class VerifySettings(Settings):
 
 
 def run(settings: VerifySettings) -> None:
-    """Check the files and print a line for every problem; BadInput if there is one that is not harmless."""
+    """Check the files and print a line for every problem; BadInput unless all are harmless."""
     console = plain_console()
     folder = Path(settings.dataset)
     began = time.monotonic()
@@ -96,7 +96,7 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-command = Verb(
+command = Subcommand(
     "dataset-verify",
     VerifySettings,
     run,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ...common.errors import BadInput
 from ...common.reading import MEGABYTE, CannotBeRead, parse_json, read_bytes
+from ..arrow import HASH
 from ..card import CARD, card_is_true
 from ..checksums import CHECKSUMS, malformed_lines, read_checksums, sha256
 from ..croissant import CROISSANT, croissant
@@ -16,7 +17,6 @@ from ..folder import DESCRIPTION, EPISODE_NAME, episode_numbers, parse_info, rea
 from ..from_keys import replay_episodes
 from ..schema import DatasetInfo, Episode
 from ..summary import Facts, facts_of, summarise
-from ..tables import HASH
 from .by_replay import ReplayComparison
 from .problem import Problem
 
@@ -71,7 +71,7 @@ class Verification:
         yield from self._of_derived()
 
     def _check(self, names: Sequence[str]) -> list[Checked]:
-        """Check some files, whose games are then played side by side."""
+        """Check some files; their games are replayed together."""
         found = [self._read(name) for name in names]
         checked = [one for one, _ in found]
         if self._comparison is None:

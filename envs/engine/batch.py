@@ -1,7 +1,7 @@
 """Whole decisions for many games at once: frames, observations, rewards, ends and resets in one compiled call.
 
-Each game is a row of every array. Rows do not touch each other, so a range of rows can be played by any thread, beside
-any others, and the result is the same. Nothing is allocated.
+Each game is a row of every array. Rows are independent, so any thread can play any range of rows with the same result.
+Nothing is allocated.
 """
 
 from . import layout as at

@@ -94,7 +94,7 @@ def _clip(x1, y1, key1, x2, y2, key2, nx, ny, offset):
 
 @internal
 def collide(reals, integers, contact):
-    """Compute a contact's manifold anew, without touching its impulses."""
+    """Recompute a contact's manifold; its impulses stay unchanged."""
     a, b = integers[at.BODY_A + contact], integers[at.BODY_B + contact]
     integers[at.POINTS + contact] = 0
     edge_a, separation_a = _max_separation(reals, a, b)

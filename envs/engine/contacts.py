@@ -63,7 +63,7 @@ def _add_pair(integers, a, b):
 def find_new_contacts(reals, integers, body):
     """Make the contacts of a body that moved: with those whose boxes in the tree overlap its own.
 
-    The tree is asked only for the order, where there are several.
+    The tree is walked only to order several of them.
     """
     found = number = 0
     possible = PARTNERS[body] & integers[at.IN_TREE] & ~integers[at.PAIRED + body]
@@ -184,7 +184,7 @@ def rounded(x):
 
 @internal
 def _renew(reals, integers, contact):
-    """Compute a contact's points anew; points that persist keep their impulses for the warm start."""
+    """Recompute a contact's points; points that persist keep their impulses for the warm start."""
     a, b = integers[at.BODY_A + contact], integers[at.BODY_B + contact]
     manifold = at.CONTACT + at.CONTACT_REALS * contact
     was_touching = integers[at.TOUCHING + contact]

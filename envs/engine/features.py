@@ -1,4 +1,4 @@
-"""Kernels that compute observations, 71, 94 or 112 numbers, from a state table."""
+"""Kernels that compute observations, 71, 94 or 112 features, from a state table."""
 
 import numpy as np
 
@@ -75,7 +75,7 @@ def _observe_body(reals, body, out, column):
 
 @internal
 def observe(reals, out):
-    """Write the 71 numbers of a state (float64 [84 or more]) into `out` (float32 [71])."""
+    """Write the 71 features of a state (float64 [84 or more]) into `out` (float32 [71])."""
     for place in range(len(_BODIES)):
         _observe_body(reals, _BODIES[place], out, _COLUMNS[place])
     for place in range(len(_JOINTS)):

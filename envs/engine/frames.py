@@ -28,7 +28,7 @@ def play_frame(lanes, reals, integers, keys, memory, work):
 
 @compiled
 def distances(reals, seen, scratch, out):
-    """Largest difference between the 71 numbers of each game and `seen`: float64 [n, REALS], [71] into out float64 [n].
+    """Largest difference between the 71 features of each game and `seen`: float64 [n, REALS], [71] into out [n].
 
     In double precision, as the published recordings are; scratch: float64 [71].
     """

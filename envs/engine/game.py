@@ -168,7 +168,7 @@ def load_page(lanes, reals, integers):
 
 @compiled
 def reset(lanes, reals, integers):
-    """The page's reset, but for the frame that it plays: everything that moves is destroyed and made anew."""
+    """The page's reset without the frame that it plays: everything that moves is destroyed and recreated."""
     for body in DESTRUCTION:
         destroy_contacts_of(reals, integers, body)
         destroy_leaf(reals, integers, body)

@@ -1,7 +1,7 @@
 """An island, bodies connected by touch or joint, solved in the lanes of several games at once.
 
-The same island of up to `width` games: its bodies and joints are the same in all of them and are solved side by side,
-its contacts are each game's own. A game's numbers are taken from its row into its lane, and back into the row when it
+The same island of up to `width` games: bodies and joints are the same in all of them and are solved side by side;
+contacts differ from game to game. A game's numbers are taken from its row into its lane, and back into the row when it
 is done. In `memory` the numbers `place` of all lanes lie together, at `width * place`.
 """
 
@@ -85,7 +85,7 @@ def _solve_velocities(lanes, reals, integers, joints, memory, work):
 
 @internal
 def _solve_positions(lanes, reals, integers, bodies, joints, memory, work):
-    """Up to so many iterations in each lane; ends with the positions both in the lanes and in the games' rows."""
+    """Iterate up to a limit in each lane; afterwards the positions are both in the lanes and in the games' rows."""
     width = len(lanes)
     used = work[0, LANES_USED]
     everyone = (1 << used) - 1
@@ -166,7 +166,7 @@ def _start_contacts(width, memory, lane, reals, integers, work):
 
 @inlined
 def _integrate(lanes, memory, body):
-    """Move a body by its velocity, and keep where it was."""
+    """Move a body by its velocity, and keep its old pose."""
     width = len(lanes)
     own = width * at.LANE_BODY * body
     vx, vy = load(memory, own + width * at.VX, lanes), load(memory, own + width * at.VY, lanes)

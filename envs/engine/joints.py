@@ -1,4 +1,4 @@
-"""Revolute joints with motors and limits: what they ask of the velocities, then of the positions.
+"""Revolute joints with motors and limits: constraints on the velocities, then on the positions.
 
 Symbols as in the solver's papers: r, from a body's centre to the joint; K, the inverse of the effective mass. Signs of
 zeros apart, every result is the original's: where it negates a factor twice, or adds to zero, nothing is done here.

@@ -1,6 +1,6 @@
 """The engine's compiled kernels on disk, in the user's cache folder.
 
-Numba would keep them in `__pycache__` beside the source, where they outlive the package (pip does not remove what it
+Numba would keep them in `__pycache__` next to the source, where they outlive the package (pip does not remove what it
 did not install), and would notice a change in a kernel's own file only. Here the folder's name has a digest of all of
 the engine's sources, because kernels take functions and constants from each other's files, and of the versions that
 compiled them. Checkouts with different sources thus have a folder each; one that has not been used for a month is

@@ -329,7 +329,7 @@ def _mixed(builder: ir.IRBuilder, first: ir.Value, second: ir.Value, places: Seq
 
 
 def _columns(builder: ir.IRBuilder, rows: list[ir.Value]) -> list[ir.Value]:
-    """The columns of so many rows of four (a power of two), by shuffles that processors have."""
+    """The columns of these rows of four, a power of two of them, by shuffles that processors have."""
     if len(rows) == 1:
         return [builder.extract_element(rows[0], _PLACE(column)) for column in range(4)]
     if len(rows) == 2:

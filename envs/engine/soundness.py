@@ -26,7 +26,7 @@ FAULTS = {
 
 @compiled
 def fault_of(reals, integers):
-    """Return SOUND or what is wrong with a game: its row of float64 [REALS] and its row of int32 [INTEGERS]."""
+    """Return SOUND or the fault of a game: its row of float64 [REALS] and its row of int32 [INTEGERS]."""
     for place in range(len(reals)):
         if not abs(reals[place]) <= 1.7976931348623157e308:
             return NOT_FINITE

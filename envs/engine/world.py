@@ -36,9 +36,9 @@ _RUNNER = sum(1 << int(body) for body in RUNNER_BODIES)
 
 
 def workspace(width: int = WIDTH) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Working memory of the kernels for this many lanes, besides the games: `memory` and `work`, for one thread.
+    """Working memory of the kernels for this many lanes, for one thread: `memory` and `work`.
 
-    The last row of each is for what is solved alone. Nothing in them outlives a call but the runner's island.
+    The last row of each is for islands that are solved alone. Only the runner's island in them outlives a call.
     """
     memory, work = np.zeros((width + 1) * at.LANE), np.zeros((width + 1, WORK), dtype=np.int64)
     work[0, BODY_COUNT], work[0, JOINT_COUNT] = len(RUNNER_BODIES), len(RUNNER_JOINTS)
@@ -102,7 +102,7 @@ def _gather_usual(reals, integers, work):
 
 @internal
 def _solve_islands(lanes, reals, integers, memory, work, done):
-    """Solve the islands of the game in `work[0, GAME]` alone, but for the bodies in `done`.
+    """Solve the islands of the game in `work[0, GAME]` alone, without the bodies in `done`.
 
     Bodies that hang together by touch or joint are gathered depth first, as the original does. The sets of what has
     been gathered are bit masks.

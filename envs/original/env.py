@@ -26,12 +26,12 @@ class QWOPOriginalEnv(OneGame):
     every game, to the bit, as long as the page's game is the one that the engine follows. All numbers are read from the
     page.
 
-    Settings besides the task's: those of `PageSettings`. By hand (`live=False`) the game moves by `frames_per_step` in
-    each step and rests between steps, as fast as the browser can. With `live=True` the page's own loop plays, 30
-    frames a second, drawn; a decision that comes late holds the game, so that a step has `frames_per_step` frames then
-    too and recorded keys replay exactly.
+    Further settings are those of `PageSettings`. With `live=False` the game advances by `frames_per_step` in each step
+    and pauses between steps, as fast as the browser can. With `live=True` the page's own loop plays, 30 frames a
+    second, drawn; a late decision pauses the game, so that each step still has `frames_per_step` frames and recorded
+    keys replay exactly.
 
-    BadInput where there is no browser or no game. Version history: v1, first.
+    BadInput without a browser or a game. Version history: v1, first.
     """
 
     def __init__(

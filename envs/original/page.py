@@ -38,11 +38,11 @@ class PageSettings(Settings):
     """The original game's page in Chrome or Chromium."""
 
     url: str | None = setting(None, "Address of the page; or give folder.")
-    folder: str | None = setting(None, "Local copy of the page: its folder, or its .html file.")
+    folder: str | None = setting(None, "Local copy of the page: its folder, or its .html file.", path=True)
     headless: bool = setting(True, "Run the browser without a window.")
     live: bool = setting(False, "Play at the page's own pace; else as fast as the browser can.")
     fresh_page: bool = setting(False, "Load the page anew for every game.")
-    browser: str | None = setting(None, "Program of the browser. null: look for Chrome and Chromium.")
+    browser: str | None = setting(None, "Program of the browser. null: look for Chrome and Chromium.", path=True)
     timeout: float = setting(60.0, "Seconds that the page, once open, may take to load its game.", above=0)
 
     def given(self) -> dict[str, Any]:
@@ -87,9 +87,9 @@ class OriginalPage:
 
     Every game begins in the same state to the bit, that of the first reset after the page has loaded (`reset="a"` of
     `qwop.envs.qwop.replay`). A later reset by the page itself would give its contacts another order, so from the second
-    game on the world of the first reset is put back, or the page loaded anew (`fresh_page`).
+    game on the world of the first reset is restored, or the page reloaded (`fresh_page`).
 
-    BadInput where there is no browser, no answer, or no game on the page.
+    BadInput without a browser, an answer, or a game on the page.
     """
 
     def __init__(self, settings: PageSettings) -> None:
@@ -173,7 +173,7 @@ class OriginalPage:
             raise BadInput(f"{self.address}: the game does not start when it is clicked")
 
     def _wait(self, reached: Callable[[], bool], told: Callable[[], Any]) -> Any:
-        """Wait until `reached`, then return None; after the time limit, return what `told` says."""
+        """Wait until `reached`, then return None; after the time limit, return the result of `told`."""
         end = time.monotonic() + self.settings.timeout
         while not reached():
             if time.monotonic() > end:

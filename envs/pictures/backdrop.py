@@ -1,6 +1,6 @@
 """The tiles that the scene is made of: clouds, hills, trees, a hedge, the track, the finish.
 
-Images, so that whoever shows the scene (pictures and films here, the recorder's page in a browser) shows the same one.
+Images shared by pictures and films here and by the recorder's page in a browser, so that all show the same scene.
 """
 
 from dataclasses import dataclass

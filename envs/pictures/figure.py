@@ -1,6 +1,6 @@
 """The runner and the hurdle as filled shapes, each fixed to a body.
 
-Data, so that whoever draws (pictures and films here, the recorder's page in a browser) draws the same figure.
+Data shared by pictures and films here and by the recorder's page in a browser, so that all draw the same figure.
 """
 
 from collections.abc import Sequence

@@ -17,13 +17,13 @@ SCRIPTS = Path(__file__).parent / "static"
 
 
 class Scene:
-    """Shapes of the runner and tiles of the background, with so many pixels per unit of the game."""
+    """Shapes of the runner and tiles of the background, for a number of pixels per unit of the game."""
 
     def __init__(self, pixels_per_unit: float) -> None:
         self.pixels_per_unit = pixels_per_unit
 
     def to_json(self) -> dict[str, Any]:
-        """Data that `Scene` of `scene.js` needs besides the tiles."""
+        """Data that `Scene` of `scene.js` needs in addition to the tiles."""
         return {
             "row": ROW,
             "pose": POSE,

@@ -9,16 +9,13 @@ from typing import Any
 import imageio.v2
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from PIL import Image
 
-from ...common.files import whole_file
+from ...common.files import atomic_file
 from ..names import EVENT_COLUMNS, FRAMES_A_SECOND
 from .drawing import Drawing
 
 LAST_PICTURE_SECONDS = 1.5
 """Seconds for which a film rests on its last picture."""
-
-_GIF_COLOURS = 192
 
 Pictures = Iterable[NDArray[np.uint8]]
 
@@ -47,7 +44,7 @@ def write_video(path: str | os.PathLike[str], pictures: Pictures, fps: float = F
     """Write an H.264 film (.mp4, yuv420p, which every browser plays); it appears whole or not at all."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with whole_file(path) as partial:
+    with atomic_file(path) as partial:
         film: Any = imageio.v2.get_writer(
             partial,
             fps=fps,
@@ -64,22 +61,6 @@ def write_video(path: str | os.PathLike[str], pictures: Pictures, fps: float = F
             for _ in range(round(LAST_PICTURE_SECONDS * fps) if picture is not None else 0):
                 film.append_data(picture)
     return path
-
-
-def write_gif(path: str | os.PathLike[str], pictures: Pictures, fps: float = 15) -> Path:
-    """Write the pictures as a looping GIF (of a game, every second picture for 15 a second).
-
-    All pictures share one palette, so that colours do not flicker. A GIF counts in hundredths of a second; single
-    pictures are shown a hundredth longer or shorter so that the whole runs at its true speed.
-    """
-    images = [Image.fromarray(picture) for picture in pictures]
-    sample = np.concatenate([np.asarray(image)[::4, ::2] for image in images[:: max(len(images) // 24, 1)]])
-    palette = Image.fromarray(sample).quantize(_GIF_COLOURS, dither=Image.Dither.NONE)
-    first, *others = [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]
-    ends = np.round(np.arange(len(images) + 1) * (100 / fps))
-    durations = (10 * np.diff(ends)).astype(int).tolist()  # milliseconds
-    first.save(path, save_all=True, append_images=others, duration=durations, loop=0, optimize=True)
-    return Path(path)
 
 
 def picture_strip(pictures: Pictures, columns: int, gap: int = 4) -> NDArray[np.uint8]:

@@ -60,7 +60,7 @@ def chosen_idle_frames(options: dict[str, Any] | None, drawn: int) -> int:
 
 
 class OneGame(gymnasium.Env[NDArray[Any], np.int64]):
-    """One game, decision by decision. Subclasses say where it is played: `_begin`, `_play`, `_info`, `state`, `events`.
+    """One game, decision by decision. Subclasses play it: `_begin`, `_play`, `_info`, `state`, `events`.
 
     `task` are settings of `QWOPTask`.
     """
@@ -88,7 +88,7 @@ class OneGame(gymnasium.Env[NDArray[Any], np.int64]):
             original=cls.original,
             action_names=ACTIONS,
             observation_names=task.observation_names,
-            number_names=task.number_names,
+            feature_names=task.feature_names,
             settings=asdict(task),
         )
 

@@ -62,8 +62,7 @@ class QWOPEnv(OneGame):
 
     Observation ("pixels"): uint8, a small picture of the runner and the track, [size, size]; with `colour`
     [size, size, 3], with a `stack` of more than one [stack, size, size] or [stack, size, size, 3], oldest first. The
-    view
-    is 2.2 m wide and goes with the torso; a bar along the top grows over the 100 m.
+    view is 2.2 m wide and follows the torso; a bar along the top grows over the 100 m.
 
     Action: Discrete(11), the keys held for the decision.
 
@@ -75,14 +74,14 @@ class QWOPEnv(OneGame):
 
     - `frames_per_step` (3): game frames a decision lasts; 30 a second, so 10 decisions a second.
     - `reward` ("speed", "shaped" or "race"): see `qwop.envs.qwop.rewards`; over one decision.
-    - `shaping` (0.0): weight of the training wheels in "race"; `fall_penalty` (1.0): reward that a fall costs in it;
-      `push_penalty` (0.0): reward that each metre costs by which the hurdle is pushed forward.
-    - `observation` ("features", "full", "contact" or "pixels"): the 71 numbers of the published recordings, 94, 112, or
-      pictures.
+    - `shaping` (0.0): weight of the shaping penalties in "race"; `fall_penalty` (1.0): cost of a fall in it;
+      `push_penalty` (0.0): cost of each metre that the hurdle is pushed forward.
+    - `observation` ("features", "full", "contact" or "pixels"): the 71 features of the published recordings, 94,
+      112, or pictures.
     - `stack` (1), `size` (84), `colour` (False): of pictures; see above.
     - `observation_lag` (0 or 1): frames by which the observation is behind the physics. The published recordings have
       1; their first observation is the start position. Rewards and infos never lag.
-    - `max_idle_frames` (0): a game begins with so many frames without a key, drawn uniformly from 0 to this;
+    - `max_idle_frames` (0): a game begins with 0 to this many frames without a key, drawn uniformly;
       `reset(options={"idle_frames": k})` chooses k instead.
     - `time_limit` (120.0): seconds of the game clock.
     - `delay` (0.0): the probability that a decision's keys come a frame late: its first frame has the keys of the
@@ -136,7 +135,7 @@ class QWOPEnv(OneGame):
         return self._games.events.reshape(6)
 
     def get_state(self) -> dict[str, Any]:
-        """Return everything that decides the game's future, for `set_state`: future idle frames and delays included."""
+        """Return all state that decides the game's future, for `set_state`, including future idle frames and delays."""
         return {
             **self._games.saved(),
             "keys": self._keys,
@@ -162,7 +161,7 @@ class QWOPEnv(OneGame):
     def continue_from(self, page: Mapping[str, NDArray[Any]], keys: NDArray[np.uint8]) -> None:
         """Continue a game from the state of its page (`Session.get_state`) after these keys, uint8 [n], one a frame.
 
-        The observation follows with the next frame. BadInput for a state that is none.
+        The observation follows with the next frame. BadInput for an invalid state.
         """
         reals, integers = checked_page(page, self._games.reals[0], self._games.integers[0])
         keys = checked_keys(keys)

@@ -1,4 +1,4 @@
-"""A game's keys as readable text: a line for each stretch of frames with the same keys down."""
+"""A game's keys as readable text: one line per stretch of frames with the same keys down."""
 
 import os
 import re
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...common.errors import BadInput
-from ...common.files import write_whole
+from ...common.files import write_atomic
 from ...common.reading import MEGABYTE, read_text
 from ..names import KEY_O, KEY_P, KEY_Q, KEY_W, LONGEST_KEYS
 
@@ -29,7 +29,7 @@ def write_keys(path: str | os.PathLike[str], keys: ArrayLike, title: str) -> Pat
         "# Frames (30 a second) and the keys that are down in them; - is none. From the first reset of the page on.",
         *(f"{len(list(group))} {_letters(pressed)}" for pressed, group in groupby(np.asarray(keys).tolist())),
     ]
-    return write_whole(Path(path), "\n".join(lines) + "\n")
+    return write_atomic(Path(path), "\n".join(lines) + "\n")
 
 
 def read_keys(path: str | os.PathLike[str]) -> NDArray[np.uint8]:

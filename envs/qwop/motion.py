@@ -8,9 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...common.errors import BadInput
 from ..engine import layout as at
-from ..engine.bodies import HALF_HEIGHT, HALF_WIDTH
 from ..names import BODIES, FEATURES, FRAMES_A_SECOND
-from ..pictures.backdrop import GROUND_Y
 
 FRAME_SECONDS = 0.04
 """Time step of the physics, seconds of simulation per frame."""
@@ -20,9 +18,6 @@ START_X = 2.5
 
 SHORTEST, LONGEST = 8, 120
 """Frames that a stride may last."""
-
-NEAR = 0.1
-"""A foot within this many units of the track stands on it."""
 
 _COLUMN = {name: column for column, name in enumerate(FEATURES)}
 _RUNNER = BODIES[: at.HURDLE_BASE]
@@ -73,14 +68,6 @@ def lean(states: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the torso's forward lean from upright, float64 [n], radians."""
     leaning: NDArray[np.float64] = states[:, at.TORSO, at.ANGLE] + np.pi / 2
     return leaning
-
-
-def on_the_ground(states: NDArray[np.float64], foot: int) -> NDArray[np.bool_]:
-    """Return, bool [n], if this foot's lowest corner is on the track."""
-    angle = np.abs(states[:, foot, at.ANGLE])
-    reach = HALF_WIDTH[foot] * np.abs(np.sin(angle)) + HALF_HEIGHT[foot] * np.abs(np.cos(angle))
-    standing: NDArray[np.bool_] = states[:, foot, at.Y] + reach > GROUND_Y - NEAR
-    return standing
 
 
 def steady_stride(states: NDArray[np.float64], between: Sequence[float], strides: float = 2.0) -> Stride:

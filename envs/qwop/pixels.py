@@ -9,8 +9,8 @@ from ..pictures.raster import BONES, draw_games, palette
 class Pictures:
     """The newest `stack` pictures of each of n games, `size` pixels high and wide.
 
-    stacks: uint8 [n, stack, size, size, c], oldest first; c is 3 with colours, else 1. When a game begins, its first
-    picture stands for those before.
+    stacks: uint8 [n, stack, size, size, c], oldest first; c is 3 with colours, else 1. At the beginning of a game, its
+    first picture fills the stack.
     """
 
     def __init__(self, count: int, stack: int, size: int, colour: bool) -> None:
@@ -35,7 +35,7 @@ class Pictures:
         draw_games(reals, chosen, begun, BONES, self._scene, self._bones, size, first, last, flat)
 
     def seen(self) -> NDArray[np.uint8]:
-        """Copy what is observed now: uint8 [n, *picture_shape]."""
+        """Copy the current observations: uint8 [n, *picture_shape]."""
         return self.stacks.reshape(len(self.stacks), *self._shape).copy()
 
 
@@ -45,7 +45,7 @@ def picture_shape(stack: int, size: int, colour: bool) -> tuple[int, ...]:
 
 
 def observe_pictures(states: ArrayLike, *, stack: int = 1, size: int = 84, colour: bool = False) -> NDArray[np.uint8]:
-    """Return what a player sees of a game along its decisions, uint8 [T, *picture_shape], of states [T, 14, 6]."""
+    """Return a player's pictures along the decisions of a game, uint8 [T, *picture_shape], of states [T, 14, 6]."""
     table = np.asarray(states, dtype=np.float64)
     if table.ndim != 3 or table.shape[1:] != (14, 6):
         raise ValueError(f"states of shape {list(table.shape)}, expected [T, 14, 6]")

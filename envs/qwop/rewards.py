@@ -8,16 +8,18 @@
 two knees' angles (radians), both at the decision's end, and h is the x of the hurdle's base. `speed` and `shaped` are
 the published ones; `shaped` is in the published recordings: it rewards progress and penalises a low torso, bobbing and
 a sharply bent knee. `race` rewards metres up to the line (negative when backwards), 10 for a finish and −`fall_penalty`
-for a fall (1 unless it is set); with discounting, only time is left to gain. `shaping` is the weight of the penalties w
-in it, and `push_penalty` the price of each metre by which the hurdle is pushed forward.
+for a fall (1 by default); through discounting, faster runs earn more. `shaping` is the weight of the penalties w in it,
+and `push_penalty` the cost of each metre that the hurdle is pushed forward.
 """
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..engine.rewards import RACE, SHAPED, SPEED, decision_rewards
+from ..names import REWARDS
 
-REWARDS = {"speed": SPEED, "shaped": SHAPED, "race": RACE}
+KINDS = dict(zip(REWARDS, (SPEED, SHAPED, RACE), strict=True))
+"""The engine's number of each reward."""
 
 
 def rewards_along(
@@ -45,5 +47,5 @@ def rewards_along(
     finished, fell = outcome == "finished", outcome == "fell"
     weights = float(shaping), float(fall_penalty), float(push_penalty)
     x, y, bent, base = columns
-    decision_rewards(REWARDS[reward], *weights, x, y, bent, base, finished, fell, out)
+    decision_rewards(KINDS[reward], *weights, x, y, bent, base, finished, fell, out)
     return out

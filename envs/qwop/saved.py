@@ -21,7 +21,7 @@ def wrong(what: str) -> BadInput:
 
 
 def entry_of(saved: Any, name: str) -> Any:
-    """An entry of a saved game; BadInput where it is missing."""
+    """An entry of a saved game; BadInput if it is missing."""
     if not isinstance(saved, Mapping):
         raise wrong(f"found {type(saved).__name__}")
     if name not in saved:

@@ -1,6 +1,6 @@
 """A page of the game, on which games are played one after the other.
 
-A reset makes the runner and the hurdle anew but leaves the track and the broad phase's tree as the games before left
+A reset recreates the runner and the hurdle but leaves the track and the broad phase's tree as the games before left
 them. That decides the order of some contacts, and so the last bits of a game: from the hurdle on, now and then earlier.
 """
 
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...common.checks import show
+from ...common.checks import quoted
 from ...common.errors import BadInput
 from ..engine import layout as at
 from ..engine import page, play_keys, play_together
@@ -48,7 +48,7 @@ class Opening:
 
     resets: how many in a row, each with its frame (some ways of asking for a reset make two). held: the keys down in
     the frame that the last reset plays. waiting: frames between the reset and the first click on a page that nobody has
-    clicked yet; the world stands still in them, but the game keeps adding to the torque on the head.
+    clicked yet; the world stands still meanwhile, but the torque on the head keeps growing.
     """
 
     resets: int = 1
@@ -72,7 +72,7 @@ class PlayedGame:
 
 @dataclass(frozen=True)
 class GameStart:
-    """All that a game's start depends on: with it and the keys, a game replays to the bit.
+    """Everything that determines a game's start: with it and the keys, a game replays to the bit.
 
     before: the games that the page played earlier, in order. opening: how this one began. trigonometry: the browser's
     sine and cosine, one of `TRIGONOMETRIES`.
@@ -116,7 +116,7 @@ class GameStart:
         except BadInput:
             raise
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise BadInput(f"not the start of a game ({type(error).__name__}: {show(error)})") from None
+            raise BadInput(f"not the start of a game ({type(error).__name__}: {quoted(error)})") from None
 
 
 class Session:
@@ -139,13 +139,13 @@ class Session:
         )
 
     def reset(self) -> None:
-        """Begin a game as a player does who holds no key."""
+        """Begin a game with no key held."""
         self.begin()
 
     def step(self, keys: int) -> bool:
         """Play a frame with these keys down (Q = 1, W = 2, O = 4, P = 8); True if the game has ended.
 
-        Does nothing afterwards: what the page plays then is not visible in its pictures.
+        Does nothing after the end: the page's later frames are not visible in its pictures.
         """
         self.play([keys])
         return self.ended
@@ -199,7 +199,7 @@ def _replay_of(frames: NDArray[np.float64]) -> Replay:
 
 
 def checked_keys(keys: ArrayLike) -> NDArray[np.uint8]:
-    """The keys of frames as uint8 [n]; BadInput where they are not."""
+    """The keys of frames as uint8 [n]; BadInput for anything else."""
     pressed = np.asarray(keys)
     wrong = pressed.size and (pressed.dtype.kind not in "iu" or pressed.min() < 0 or pressed.max() > 15)
     if pressed.ndim != 1 or wrong:

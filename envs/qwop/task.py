@@ -7,17 +7,17 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.checks import show
+from ...common.checks import quoted
 from ...common.errors import BadInput
 from ...common.settings import Settings, setting
 from ...common.shared_settings import max_idle_frames
 from ..engine import batch, new_games, workspace
 from ..engine import layout as at
 from ..engine.features import CONTACT, FEATURES_ONLY, FULL
-from ..names import CONTACT_FEATURES, FEATURES, FULL_FEATURES, LONGEST_GAME
+from ..names import CONTACT_FEATURES, FEATURES, FULL_FEATURES, LONGEST_GAME, REWARDS
 from ..names import FRAMES_A_SECOND as FRAMES_A_SECOND
 from .pixels import Pictures, picture_shape
-from .rewards import REWARDS
+from .rewards import KINDS
 from .saved import checked_games
 
 
@@ -30,8 +30,6 @@ def outcome_of(events: NDArray[np.float64]) -> str:
 
 
 PIXELS = "pixels"
-NUMBERS = ("features", "full", "contact")
-
 OBSERVATIONS = {
     "features": (FEATURES_ONLY, FEATURES),
     "full": (FULL, FULL_FEATURES),
@@ -46,7 +44,7 @@ class QWOPTask(Settings):
     """The settings of `QWOP-v1`; see `QWOPEnv`."""
 
     frames_per_step: int = setting(3, "Game frames (30 a second) per decision.", at_least=1, at_most=3600)
-    reward: str = setting("speed", "Reward of a decision; see qwop.envs.qwop.rewards.", choices=[*REWARDS])
+    reward: str = setting("speed", "Reward of a decision; see qwop.envs.qwop.rewards.", choices=REWARDS)
     observation_lag: int = setting(
         0, "Frames by which observations lag the physics; the published recordings have 1.", choices=(0, 1)
     )
@@ -56,13 +54,13 @@ class QWOPTask(Settings):
     )
     observation: str = setting(
         "features",
-        "The 71 numbers of the published recordings, 94 (full), 112 (contact), or pictures (pixels).",
+        "The 71 features of the published recordings, 94 (full), 112 (contact), or pictures (pixels).",
         choices=[*OBSERVATIONS],
     )
     stack: int = setting(1, "Newest pictures in an observation=pixels.", at_least=1, at_most=16)
     size: int = setting(84, "Height and width of a picture of observation=pixels, in pixels.", at_least=16, at_most=256)
     colour: bool = setting(False, "Colours in observation=pixels, instead of grey.")
-    shaping: float = setting(0.0, "Weight of the training wheels in reward=race.", at_least=0)
+    shaping: float = setting(0.0, "Weight of the reward shaping in reward=race.", at_least=0)
     fall_penalty: float = setting(1.0, "Reward that a fall costs in reward=race, where a metre earns 1.", at_least=0)
     push_penalty: float = setting(
         0.0, "Reward that each metre costs by which the hurdle is pushed forward in reward=race.", at_least=0
@@ -73,18 +71,20 @@ class QWOPTask(Settings):
         try:
             super().__post_init__()
             if self.shaping and self.reward != "race":
-                raise BadInput(f"shaping={show(self.shaping)}: expected 0 with reward={self.reward}; only race has it")
+                raise BadInput(
+                    f"shaping={quoted(self.shaping)}: expected 0 with reward={self.reward}; only race has it"
+                )
             if self.fall_penalty != 1.0 and self.reward != "race":
-                found = show(self.fall_penalty)
+                found = quoted(self.fall_penalty)
                 raise BadInput(f"fall_penalty={found}: expected 1 with reward={self.reward}; only race has it")
             if self.push_penalty and self.reward != "race":
-                found = show(self.push_penalty)
+                found = quoted(self.push_penalty)
                 raise BadInput(f"push_penalty={found}: expected 0 with reward={self.reward}; only race has it")
             if self.observation == PIXELS and self.observation_lag:
                 raise BadInput(f"observation_lag={self.observation_lag}: expected 0 with observation={PIXELS}")
             for name in ("stack", "size", "colour"):
                 if self.observation != PIXELS and getattr(self, name) != getattr(QWOPTask, name):
-                    found = show(getattr(self, name))
+                    found = quoted(getattr(self, name))
                     raise BadInput(f"{name}={found}: only observation={PIXELS} has it, not {self.observation}")
         except BadInput as error:
             raise BadInput(f"QWOP-v1: {error}") from None
@@ -97,11 +97,11 @@ class QWOPTask(Settings):
 
     @property
     def observation_names(self) -> tuple[str, ...] | None:
-        return None if self.observation == PIXELS else self.number_names
+        return None if self.observation == PIXELS else self.feature_names
 
     @property
-    def number_names(self) -> tuple[str, ...]:
-        """Names of the kernels' numbers: those that are observed, or all beside pictures."""
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the kernels' features: the observed ones, or all if pictures are observed."""
         return OBSERVATIONS[self.observation][1]
 
     @property
@@ -117,7 +117,7 @@ class QWOPTask(Settings):
     def numbers(self) -> NDArray[np.float64]:
         """Return the settings as the kernels take them."""
         kind, _ = OBSERVATIONS[self.observation]
-        reward = REWARDS[self.reward]
+        reward = KINDS[self.reward]
         return np.array(
             [
                 reward,
@@ -148,7 +148,7 @@ class Games:
         self.reals, self.integers = new_games(count)
         self.counters = np.zeros((count, batch.COUNTERS), dtype=np.int64)
         self.numbers = np.zeros((count, batch.NUMBERS))
-        self.observations = np.zeros((count, len(task.number_names)), dtype=np.float32)
+        self.observations = np.zeros((count, len(task.feature_names)), dtype=np.float32)
         self.pictures: Pictures | None = None
         if task.observation == PIXELS:
             self.pictures = Pictures(count, task.stack, task.size, task.colour)
@@ -208,7 +208,7 @@ class Games:
             mine[...] = checked[name]
 
     def restore_row(self, row: int, saved: Any) -> None:
-        """Put one game, a row of each array that `saved` gives, into this row; BadInput as in `checked`."""
+        """Put one game, a row of each array of `saved`, into this row; BadInput as in `checked`."""
         mine = {name: rows[row] for name, rows in self.arrays().items()}
         for name, given in checked_games(saved, mine).items():
             mine[name][...] = given

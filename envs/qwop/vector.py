@@ -36,7 +36,7 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[Any], NDArray[np.int64], 
     `QWOPEnv` reset with seed + i. The infos are arrays [n] of numbers, with Gymnasium's masks; `outcome` is a place in
     `qwop.envs.names.OUTCOMES`.
 
-    `autoreset_mode` says what happens to a game that ended:
+    `autoreset_mode` handles a game that ended:
 
     - "NextStep" (Gymnasium's default): the next step ignores its action and begins the next game, with reward 0.
     - "SameStep": `step` begins the next game at once and returns its first observation. When any game ended, `infos`
@@ -192,7 +192,7 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[Any], NDArray[np.int64], 
         return games.seen(), rewards, terminations, truncations, infos
 
     def get_state(self) -> dict[str, Any]:
-        """Return everything, for `set_state`: the games go on as if they had never stopped."""
+        """Return the whole state, for `set_state`: the games continue bit-identically."""
         generators = [generator.bit_generator.state for generator in self._generators]
         return {
             **self._games.saved(),
@@ -237,7 +237,7 @@ class QWOPVectorEnv(gymnasium.vector.VectorEnv[NDArray[Any], NDArray[np.int64], 
 
     @property
     def seen_numbers(self) -> NDArray[np.float32]:
-        """Numbers of every game now, float32 [n, 71, 94 or 112]: its observation, or beside a picture all of them."""
+        """Current features of every game, float32 [n, 71, 94 or 112]: the observed ones; with pictures, all."""
         return self._games.observations.copy()
 
     @property

@@ -1,1 +1,1 @@
-"""Races: runners side by side, each in an exact world of its own."""
+"""Races: runners side by side, each in its own exact world."""

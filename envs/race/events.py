@@ -86,7 +86,7 @@ class EventCounter:
         return cls(np.zeros(count), whole, flags, flags.copy(), whole.copy(), whole.copy(), rho)
 
     def begin(self, mask: NDArray[np.bool_], reals: NDArray[np.float64], integers: NDArray[np.int32]) -> None:
-        """Start anew where `mask`, bool [n], is true: in the games' states after their idle frames."""
+        """Restart where `mask`, bool [n], is true, from the games' states after their idle frames."""
         track, hurdle = self._touching(integers)
         self.track[mask], self.hurdle[mask] = track[mask], hurdle[mask]
         self.farthest[mask] = _metres(reals)[mask]

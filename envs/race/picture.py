@@ -25,7 +25,7 @@ _LENGTH = 100.0
 
 
 class RacePicture:
-    """Draws races, each runner in a picture of `width` by `height` pixels, up to `columns` beside each other."""
+    """Draws races, each runner in a picture of `width` by `height` pixels, up to `columns` in a row."""
 
     def __init__(self, width: int = 480, height: int = 300, columns: int = 2) -> None:
         self.columns = columns
@@ -56,7 +56,7 @@ class RacePicture:
         return np.concatenate([strip, self._bar(strip.shape[1], distances)])
 
     def _labelled(self, shown: NDArray[np.uint8], runner: int, word: str) -> NDArray[np.uint8]:
-        """Frame a picture in the runner's colour, and write its number and how its game ended."""
+        """Frame a picture in the runner's colour, and write its number and outcome."""
         image = Image.fromarray(shown)
         draw = ImageDraw.Draw(image)
         colour = COLOURS[runner % len(COLOURS)]

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from ...common.errors import BadInput
 from ...common.settings import Settings, setting
 from ...common.shared_settings import max_idle_frames
-from ..names import FRAMES_A_SECOND, LONGEST_GAME
-from ..qwop.task import NUMBERS, QWOPTask
+from ..names import FRAMES_A_SECOND, LONGEST_GAME, NUMBERS
+from ..qwop.task import QWOPTask
 from .events import EVENTS
 
 MOST_RUNNERS = 64

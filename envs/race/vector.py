@@ -38,7 +38,7 @@ class QWOPRaceVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[
     against each other, and `num_envs` is a multiple of that. A runner's world is that of `QWOP-v1`, to the bit, and its
     actions are the same 11.
 
-    Observation: the runner's own 71, 94 or 112 numbers as in `QWOPEnv`, then three for each of the others, its team
+    Observation: the runner's own 71, 94 or 112 features as in `QWOPEnv`, then three for each of the others, its team
     first:
 
     | name | within | unit |
@@ -50,8 +50,8 @@ class QWOPRaceVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[
     A race ends for all of its runners in the same step: `terminated` when every game has ended, `truncated` at the time
     limit. Until then the actions of those whose game has ended do nothing. `qwop.envs.race.rules.results` says who won.
     The reward is w·ρ, of the decision's events ρ (`qwop.envs.race.events.EVENTS`) and the setting `weights`: by default
-    1 for a race won and −1 for one lost, at its end. With `teams=1` nobody leads, wins or loses: runners alone, who are
-    rewarded for the other events.
+    1 for a race won and −1 for one lost, at its end. With `teams=1` there are no opponents, so runners
+    are rewarded for the other events only.
 
     Settings of the task: `teams` (2), `team_size` (1), `frames_per_step` (3), `observation` ("features", "full" or
     "contact"), `max_idle_frames` (0; all runners of a race begin alike), `time_limit` (120 s), `weights`.
@@ -65,7 +65,7 @@ class QWOPRaceVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[
     | result | | at the end of a race 1 for won, ½ for drawn, 0 for lost; ½ before |
 
     `autoreset_mode`, `reset(seed=…)` and `options` are as in `QWOPVectorEnv`, where a race has the seed of its first
-    runner and begins anew where `reset_mask` has any of its runners. `render()` gives a picture of every race.
+    runner and restarts if `reset_mask` has any of its runners. `render()` gives a picture of every race.
     """
 
     metadata = {  # noqa: RUF012  (Gymnasium's form)
@@ -168,7 +168,7 @@ class QWOPRaceVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[
         return observations, rewards, terminated, truncated, infos
 
     def get_state(self) -> dict[str, Any]:
-        """Return everything, for `set_state`: the races go on as if they had never stopped."""
+        """Return the whole state, for `set_state`: the races continue bit-identically."""
         return {
             **self._games.saved(),
             **{name: getattr(self._counter, name).copy() for name in EventCounter.SAVED},
@@ -258,7 +258,7 @@ class QWOPRaceVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[
         return weighted(self._weights, counter.rho), terminated, truncated
 
     def _begin(self, races: NDArray[np.bool_], idle: int) -> None:
-        """Begin new races where `races` is true, with so many idle frames; −1 draws them."""
+        """Begin new races where `races` is true, with this number of idle frames; −1 draws it."""
         rows = self._rows(races)
         for race in np.flatnonzero(races):
             most = self.task.max_idle_frames

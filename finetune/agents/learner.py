@@ -1,7 +1,7 @@
-"""What all learners have in common: settings at a decision rate, tensors on a device, and states for checkpoints."""
+"""What all learners have in common: settings, tensors on a device, and states for checkpoints."""
 
 import copy
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import torch
@@ -9,40 +9,59 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from ..metrics import Diagnosis
+from ...policies.networks import Network
+from ..experience.sequences import Sequences
+from ..metrics import UpdateStats
 from ..schedules.phase import PhaseValues
 
+N = TypeVar("N", bound=Network)
+S = TypeVar("S")
 
-class Learner:
-    """Learns a network in place, one `update` at a time, with the values that the schedule has now."""
 
-    def __init__(self, network: Any, settings: Any, device: torch.device) -> None:
-        self.settings = self._given = settings
-        self.network = network.to(device)
-        self._device = device
+class HasParts:
+    """Something whose state is that of its parts."""
 
     @property
     def parts(self) -> dict[str, Any]:
         """All that a checkpoint holds, by name."""
         raise NotImplementedError
 
-    def update(self, batch: Any, now: PhaseValues) -> Diagnosis:
-        """Learn from a batch. The values of `now` multiply the settings' learning rate and weight of the entropy."""
-        raise NotImplementedError
-
-    def at_rate(self, decisions_per_second: float | None) -> None:
-        """Keep the horizon in seconds in an environment with this decision rate."""
-        self.settings = self._given.at_rate(decisions_per_second)
-
     def get_state(self) -> dict[str, Any]:
+        """Everything that the rest of the run depends on. Has no side effects."""
         return {name: state_of(part) for name, part in self.parts.items()}
 
     def set_state(self, state: dict[str, Any]) -> None:
+        """Continue where `get_state` was called."""
         for name, part in self.parts.items():
             to_state(part, state[name])
 
+
+class Learner(HasParts, Generic[N, S]):
+    """Learns a network in place, one `update` at a time, from a batch and the values that the schedule has now.
+
+    These multiply the settings' learning rate and weight of the entropy, and their γ is that of the settings at the
+    environment's decision rate.
+    """
+
+    def __init__(self, network: N, settings: S, device: torch.device) -> None:
+        self.settings = settings
+        self.network = network.to(device)
+        self._device = device
+
     def _tensor(self, array: NDArray[Any]) -> Tensor:
         return torch.from_numpy(array).to(self._device)
+
+
+class LiveLearner(Learner[N, S]):
+    """Learns from the newest live play, which is then forgotten."""
+
+    def update(self, played: Sequences, now: PhaseValues) -> UpdateStats:
+        raise NotImplementedError
+
+
+def autocast(precision: str, device: torch.device) -> torch.autocast:
+    """Context manager: autocast the hidden layers to this precision."""
+    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=precision == "bfloat16")
 
 
 def state_of(part: Any) -> Any:
@@ -60,5 +79,5 @@ def to_state(part: Any, state: Any) -> None:
         part.load_state_dict(state)
     elif isinstance(part, np.random.Generator):
         part.bit_generator.state = state
-    elif part is not None and state is not None or hasattr(part, "accepts_none"):
+    elif part is not None and (state is not None or hasattr(part, "accepts_none")):
         part.set_state(state)

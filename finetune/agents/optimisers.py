@@ -86,7 +86,7 @@ class CentredRMSprop(_RMSprop):
 def descend(optimiser: Optimizer, loss: Tensor, learning_rate: float, max_gradient_norm: float) -> Tensor:
     """Take a step down the loss at this learning rate; return the gradient's norm before it was clipped."""
     optimiser.zero_grad(set_to_none=True)
-    loss.backward()  # type: ignore[no-untyped-call]
+    loss.backward()
     parameters = [parameter for group in optimiser.param_groups for parameter in group["params"]]
     norm = torch.nn.utils.clip_grad_norm_(parameters, max_gradient_norm)
     for group in optimiser.param_groups:

@@ -1,18 +1,76 @@
-"""Common parts of agents that learn Q from transitions in memory: checks of a run, demonstrations as transitions."""
+"""What agents that learn Q from transitions in memory have in common."""
 
 from collections.abc import Sequence
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import torch
 
 from ...common.errors import BadInput
-from ...datasets.reader import Dataset
 from ...datasets.schema import Episode
-from ...policies.policy import Policy
 from ..experience.transitions import NStep, Transitions
+from ..metrics import Metrics
 from ..replay.demonstrations import Demonstrations
-from ..schedules.environments import phase_environments, remembered
+from ..replay.transition_memory import TransitionMemory
+from ..schedules.environments import relabelled_demonstrations
 from ..schedules.phase import Phase
-from ..settings import RunSettings
-from .clipping import ClipsRewards
+from .agent import Agent, FractionalCounter
+from .dqn.losses import linear
+from .learner import Learner
+from .settings import ClipsRewards
+
+if TYPE_CHECKING:
+    from ..run import Run
+
+
+class QAgent(Agent):
+    """Learns Q from transitions in memory.
+
+    ε follows the schedule and is part of the network, so the behaviour policy is exactly
+    π(a|s) = (1 − ε)·1{a = argmax Q(s, ·)} + ε/A, in live play and from a policy file alike.
+    """
+
+    def __init__(
+        self,
+        learner: Learner[Any, Any],
+        memory: TransitionMemory,
+        settings: Any,
+        metrics: Metrics,
+        generator: np.random.Generator,
+    ) -> None:
+        self.learner = learner
+        self.memory = memory
+        self._settings, self._metrics, self._generator = settings, metrics, generator
+        self._n_step = NStep(settings.num_envs, learner.settings.n_steps)
+        self._demonstrations_due, self._updates_due = FractionalCounter(), FractionalCounter()
+
+    @torch.no_grad()
+    def advance(self, decisions: int, planned: int) -> None:
+        """Set ε, in the network."""
+        a = self.learner.settings
+        self.network.epsilon.fill_(linear(a.epsilon_start, a.epsilon_end, decisions / (a.epsilon_share * planned)))
+
+    def begin_phase(self, phase: Phase) -> None:
+        if not phase.live:
+            self._n_step.restart()
+
+    def change_environment(self) -> None:
+        self._n_step.restart()
+        self.memory.clear()
+
+    def drop_partial_episodes(self) -> None:
+        self._n_step.restart()
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        return {
+            "generator": self._generator,
+            "updates_due": self._updates_due,
+            "demonstrations_due": self._demonstrations_due,
+            "learner": self.learner,
+            "memory": self.memory,
+            "n_step": self._n_step,
+        }
 
 
 class NStepSettings(Protocol):
@@ -20,21 +78,6 @@ class NStepSettings(Protocol):
 
     @property
     def n_steps(self) -> int: ...
-
-    @property
-    def gamma(self) -> float: ...
-
-    def at_rate(self, decisions_per_second: float | None) -> Self: ...
-
-
-class MemorySettings(Protocol):
-    """Settings of a loop that fills a memory of transitions."""
-
-    @property
-    def capacity(self) -> int: ...
-
-    @property
-    def start(self) -> int: ...
 
 
 def refuse_critic_only(phases: Sequence[Phase], algorithm: str) -> None:
@@ -46,32 +89,32 @@ def refuse_critic_only(phases: Sequence[Phase], algorithm: str) -> None:
             )
 
 
-def require_capacity(loop: MemorySettings, most: int) -> None:
-    """Raise BadInput unless the memory holds the most transitions that one iteration can bring, and `loop.start`."""
-    if loop.capacity < max(most, loop.start):
+def require_capacity(capacity: int, start: int, most: int) -> None:
+    """Raise BadInput unless the memory holds `start` transitions, and the most that one iteration can bring."""
+    if capacity < max(most, start):
         raise BadInput(
-            f"loop.capacity={loop.capacity}: fewer transitions than loop.start={loop.start}, or than one iteration can "
-            f"bring ({most})"
+            f"loop.capacity={capacity}: fewer transitions than loop.start={start}, or than one iteration can bring "
+            f"({most})"
         )
 
 
-def transitions_for(policy: Policy, dataset: Dataset | None, settings: RunSettings[Any, Any]) -> Transitions | None:
+def transitions_for(run: "Run[Any, Any]") -> Transitions | None:
     """The demonstrations that a run learns from; None if it has, or uses, none.
 
-    γ is that of the decision rate in the first phase that uses them.
+    γ is that of the first phase that uses them.
     """
-    if dataset is None or not settings.uses_demonstrations:
+    phases = run.settings.phases
+    if run.demonstrations is None or not run.settings.uses_demonstrations:
         return None
-    episodes = remembered(settings.phases, policy.environment, dataset)
-    first = next(number for number, phase in enumerate(settings.phases) if phase.uses_demonstrations)
-    rate = phase_environments(policy.environment, settings.phases)[first].capabilities.decisions_per_second
-    return demonstrated_transitions(episodes, settings.algorithm.at_rate(rate))
+    episodes = relabelled_demonstrations(phases, run.policy.environment, run.demonstrations)
+    first = next(number for number, phase in enumerate(phases) if phase.uses_demonstrations)
+    return demonstrated_transitions(episodes, run.algorithm, run.gammas[first])
 
 
-def demonstrated_transitions(episodes: Sequence[Episode], settings: NStepSettings) -> Transitions:
-    """Every decision of the episodes as a transition, in recorded order; γ is that of the settings."""
+def demonstrated_transitions(episodes: Sequence[Episode], settings: NStepSettings, gamma: float) -> Transitions:
+    """Every decision of the episodes as a transition, in recorded order, with the settings' `n_steps`."""
     decisions = sum(len(episode) for episode in episodes)
     whole = Demonstrations(episodes, streams=1, steps=decisions).next(1)
     if isinstance(settings, ClipsRewards):
-        whole = settings.learned(whole)
-    return NStep(1, settings.n_steps, settings.gamma).push(whole)
+        whole = settings.with_clipped_rewards(whole)
+    return NStep(1, settings.n_steps).push(whole, gamma)

@@ -1,80 +1,78 @@
-"""The algorithms that `algorithm=` chooses from."""
+"""The algorithms that `algorithm=` chooses from. Their code, and with it PyTorch, is loaded when it is first used."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-import torch
-
-from ...datasets.reader import Dataset
-from ...envs.spec import ObservationSpec
-from ...policies.networks import ActorCritic
-from ...policies.policy import Policy
-from ..settings import LiveSettings, RunSettings
-from .acer.agent import build_acer
+from ...common.settings import Settings
 from .acer.settings import AcerLoopSettings, AcerSettings
-from .base import Agent, AgentContext, MakeNetwork
-from .dqn.agent import build_dqn, new_q_network
 from .dqn.settings import DdqnLoopSettings, DdqnSettings, DqnLoopSettings, DqnSettings
-from .ftw.agent import build_ftw, new_two_timescale
 from .ftw.settings import FtwLoopSettings, FtwSettings
-from .ppo.agent import build_ppo, new_actor
 from .ppo.settings import PpoLoopSettings, PpoSettings
-from .rlpd.agent import build_rlpd, new_ensemble_q
 from .rlpd.settings import RlpdLoopSettings, RlpdSettings
-from .vtrace.agent import build_vtrace, new_recurrent
+from .settings import LiveSettings
 from .vtrace.settings import VtraceLoopSettings, VtraceSettings
+
+if TYPE_CHECKING:
+    from ..run import Run
+    from .agent import Agent, MakeNetwork
+    from .learner import LiveLearner
 
 
 @dataclass(frozen=True)
 class Algorithm:
     """An algorithm and its parts.
 
-    settings, loop: classes of its settings and of those of its loop. build: makes the agent. new_network: the untrained
-    network of some settings, for policy=scratch. starts_from_scratch: policy=null means a new network, otherwise the
-    pretrained policy or a clone of the demonstrations. asynchronous: corrects for live play by an older policy, so
-    actors need not wait for each other. taught: can imitate a teacher.
+    settings, loop: classes of its settings and of those of its loop. module: of its agent, with the functions `build`,
+    `new_network` and, where populations can have it, `new_learner`. starts_from_scratch: policy=null means a new
+    network, otherwise the pretrained policy or a clone of the demonstrations. asynchronous: corrects for live play by
+    an older policy, so actors need not wait for each other. kickstarts: can imitate a teacher.
     """
 
     settings: type[Any]
     loop: type[LiveSettings]
-    build: Callable[[Policy, Dataset | None, RunSettings[Any, Any], AgentContext], Agent]
-    new_network: Callable[[Any], MakeNetwork]
+    module: str
     starts_from_scratch: bool = False
     asynchronous: bool = False
-    taught: bool = False
+    kickstarts: bool = False
 
+    def build(self, run: "Run[Any, Any]") -> "Agent":
+        """Make the agent of a run, which learns the network of its policy in place."""
+        agent: Agent = self._loaded.build(run)
+        return agent
 
-def _new_actor_critic(settings: AcerSettings) -> MakeNetwork:
-    def make(observation: ObservationSpec | int, actions: int, generator: torch.Generator) -> ActorCritic:
-        return ActorCritic(observation, actions, generator=generator)
+    def new_network(self, settings: Settings) -> "MakeNetwork":
+        """The untrained network of these settings, for policy=scratch."""
+        make: MakeNetwork = self._loaded.new_network(settings)
+        return make
 
-    return make
+    def new_learner(self, network: Any, settings: Settings, seed: int) -> "LiveLearner[Any, Any]":
+        """Make a learner by itself, on the CPU; the seed decides everything random."""
+        learner: LiveLearner[Any, Any] = self._loaded.new_learner(network, settings, seed)
+        return learner
+
+    @property
+    def _loaded(self) -> Any:
+        return import_module(self.module, __package__)
 
 
 ALGORITHMS: Mapping[str, Algorithm] = {
-    "acer": Algorithm(AcerSettings, AcerLoopSettings, build_acer, _new_actor_critic, asynchronous=True),
-    "ppo": Algorithm(PpoSettings, PpoLoopSettings, build_ppo, new_actor, taught=True),
-    "dqn": Algorithm(DqnSettings, DqnLoopSettings, build_dqn, new_q_network, starts_from_scratch=True),
-    "ddqn": Algorithm(DdqnSettings, DdqnLoopSettings, build_dqn, new_q_network, starts_from_scratch=True),
-    "rlpd": Algorithm(RlpdSettings, RlpdLoopSettings, build_rlpd, new_ensemble_q, starts_from_scratch=True),
+    "acer": Algorithm(AcerSettings, AcerLoopSettings, ".acer.agent", asynchronous=True),
+    "ppo": Algorithm(PpoSettings, PpoLoopSettings, ".ppo.agent", kickstarts=True),
+    "dqn": Algorithm(DqnSettings, DqnLoopSettings, ".dqn.agent", starts_from_scratch=True),
+    "ddqn": Algorithm(DdqnSettings, DdqnLoopSettings, ".dqn.agent", starts_from_scratch=True),
+    "rlpd": Algorithm(RlpdSettings, RlpdLoopSettings, ".rlpd.agent", starts_from_scratch=True),
     "vtrace": Algorithm(
         VtraceSettings,
         VtraceLoopSettings,
-        build_vtrace,
-        new_recurrent,
+        ".vtrace.agent",
         starts_from_scratch=True,
         asynchronous=True,
-        taught=True,
+        kickstarts=True,
     ),
     "ftw": Algorithm(
-        FtwSettings,
-        FtwLoopSettings,
-        build_ftw,
-        new_two_timescale,
-        starts_from_scratch=True,
-        asynchronous=True,
-        taught=True,
+        FtwSettings, FtwLoopSettings, ".ftw.agent", starts_from_scratch=True, asynchronous=True, kickstarts=True
     ),
 }
 """Algorithms by `algorithm.name`."""

@@ -1,34 +1,50 @@
-"""Live play by several actors, with the interface of a `Collector`."""
+"""Live play along a schedule: by a collector in this process, or by several in processes of their own."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
+import torch
 
-from ...common.checks import show
+from ...common.checks import quoted
 from ...common.errors import BadInput
-from ..experience.collector import EpisodeEnd
+from ..experience.collector import Collector, EpisodeStats, PolicySnapshot
 from ..experience.sequences import Sequences, concatenate
-from ..experience.snapshot import PolicySnapshot
 from ..schedules.environments import PhaseEnvironments
 
 MOST_DEATHS = 3
 """Times that an actor may die on the same request before the run gives up."""
 
 
+class PhaseCollector(Collector):
+    """Plays the environment of a phase."""
+
+    def __init__(self, environments: PhaseEnvironments, phase: int, steps: int, generator: np.random.Generator) -> None:
+        self._environments = environments
+        super().__init__(environments.make(phase), steps, generator)
+
+    def enter_phase(self, phase: int) -> None:
+        """Start new games in the environment of this phase."""
+        self.enter(self._environments.make(phase))
+
+
+class PlayingActor(PhaseCollector):
+    """The same in a process of its own, with one thread."""
+
+    def __init__(self, environments: PhaseEnvironments, phase: int, steps: int, generator: np.random.Generator) -> None:
+        torch.set_num_threads(1)
+        super().__init__(environments, phase, steps, generator)
+
+
 class ActorDied(Exception):
     """The process of an actor, or its machine, is gone."""
 
 
-class Actors(Protocol):
-    """The engine that runs actors."""
+class Engine(Protocol):
+    """Makes objects in other processes, and calls their methods."""
 
-    def start(self, phase: int, generator: np.random.Generator) -> Any:
-        """Start an actor in this phase; return a reference to it."""
-        ...
-
-    def share(self, value: Any) -> Any:
-        """Return a reference that can be passed to several actors, so that the value is sent once."""
+    def launch(self, made: Callable[..., Any], *arguments: Any) -> Any:
+        """Make an object of a class in a process of its own; return a reference to it."""
         ...
 
     def ask(self, actor: Any, method: str, *arguments: Any) -> Any:
@@ -44,18 +60,16 @@ class Actors(Protocol):
         ...
 
 
-class PhaseNumbers:
-    """The environments of a schedule as phase numbers: the actors make the environments themselves."""
+class Actors(Engine, Protocol):
+    """The engine that runs actors."""
 
-    def __init__(self, environments: PhaseEnvironments) -> None:
-        self._environments = environments
-        self.rates = environments.rates
+    def start(self, phase: int, generator: np.random.Generator) -> Any:
+        """Start an actor in this phase; return a reference to it."""
+        ...
 
-    def make(self, phase: int) -> int:
-        return phase
-
-    def same(self, one: int, other: int) -> bool:
-        return self._environments.same(one, other)
+    def share(self, value: Any) -> Any:
+        """Return a reference that can be passed to several actors, so that the value is sent once."""
+        ...
 
 
 class ActorsCollector:
@@ -78,7 +92,7 @@ class ActorsCollector:
         self._members = [actors.start(phase, one) for one in generators]
         self._under_way: dict[int, Any] = {}
 
-    def collect(self, policy: PolicySnapshot, progress: float = 0.0) -> tuple[Sequences, list[EpisodeEnd]]:
+    def collect(self, policy: PolicySnapshot, progress: float = 0.0) -> tuple[Sequences, list[EpisodeStats]]:
         """Return the next live play and the episodes that ended in it."""
         request = ("collect", self._actors.share(policy), progress)
         if not self._asynchronous:
@@ -93,13 +107,12 @@ class ActorsCollector:
         self._under_way[number] = self._actors.ask(self._members[number], *request)
         return concatenate([part]), ends  # a copy: engines may give arrays that cannot be written
 
-    def enter(self, phase: int) -> None:
+    def enter_phase(self, phase: int) -> None:
         """Start new games in the environment of this phase; play in progress is dropped."""
         self._phase = phase
         self._drop()
-        self._ask_all("enter", phase)
+        self._ask_all("enter_phase", phase)
 
-    @property
     def saves_games(self) -> bool:
         """True if the environment can save games and continue them."""
         return bool(self._ask_all("saves_games")[0])
@@ -150,6 +163,6 @@ class ActorsCollector:
             self._members[number] = self._actors.start(self._phase, self._generator.spawn(1)[0])
             handle = self._actors.ask(self._members[number], *request)
         raise BadInput(
-            f"distributed: actor {number} died {MOST_DEATHS} times in a row ({show(str(cause), 200)}); resume=true "
+            f"distributed: actor {number} died {MOST_DEATHS} times in a row ({quoted(str(cause), 200)}); resume=true "
             "continues from the last checkpoint"
         )

@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from ...common.checks import show
+from ...common.checks import quoted
 from ...common.errors import BadInput
 from ...common.progress import plain_console
 from ..schedules.environments import PhaseEnvironments
-from .actor import PlayingActor
-from .collector import ActorDied
+from .collector import ActorDied, PlayingActor
 
 ATTEMPTS = 3
 """Attempts to start a local cluster: on a busy machine Ray's processes may miss its time limit of half a minute."""
@@ -54,7 +53,7 @@ class RayEngine:
             self._ray.init(address=address, **quiet)
         except (ConnectionError, ValueError, RuntimeError) as error:
             reason = str(error).strip().partition("\n")[0]
-            raise BadInput(f"distributed.address={address}: no Ray cluster there ({show(reason, 200)})") from None
+            raise BadInput(f"distributed.address={address}: no Ray cluster there ({quoted(reason, 200)})") from None
         free = int(self._ray.available_resources().get("CPU", 0))
         if free < count:
             plain_console().print(
@@ -75,7 +74,7 @@ class RayEngine:
                     reason = str(error).strip().partition("\n")[0]
                     raise BadInput(
                         f"distributed=ray: no cluster could be started here in {ATTEMPTS} attempts "
-                        f"({show(reason, 200)}); try again when the machine is less busy, or give distributed.address"
+                        f"({quoted(reason, 200)}); try again when the machine is less busy, or give distributed.address"
                     ) from error
 
     def share(self, value: Any) -> Any:

@@ -1,9 +1,11 @@
-"""Live play: sequences from a vector environment."""
+"""Live play: sequences from a vector environment, by a copy of the policy."""
 
+import copy
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
+import torch
 from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
@@ -11,47 +13,42 @@ from ...common.errors import BadInput
 from ...envs.names import outcome_name
 from ...envs.qwop.task import FRAMES_A_SECOND
 from ...envs.spec import ObservationSpec
+from ...policies.networks import Network, feed_arrays
 from ...policies.policy import choose
-from ...policies.state import ArrayState, reset_rows
-from .sequences import LIVE, Finals, Sequences
+from ...policies.state import ArrayState, reset_rows, to_arrays, to_tensors
+from .sequences import LIVE, Sequences, TruncatedObservations
 
 
-class Actor(Protocol):
-    """A policy that plays, with or without a state."""
+class PolicySnapshot:
+    """π(·|s) of a network at the time of the last `take`; on the CPU, where the games are."""
+
+    def __init__(self, network: Network) -> None:
+        self._network = copy.deepcopy(network).cpu().requires_grad_(False)
+
+    @torch.no_grad()
+    def take(self, network: Network) -> None:
+        """Copy the weights of the network."""
+        mine, theirs = ([*one.parameters(), *one.buffers()] for one in (self._network, network))
+        torch._foreach_copy_(mine, theirs)
 
     def initial_state(self, n: int) -> ArrayState:
-        """The state at the start of n episodes."""
-        ...
+        """The policy's state at the start of n episodes."""
+        return to_arrays(self._network.initial_state(n))
 
     def step(self, observations: NDArray[Any], state: ArrayState) -> tuple[NDArray[np.float32], ArrayState]:
-        """π(·|s) [n, A] of observations [n, *shape], and the following state."""
-        ...
+        """π(·|s) float32 [n, A] of observations [n, *shape], and the following state."""
+        rows = torch.from_numpy(observations)
+        with torch.inference_mode():
+            logits, following = self._network.step(rows, to_tensors(state))
+            return torch.softmax(logits, dim=-1).numpy(), to_arrays(following)
 
     def feed(self, state: ArrayState, actions: NDArray[np.int64], rewards: NDArray[np.float32]) -> ArrayState:
-        """The state after the actions that were taken, [n], and their rewards, [n]."""
-        ...
-
-
-@runtime_checkable
-class FollowsPhase(Protocol):
-    """A vector environment that changes along a phase."""
-
-    def follow(self, progress: float) -> None:
-        """Set the share of the phase that is over."""
-        ...
-
-
-@runtime_checkable
-class Teaches(Protocol):
-    """A vector environment in which a teacher says what it would do."""
-
-    def lesson(self, observations: NDArray[Any]) -> NDArray[np.float32]:
-        """π_T(·|s), float32 [n, A], in the current states, which have these observations."""
-        ...
+        """The state after the actions that were taken, [n], and their rewards, [n]; for the next `step`."""
+        return feed_arrays(self._network, state, actions, rewards)
 
 
 @dataclass(frozen=True)
-class EpisodeEnd:
+class EpisodeStats:
     """A live episode that ended: its return and decisions; where the environment reports them, metres, seconds from
     the first key, game frames since the reset, and True if the runner finished."""
 
@@ -94,14 +91,15 @@ class Collector:
         else:
             self.set_state(state)
 
-    def collect(self, policy: Actor, progress: float = 0.0) -> tuple[Sequences, list[EpisodeEnd]]:
+    def collect(self, policy: PolicySnapshot, progress: float = 0.0) -> tuple[Sequences, list[EpisodeStats]]:
         """Play the next sequence of every environment; returns them and the episodes that ended in them.
 
-        progress: the share of the phase that is over, for environments that follow it.
+        progress: the share of the phase that is over, for environments that follow it (`follow`). Those with a teacher
+        (`teacher_probabilities`) also give its probabilities π_T(·|s).
         """
-        if isinstance(self._env, FollowsPhase):
-            self._env.follow(progress)
-        teacher = self._env if isinstance(self._env, Teaches) else None
+        if hasattr(self._env, "set_phase_progress"):
+            self._env.set_phase_progress(progress)
+        teacher = getattr(self._env, "teacher_probabilities", None)
         n, k = self._n, self._steps
         shape = self._observations.shape[1:]
         observations = np.empty((n, k + 1, *shape), dtype=self._observations.dtype)
@@ -113,13 +111,13 @@ class Collector:
         terminated = np.empty((n, k), dtype=np.bool_)
         truncated = np.empty((n, k), dtype=np.bool_)
         probabilities: list[NDArray[np.float32]] = []
-        lessons: list[NDArray[np.float32]] = []
+        taught: list[NDArray[np.float32]] = []
         stopped: list[tuple[int, int, NDArray[Any]]] = []
-        ends: list[EpisodeEnd] = []
+        ends: list[EpisodeStats] = []
         for t in range(k):
             observations[:, t] = self._observations
             if teacher is not None:
-                lessons.append(teacher.lesson(self._observations))
+                taught.append(teacher(self._observations))
             mu, self._policy_state = policy.step(self._observations, self._policy_state)
             probabilities.append(mu)
             actions[:, t], _ = choose(mu, self._generator.random(n))
@@ -141,7 +139,7 @@ class Collector:
             if done.any():
                 self._policy_state = reset_rows(self._policy_state, policy.initial_state(n), done)
         observations[:, k] = self._observations
-        finals = Finals(
+        finals = TruncatedObservations(
             np.array([i for i, _, _ in stopped], dtype=np.int64),
             np.array([t for _, t, _ in stopped], dtype=np.int64),
             np.stack([seen for _, _, seen in stopped]) if stopped else self._spec.zeros(0),
@@ -156,7 +154,7 @@ class Collector:
             finals=finals,
             source=np.full(n, LIVE, dtype=np.int8),
             state=state_before,
-            teacher=np.stack(lessons, axis=1) if lessons else None,
+            teacher=np.stack(taught, axis=1) if taught else None,
         )
         return sequences, ends
 
@@ -166,7 +164,6 @@ class Collector:
         self._env = env
         self.restart()
 
-    @property
     def saves_games(self) -> bool:
         """True if the environment can save games and continue them."""
         return hasattr(self._env, "get_state")
@@ -178,7 +175,7 @@ class Collector:
 
     def get_state(self) -> dict[str, Any]:
         """The games under way, or the seed of games that have just started."""
-        if not self.saves_games:
+        if not self.saves_games():
             if self._lengths.any() or self._policy_state is not None:
                 raise ValueError("games that cannot be saved are under way; restart the collector first")
             return {"seed": self._seed, "generator": self._generator.bit_generator.state}
@@ -215,9 +212,9 @@ class Collector:
         self._returns = np.zeros(self._n)
         self._lengths = np.zeros(self._n, dtype=np.int64)
 
-    def _end(self, i: int, infos: dict[str, Any]) -> EpisodeEnd:
+    def _end(self, i: int, infos: dict[str, Any]) -> EpisodeStats:
         final = infos.get("final_info", {})
-        end = EpisodeEnd(
+        end = EpisodeStats(
             total_reward=float(self._returns[i]),
             decisions=int(self._lengths[i]),
             metres=float(final["distance"][i]) if "distance" in final else None,

@@ -20,7 +20,7 @@ def source_shares(source: NDArray[np.int8]) -> dict[str, float]:
     return {name: float(count) / max(len(source), 1) for name, count in zip(SOURCES, counts, strict=True)}
 
 
-class Finals(NamedTuple):
+class TruncatedObservations(NamedTuple):
     """Final observations of episodes ended by a time limit, stored separately because they are few.
 
     sequence int64 [m], step int64 [m]: the steps that ended there; observations [m, *shape].
@@ -49,7 +49,7 @@ class Sequences:
     behaviour_probabilities: NDArray[np.float32]
     terminated: NDArray[np.bool_]
     truncated: NDArray[np.bool_]
-    finals: Finals
+    finals: TruncatedObservations
     source: NDArray[np.int8]
     state: ArrayState = ()
     teacher: NDArray[np.float32] | None = None
@@ -88,7 +88,7 @@ def concatenate(parts: Sequence[Sequences], order: NDArray[np.int64] | None = No
     def joined(name: str) -> NDArray[Any]:
         return np.concatenate([getattr(part, name) for part in parts])[order]
 
-    finals = Finals(
+    finals = TruncatedObservations(
         np.concatenate([place[part.finals.sequence + offset] for part, offset in zip(parts, offsets, strict=False)]),
         np.concatenate([part.finals.step for part in parts]),
         np.concatenate([part.finals.observations for part in parts]),
@@ -110,7 +110,11 @@ def concatenate(parts: Sequence[Sequences], order: NDArray[np.int64] | None = No
 def interleave(live: Sequences, demonstrations: Sequences) -> Sequences:
     """Merge both, with demonstrations spread evenly among live sequences, so that replay never holds a block of one
     kind."""
-    n, m = len(live), len(demonstrations)
-    # Live sequence i is placed at (i + ½)/n; on a tie the demonstration comes second.
-    positions = np.concatenate([(np.arange(n) + 0.5) / n, (np.arange(m) + 0.5) / max(m, 1)])
-    return concatenate([live, demonstrations], np.argsort(positions, kind="stable"))
+    return concatenate([live, demonstrations], evenly_mixed(len(live), len(demonstrations)))
+
+
+def evenly_mixed(n: int, m: int) -> NDArray[np.int64]:
+    """An order, int64 [n + m], of n items and m more after them in which both are spread evenly."""
+    # Item i of n is placed at (i + ½)/n; on a tie that of m comes second.
+    positions = np.concatenate([(np.arange(n) + 0.5) / max(n, 1), (np.arange(m) + 0.5) / max(m, 1)])
+    return np.argsort(positions, kind="stable")

@@ -1,12 +1,13 @@
 """Transitions of n steps, made from sequences as they are played, for DQN and RLPD."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .sequences import Sequences
+from .sequences import Sequences, evenly_mixed
 
 
 @dataclass(frozen=True)
@@ -40,16 +41,15 @@ class NStep:
     decision starts one transition; those whose steps are not all played yet wait for the next sequences.
     """
 
-    def __init__(self, streams: int, n: int, gamma: float) -> None:
+    def __init__(self, streams: int, n: int) -> None:
         if n < 1:
             raise ValueError(f"{n} steps, expected at least 1")
         self._streams = streams
         self._n = n
-        self._gamma = gamma
         self._waiting: dict[str, NDArray[Any]] | None = None
 
-    def push(self, sequences: Sequences) -> Transitions:
-        """Return the transitions that these steps complete, stream by stream, in the order played."""
+    def push(self, sequences: Sequences, gamma: float) -> Transitions:
+        """Return the transitions that these steps complete, at this discount, stream by stream, in the order played."""
         if len(sequences) != self._streams:
             raise ValueError(f"{len(sequences)} sequences for {self._streams} streams")
         played = {name: getattr(sequences, name) for name in ("actions", "rewards", "terminated", "truncated")}
@@ -59,7 +59,7 @@ class NStep:
         if self._waiting is not None:
             before = self._waiting["open"].shape[1]
             played = {name: np.concatenate([self._waiting[name], array], axis=1) for name, array in played.items()}
-        rewards, counts, complete = self._returns(played)
+        rewards, counts, complete = self._returns(played, gamma)
         stream, start = (played["open"] & complete).nonzero()
         count = counts[stream, start]
         end = start + count - 1
@@ -70,7 +70,7 @@ class NStep:
         final = final[stream, end]
         following = np.concatenate([played["observations"], sequences.observations[:, -1:]], axis=1)[stream, end + 1]
         following[final >= 0] = sequences.finals.observations[final[final >= 0]]
-        discounts = np.where(played["terminated"][stream, end], 0.0, self._gamma**count)
+        discounts = np.where(played["terminated"][stream, end], 0.0, gamma**count)
 
         played["open"] &= ~complete
         keep = max(complete.shape[1] - self._n + 1, 0)
@@ -96,7 +96,7 @@ class NStep:
         self._waiting = {name: np.array(array) for name, array in state.items()} or None
 
     def _returns(
-        self, played: dict[str, NDArray[Any]]
+        self, played: dict[str, NDArray[Any]], gamma: float
     ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]:
         """The return of the transition from every step, its number of steps, and True where all of them were played."""
         done = played["terminated"] | played["truncated"]
@@ -106,7 +106,7 @@ class NStep:
         running = np.ones(done.shape, dtype=np.bool_)
         for j in range(min(self._n, steps)):
             here = running[:, : steps - j]
-            rewards[:, : steps - j] += np.where(here, self._gamma**j * played["rewards"][:, j:], 0.0)
+            rewards[:, : steps - j] += np.where(here, gamma**j * played["rewards"][:, j:], 0.0)
             counts[:, : steps - j] += here
             here &= ~done[:, j:]
         return rewards, counts, (counts == self._n) | ~running
@@ -136,8 +136,10 @@ class TransitionStream:
 def mixed(live: Transitions, demonstrations: Transitions) -> Transitions:
     """Merge both, with demonstrations spread evenly among live transitions, so that replay never holds a block of one
     kind."""
-    n, m = len(live), len(demonstrations)
-    positions = np.concatenate([(np.arange(n) + 0.5) / max(n, 1), (np.arange(m) + 0.5) / max(m, 1)])
-    order = np.argsort(positions, kind="stable")
-    names = [one.name for one in fields(live)]
-    return Transitions(*(np.concatenate([getattr(live, name), getattr(demonstrations, name)])[order] for name in names))
+    return joined([live, demonstrations])[evenly_mixed(len(live), len(demonstrations))]
+
+
+def joined(parts: Sequence[Transitions]) -> Transitions:
+    """All transitions of the parts, in order."""
+    names = [one.name for one in fields(Transitions)]
+    return Transitions(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))

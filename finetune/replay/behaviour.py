@@ -14,16 +14,17 @@ The modes differ in their effect on ACER where the policy gives a demonstrated a
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...common.errors import BadInput
-from ...common.settings import Settings, setting
 from ...datasets.behaviour_probabilities import floored, smoothed
 from ..experience.sequences import DEMONSTRATIONS, Sequences
 from .demonstrations import Demonstrations
+from .settings import BehaviourSettings
 
 Probabilities = Callable[[NDArray[np.float32]], NDArray[np.float32]]
 """π(·|s), [n, A], of observations [n, *shape]."""
@@ -31,29 +32,12 @@ Probabilities = Callable[[NDArray[np.float32]], NDArray[np.float32]]
 ONE_HOT_SHARE = 0.01
 """Largest share of one-hot decisions that `recorded` accepts: a stochastic agent is sometimes certain."""
 
-MODES = ("recorded", "current", "current_at_sampling", "smoothed", "cloned")
-
-
-@dataclass(frozen=True)
-class BehaviourSettings(Settings):
-    """The choice of μ for demonstrations."""
-
-    mode: str = setting(
-        "smoothed",
-        "Choice of μ. recorded: as the recorder stored it. current: the learner's policy when the demonstration enters "
-        "memory, as published. current_at_sampling: the learner's whenever it is sampled. smoothed: the action taken, "
-        "with a fraction epsilon spread over all. cloned: a clone of the player.",
-        choices=MODES,
-    )
-    epsilon: float = setting(0.1, "For smoothed: the fraction spread evenly over all actions.", above=0, at_most=1)
-    floor: float = setting(1e-3, "For cloned: the smallest probability of any action.", above=0, below=0.05)
-
 
 class Behaviour:
     """Sets the μ of demonstrations when the mode says so."""
 
     def __init__(self, settings: BehaviourSettings) -> None:
-        self._settings = settings
+        self._settings, self._mode = settings, _MODES[settings.mode]
 
     def prepare(self, demonstrations: Demonstrations, clone: Probabilities, name: str) -> None:
         """Set the μ of all demonstrations, in the modes where it is known from the start.
@@ -61,47 +45,16 @@ class Behaviour:
         clone: policy for the mode `cloned`. name: of the demonstrations in error messages. Raises BadInput for
         probabilities that no importance weight can use.
         """
-        recorded = demonstrations.behaviour_probabilities
-        if self._settings.mode == "recorded":
-            one_hot = float(((recorded > 0).sum(axis=1) == 1).mean())
-            if one_hot > ONE_HOT_SHARE:
-                raise BadInput(
-                    f"behaviour.mode=recorded: {one_hot:.0%} of the decisions in {name} were recorded as certain "
-                    "(one-hot), which no importance weight can use; choose current, smoothed or cloned"
-                )
-        elif self._settings.mode == "smoothed":
-            demonstrations.replace_behaviour(
-                smoothed(demonstrations.actions, recorded.shape[1], self._settings.epsilon)
-            )
-        elif self._settings.mode == "cloned":
-            demonstrations.replace_behaviour(self._cloned(demonstrations, clone, name))
+        if self._mode.known is not None:
+            demonstrations.replace_behaviour(self._mode.known(demonstrations, clone, name, self._settings))
 
     def at_insertion(self, sequences: Sequences, current: Probabilities) -> Sequences:
         """Set the μ of demonstrations that enter the memory."""
-        if self._settings.mode != "current":
-            return sequences
-        return _replaced(sequences, np.arange(len(sequences)), current)
+        return _replaced(sequences, current) if self._mode.at_insertion else sequences
 
     def at_sampling(self, batch: Sequences, current: Probabilities) -> Sequences:
         """Set the μ of the demonstrations in a batch from memory, which may hold live sequences, too."""
-        if self._settings.mode != "current_at_sampling":
-            return batch
-        return _replaced(batch, np.flatnonzero(batch.source == DEMONSTRATIONS), current)
-
-    def _cloned(self, demonstrations: Demonstrations, clone: Probabilities, name: str) -> NDArray[np.float32]:
-        actions, floor = demonstrations.behaviour_probabilities.shape[1], self._settings.floor
-        if actions * floor >= 1:
-            raise BadInput(
-                f"behaviour.floor={floor:g}: {actions} actions cannot all have this probability; expected less than "
-                f"{1 / actions:.3g}"
-            )
-        probabilities = clone(demonstrations.observations)
-        if is_uniform(probabilities):
-            raise BadInput(
-                f"behaviour.mode=cloned: the initial policy is untrained, so it is no clone of {name}; start from a "
-                "policy of qwop-pretrain, or choose current or smoothed"
-            )
-        return floored(probabilities, floor)
+        return _replaced(batch, current) if self._mode.at_sampling else batch
 
 
 def is_uniform(probabilities: NDArray[np.float32]) -> bool:
@@ -109,7 +62,63 @@ def is_uniform(probabilities: NDArray[np.float32]) -> bool:
     return bool(np.abs(probabilities * probabilities.shape[-1] - 1).max() < 0.2)
 
 
-def _replaced(sequences: Sequences, which: NDArray[np.int64], current: Probabilities) -> Sequences:
+def _recorded(
+    demonstrations: Demonstrations, clone: Probabilities, name: str, settings: BehaviourSettings
+) -> NDArray[np.float32]:
+    recorded = demonstrations.behaviour_probabilities
+    one_hot = float(((recorded > 0).sum(axis=1) == 1).mean())
+    if one_hot > ONE_HOT_SHARE:
+        raise BadInput(
+            f"behaviour.mode=recorded: {one_hot:.0%} of the decisions in {name} were recorded as certain "
+            "(one-hot), which no importance weight can use; choose current, smoothed or cloned"
+        )
+    return recorded
+
+
+def _smoothed(
+    demonstrations: Demonstrations, clone: Probabilities, name: str, settings: BehaviourSettings
+) -> NDArray[np.float32]:
+    return smoothed(demonstrations.actions, demonstrations.behaviour_probabilities.shape[1], settings.epsilon)
+
+
+def _cloned(
+    demonstrations: Demonstrations, clone: Probabilities, name: str, settings: BehaviourSettings
+) -> NDArray[np.float32]:
+    actions, floor = demonstrations.behaviour_probabilities.shape[1], settings.floor
+    if actions * floor >= 1:
+        raise BadInput(
+            f"behaviour.floor={floor:g}: {actions} actions cannot all have this probability; expected less than "
+            f"{1 / actions:.3g}"
+        )
+    probabilities = clone(demonstrations.observations)
+    if is_uniform(probabilities):
+        raise BadInput(
+            f"behaviour.mode=cloned: the initial policy is untrained, so it is no clone of {name}; start from a "
+            "policy of qwop-pretrain, or choose current or smoothed"
+        )
+    return floored(probabilities, floor)
+
+
+class _Mode(NamedTuple):
+    """The moment at which μ is set: from the start, by the function `known`, or by the learner's policy later."""
+
+    known: Callable[[Demonstrations, Probabilities, str, BehaviourSettings], NDArray[np.float32]] | None = None
+    at_insertion: bool = False
+    at_sampling: bool = False
+
+
+_MODES = {
+    "recorded": _Mode(_recorded),
+    "current": _Mode(at_insertion=True),
+    "current_at_sampling": _Mode(at_sampling=True),
+    "smoothed": _Mode(_smoothed),
+    "cloned": _Mode(_cloned),
+}
+
+
+def _replaced(sequences: Sequences, current: Probabilities) -> Sequences:
+    """The sequences, those of demonstrations with the current policy's probabilities."""
+    which = np.flatnonzero(sequences.source == DEMONSTRATIONS)
     if not len(which):
         return sequences
     seen = sequences.observations[which, :-1]

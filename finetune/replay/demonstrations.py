@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...datasets.schema import Episode
-from ..experience.sequences import DEMONSTRATIONS, Finals, Sequences
+from ..experience.sequences import DEMONSTRATIONS, Sequences, TruncatedObservations
 
 
 class Demonstrations:
@@ -81,7 +81,7 @@ class Demonstrations:
             behaviour_probabilities=self._behaviour[played],
             terminated=self._terminated[played],
             truncated=truncated,
-            finals=Finals(sequence, step, self._finals[self._episode[played[sequence, step]]]),
+            finals=TruncatedObservations(sequence, step, self._finals[self._episode[played[sequence, step]]]),
             source=np.full(n, DEMONSTRATIONS, dtype=np.int8),
         )
 

@@ -1,6 +1,6 @@
 """Observations of a replay memory: numbers in one array, pictures with each frame stored once."""
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,70 +11,39 @@ BLOCK = 4096
 """Number of frames to allocate memory for at a time."""
 
 
-class ObservationStore(Protocol):
-    """`capacity` slots, each of which holds `each` observations of one shape and type."""
-
-    def put(self, slots: NDArray[np.int64], observations: NDArray[Any]) -> None:
-        """Store observations [n, each, *shape] in these slots, in place of what they held."""
-        ...
-
-    def take(self, slots: NDArray[np.int64]) -> NDArray[Any]:
-        """Copies of the observations of these slots, [n, each, *shape]."""
-        ...
-
-    def drop(self, slots: NDArray[np.int64]) -> None:
-        """Forget what these slots hold."""
-        ...
-
-    def packed(self, slots: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
-        """Contents of these slots, in order, as compact as in the store; for `put_packed`."""
-        ...
-
-    def put_packed(self, slots: NDArray[np.int64], packed: dict[str, NDArray[Any]]) -> None:
-        """Store in these slots what `packed` returned for as many slots."""
-        ...
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes that the observations take."""
-        ...
-
-
-def observation_store(capacity: int, each: int, observation: ObservationSpec) -> ObservationStore:
-    """The store for observations of this kind."""
-    if observation.is_image:
-        return FrameStore(capacity, each, observation)
-    return ArrayStore(capacity, each, observation)
-
-
 class ArrayStore:
-    """Observations as they are, in one array."""
+    """`capacity` slots, each of which holds `each` observations of one shape and type, as they are in one array."""
 
     def __init__(self, capacity: int, each: int, observation: ObservationSpec) -> None:
         self._array = observation.zeros(capacity, each)
 
     @property
     def nbytes(self) -> int:
+        """Bytes that the observations take."""
         return self._array.nbytes
 
     def put(self, slots: NDArray[np.int64], observations: NDArray[Any]) -> None:
+        """Store observations [n, each, *shape] in these slots, in place of what they held."""
         self._array[slots] = observations
 
     def take(self, slots: NDArray[np.int64]) -> NDArray[Any]:
+        """Copies of the observations of these slots, [n, each, *shape]."""
         return self._array[slots]
 
     def drop(self, slots: NDArray[np.int64]) -> None:
-        """Do nothing: the slots are overwritten when they are needed."""
+        """Forget what these slots hold; here they are overwritten when they are needed."""
 
     def packed(self, slots: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+        """Contents of these slots, in order, as compact as in the store; for `put_packed`."""
         return {"observations": self._array[slots]}
 
     def put_packed(self, slots: NDArray[np.int64], packed: dict[str, NDArray[Any]]) -> None:
+        """Store in these slots what `packed` returned for as many slots."""
         self._array[slots] = packed["observations"]
 
 
 class FrameStore:
-    """Pictures: each distinct frame is stored once, and stacks are assembled when they are read.
+    """The same for pictures: each distinct frame is stored once, and stacks are assembled when they are read.
 
     The observation after a decision shares all but one frame of its stack with the one before, and is itself the one
     before the next decision: of the eight frames of a transition with stacks of four, one is new. Frames are recognised
@@ -177,3 +146,11 @@ class FrameStore:
         self._uses = np.concatenate([self._uses, np.zeros(BLOCK, dtype=np.int32)])
         self._hashes = np.concatenate([self._hashes, np.zeros(BLOCK, dtype=np.int64)])
         self._free.extend(range(first + BLOCK - 1, first - 1, -1))
+
+
+ObservationStore = ArrayStore | FrameStore
+
+
+def observation_store(capacity: int, each: int, observation: ObservationSpec) -> ObservationStore:
+    """The store for observations of this kind."""
+    return (FrameStore if observation.is_image else ArrayStore)(capacity, each, observation)

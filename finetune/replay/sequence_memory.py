@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...envs.spec import ObservationSpec
-from ..experience.sequences import Finals, Sequences, source_shares
+from ..experience.sequences import Sequences, TruncatedObservations, source_shares
 from .observation_store import observation_store
 from .ring import Ring
 
@@ -96,11 +96,11 @@ class SequenceMemory:
             array[slots] = state["arrays"][name]
         self._observations.put_packed(slots, state["observations"])
         self._finals.clear()
-        self._hold(slots, Finals(**state["finals"]))
+        self._hold(slots, TruncatedObservations(**state["finals"]))
 
     def _take(self, slots: NDArray[np.int64]) -> Sequences:
         held = [(i, *self._finals[int(slot)]) for i, slot in enumerate(slots) if int(slot) in self._finals]
-        finals = Finals(
+        finals = TruncatedObservations(
             np.concatenate([np.zeros(0, np.int64), *(np.full(len(step), i) for i, step, _ in held)]),
             np.concatenate([np.zeros(0, np.int64), *(step for _, step, _ in held)]),
             np.concatenate([self._observation.zeros(0), *(seen for _, _, seen in held)]),
@@ -108,7 +108,7 @@ class SequenceMemory:
         columns: dict[str, Any] = {name: array[slots] for name, array in self._arrays.items()}
         return Sequences(observations=self._observations.take(slots), finals=finals, **columns)
 
-    def _hold(self, slots: NDArray[np.int64], finals: Finals) -> None:
+    def _hold(self, slots: NDArray[np.int64], finals: TruncatedObservations) -> None:
         """Keep the final observations of the sequences in these slots."""
         for sequence in np.unique(finals.sequence):
             mine = finals.sequence == sequence

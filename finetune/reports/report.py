@@ -9,11 +9,11 @@ from typing import Any
 from ...common.charts import STYLE as CHART_STYLE
 from ...common.charts import Band, line_chart
 from ...common.command import CONFIGURATION
-from ...common.files import write_whole
+from ...common.files import write_atomic
 from ...common.page import figures, origin, page, video
 from ..experience.sequences import SOURCES
 from .milestones import milestones
-from .phase_results import read_evaluation
+from .phase_evaluator import read_evaluation
 from .run_log import read_metrics
 
 EVALUATION_COLUMNS = {
@@ -67,7 +67,7 @@ def write_report(folder: Path, title: str, made_by: str = "", kept: str | None =
     shown = settings.read_text(encoding="utf-8") if settings.exists() else ""
     if made_by or shown:
         parts.append(origin(made_by, shown))
-    return write_whole(folder / "report.html", page(title, "".join(parts), CHART_STYLE))
+    return write_atomic(folder / "report.html", page(title, "".join(parts), CHART_STYLE))
 
 
 def phase_bands(rows: list[dict[str, Any]]) -> list[Band]:

@@ -8,8 +8,8 @@ from typing import Any
 
 from torch.utils.tensorboard import SummaryWriter
 
-from ...common.files import write_whole
-from ...common.reading import MEGABYTE, read_text
+from ...common.files import write_atomic
+from ...common.reading import MEGABYTE, read_rows
 from ..metrics import Metrics
 from .milestones import SPEED, seconds_of
 
@@ -45,17 +45,17 @@ class RunLog:
         path = self._folder / METRICS
         if resume_at is not None and os.path.lexists(path):
             kept = [row for row in read_metrics(self._folder) if row["decisions"] <= resume_at]
-            write_whole(path, "".join(json.dumps(row) + "\n" for row in kept))
+            write_atomic(path, "".join(json.dumps(row) + "\n" for row in kept))
             if kept:
                 self._seconds, self._frames = seconds_of(kept)[-1], kept[-1].get("live/frames", 0)
         # An interrupt at the wrong moment delays closing it until its next flush.
         self._board = SummaryWriter(str(self._folder / "tensorboard"), purge_step=resume_at, flush_secs=FLUSH_SECONDS)
         path.touch()
-        self.metrics.stopwatch.read()
+        self.metrics.timer.read()
 
     def write(self, decisions: int, played: int, phase: str, more: dict[str, float]) -> dict[str, Any]:
         """Write a row on everything gathered since the last one, in which `played` decisions were made."""
-        seconds, parts = self.metrics.stopwatch.read()
+        seconds, parts = self.metrics.timer.read()
         self._seconds += seconds
         self._frames += self.metrics.frames
         row: dict[str, Any] = {"decisions": decisions, "phase": phase, "time/seconds": self._seconds, **more}
@@ -85,17 +85,8 @@ class RunLog:
 
 
 def read_metrics(folder: Path) -> list[dict[str, Any]]:
-    """The rows of a run, oldest first, up to the first line that is none (the last may have been cut off)."""
-    rows = []
-    for line in read_text(folder / METRICS, LARGEST_LOG, "remove it").splitlines():
-        try:
-            row = json.loads(line)  # which knows NaN: a loss may be
-        except (ValueError, RecursionError):
-            break
-        if not _is_row(row):
-            break
-        rows.append(row)
-    return rows
+    """The rows of a run, oldest first."""
+    return read_rows(folder / METRICS, LARGEST_LOG, "remove it", _is_row)
 
 
 def _is_row(row: Any) -> bool:

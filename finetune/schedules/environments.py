@@ -12,13 +12,13 @@ from ...datasets.from_keys import relabelled
 from ...datasets.reader import Dataset
 from ...datasets.schema import Episode
 from ...envs.qwop.vector import QWOPVectorEnv
-from ...envs.spec import EnvironmentSpec, ObservationSpec
+from ...envs.spec import EnvironmentSpec
 from ...envs.vector import make_vector
 from ...policies.policy import Policy
 from .demonstrated_states import demonstrated_states
 from .phase import Phase
-from .restarts import Restarts, RestartSettings
-from .taught import Taught, Teacher
+from .restarts import Restarts
+from .teacher_wrapper import Teacher, TeacherWrapper
 
 
 def phase_environments(first: EnvironmentSpec, phases: Sequence[Phase]) -> tuple[EnvironmentSpec, ...]:
@@ -30,34 +30,32 @@ def phase_environments(first: EnvironmentSpec, phases: Sequence[Phase]) -> tuple
     return tuple(specs)
 
 
-JUDGEMENT = ("reward", "shaping", "fall_penalty", "push_penalty", "time_limit")
+REWARD_SETTINGS = ("reward", "shaping", "fall_penalty", "push_penalty", "time_limit")
 """Environment settings that affect neither observations nor the effect of actions."""
 
 
-UNUSED = 0.05
-"""Smoothing argument of `relabelled`, unused because the probabilities are kept."""
-
-
-def require_same_play(phases: Sequence[Phase], first: EnvironmentSpec, dataset: Dataset) -> None:
+def require_same_dynamics(phases: Sequence[Phase], first: EnvironmentSpec, dataset: Dataset) -> None:
     """Raise BadInput unless phases that use or imitate demonstrations have the same observations and actions.
 
     Rewards and time limits may differ.
     """
     for phase, spec in zip(phases, phase_environments(first, phases), strict=True):
-        if (phase.uses_demonstrations or phase.imitates) and play_of(spec) != play_of(dataset.info.environment):
+        if (phase.uses_demonstrations or phase.imitates) and without_reward_settings(spec) != without_reward_settings(
+            dataset.info.environment
+        ):
             raise BadInput(
                 f"schedule.phases.{phase.name}: uses demonstrations of {dataset.info.environment} in {spec}; only "
-                f"{', '.join(JUDGEMENT)} may differ. Leave out demonstrations, imitation or environment"
+                f"{', '.join(REWARD_SETTINGS)} may differ. Leave out demonstrations, imitation or environment"
             )
 
 
-def remembered(phases: Sequence[Phase], first: EnvironmentSpec, dataset: Dataset) -> list[Episode]:
+def relabelled_demonstrations(phases: Sequence[Phase], first: EnvironmentSpec, dataset: Dataset) -> list[Episode]:
     """The demonstrations as they enter the memory, with the rewards of the phases that use them.
 
     Raises BadInput for phases that are played differently or have different rewards, and for rewards that cannot be
     computed because episodes have no keys.
     """
-    require_same_play(phases, first, dataset)
+    require_same_dynamics(phases, first, dataset)
     specs = phase_environments(first, phases)
     rewards = {_rewards(spec): spec for phase, spec in zip(phases, specs, strict=True) if phase.uses_demonstrations}
     if len(rewards) > 1:
@@ -69,12 +67,15 @@ def remembered(phases: Sequence[Phase], first: EnvironmentSpec, dataset: Dataset
     if wanted == _rewards(dataset.info.environment):
         return list(dataset)
     info = replace(dataset.info, environment=spec)
-    return [relabelled(episode, info, UNUSED, same_decisions=True) for episode in dataset]
+    # The probabilities are kept, so how they would be smoothed does not matter.
+    return [relabelled(episode, info, 0.05, same_decisions=True) for episode in dataset]
 
 
-def play_of(spec: EnvironmentSpec) -> EnvironmentSpec:
-    """The environment without the settings of `JUDGEMENT`: equal where the same play has the same observations."""
-    return EnvironmentSpec(spec.id, {name: value for name, value in spec.all_settings.items() if name not in JUDGEMENT})
+def without_reward_settings(spec: EnvironmentSpec) -> EnvironmentSpec:
+    """The environment without `REWARD_SETTINGS`: equal where the same play has the same observations."""
+    return EnvironmentSpec(
+        spec.id, {name: value for name, value in spec.all_settings.items() if name not in REWARD_SETTINGS}
+    )
 
 
 def _rewards(spec: EnvironmentSpec) -> tuple[Any, ...]:
@@ -84,46 +85,45 @@ def _rewards(spec: EnvironmentSpec) -> tuple[Any, ...]:
 
 
 class PhaseEnvironments:
-    """Makes the vector environment of every phase; `specs` and `restarts` have one entry for each.
+    """Makes the vector environment of every phase.
 
-    demonstrations: for restarts from their states. teachers: of each phase, with its name; None in those without.
+    policy: that plays at first; its environment is that of the first phase. demonstrations: for restarts from their
+    states. teacher: for the phases with kickstarting, with its name.
 
     Raises BadInput, before anything is played, for a phase whose observations or actions differ from the policy's.
     """
 
     def __init__(
         self,
-        specs: Sequence[EnvironmentSpec],
+        phases: Sequence[Phase],
+        policy: Policy,
         num_envs: int,
         max_idle_frames: int,
-        observation: ObservationSpec,
-        actions: int,
-        restarts: Sequence[RestartSettings | None],
         demonstrations: Dataset | None = None,
-        teachers: Sequence[tuple[str, Policy] | None] | None = None,
+        teacher: tuple[str, Policy] | None = None,
     ) -> None:
-        self.specs = tuple(specs)
-        self._restarts = tuple(restarts)
+        self.specs = phase_environments(policy.environment, phases)
+        self._restarts = [phase.restarts for phase in phases]
         self._demonstrations = demonstrations
         self._teachers = [
-            None if given is None else Teacher.of(given[1], spec, given[0])
-            for given, spec in zip(teachers or [None] * len(specs), specs, strict=True)
+            Teacher.of(teacher[1], spec, teacher[0]) if teacher is not None and phase.kickstarts else None
+            for phase, spec in zip(phases, self.specs, strict=True)
         ]
-        self.rates = tuple(spec.capabilities.decisions_per_second for spec in specs)
+        self.rates = tuple(spec.capabilities.decisions_per_second for spec in self.specs)
         """Decisions a second of each phase; None where an environment has no clock."""
         self._num_envs = num_envs
         self._max_idle_frames = max_idle_frames
-        for spec in dict.fromkeys(map(str, specs)):
-            self._require_fit(next(one for one in specs if str(one) == spec), observation, actions)
-        for phase, restarted in zip(specs, restarts, strict=True):
-            if restarted and not phase.capabilities.saved_games:
-                raise BadInput(f"restarts in {phase}: only games of QWOP-v1 can be saved and begun from")
+        for spec in {str(spec): spec for spec in self.specs}.values():
+            _require_fit(spec, policy)
+        for phase, spec in zip(phases, self.specs, strict=True):
+            if phase.restarts and not spec.capabilities.saved_games:
+                raise BadInput(f"restarts in {spec}: only games of QWOP-v1 can be saved and begun from")
 
     def make(self, phase: int) -> VectorEnv[Any, Any, Any]:
         """The vector environment of this phase."""
         teacher = self._teachers[phase]
         env = self._games(phase)
-        return env if teacher is None else Taught(env, teacher)
+        return env if teacher is None else TeacherWrapper(env, teacher)
 
     def with_num_envs(self, num_envs: int) -> "PhaseEnvironments":
         """The same environments with another number of games."""
@@ -131,10 +131,10 @@ class PhaseEnvironments:
         other._num_envs = num_envs
         return other
 
-    def same(self, one: int, other: int) -> bool:
+    def share_environment(self, i: int, j: int) -> bool:
         """True if both phases are played in the same environment."""
         parts = (self.specs, self._restarts, [teacher is None for teacher in self._teachers])
-        return all(part[one] == part[other] for part in parts)
+        return all(part[i] == part[j] for part in parts)
 
     def _games(self, phase: int) -> VectorEnv[Any, Any, Any]:
         able = self.specs[phase].capabilities
@@ -152,10 +152,11 @@ class PhaseEnvironments:
             raise BadInput("restarts.source=demonstrations: the run has none; name them (demonstrations=data/kurodo)")
         return Restarts(env, restarts, demonstrated_states(self._demonstrations, self.specs[phase], restarts.metres))
 
-    def _require_fit(self, spec: EnvironmentSpec, observation: ObservationSpec, actions: int) -> None:
-        found = spec.interface()
-        if found != (observation, actions):
-            raise BadInput(
-                f"{spec}: observations {found[0]} and {found[1]} actions, but the policy has {observation} and "
-                f"{actions}; a phase cannot change the observations"
-            )
+
+def _require_fit(spec: EnvironmentSpec, policy: Policy) -> None:
+    found = spec.interface()
+    if found != (policy.observation, policy.actions):
+        raise BadInput(
+            f"{spec}: observations {found[0]} and {found[1]} actions, but the policy has {policy.observation} and "
+            f"{policy.actions}; a phase cannot change the observations"
+        )

@@ -5,10 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ...common.checks import show
+from ...common.checks import quoted
 from ...common.errors import BadInput
 from ...common.settings import Settings, changes, read, setting
-from .restarts import RestartSettings
 
 
 @dataclass(frozen=True)
@@ -31,17 +30,22 @@ NONE, FULL = Ramp(0.0, 0.0), Ramp(1.0, 1.0)
 
 
 class PhaseValues(NamedTuple):
-    """A phase's values at one moment; see `Phase`. uses_demonstrations holds for the whole phase."""
+    """A phase's values at one moment; see `Phase`. gamma: the discount per decision, at the rate of the phase's
+    environment. uses_demonstrations holds for the whole phase."""
 
+    gamma: float
     demonstrations: float = 0.0
     learning_rate: float = 1.0
     imitation: float = 0.0
-    teaching: float = 0.0
+    kickstarting: float = 0.0
     entropy: float = 1.0
     live: bool = True
     critic_only: bool = False
     uses_demonstrations: bool = False
 
+
+RAMPS = ("demonstrations", "learning_rate", "imitation", "kickstarting", "entropy")
+"""Values that change linearly over a phase; the others hold for all of it."""
 
 RAMP = "a number or [start, end], at least 0"
 
@@ -51,7 +55,7 @@ def parse_ramp(value: Any, place: str) -> Ramp:
     numbers = list(value) if isinstance(value, Sequence) and not isinstance(value, str) else [value]
     good = all(isinstance(one, int | float) and not isinstance(one, bool) and 0 <= one < math.inf for one in numbers)
     if not good or len(numbers) not in (1, 2):
-        raise BadInput(f"{place}={show(value)}: expected {RAMP}")
+        raise BadInput(f"{place}={quoted(value)}: expected {RAMP}")
     return Ramp(float(numbers[0]), float(numbers[-1]))
 
 
@@ -69,13 +73,63 @@ def ramp(default: Ramp, help: str) -> Any:
     return setting(default, help, expected=RAMP, parse=parse_ramp, plain=_plain_ramp)
 
 
+FIRST_STRETCH = 0.1
+"""Share of the stretch that order=backwards opens at once, at its far end."""
+
+
+@dataclass(frozen=True)
+class RestartSettings(Settings):
+    """Starts of games from states that other games went through."""
+
+    share: float = setting(help="Fraction of new games that start from a saved state.", above=0, below=1, example="0.5")
+    metres: tuple[float, ...] = setting(
+        (0.0, 100.0),
+        help="Stretch of track that the saved states come from, in metres.",
+        expected="the ends of the stretch in metres, the nearer first",
+        example="[38,50]",
+    )
+    source: str = setting(
+        "live",
+        "Origin of the states: live, earlier games of the run; falls, the last seconds before falls of these games; or "
+        "demonstrations, which must have their keys.",
+        choices=("live", "falls", "demonstrations"),
+    )
+    seconds: float | None = setting(
+        None,
+        "Time after which a game that started from a saved state is truncated, in seconds. Default: never.",
+        above=0,
+        example="10",
+    )
+    order: str = setting(
+        "uniform",
+        "Choice of a state: uniform over the stretch, or backwards, starting at its far end and including more and "
+        "more of it until the phase ends (Salimans and Chen 2018).",
+        choices=("uniform", "backwards"),
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len(self.metres) != 2 or not self.metres[0] < self.metres[1]:
+            raise BadInput(
+                f"metres={quoted(self.metres)}: expected the ends of the stretch in metres, the nearer first, such as "
+                "[38,50]"
+            )
+
+    def stretch(self, progress: float) -> tuple[float, float]:
+        """The stretch that is open when this share of the phase is over, metres."""
+        low, high = self.metres
+        if self.order == "uniform":
+            return low, high
+        return high - max(progress, FIRST_STRETCH) * (high - low), high
+
+
 @dataclass(frozen=True)
 class Phase(Settings):
     """A stretch of training."""
 
     name: str = setting(help="Name of the phase.")
-    hours: float = setting(
-        help="Length in hours of game time at the decision rate.", at_least=0, at_most=100_000, example="10"
+    hours: float | None = setting(
+        None, "Length in hours of game time at the decision rate; or give decisions.", at_least=0, at_most=100_000
     )
     demonstrations: Ramp = ramp(
         NONE,
@@ -84,7 +138,7 @@ class Phase(Settings):
     )
     learning_rate: Ramp = ramp(FULL, "Factor of the algorithm's learning rate.")
     imitation: Ramp = ramp(NONE, "Weight of the imitation loss on demonstrations.")
-    teaching: Ramp = ramp(NONE, "Weight of imitating the teacher in the games that the policy plays.")
+    kickstarting: Ramp = ramp(NONE, "Weight of imitating the teacher in the games that the policy plays.")
     entropy: Ramp = ramp(FULL, "Factor of the algorithm's entropy weight.")
     live: bool = setting(
         True, "Play the environment. Without it only demonstrations are learned from, and their decisions count."
@@ -112,9 +166,14 @@ class Phase(Settings):
         "Games that start from saved states, of earlier games or of demonstrations: {share: 0.5, metres: [38, 50]}, "
         "{share: 0.5, source: demonstrations, order: backwards}.",
     )
+    decisions: int | None = setting(
+        None, "Length in decisions, in place of hours where both are given.", at_least=0, at_most=10**12
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.hours is None and self.decisions is None:
+            raise BadInput("hours is not set: expected the phase's length, such as hours=10 or decisions=75000")
         if not self.live and not self.uses_demonstrations:
             raise BadInput("live=false: neither live play nor demonstrations; nothing to learn from")
 
@@ -129,15 +188,22 @@ class Phase(Settings):
         return self.imitation.largest > 0
 
     @property
-    def is_taught(self) -> bool:
+    def kickstarts(self) -> bool:
         """True if the teacher is imitated."""
-        return self.teaching.largest > 0
+        return self.kickstarting.largest > 0
 
     @property
     def needs_demonstrations(self) -> bool:
         """True if demonstrations enter the memory, are imitated, or give states to start from."""
         restarts = self.restarts is not None and self.restarts.source == "demonstrations"
         return self.uses_demonstrations or self.imitates or restarts
+
+    def length(self, decisions_per_second: float) -> float:
+        """The length in decisions, at this rate."""
+        if self.decisions is not None:
+            return self.decisions
+        assert self.hours is not None
+        return self.hours * 3600 * decisions_per_second
 
     def evaluation_due(self, before: float, after: float) -> bool:
         """True if one of its evaluations comes after the first of these shares of the phase, up to the second."""
@@ -148,14 +214,11 @@ class Phase(Settings):
         """True if an iteration that begins when this share of the phase is over counts in the mean of the weights."""
         return progress >= 1.0 - self.weight_average
 
-    def at(self, progress: float) -> PhaseValues:
-        """The values in force when this share of the phase is over."""
+    def at(self, progress: float, gamma: float) -> PhaseValues:
+        """The values in force when this share of the phase is over, and the discount in its environment."""
         return PhaseValues(
-            demonstrations=self.demonstrations.at(progress),
-            learning_rate=self.learning_rate.at(progress),
-            imitation=self.imitation.at(progress),
-            teaching=self.teaching.at(progress),
-            entropy=self.entropy.at(progress),
+            gamma=gamma,
+            **{name: getattr(self, name).at(progress) for name in RAMPS},
             live=self.live,
             critic_only=self.critic_only,
             uses_demonstrations=self.uses_demonstrations,
@@ -165,7 +228,7 @@ class Phase(Settings):
 def parse_phases(node: Any, place: str = "schedule.phases") -> tuple[Phase, ...]:
     """Read phases from a configuration: name → settings."""
     if not isinstance(node, Mapping) or not node:
-        raise BadInput(f"{place}={show(node)}: expected one phase or more, {{name: {{hours: …}}}}")
+        raise BadInput(f"{place}={quoted(node)}: expected one phase or more, {{name: {{hours: …}}}}")
     return tuple(read(Phase, phase, f"{place}.{name}", partial=True, name=str(name)) for name, phase in node.items())
 
 
@@ -173,7 +236,7 @@ def plain_phases(phases: Sequence[Phase]) -> dict[str, Any]:
     """Phases as plain data, as in a schedule's file: only the settings that differ from their defaults."""
     return {
         phase.name: {
-            name: _plain_number(value) if name == "hours" else value
+            name: _plain_number(value) if name == "hours" and value is not None else value
             for name, value in changes(phase).items()
             if name != "name"
         }

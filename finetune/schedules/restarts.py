@@ -1,74 +1,16 @@
 """Games that start from saved states of earlier games or of demonstrations, for practice far from the start."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from gymnasium.vector import VectorWrapper
 from numpy.typing import NDArray
 
-from ...common.checks import show
-from ...common.errors import BadInput
-from ...common.settings import Settings, setting
 from ...envs.qwop.vector import QWOPVectorEnv
 from ...envs.vector import Infos
-from .saved_states import (
-    FixedStates,
-    PassedStates,
-    SavedState,
-    StatesBeforeFalls,
-    StateSource,
-)
-
-FIRST_STRETCH = 0.1
-"""Share of the stretch that order=backwards opens at once, at its far end."""
-
-
-@dataclass(frozen=True)
-class RestartSettings(Settings):
-    """Starts of games from states that other games went through."""
-
-    share: float = setting(help="Fraction of new games that start from a saved state.", above=0, below=1, example="0.5")
-    metres: tuple[float, ...] = setting(
-        (0.0, 100.0),
-        help="Stretch of track that the saved states come from, in metres.",
-        expected="the ends of the stretch in metres, the nearer first",
-        example="[38,50]",
-    )
-    source: str = setting(
-        "live",
-        "Origin of the states: live, earlier games of the run; falls, the last seconds before falls of these games; or "
-        "demonstrations, which must have their keys.",
-        choices=("live", "falls", "demonstrations"),
-    )
-    seconds: float | None = setting(
-        None,
-        "Time after which a game that started from a saved state is truncated, in seconds. Default: never.",
-        above=0,
-        example="10",
-    )
-    order: str = setting(
-        "uniform",
-        "Choice of a state: uniform over the stretch, or backwards, starting at its far end and including more and "
-        "more of it until the phase ends (Salimans and Chen 2018).",
-        choices=("uniform", "backwards"),
-    )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if len(self.metres) != 2 or not self.metres[0] < self.metres[1]:
-            raise BadInput(
-                f"metres={show(self.metres)}: expected the ends of the stretch in metres, the nearer first, such as "
-                "[38,50]"
-            )
-
-    def stretch(self, progress: float) -> tuple[float, float]:
-        """The stretch that is open when this share of the phase is over, metres."""
-        low, high = self.metres
-        if self.order == "uniform":
-            return low, high
-        return high - max(progress, FIRST_STRETCH) * (high - low), high
+from .phase import RestartSettings
+from .saved_states import PassedStates, SavedState, StatesBeforeFalls, StateSource
 
 
 class Restarts(VectorWrapper):
@@ -91,14 +33,20 @@ class Restarts(VectorWrapper):
         self._qwop = env
         self._settings = settings
         self._generator = np.random.default_rng(seed)
-        self._source: StateSource = _source(settings, env, demonstrated, self._generator)
+        self._source: StateSource
+        if demonstrated is not None:
+            self._source = StateSource(demonstrated)
+        elif settings.source == "falls":
+            self._source = StatesBeforeFalls(env, settings.metres, self._generator)
+        else:
+            self._source = PassedStates(settings.metres, self._generator)
         self._progress = 0.0
         self._restarted = np.zeros(env.num_envs, dtype=np.bool_)
         self._steps = np.zeros(env.num_envs, dtype=np.int64)
         seconds = settings.seconds
         self._most = None if seconds is None else max(round(seconds * env.task.decisions_per_second), 1)
 
-    def follow(self, progress: float) -> None:
+    def set_phase_progress(self, progress: float) -> None:
         """Note the share of the phase that is over, for order=backwards."""
         self._progress = progress
 
@@ -169,16 +117,3 @@ class Restarts(VectorWrapper):
             return states
         low, high = self._settings.stretch(self._progress)
         return [one for one in states if low <= one.metres < high]
-
-
-def _source(
-    settings: RestartSettings,
-    games: QWOPVectorEnv,
-    demonstrated: Sequence[SavedState] | None,
-    generator: np.random.Generator,
-) -> StateSource:
-    if demonstrated is not None:
-        return FixedStates(demonstrated)
-    if settings.source == "falls":
-        return StatesBeforeFalls(games, settings.metres, generator)
-    return PassedStates(settings.metres, generator)

@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,47 +30,27 @@ class SavedState:
     game: dict[str, Any]
 
 
-class StateSource(Protocol):
-    """Saved states, and the way that they are collected from the games of a vector environment."""
-
-    @property
-    def states(self) -> Sequence[SavedState]:
-        """States that a game may start from now."""
-        ...
-
-    def watch(self, games: QWOPVectorEnv, infos: Infos, ended: NDArray[np.bool_], whole: NDArray[np.bool_]) -> None:
-        """Note what the step just played shows; `ended` and `whole`, bool [n]: over, and begun at the real start."""
-        ...
-
-    def clear(self) -> None:
-        """Forget what was collected."""
-        ...
-
-    def get_state(self) -> dict[str, Any]: ...
-    def set_state(self, state: dict[str, Any]) -> None: ...
-
-
-class FixedStates:
-    """States given from the beginning, as those along demonstrations are."""
+class StateSource:
+    """Saved states that a game may start from. Subclasses collect them from the games of a vector environment; these
+    are given from the beginning, as those along demonstrations are, and belong to no checkpoint."""
 
     def __init__(self, states: Sequence[SavedState]) -> None:
         self.states = states
 
     def watch(self, games: QWOPVectorEnv, infos: Infos, ended: NDArray[np.bool_], whole: NDArray[np.bool_]) -> None:
-        """Do nothing."""
+        """Note what the step just played shows; `ended` and `whole`, bool [n]: over, and begun at the real start."""
 
     def clear(self) -> None:
-        """Do nothing."""
+        """Forget what was collected."""
 
     def get_state(self) -> dict[str, Any]:
-        """Nothing: the constructor sets the states."""
         return {}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Do nothing."""
+        """Continue where `get_state` was called."""
 
 
-class PassedStates:
+class PassedStates(StateSource):
     """States that games which began at the real start passed through between two distances, `metres`."""
 
     def __init__(self, metres: tuple[float, ...], generator: np.random.Generator) -> None:
@@ -91,13 +71,13 @@ class PassedStates:
         self.states = []
 
     def get_state(self) -> dict[str, Any]:
-        return {"saved": plain(self.states)}
+        return {"saved": [vars(one) for one in self.states]}
 
     def set_state(self, state: dict[str, Any]) -> None:
         self.states = from_plain(state["saved"])
 
 
-class StatesBeforeFalls:
+class StatesBeforeFalls(StateSource):
     """States of each second from `NOT_BEFORE` to `NOT_AFTER` seconds before a game that began at the real start fell.
 
     The policy fails from there, so practice follows its mistakes. metres: the stretch that they must lie in.
@@ -131,8 +111,8 @@ class StatesBeforeFalls:
 
     def get_state(self) -> dict[str, Any]:
         return {
-            "saved": plain(self.states),
-            "recent": [plain(one) for one in self._recent],
+            "saved": [vars(one) for one in self.states],
+            "recent": [[vars(one) for one in recent] for recent in self._recent],
             "steps": self._steps.copy(),
         }
 
@@ -150,11 +130,6 @@ def keep(state: SavedState, states: list[SavedState], generator: np.random.Gener
         states[int(generator.integers(CAPACITY))] = state
 
 
-def plain(states: Sequence[SavedState] | deque[SavedState]) -> list[dict[str, Any]]:
-    """The states as plain data, for a checkpoint."""
-    return [{"metres": one.metres, "game": one.game} for one in states]
-
-
 def from_plain(states: Sequence[dict[str, Any]]) -> list[SavedState]:
-    """The states of `plain`."""
+    """The states of a checkpoint."""
     return [SavedState(**one) for one in states]

@@ -1,6 +1,7 @@
 """The position of a run in its phases."""
 
 from collections.abc import Sequence
+from itertools import accumulate, pairwise
 from typing import Any
 
 from ...common.errors import BadInput
@@ -14,24 +15,26 @@ PUBLISHED_RATE = 9.0
 class Schedule:
     """Counts decisions through phases.
 
-    scale: multiplies the length of every phase. decisions_per_second: one number, or one for each phase; it turns hours
-    into decisions.
+    rates: decisions a second of each phase, which turn hours into decisions; None counts as `PUBLISHED_RATE`. gammas:
+    the discount of each phase. scale: multiplies the length of every phase. decisions: of the whole schedule; the
+    phases are scaled to that sum, whatever the scale.
     """
 
     def __init__(
         self,
         phases: Sequence[Phase],
-        decisions_per_second: float | Sequence[float],
+        rates: Sequence[float | None],
+        gammas: Sequence[float],
         scale: float,
         monitor: ReturnMonitor,
+        decisions: int | None = None,
     ) -> None:
         self.phases = tuple(phases)
-        rates = (
-            decisions_per_second if isinstance(decisions_per_second, Sequence) else [decisions_per_second] * len(phases)
-        )
-        self.lengths = tuple(
-            round(phase.hours * 3600 * rate * scale) for phase, rate in zip(phases, rates, strict=True)
-        )
+        self._gammas = tuple(gammas)
+        lengths = [phase.length(rate or PUBLISHED_RATE) for phase, rate in zip(phases, rates, strict=True)]
+        self.lengths = tuple(round(length * scale) for length in lengths)
+        if decisions is not None and sum(lengths) > 0:
+            self.lengths = _in_all(decisions, lengths)
         if sum(self.lengths) < 1:
             raise BadInput(f"schedule.scale={scale}: nothing is left of the schedule")
         self._monitor = monitor
@@ -47,7 +50,7 @@ class Schedule:
     @property
     def values(self) -> PhaseValues:
         """The values of the current phase at this moment."""
-        return self.phase.at(self.progress)
+        return self.phase.at(self.progress, self._gammas[self._index])
 
     @property
     def index(self) -> int:
@@ -109,3 +112,9 @@ class Schedule:
     def _skip_empty(self) -> None:
         while not self.finished and not self.lengths[self._index]:
             self._index += 1
+
+
+def _in_all(decisions: int, lengths: Sequence[float]) -> tuple[int, ...]:
+    """Whole numbers in proportion to the lengths, whose sum is `decisions`."""
+    ends = [round(decisions * end / sum(lengths)) for end in (0, *accumulate(lengths))]
+    return tuple(end - start for start, end in pairwise(ends))

@@ -1,4 +1,4 @@
-"""Listening to the keyboard with pynput, and explaining why that may be impossible."""
+"""Listening to the keyboard with pynput, and explanations of why it fails."""
 
 import os
 import sys
@@ -37,7 +37,7 @@ def listening() -> Iterator[HeldKeys]:
 
 
 def advice(platform: str = sys.platform, environment: Mapping[str, str] = os.environ) -> str:
-    """Suggest what to do if keys are pressed and pynput does not report them."""
+    """Return advice for keys that pynput does not report."""
     if platform == "darwin":
         allow = "allow your terminal under System Settings > Privacy & Security > Input Monitoring and Accessibility"
         return f"{allow}, restart the terminal, {ALTERNATIVE}"

@@ -34,7 +34,7 @@ def persons_games(
 
 
 def _episode(game: PersonsGame, info: DatasetInfo, player: str, source: str, epsilon: float) -> Episode:
-    """Make the episode of what the page showed; its origin says so if the simulator plays these keys differently."""
+    """Make the episode of the page's frames; its origin records whether the simulator plays these keys differently."""
     as_played = Replay(game.frames.states, game.frames.events, game.frames.hidden)
     differs = not np.array_equal(replay(game.keys).states, as_played.states)
     return episode_from_keys(

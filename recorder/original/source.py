@@ -15,7 +15,7 @@ from .person import persons_games
 def open_browser_source(settings: BrowserSettings, folder: Path) -> Source:
     """Open the page; its games are recorded as episodes of `QWOP-v1`, which is the same game.
 
-    Raises BadInput if there is no browser, no page or no game on it, and for invalid settings.
+    Raises BadInput without a browser, a page or a game on it, and for invalid settings.
     """
     headless = settings.policy is not None if settings.headless is None else settings.headless
     page = PageSettings(
@@ -34,7 +34,7 @@ def open_browser_source(settings: BrowserSettings, folder: Path) -> Source:
 def _by_policy(settings: BrowserSettings, page: PageSettings, folder: Path) -> Source:
     # Imported only here, because a person's recording starts sooner without them.
     from ...policies.threads import use_one_thread
-    from ..by_policy import open_policy
+    from ..policy_source import open_policy
 
     use_one_thread()
     asked = PolicySettings(

@@ -57,7 +57,7 @@ class Listener(socket.socket):
         self._open: Callable[[], int] = lambda: 0
 
     def count_by(self, connections: Callable[[], int]) -> None:
-        """Limit the number that this function tells."""
+        """Limit the number that this function returns."""
         self._open = connections
 
     def accept(self) -> tuple[socket.socket, Any]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from ...common.checks import show
+from ...common.checks import quoted
 from ...common.shared_settings import LARGEST_SEED
 from ...datasets.behaviour_probabilities import smoothed, smoothed_name
 from ...datasets.schema import DatasetInfo, Episode
@@ -103,7 +103,7 @@ class EnvironmentGame:
             row, earned = storable(observation, self._info), _finite(reward)
         except Exception as error:  # of any environment
             self._truncated = True
-            self._problem = f"{self._info.environment.id} failed ({show(error, 100) or type(error).__name__})"
+            self._problem = f"{self._info.environment.id} failed ({quoted(error, 100) or type(error).__name__})"
             self._report(f"{self._problem}; the game is kept up to the {len(self._actions)} decisions before")
             return
         self._terminated, self._truncated = bool(terminated), bool(truncated)
@@ -131,5 +131,5 @@ def storable(observation: Any, info: DatasetInfo) -> NDArray[Any]:
 def _finite(reward: Any) -> float:
     found = np.asarray(reward, dtype=np.float32)
     if found.size != 1 or not np.isfinite(found).all():
-        raise ValueError(f"its reward is {show(reward, 40)}, expected a finite number")
+        raise ValueError(f"its reward is {quoted(reward, 40)}, expected a finite number")
     return float(found.reshape(()))

@@ -8,7 +8,7 @@ from typing import Any
 
 import gymnasium
 
-from ...common.checks import show
+from ...common.checks import quoted
 from ...common.errors import BadInput
 
 MOST_KEYS = 16
@@ -92,7 +92,7 @@ def key_map(env: gymnasium.Env[Any, Any], actions: int, given: Mapping[str, Any]
     for held, action in found.items():
         name = "+".join(sorted(held)) or "no key"
         if isinstance(action, bool) or not isinstance(action, int) or not 0 <= action < actions:
-            raise BadInput(f"source.actions: {name} is {show(action)}, expected an action from 0 to {actions - 1}")
+            raise BadInput(f"source.actions: {name} is {quoted(action)}, expected an action from 0 to {actions - 1}")
         if own := held.intersection(PAGE_KEYS):
             raise BadInput(
                 f"source.actions: {min(own)} is a key of the page itself; choose another for action {action}"
@@ -161,4 +161,4 @@ def _named(key: str) -> str:
     for name in NAMED_KEYS:
         if name.lower() == key.lower():
             return name
-    raise BadInput(f"source.actions: {show(key)} is no key; expected a character or one of {', '.join(NAMED_KEYS)}")
+    raise BadInput(f"source.actions: {quoted(key)} is no key; expected a character or one of {', '.join(NAMED_KEYS)}")

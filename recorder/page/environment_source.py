@@ -6,7 +6,7 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 
-from ...common.checks import show
+from ...common.checks import quoted
 from ...common.errors import BadInput
 from ...common.progress import plain_console
 from ...datasets.folder import DESCRIPTION, read_info, require_same
@@ -67,7 +67,7 @@ def _imported(id: str) -> str:
     try:
         importlib.import_module(module)
     except (ImportError, ValueError) as error:
-        raise BadInput(f"source.id={id}: the module {show(module)} cannot be imported ({error})") from None
+        raise BadInput(f"source.id={id}: the module {quoted(module)} cannot be imported ({error})") from None
     return name
 
 
@@ -75,7 +75,7 @@ def _require_pictures(env: gymnasium.Env[object, object], spec: EnvironmentSpec)
     env.reset(seed=0)
     picture = env.render()
     if not isinstance(picture, np.ndarray) or picture.dtype != np.uint8 or picture.shape[2:] != (3,):
-        found = f"{picture.dtype} {list(picture.shape)}" if isinstance(picture, np.ndarray) else show(type(picture))
+        found = f"{picture.dtype} {list(picture.shape)}" if isinstance(picture, np.ndarray) else quoted(type(picture))
         raise BadInput(f"environment {spec}: its pictures (rgb_array) are {found}, expected uint8 [height, width, 3]")
 
 

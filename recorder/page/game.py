@@ -23,7 +23,7 @@ class PageGame(Protocol):
         ...
 
     def advance(self, number: int, keys: Sequence[int]) -> bytes:
-        """Play a frame with each of these sets of keys until the game is over; encode what is seen."""
+        """Play a frame with each of these sets of keys until the game is over; encode the frames."""
         ...
 
     def result(self) -> dict[str, Any]:

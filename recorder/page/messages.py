@@ -61,7 +61,7 @@ def frames(game: int, first: int, rows: NDArray[np.float32]) -> bytes:
 def picture(game: int, last: int, total: float, image: bytes) -> bytes:
     """Encode a picture of a game: its number, the index of the last frame and the return, all float32, then the file.
 
-    image: empty if the picture is still the last one.
+    image: empty if the frame has not changed.
     """
     return np.array([game, last, total], dtype="<f4").tobytes() + image
 

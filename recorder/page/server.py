@@ -57,9 +57,9 @@ class PageServer:
     A request must also name this server as its host and come from the page itself, so that neither a site that points
     its name at this machine (DNS rebinding) nor a cross-site request gets an answer.
 
-    A page whose connection ends leaves its game, which is yielded as far as it was played.
+    When a page disconnects, its unfinished game is yielded as far as it got.
 
-    new_game: starts a game. settings: what the page is told. num_keys: keys of the game. max_pages: pages that can play
+    new_game: starts a game. settings: sent to the page. num_keys: keys of the game. max_pages: pages that can play
     at the same time.
     """
 

@@ -44,7 +44,7 @@ class Site:
         self._settings = settings
 
     def answer(self, path: str) -> Answer | None:
-        """Find the answer to a path; None if there is none."""
+        """Find the answer to a path; None for an unknown one."""
         match path.split("/"):
             case [""]:
                 return self._static("index.html")

@@ -63,7 +63,7 @@ def _episodes(server: PageServer, open_browser: bool) -> Iterator[Episode]:
 
 
 def _ghosts(ghost: str) -> tuple[str, dict[str, Path]]:
-    """Choose the first ghost ('embedded', 'best', 'none' or 'other') and the collections beside the own games."""
+    """Choose the first ghost ('embedded', 'best', 'none' or 'other') and the collections other than one's own games."""
     collections: dict[str, Path] = {}
     with suppress(BadInput):  # this installation has no demonstrations
         collections["embedded"] = embedded_dataset()

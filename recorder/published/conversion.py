@@ -1,7 +1,7 @@
 """Conversion of published recordings to one convention: x relative to the torso, shaped reward, whole game frames.
 
 The published files follow one of two conventions: absolute x with the change of the score as the reward, or x relative
-to the torso with the shaped reward. The numbers alone tell which; the file's name is not used.
+to the torso with the shaped reward. The numbers decide which; the file's name is not used.
 """
 
 from dataclasses import dataclass

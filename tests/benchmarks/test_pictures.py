@@ -5,10 +5,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from PIL import Image
 from qwop.common.command import CONFIGURATION
 from qwop.datasets.embedded import embedded_dataset
 from qwop.finetune.reports.run_log import METRICS
+
+pytestmark = pytest.mark.slow
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
@@ -30,7 +33,7 @@ def test_two_gaits(tmp_path: Path) -> None:
 def test_the_way_there(tmp_path: Path) -> None:
     rows = [
         {"decisions": 1000 * n, "phase": phase, "speed/decisions_per_second": 1.0, "live/finish_share": share}
-        for n, phase, share in ((1, "wheels", 0.0), (2, "race", 0.7), (3, "race", 0.9))
+        for n, phase, share in ((1, "shaped", 0.0), (2, "race", 0.7), (3, "race", 0.9))
     ]
     (tmp_path / METRICS).write_text("".join(json.dumps(row) + "\n" for row in rows))
     table = draw("way_there.py", tmp_path, "--picture", tmp_path / "way.svg")

@@ -62,10 +62,10 @@ def test_texts_that_hydra_reads_otherwise_are_quoted(text: str) -> None:
     [
         "qwop-finetune schedule=kurodo algorithm=acer",
         "qwop-finetune seed=3 schedule=from-clone algorithm=ppo loop.num_envs=64",
-        "qwop-finetune schedule=champion '~schedule.phases.wheels' schedule.phases.strides.hours=3 algorithm=ppo",
-        "qwop-finetune schedule=alone '+schedule.phases.more={hours: 2, environment: {reward: speed}}' algorithm=dqn "
-        "'algorithm.hidden=[8]' distributed=ray distributed.actors=3",
-        "qwop-finetune schedule=alone '~schedule.phases.alone' '+schedule.phases.first={hours: 2}' "
+        "qwop-finetune schedule=champion '~schedule.phases.shaped' schedule.phases.strides.hours=3 algorithm=ppo",
+        "qwop-finetune schedule=live-only '+schedule.phases.more={hours: 2, environment: {reward: speed}}' "
+        "algorithm=dqn 'algorithm.hidden=[8]' distributed=ray distributed.actors=3",
+        "qwop-finetune schedule=live-only '~schedule.phases.alone' '+schedule.phases.first={hours: 2}' "
         "'+schedule.phases.alone={hours: 3}' algorithm=acer",
     ],
 )

@@ -6,31 +6,31 @@ from typing import Any
 
 import pytest
 from qwop.common.errors import BadInput
-from qwop.common.files import require_writable_folder, write_whole
+from qwop.common.files import require_writable_folder, write_atomic
 
 
 @pytest.mark.parametrize("content", ["grün", "grün".encode(), lambda file: file.write("grün".encode())])
 def test_a_file_is_written_and_nothing_else(content: Any, tmp_path: Path) -> None:
-    path = write_whole(tmp_path / "new" / "file.txt", content)
+    path = write_atomic(tmp_path / "new" / "file.txt", content)
     assert path.read_text(encoding="utf-8") == "grün"
     assert [one.name for one in path.parent.iterdir()] == ["file.txt"]
 
 
 def test_a_file_that_was_there_is_replaced(tmp_path: Path) -> None:
     for text in ("one", "two"):
-        write_whole(tmp_path / "file", text)
+        write_atomic(tmp_path / "file", text)
     assert (tmp_path / "file").read_text() == "two"
 
 
 def test_a_writer_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
-    write_whole(tmp_path / "file", "before")
+    write_atomic(tmp_path / "file", "before")
 
     def fail(file: Any) -> None:
         file.write(b"half of ")
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        write_whole(tmp_path / "file", fail)
+        write_atomic(tmp_path / "file", fail)
     assert [(one.name, one.read_text()) for one in tmp_path.iterdir()] == [("file", "before")]
 
 
@@ -40,7 +40,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path, monkeypatch:
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(BadInput, match=r"file: cannot be written \(no space left on device\)"):
-        write_whole(tmp_path / "file", "text")
+        write_atomic(tmp_path / "file", "text")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -52,9 +52,9 @@ def test_a_library_s_error_on_a_full_disk_is_the_disk_s(tmp_path: Path) -> None:
             raise RuntimeError("the writer failed")  # noqa: B904  (as torch.save does)
 
     with pytest.raises(BadInput, match=r"file: cannot be written \(no space left on device\)"):
-        write_whole(tmp_path / "file", fail)
+        write_atomic(tmp_path / "file", fail)
     with pytest.raises(ZeroDivisionError):
-        write_whole(tmp_path / "file", lambda file: 1 // 0)
+        write_atomic(tmp_path / "file", lambda file: 1 // 0)
     assert list(tmp_path.iterdir()) == []
 
 

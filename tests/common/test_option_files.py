@@ -10,9 +10,9 @@ from qwop.common.option_files import with_option_files
 from qwop.common.settings import Settings, choice_of
 from qwop.finetune.agents.acer.settings import AcerSettings
 from qwop.finetune.agents.ppo.settings import PpoSettings
-from qwop.finetune.command_settings import FinetuneSettings
 from qwop.finetune.main import main as finetune
 from qwop.finetune.schedules.phase import Phase, Ramp
+from qwop.finetune.settings import FinetuneSettings
 
 OWN = "scale: 0.5\nphases:\n  brief: {hours: 2, learning_rate: [1, 0]}\n"
 
@@ -23,7 +23,7 @@ def test_a_schedule_brings_the_algorithm_that_it_is_made_for() -> None:
     assert settings.loop.num_envs == 64  # the loop follows
     assert settings.notes == []
     assert isinstance(finetune.read(["+schedule=kurodo"]).algorithm, AcerSettings)
-    assert isinstance(finetune.read(["schedule=alone"]).algorithm, AcerSettings)  # made for any: the default
+    assert isinstance(finetune.read(["schedule=live-only"]).algorithm, AcerSettings)  # made for any: the default
 
 
 def test_options_of_hydra_may_stand_behind_a_schedule() -> None:
@@ -53,8 +53,7 @@ def test_a_setting_that_a_schedule_leaves_out_needs_no_plus() -> None:
     assert finetune.read(["schedule=from-clone", "schedule.keep=last"]).schedule.keep == "last"
     with pytest.raises(BadInput, match=r"schedule\.keep=first"):
         finetune.read(["schedule=kurodo", "schedule.keep=first"])
-    with pytest.raises(BadInput, match="no schedule is chosen"):
-        finetune.read(["schedule.keep=best"])
+    assert finetune.read(["schedule.keep=best"]).schedule.phases[0].name == "alone"  # of the default schedule
 
 
 @pytest.mark.parametrize("name", ["careful.yaml", "with space, and comma.yml"])

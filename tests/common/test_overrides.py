@@ -8,14 +8,14 @@ from qwop.finetune.schedules.phase import Ramp
 
 @pytest.mark.parametrize("plus", ["", "+", "++"])
 def test_a_phase_is_given_a_setting_that_its_schedule_leaves_out(plus: str) -> None:
-    settings = finetune.read(["schedule=mix-only", f"{plus}schedule.phases.mixed.entropy=[1,0]"])
+    settings = finetune.read(["schedule=demonstrations-throughout", f"{plus}schedule.phases.mixed.entropy=[1,0]"])
     phase = settings.schedule.phases[0]
     assert phase.entropy == Ramp(1.0, 0.0)
     assert phase.hours == 65
 
 
 def test_an_environment_setting_of_a_phase_needs_no_plus_either() -> None:
-    settings = finetune.read(["schedule=mix-only", "schedule.phases.mixed.environment.reward=race"])
+    settings = finetune.read(["schedule=demonstrations-throughout", "schedule.phases.mixed.environment.reward=race"])
     assert settings.schedule.phases[0].environment == {"reward": "race"}
     settings = finetune.read(["schedule=from-clone", "schedule.phases.values.environment.shaping=0.5"])
     assert settings.schedule.phases[0].environment == {"reward": "race", "shaping": 0.5}
@@ -28,7 +28,11 @@ def test_an_environment_setting_of_a_phase_needs_no_plus_either() -> None:
 
 
 def test_an_added_phase_keeps_its_plus() -> None:
-    added = ["schedule=mix-only", "+schedule.phases.more={hours: 1}", "schedule.phases.mixed.imitation=1"]
+    added = [
+        "schedule=demonstrations-throughout",
+        "+schedule.phases.more={hours: 1}",
+        "schedule.phases.mixed.imitation=1",
+    ]
     assert [phase.name for phase in finetune.read(added).schedule.phases] == ["mixed", "more"]
 
 
@@ -37,6 +41,10 @@ def test_an_added_phase_keeps_its_plus() -> None:
     [
         ("schedule.phases.mixd.entropy=1", "no such setting; did you mean schedule.phases.mixed"),
         ("schedule.phases.mixd.hours=1", "no such setting; did you mean schedule.phases.mixed.hours"),
+        ("schedule.phases.polish.hours=1", "no such setting; the settings of schedule.phases are mixed"),
+        ("phases.mixd.hours=1", "no such setting; did you mean schedule.phases.mixed.hours?"),
+        ("schedul.phases.mixed.hours=1", "no such setting; did you mean schedule.phases.mixed.hours?"),
+        ("algorithm.num_envs=3", "no such setting; did you mean loop.num_envs?"),
         ("schedule.phases.mixed.entrpy=1", "no such setting; did you mean schedule.phases.mixed.entropy?"),
         ("schedule.phases.mixed.entropy=-1", "expected a number or [start, end], at least 0"),
         ("+schedule.phases.mixed.hours=1", "is there already; leave the + out"),
@@ -44,5 +52,46 @@ def test_an_added_phase_keeps_its_plus() -> None:
 )
 def test_a_mistake_in_a_phase_adds_nothing(override: str, said: str) -> None:
     with pytest.raises(BadInput) as wrong:
-        finetune.read(["schedule=mix-only", override])
+        finetune.read(["schedule=demonstrations-throughout", override])
     assert said in str(wrong.value)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["schedul=kurodo"], "schedul: no such setting; did you mean schedule?"),
+        (["schedule=kuroda"], "schedule=kuroda: no such option; did you mean kurodo? The options are "),
+        (
+            ["schedule=kurodo", "algorithm=dqm"],
+            "algorithm=dqm: no such option; did you mean dqn? The options are acer,",
+        ),
+        (["schedule=from-clone", "schedule.phases.rase.hours=1"], "did you mean schedule.phases.race.hours?"),
+    ],
+)
+def test_the_nearest_name_is_suggested(words: list[str], said: str) -> None:
+    with pytest.raises(BadInput) as wrong:
+        finetune.read(words)
+    assert said in str(wrong.value)
+
+
+def test_lengths_alone_change_the_default_schedule() -> None:
+    schedule = finetune.read(["schedule.scale=0.1"]).schedule
+    assert [phase.name for phase in schedule.phases] == ["alone", "mixed", "alone_again"]
+    assert schedule.scale == 0.1
+    settings = finetune.read(["environment=CartPole-v1", "algorithm=dqn-small", "schedule.decisions=75000"])
+    assert [phase.name for phase in settings.schedule.phases] == ["alone"]
+    assert settings.schedule.decisions == 75000
+    assert settings.starts_from_scratch
+    assert not finetune.read(["schedule.scale=0.1"]).starts_from_scratch
+
+
+def test_two_lengths_of_a_schedule_are_refused() -> None:
+    with pytest.raises(BadInput, match=r"schedule\.decisions=75000: scale=0\.5 sets the length, too"):
+        finetune.read(["schedule=kurodo", "schedule.decisions=75000", "schedule.scale=0.5"])
+
+
+def test_a_phase_may_have_its_length_in_decisions() -> None:
+    phases = finetune.read(["schedule=kurodo", "schedule.phases.mixed.decisions=5000"]).schedule.phases
+    assert [phase.length(10.0) for phase in phases] == [900_000, 5000, 900_000]
+    added = finetune.read(["schedule=kurodo", "+schedule.phases.more={decisions: 7}"]).schedule.phases[-1]
+    assert (added.hours, added.length(10.0)) == (None, 7)

@@ -8,18 +8,18 @@ from typing import Any, get_args, get_origin
 
 import pytest
 from omegaconf import OmegaConf
-from qwop.common.checks import Rule, allows_none, without_none
+from qwop.common.checks import Declaration, allows_none, without_none
 from qwop.common.command import Command
 from qwop.common.errors import BadInput
 from qwop.common.help import print_help
-from qwop.common.settings import Settings, hint_of, is_settings, join, read, rules, to_plain
-from qwop.evaluation.main import main as evaluate
+from qwop.common.settings import Settings, declarations, dotted, is_settings, read, to_plain, type_of
+from qwop.evaluation.command import main as evaluate
 from qwop.finetune.main import main as finetune
 from qwop.population.main import main as population
-from qwop.pretrain.main import main as pretrain
-from qwop.pretrain.reestimate_main import main as reestimate
-from qwop.recorder.main import main as record
-from qwop.study.main import main as study
+from qwop.pretrain.command import main as pretrain
+from qwop.pretrain.reestimate_command import main as reestimate
+from qwop.recorder.command import main as record
+from qwop.study.command import main as study
 from rich.console import Console
 
 LINES: list[tuple[Command[Any], list[str]]] = [
@@ -32,14 +32,14 @@ LINES: list[tuple[Command[Any], list[str]]] = [
     (reestimate, ["dataset=data/a", "out=data/b"]),
     (evaluate, ["policy=champion"]),
     (finetune, ["schedule=kurodo"]),
-    (finetune, ["+schedule=speed", "algorithm=ddqn"]),
+    (finetune, ["+schedule=ddqn-speed", "algorithm=ddqn"]),
     (finetune, ["schedule=champion", "algorithm=ppo"]),
-    (finetune, ["schedule=alone", "algorithm=acer-small"]),
-    (finetune, ["schedule=alone", "algorithm=dqn-small"]),
+    (finetune, ["schedule=live-only", "algorithm=acer-small"]),
+    (finetune, ["schedule=live-only", "algorithm=dqn-small"]),
     (finetune, ["schedule=dqfd-like", "algorithm=ppo-small"]),
-    (finetune, ["schedule=alone", "algorithm=vtrace-small"]),
-    (finetune, ["schedule=alone", "algorithm=ftw", "algorithm.period=5"]),
-    (finetune, ["schedule=alone", "algorithm=vtrace", "algorithm.memory=64"]),
+    (finetune, ["schedule=live-only", "algorithm=vtrace-small"]),
+    (finetune, ["schedule=live-only", "algorithm=ftw", "algorithm.period=5"]),
+    (finetune, ["schedule=live-only", "algorithm=vtrace", "algorithm.memory=64"]),
     (population, []),
     (population, ["agent=vtrace", "distributed=ray"]),
     (study, ["study=cartpole-dqn"]),
@@ -55,60 +55,62 @@ def composed(command: Command[Any], line: list[str]) -> dict[str, Any]:
     return dict(node)
 
 
-def declarations(cls: type[Settings], node: dict[str, Any], place: str = "") -> Iterator[tuple[str, Any, Rule]]:
+def every_declaration(
+    cls: type[Settings], node: dict[str, Any], place: str = ""
+) -> Iterator[tuple[str, Any, Declaration]]:
     """The place, type and declaration of every single setting in a configuration."""
-    for name, rule in rules(cls).items():
-        here, kind = join(place, name), without_none(hint_of(cls, name))
-        if rule.inline:
-            yield from declarations(kind, node, place)
-        elif rule.options:
-            group = rules(cls)[rule.follows or name]
-            option = node[rule.follows or name][group.tag]
-            yield from declarations(rule.options[option], node[name], here)
+    for name, spec in declarations(cls).items():
+        here, kind = dotted(place, name), without_none(type_of(cls, name))
+        if spec.inline:
+            yield from every_declaration(kind, node, place)
+        elif spec.options:
+            group = declarations(cls)[spec.follows or name]
+            option = node[spec.follows or name][group.tag]
+            yield from every_declaration(spec.options[option], node[name], here)
         elif is_settings(kind):
-            yield from declarations(kind, node[name], here)
+            yield from every_declaration(kind, node[name], here)
         else:
-            yield here, hint_of(cls, name), rule
+            yield here, type_of(cls, name), spec
 
 
-def wrong_values(hint: Any, rule: Rule) -> Iterator[Any]:
+def wrong_values(hint: Any, spec: Declaration) -> Iterator[Any]:
     """Values that a setting of this declaration must refuse: of other types, not finite, out of range."""
     kind = without_none(hint)
-    if rule.parse is not None:
+    if spec.parse is not None:
         return
     if not allows_none(hint):
         yield None
     if get_origin(kind) in (tuple, list):
         item = get_args(kind)[0]
         yield from ([], {}, 3, "text", [{}], [None])
-        yield from ([one] for one in _out_of_range(item, rule))
+        yield from ([one] for one in _out_of_range(item, spec))
     elif get_origin(kind) is not None:
         yield from (3, "text", [1], True)
     elif kind is bool:
         yield from (0, 1, "maybe", [True], {}, 0.5)
     elif kind is str:
         yield from ("", " ", [], {}, ["text"], "a\0b")
-        if rule.choices:
+        if spec.choices:
             yield "nonsense"
     else:
         yield from ("", "text", [], [1], {}, True, float("nan"), float("inf"), float("-inf"), 10**400)
         if kind is int:
             yield 1.5
-        yield from _out_of_range(kind, rule)
+        yield from _out_of_range(kind, spec)
 
 
-def _out_of_range(kind: Any, rule: Rule) -> Iterator[Any]:
+def _out_of_range(kind: Any, spec: Declaration) -> Iterator[Any]:
     step = 1 if kind is int else 1e-3
-    if rule.at_least is not None:
-        yield rule.at_least - step
-    if rule.above is not None:
-        yield from (rule.above, rule.above - step)
-    if rule.at_most is not None:
-        yield rule.at_most + step
-    if rule.below is not None:
-        yield from (rule.below, rule.below + step)
-    if rule.choices and kind is int:
-        yield max(rule.choices) + 1
+    if spec.at_least is not None:
+        yield spec.at_least - step
+    if spec.above is not None:
+        yield from (spec.above, spec.above - step)
+    if spec.at_most is not None:
+        yield spec.at_most + step
+    if spec.below is not None:
+        yield from (spec.below, spec.below + step)
+    if spec.choices and kind is int:
+        yield max(spec.choices) + 1
 
 
 lines = pytest.mark.parametrize(("command", "line"), LINES, ids=NAMES)
@@ -118,8 +120,8 @@ lines = pytest.mark.parametrize(("command", "line"), LINES, ids=NAMES)
 def test_the_defaults_are_valid_and_come_back_unchanged(command: Command[Any], line: list[str]) -> None:
     settings = command.read(line)
     plain, given = to_plain(settings), composed(command, line)
-    for name, rule in rules(command.settings).items():
-        if rule.group and name in given:  # what an option's file leaves out has its default
+    for name, spec in declarations(command.settings).items():
+        if spec.group and name in given:  # what an option's file leaves out has its default
             assert all(plain[name][key] == value for key, value in given.pop(name).items())
             plain.pop(name)
     assert plain == given
@@ -128,10 +130,10 @@ def test_the_defaults_are_valid_and_come_back_unchanged(command: Command[Any], l
 
 @lines
 def test_every_setting_has_a_sentence(command: Command[Any], line: list[str]) -> None:
-    for place, _, rule in declarations(command.settings, composed(command, line)):
-        assert len(rule.help) > 10, place
-        assert rule.help[0].isupper(), place
-        assert rule.help.endswith("."), place
+    for place, _, spec in every_declaration(command.settings, composed(command, line)):
+        assert len(spec.help) > 10, place
+        assert spec.help[0].isupper(), place
+        assert spec.help.endswith("."), place
 
 
 @pytest.mark.parametrize("width", [80, 120])
@@ -142,9 +144,9 @@ def test_help_explains_every_setting_within_the_terminal(
     print_help(command, line, Console(width=width))
     shown = capsys.readouterr().out
     words = set(shown.split())
-    for place, _, rule in declarations(command.settings, composed(command, line)):
+    for place, _, spec in every_declaration(command.settings, composed(command, line)):
         assert place in words, place
-        assert all(word in words for word in rule.help.split()), place
+        assert all(word in words for word in spec.help.split()), place
     assert max(map(len, shown.splitlines())) <= width
 
 
@@ -154,15 +156,15 @@ def test_help_explains_every_setting_within_the_terminal(
 def test_help_needs_no_setting(command: Command[Any], capsys: pytest.CaptureFixture[str]) -> None:
     print_help(command, [], Console(width=100))
     shown = capsys.readouterr().out
-    assert all(name in shown for name, rule in rules(command.settings).items() if not rule.inline)
+    assert all(name in shown for name, spec in declarations(command.settings).items() if not spec.inline)
 
 
 @lines
 def test_every_wrong_value_of_every_setting_is_refused_by_its_name(command: Command[Any], line: list[str]) -> None:
     node = composed(command, line)
     tried = 0
-    for place, hint, rule in declarations(command.settings, node):
-        for value in wrong_values(hint, rule):
+    for place, hint, spec in every_declaration(command.settings, node):
+        for value in wrong_values(hint, spec):
             changed = copy.deepcopy(node)
             inside = changed
             *groups, name = place.split(".")
@@ -181,7 +183,7 @@ def test_every_wrong_value_of_every_setting_is_refused_by_its_name(command: Comm
 @lines
 def test_an_unknown_setting_in_any_group_is_refused(command: Command[Any], line: list[str]) -> None:
     node = composed(command, line)
-    groups = {place.rpartition(".")[0] for place, *_ in declarations(command.settings, node)}
+    groups = {place.rpartition(".")[0] for place, *_ in every_declaration(command.settings, node)}
     for group in groups:
         changed = copy.deepcopy(node)
         inside = changed
@@ -222,7 +224,11 @@ BY_HAND = [
     ("record", "source.kind=x", "source.kind=x: expected page, environment, browser, keyboard, policy or import"),
     ("record", "~source.kind", "source.kind is missing: expected page, environment, browser"),
     ("record", "source=null", "source is not set: choose one of browser, environment, import"),
-    ("record", "source=pages", "source=pages: no such option; choose one of browser, environment, import"),
+    (
+        "record",
+        "source=pages",
+        "source=pages: no such option; did you mean page? The options are browser, environment, import",
+    ),
     ("record", "source.player=", "source.player=: expected a text (default: me)"),
     ("record", "source.port=70000", "source.port=70000: expected a whole number from 0 to 65,535"),
     ("record", "source=policy", "source.policy is not set: expected a text, such as source.policy=runs/pretrain"),
@@ -243,8 +249,12 @@ BY_HAND = [
     ("finetune", "schedule=null", "no schedule: choose one"),
     ("finetune", "schedule=kurodo schedule=null", "no schedule: choose one"),
     ("finetune", "~schedule", "no schedule: choose one"),
-    ("finetune", "schedule=kurdo", "schedule=kurdo: no such option; choose one of alone, anneal"),
-    ("finetune", "schedule.scale=2", "schedule.scale=2: no schedule is chosen that it could change"),
+    (
+        "finetune",
+        "schedule=kurdo",
+        "schedule=kurdo: no such option; did you mean kurodo? The options are alone, anneal",
+    ),
+    ("study", "study.budget.trials=2", "study.budget.trials=2: no study is chosen that it could change"),
     ("finetune", "schedule=kurodo ~loop", "loop is missing, and its settings are needed: leave ~loop out"),
     ("finetune", "schedule=kurodo loop=null", "loop=null: expected settings"),
     (
@@ -292,7 +302,11 @@ BY_HAND = [
         "schedule.phases.mixed.hours=few: expected a",
     ),
     ("finetune", "schedule=kurodo schedule.phases.mixed=3", "schedule.phases.mixed=3: expected settings"),
-    ("finetune", "schedule=kurodo ~schedule.phases.mixed.hours", "schedule.phases.mixed.hours is not set: expected a"),
+    (
+        "finetune",
+        "schedule=kurodo ~schedule.phases.mixed.hours",
+        "schedule.phases.mixed.hours is not set: expected the",
+    ),
     (
         "finetune",
         "schedule=kurodo +schedule.phases.mixed.huors=1",

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from qwop.datasets.arrow import to_table
 from qwop.datasets.checksums import CHECKSUMS, add_checksums, sha256
 from qwop.datasets.folder import episode_name
 from qwop.datasets.reader import open_dataset
 from qwop.datasets.schema import Episode
-from qwop.datasets.tables import to_table
 from qwop.datasets.writer import to_parquet
 
 Random = np.random.Generator

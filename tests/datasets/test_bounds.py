@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 from qwop.common.errors import BadInput
 from qwop.datasets import open_dataset
+from qwop.datasets.arrow import to_table
 from qwop.datasets.reader import read_episode
 from qwop.datasets.schema import DatasetInfo, Episode
-from qwop.datasets.tables import to_table
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 

@@ -135,8 +135,10 @@ def test_croissant_metadata_name_every_column(folder: Path) -> None:
     assert fields["terminated"]["dataType"] == "sc:Boolean"
 
 
+@pytest.mark.needs(module="mlcroissant")
 def test_croissant_metadata_are_valid_and_open_the_rows(folder: Path) -> None:
-    mlcroissant = pytest.importorskip("mlcroissant", reason="needs mlcroissant: pip install mlcroissant")
+    import mlcroissant
+
     describe(folder)
     dataset = mlcroissant.Dataset(jsonld=str(folder / "croissant.json"))
     assert not dataset.metadata.issues.errors

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetInfo, DatasetWriter, Episode, open_dataset
+from qwop.datasets.arrow import renumbered
 from qwop.datasets.checksums import CHECKSUMS
 from qwop.datasets.origin import Origin
 from qwop.datasets.schema import OUTCOMES
-from qwop.datasets.tables import renumbered
 from qwop.datasets.writer import to_parquet
 from qwop.envs.names import ACTIONS, FEATURES
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec

@@ -37,7 +37,7 @@ from qwop.study.runs import CommandRun
 from qwop.study.settings import StudySettings
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LANGUAGES = {"sh", "python", "yaml", "text"}
 DATASET = "qwop-dataset"  # has verbs, each with settings of its own
 MAINS = (
@@ -53,17 +53,15 @@ MAINS = (
     "study.main",
 )
 COMMANDS = {main.program: main for main in (import_module(f"qwop.{module}").main for module in MAINS)}
+TARGETS = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.M))
 EXTRAS = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"])
 OTHERS = (
     "python",
     "python3",
     "pip",
     "pytest",
+    "make",
     "mkdocs",
-    "pre-commit",
-    "ruff",
-    "mypy",
-    "lint-imports",
     "git",
     "jupyter",
 )
@@ -122,6 +120,13 @@ def of_language(language: str) -> list[Block]:
     return [block for block in BLOCKS if block.language == language]
 
 
+def where_installed(blocks: list[Block]) -> list[Any]:
+    """Parameters of a test; those of blocks that need a package are skipped where it is not installed."""
+    return [
+        pytest.param(block, marks=pytest.mark.needs(module=block.needs)) if block.needs else block for block in blocks
+    ]
+
+
 # --- sh ---
 
 
@@ -169,6 +174,9 @@ def check(call: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
             assert not unknown, f"no such extra: {unknown}"
     elif program in ("python", "python3") and arguments[:2] != ["-m", "venv"]:
         check_script(arguments, monkeypatch)
+    elif program == "make":
+        unknown = set(arguments) - TARGETS
+        assert not unknown, f"no such target: {unknown}"
     elif program == "pytest":
         missing = [path for path in arguments if path.startswith("tests") and not (ROOT / path).exists()]
         assert not missing, f"no such tests: {missing}"
@@ -206,11 +214,19 @@ def check_script(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
         runpy.run_path(str(script), run_name="__main__")
 
 
-@pytest.mark.parametrize("block", of_language("sh"), ids=str)
+@pytest.mark.parametrize("block", where_installed(of_language("sh")), ids=str)
 def test_commands_are_accepted(block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if block.needs:
-        pytest.importorskip(block.needs)
     check_all(block.code, tmp_path, monkeypatch)
+
+
+def test_a_recipe_stands_once() -> None:
+    places: dict[str, list[str]] = {}
+    for block in of_language("sh"):
+        for line in block.code.replace("\\\n", " ").splitlines():
+            words = [word for word in shlex.split(line, comments=True) if not word.startswith("out=")]
+            if len(words) >= 4 and words[0] in {*COMMANDS, DATASET}:
+                places.setdefault(" ".join(sorted(words)), []).append(str(block))
+    assert {recipe: where for recipe, where in places.items() if len(where) > 1} == {}
 
 
 RUNNING = sorted({block.page for block in of_language("sh") if block.run})
@@ -254,6 +270,7 @@ def test_commands_run(page: Path, tmp_path: Path) -> None:
         ("pip install '.[brouser]'", "brouser"),
         ("python benchmarks/nothing.py", "nothing.py"),
         ("pytest tests/nothing", "tests/nothing"),
+        ("make tea", "tea"),
         ("qwop-fly", "qwop-fly"),
     ],
 )
@@ -285,9 +302,8 @@ def test_python_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
             exec(compile("\n" * block.line + block.code, str(page), "exec"), names)
 
 
-@pytest.mark.parametrize("block", [block for block in of_language("python") if block.needs], ids=str)
+@pytest.mark.parametrize("block", where_installed([block for block in of_language("python") if block.needs]), ids=str)
 def test_python_with_extras_runs(block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip(block.needs, reason=f"{block.needs} is not installed")
     monkeypatch.chdir(tmp_path)
     exec(compile("\n" * block.line + block.code, str(block.page), "exec"), {"__name__": "__main__"})
 

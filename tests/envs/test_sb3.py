@@ -1,15 +1,19 @@
 """Stable-Baselines3 on the compiled batch."""
 
+import importlib
+
 import numpy as np
 import pytest
 
-pytest.importorskip("stable_baselines3", reason="Stable-Baselines3 is not installed (the extra 'sb3')")
+pytest.importorskip("stable_baselines3", reason="needs stable_baselines3 (the extra 'sb3')")
 
 from qwop.envs.qwop.env import QWOPEnv
 from qwop.envs.sb3 import BatchVecEnv
 from stable_baselines3 import DQN, PPO
 from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor
+
+pytestmark = pytest.mark.needs(module="stable_baselines3")
 
 TASK = {"frames_per_step": 6, "max_idle_frames": 5, "time_limit": 9.0}
 
@@ -46,9 +50,9 @@ def test_ppo_runs_and_is_evaluated() -> None:
     assert np.isfinite(mean)
 
 
-@pytest.mark.parametrize("algorithm", ["DQN", "QRDQN"])
+@pytest.mark.parametrize("algorithm", ["DQN", pytest.param("QRDQN", marks=pytest.mark.needs(module="sb3_contrib"))])
 def test_dqn_and_its_quantiles_run(algorithm: str) -> None:
-    kind = DQN if algorithm == "DQN" else pytest.importorskip("sb3_contrib").QRDQN
+    kind = DQN if algorithm == "DQN" else importlib.import_module("sb3_contrib").QRDQN
     model = kind("MlpPolicy", BatchVecEnv(4, **TASK), learning_starts=100, buffer_size=1000, batch_size=32, seed=0)
     model.learn(400)
     assert model.num_timesteps == 400

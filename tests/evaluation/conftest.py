@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from qwop.evaluation.main import main
+from qwop.evaluation.command import main
 
 
 @pytest.fixture

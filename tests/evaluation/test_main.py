@@ -16,6 +16,8 @@ from qwop.policies.files import save_policy
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
 
+pytestmark = pytest.mark.slow
+
 Evaluate = Callable[..., Any]
 
 

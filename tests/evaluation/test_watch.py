@@ -9,7 +9,8 @@ from qwop.datasets.reader import open_dataset
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.pictures.frame_rows import rows_of_game
 from qwop.envs.qwop.keys_file import write_keys
-from qwop.evaluation.watch import WatchSettings, clips_of, run
+from qwop.evaluation.watch import clips_of, run
+from qwop.evaluation.watch_command import WatchSettings
 
 KEYS = np.repeat([0, 9, 6, 9], 8).astype(np.uint8)
 

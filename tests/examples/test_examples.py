@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
@@ -33,14 +35,13 @@ def test_train_your_own(tmp_path: Path) -> None:
     assert (tmp_path / "my_policy.safetensors").is_file()
 
 
+@pytest.mark.needs(module="stable_baselines3")
 def test_ppo_with_stable_baselines(tmp_path: Path) -> None:
-    pytest.importorskip("stable_baselines3", reason="Stable-Baselines3 is not installed (the extra 'sb3')")
     said = run("ppo_with_stable_baselines.py", tmp_path, "--steps", 256, "--games", 2, "--episodes", 2)
     assert "mean return of" in said
     assert (tmp_path / "ppo.zip").is_file()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("notebook", sorted(EXAMPLES.glob("*.ipynb")), ids=lambda path: path.name)
 def test_notebooks(notebook: Path, tmp_path: Path) -> None:
     nbformat = pytest.importorskip("nbformat")

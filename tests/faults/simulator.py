@@ -14,7 +14,7 @@ from pathlib import Path
 import children
 from children import End
 from disk import CLOCK, FAULTS, KILL, POWER, TEAR, Disk, Fault
-from qwop.common.occupancy import LEFTOVER
+from qwop.common.folder_lock import LEFTOVER
 from qwop.datasets.writer import DatasetWriter
 from trials import Trials
 from work import WORK, Work, require_whole

@@ -17,6 +17,7 @@ def survive(*arguments: str) -> None:
     assert "survived" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("work", ["recording", "cloning", "ACER", "DDQN", "PPO", "re-estimating", "evaluating"])
 def test_a_run_survives_a_fault_of_each_kind(work: str) -> None:
     survive("--moments", "1", "--work", work)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from qwop.common.errors import BadInput
-from qwop.common.occupancy import LEFTOVER
+from qwop.common.folder_lock import LEFTOVER
 from qwop.datasets import open_dataset
 from qwop.datasets.exchange.export_command import ExportSettings
 from qwop.datasets.exchange.export_command import run as export
@@ -92,7 +92,7 @@ WORK = {
         ),
         Work(
             "PPO",
-            (*_TRAINING, "algorithm=ppo", "policy=policy.safetensors", "schedule=alone", "schedule.scale=0.00034",
+            (*_TRAINING, "algorithm=ppo", "policy=policy.safetensors", "schedule=live-only", "schedule.scale=0.00034",
              "loop.steps=20", "algorithm.minibatch=80", "algorithm.hidden=[32]"),
             resumes="metrics.jsonl",
         ),
@@ -187,12 +187,12 @@ def require_whole(folder: Path) -> None:
         if path.is_dir() or LEFTOVER.fullmatch(path.name) or any(LEFTOVER.fullmatch(part) for part in path.parts):
             continue
         try:
-            _require_whole_file(path)
+            _require_atomic_file(path)
         except (BadInput, ValueError) as error:
             raise AssertionError(f"{path}: {error}") from None
 
 
-def _require_whole_file(path: Path) -> None:
+def _require_atomic_file(path: Path) -> None:
     match path.suffix:
         case ".safetensors":
             load_policy(path)

@@ -10,7 +10,7 @@ import torch
 from qwop.datasets.schema import DatasetInfo, Episode
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.finetune.experience.sequences import LIVE, Finals, Sequences
+from qwop.finetune.experience.sequences import LIVE, Sequences, TruncatedObservations
 from qwop.finetune.main import main
 
 
@@ -40,7 +40,7 @@ def _sequences(
         behaviour_probabilities=np.full((n, steps, actions), 1 / actions, dtype=np.float32),
         terminated=np.zeros((n, steps), dtype=np.bool_),
         truncated=truncated,
-        finals=Finals(sequence, step, seen.astype(np.float32)),
+        finals=TruncatedObservations(sequence, step, seen.astype(np.float32)),
         source=np.full(n, source, dtype=np.int8),
     )
 

@@ -14,9 +14,8 @@ from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.agents.dqn.agent import DqnAgent
 from qwop.finetune.agents.registry import ALGORITHMS
 from qwop.finetune.reports.run_log import RunLog
-from qwop.finetune.run import RunContext, build_run
+from qwop.finetune.run import build
 from qwop.finetune.schedules.phase import Phase, Ramp
-from qwop.finetune.settings import RunSettings
 from qwop.policies.files import load_policy
 from qwop.policies.policy import Policy
 from qwop.policies.rollout import play
@@ -25,8 +24,9 @@ from qwop.pretrain.settings import CloningSettings
 from qwop.recorder.page.environment_game import EnvironmentGame
 from qwop.recorder.page.environment_keys import key_map
 
-pytest.importorskip("ale_py", reason="needs ale-py: pip install 'qwop[atari]'")
-pytest.importorskip("cv2", reason="needs OpenCV: pip install 'qwop[atari]'")
+from .runs import make_run
+
+pytestmark = [pytest.mark.needs(module="ale_py"), pytest.mark.needs(module="cv2")]
 
 SPEC = EnvironmentSpec("ALE/Breakout-v5", {"size": 36, "stack": 2, "time_limit": 1.0})  # 15 decisions
 FIRE, LEFT = 2, 8  # keys, as bits
@@ -76,9 +76,8 @@ def test_dqn_learns_from_games_and_demonstrations_with_clipped_rewards(tmp_path:
     phase = Phase("learn", 40 / 15 / 3600, demonstrations=Ramp(0.5, 0.5))
     log = RunLog(tmp_path)
     log.open()
-    context = RunContext(torch.device("cpu"), tmp_path / "checkpoints", log)
     policy = Policy(network, SPEC, dataset.info.observation)
-    run = build_run(algorithm, policy, dataset, RunSettings((phase,), settings, loop), context)
+    run = build(make_run((phase,), settings, loop, policy, dataset, log, tmp_path))
     run.run()
     log.close()
     assert not torch.equal(before, torch.cat([p.detach().flatten() for p in network.parameters()]))

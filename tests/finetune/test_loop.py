@@ -9,17 +9,20 @@ import numpy as np
 import pytest
 import torch
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.finetune.agents.agent import Agent
+from qwop.finetune.agents.ppo.settings import PpoLoopSettings, PpoSettings
 from qwop.finetune.checkpoint import checkpoints, load_checkpoint
-from qwop.finetune.experience.collector import Collector
+from qwop.finetune.distributed.collector import PhaseCollector
 from qwop.finetune.experience.sequences import Sequences
-from qwop.finetune.loop import Loop, Progress
+from qwop.finetune.loop import Loop, Observer, Progress
 from qwop.finetune.reports.run_log import RunLog, read_metrics
-from qwop.finetune.schedules.environments import PhaseEnvironments, phase_environments
 from qwop.finetune.schedules.phase import Phase, PhaseValues, Ramp
-from qwop.finetune.schedules.schedule import PUBLISHED_RATE, Schedule
-from qwop.finetune.schedules.stability import ReturnMonitor, StabilitySettings
-from qwop.finetune.settings import LiveSettings
+from qwop.finetune.schedules.schedule import PUBLISHED_RATE
+from qwop.finetune.schedules.stability import StabilitySettings
 from qwop.policies.networks import Actor
+from qwop.policies.policy import Policy
+
+from .runs import make_run, run_until
 
 DECISIONS = 1 / 3600 / PUBLISHED_RATE  # hours, where an environment has no clock
 ITERATION = 2 * 5
@@ -27,27 +30,27 @@ ITERATION = 2 * 5
 Event = tuple[Any, ...]
 
 
-class Counting:
+class Counting(Agent):
     """An agent that learns to count: after v updates it takes action 0 with probability 1/(v + 2)."""
 
     def __init__(self, events: list[Event], warm_ups: int = 0) -> None:
-        self.network = Actor(4, 2, (4,))
+        self.actor = Actor(4, 2, (4,))
         self.version = 0
-        self.decisions_per_second: list[float | None] = []
         self._events = events
         self._warm_ups = warm_ups
         self._show()
 
-    def warm_up(self, play: Callable[[], Sequences]) -> None:
+    @property
+    def network(self) -> Actor:
+        return self.actor
+
+    def fit_initial_values(self, play: Callable[[], Sequences], now: PhaseValues) -> None:
         self._events.append(("warm up", [self._version_of(play()) for _ in range(self._warm_ups)]))
 
-    def observe(self, live: Sequences | None, now: PhaseValues) -> None:
-        self._events.append(("observe", None if live is None else self._version_of(live), now.learning_rate))
-
-    def update(self, now: PhaseValues) -> None:
+    def learn(self, live: Sequences | None, now: PhaseValues) -> None:
+        self._events.append(("learn", None if live is None else self._version_of(live), now.learning_rate))
         self.version += 1
         self._show()
-        self._events.append(("update",))
 
     def advance(self, decisions: int, planned: int) -> None:
         self._events.append(("advance", decisions, planned))
@@ -55,10 +58,10 @@ class Counting:
     def begin_phase(self, phase: Phase) -> None:
         self._events.append(("begin phase", phase.name))
 
-    def enter(self, decisions_per_second: float | None) -> None:
-        self._events.append(("enter",))
+    def change_environment(self) -> None:
+        self._events.append(("change environment",))
 
-    def interrupt(self) -> None:
+    def drop_partial_episodes(self) -> None:
         self._events.append(("interrupt",))
 
     def measurements(self) -> dict[str, float]:
@@ -73,8 +76,8 @@ class Counting:
 
     @torch.no_grad()
     def _show(self) -> None:
-        self.network.policy_head.weight.zero_()
-        self.network.policy_head.bias.copy_(torch.tensor([0.0, math.log(self.version + 1)]))
+        self.actor.policy_head.weight.zero_()
+        self.actor.policy_head.bias.copy_(torch.tensor([0.0, math.log(self.version + 1)]))
 
     @staticmethod
     def _version_of(played: Sequences) -> int:
@@ -82,78 +85,74 @@ class Counting:
         return round(1 / float(probability)) - 2
 
 
-class Run:
+class Run(Observer):
     """A loop around that agent in CartPole, and everything that happened in it."""
 
     def __init__(
         self, folder: Path, phases: tuple[Phase, ...], warm_ups: int = 0, resume: bool = False, **live: Any
     ) -> None:
-        settings = LiveSettings(
+        live = PpoLoopSettings(
             **{"num_envs": 2, "steps": 5, "overlap": False, "log_every": 20, "checkpoint_every": 10_000, **live}
         )
-        specs = phase_environments(EnvironmentSpec("CartPole-v1"), phases)
-        environments = PhaseEnvironments(specs, 2, 0, ObservationSpec((4,)), 2, [None] * len(phases))
-        schedule = Schedule(phases, PUBLISHED_RATE, 1.0, ReturnMonitor(StabilitySettings(window=2)))
+        self.phases = phases
         self.events: list[Event] = []
         self.agent = Counting(self.events, warm_ups)
         self.log = RunLog(folder)
         self.log.open()
-        self.loop = Loop(
-            self.agent,
-            Collector(environments.make(schedule.index), 5, np.random.default_rng(0)),
-            schedule,
-            environments,
-            settings,
-            self.log,
-            folder / "checkpoints",
-            on_evaluation=lambda index, phase: self.events.append(("evaluation", phase.name, self.loop.decisions)),
-            on_phase_end=lambda index, phase: self.events.append(("phase ended", index, phase.name)),
-            on_checkpoint=lambda: self.events.append(("checkpoint", self.loop.decisions)),
-            on_progress=self._progressed,
-        )
-        self.progress: list[Progress] = []
+        policy = Policy(self.agent.network, EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)))
+        stability = StabilitySettings(window=2)
+        run = make_run(phases, PpoSettings(), live, policy, None, self.log, folder, self, stability=stability)
+        play = PhaseCollector(run.environments, run.schedule.index, 5, np.random.default_rng(0))
+        self.loop = Loop(run, self.agent, play)
+        self.shown: list[Progress] = []
+        self.left: dict[str, float] = {}
         if resume:
             self.loop.set_state(load_checkpoint(checkpoints(folder / "checkpoints")[-1]))
 
-    def _progressed(self, now: Progress) -> None:
-        self.progress.append(now)
+    def evaluate(self, loop: Loop, index: int, *, within: bool) -> None:
+        name = self.phases[index].name
+        self.events.append(("evaluation", name, loop.decisions) if within else ("phase ended", index, name))
+        self.left[name] = float(loop.agent.network.policy_head.bias[1].detach().exp()) - 1.0
+
+    def checkpoint(self, loop: Loop) -> None:
+        self.events.append(("checkpoint", loop.decisions))
+
+    def progress(self, now: Progress) -> None:
+        self.shown.append(now)
 
     def kinds(self, *kinds: str) -> list[Event]:
         return [event for event in self.events if event[0] in kinds]
 
     def versions(self) -> list[int | None]:
         """The number of updates behind the live play of each iteration."""
-        return [version for _, version, _ in self.kinds("observe")]
+        return [version for _, version, _ in self.kinds("learn")]
 
 
 def phase(name: str, iterations: float, **more: Any) -> Phase:
     return Phase(name, hours=iterations * ITERATION * DECISIONS, **more)
 
 
-def test_an_iteration_is_observe_update_advance_and_phases_begin_in_between(tmp_path: Path) -> None:
+def test_an_iteration_is_learn_then_advance_and_phases_begin_in_between(tmp_path: Path) -> None:
     run = Run(tmp_path, (phase("one", 2), phase("two", 1, learning_rate=Ramp(0.5, 0.5))))
     run.loop.run()
     assert run.events == [
         ("advance", 0, 30),
         ("warm up", []),
         ("begin phase", "one"),
-        ("observe", 0, 1.0),
-        ("update",),
+        ("learn", 0, 1.0),
         ("advance", 10, 30),
-        ("observe", 1, 1.0),
-        ("update",),
+        ("learn", 1, 1.0),
         ("begin phase", "two"),
         ("phase ended", 0, "one"),
         ("advance", 20, 30),
-        ("observe", 2, 0.5),
-        ("update",),
+        ("learn", 2, 0.5),
         ("phase ended", 1, "two"),
         ("advance", 30, 30),
         ("interrupt",),
         ("checkpoint", 30),
     ]
     assert run.loop.finished
-    assert [(now.decisions, now.remaining, now.phase) for now in run.progress] == [
+    assert [(now.decisions, now.remaining, now.phase) for now in run.shown] == [
         (10, 20, "one"), (20, 10, "one"), (30, 0, "two"),
     ]  # fmt: skip
 
@@ -173,15 +172,9 @@ def test_evaluations_within_a_phase_are_evenly_spaced_and_not_at_its_end(tmp_pat
 def test_a_phase_leaves_the_mean_weights_of_its_last_iterations(tmp_path: Path) -> None:
     shares = {"none": 0.0, "last": 0.25, "half": 0.5}
     run = Run(tmp_path, tuple(phase(name, 4, weight_average=share) for name, share in shares.items()))
-    left = {}
-
-    def remember(index: int, ended: Phase) -> None:
-        left[ended.name] = float(run.agent.network.policy_head.bias[1].detach().exp()) - 1.0
-
-    run.loop._on_phase_end = remember
     run.loop.run()
     # A network after v updates has the bias log(v + 1).
-    assert left == pytest.approx({"none": 4.0, "last": 8.0, "half": math.sqrt(12.0 * 13.0) - 1.0})
+    assert run.left == pytest.approx({"none": 4.0, "last": 8.0, "half": math.sqrt(12.0 * 13.0) - 1.0})
 
 
 def test_without_overlap_every_decision_is_of_the_newest_policy_and_with_it_of_the_one_before(tmp_path: Path) -> None:
@@ -216,9 +209,9 @@ def test_a_phase_in_another_environment_starts_new_games_there_before_it_begins(
     )
     run = Run(tmp_path, phases, overlap=True)
     run.loop.run()
-    assert run.kinds("enter", "begin phase", "phase ended") == [
+    assert run.kinds("change environment", "begin phase", "phase ended") == [
         ("begin phase", "one"),
-        ("enter",),
+        ("change environment",),
         ("begin phase", "short"),
         ("phase ended", 0, "one"),
         ("begin phase", "same"),
@@ -233,7 +226,7 @@ def test_a_phase_in_another_environment_starts_new_games_there_before_it_begins(
 
 def test_warming_up_plays_and_counts_nothing_and_happens_once(tmp_path: Path) -> None:
     run = Run(tmp_path, (phase("one", 4),), warm_ups=3, checkpoint_every=20)
-    run.loop.run(until=20)
+    run_until(run.loop, 20)
     assert run.kinds("warm up") == [("warm up", [0, 0, 0])]
     assert run.loop.decisions == 20
     resumed = Run(tmp_path, (phase("one", 4),), warm_ups=3, checkpoint_every=20, resume=True)
@@ -244,7 +237,7 @@ def test_warming_up_plays_and_counts_nothing_and_happens_once(tmp_path: Path) ->
 
 def test_it_stops_at_the_first_checkpoint_after_so_many_decisions(tmp_path: Path) -> None:
     run = Run(tmp_path, (phase("one", 10),), checkpoint_every=30)
-    run.loop.run(until=31)
+    run_until(run.loop, 31)
     assert (run.loop.decisions, run.loop.finished) == (60, False)
     assert [path.name for path in checkpoints(tmp_path / "checkpoints")] == [
         "decisions-000000000030.checkpoint", "decisions-000000000060.checkpoint",
@@ -276,10 +269,14 @@ def test_a_resumed_run_sees_what_the_uninterrupted_one_sees(tmp_path: Path, over
     whole = Run(tmp_path / "whole", phases, **settings)
     whole.loop.run()
     half = Run(tmp_path / "half", phases, **settings)
-    half.loop.run(until=60)
+    run_until(half.loop, 60)
     resumed = Run(tmp_path / "half", phases, resume=True, **settings)
     resumed.loop.run()
     assert half.versions() + resumed.versions() == whole.versions()
+    assert resumed.events[:2] == [("advance", 0, 90), ("change environment",)]
+    assert resumed.events[2] == ("advance", 60, 90)  # ε and the like, before the first iteration
+    rows = [[row["decisions"] for row in read_metrics(tmp_path / name)] for name in ("whole", "half")]
+    assert rows[0] == rows[1]
     assert resumed.loop.phase_index == whole.loop.phase_index == 1
     mine, theirs = resumed.loop.get_state(), whole.loop.get_state()
     assert mine["collector"] == theirs["collector"]
@@ -287,3 +284,28 @@ def test_a_resumed_run_sees_what_the_uninterrupted_one_sees(tmp_path: Path, over
     assert mine["agent"] == theirs["agent"]
     heads = (one.agent.network.policy_head.state_dict() for one in (resumed, whole))
     torch.testing.assert_close(*heads, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize(("overlap", "expected"), [(False, [0.0, 0.25, 0.5, 0.75]), (True, [0.0, 0.0, 0.25, 0.5])])
+def test_games_follow_the_phase(
+    tmp_path: Path, overlap: bool, expected: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard = []
+    collect = PhaseCollector.collect
+
+    def collected(play: PhaseCollector, policy: Any, progress: float = 0.0) -> Any:
+        heard.append(progress)
+        return collect(play, policy, progress)
+
+    monkeypatch.setattr(PhaseCollector, "collect", collected)
+    Run(tmp_path, (phase("one", 4),), overlap=overlap).loop.run()
+    assert heard == expected
+
+
+def test_a_phase_that_is_added_to_a_schedule_that_was_over_begins_in_its_environment(tmp_path: Path) -> None:
+    one, short = phase("one", 2), phase("short", 3, environment={"max_episode_steps": 3})
+    Run(tmp_path, (one,)).loop.run()
+    longer = Run(tmp_path, (one, short), resume=True)
+    longer.loop.run()
+    assert longer.kinds("change environment", "begin phase") == [("change environment",), ("begin phase", "short")]
+    assert {row["live/decisions"] for row in read_metrics(tmp_path) if row["phase"] == "short"} == {3.0}

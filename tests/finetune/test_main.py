@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from qwop.common.occupancy import sole_writer
+from qwop.common.folder_lock import exclusive_lock
 from qwop.datasets.schema import DatasetInfo, Episode
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
@@ -220,7 +220,7 @@ def test_a_checkpoint_that_does_not_fit_its_run_is_named(finetune: Finetune, wor
 
 
 def test_a_second_run_in_the_same_folder_is_refused(finetune: Finetune, workplace: Path) -> None:
-    with sole_writer(workplace / "run", "out"):
+    with exclusive_lock(workplace / "run", "out"):
         second = finetune("policy=policy.safetensors", "demonstrations=demos", *SMALL, "out=run")
     assert second.code == 2
     assert "out=run: another process is writing there" in second.err
@@ -228,8 +228,8 @@ def test_a_second_run_in_the_same_folder_is_refused(finetune: Finetune, workplac
 
 def test_a_run_that_is_over_goes_on_with_a_phase_more(finetune: Finetune, workplace: Path) -> None:
     arguments = (
-        "policy=policy.safetensors", "demonstrations=demos", *SMALL[1:-2], "+schedule=alone", "evaluation.episodes=0",
-        "out=run", "loop.log_every=1000",
+        "policy=policy.safetensors", "demonstrations=demos", *SMALL[1:-2], "+schedule=live-only",
+        "evaluation.episodes=0", "out=run", "loop.log_every=1000",
     )  # fmt: skip
     assert finetune(*arguments).code == 0
     nothing_left = finetune(*arguments, "resume=true")
@@ -274,7 +274,7 @@ def test_the_small_algorithms_are_the_others_with_fewer_games_at_once(
     finetune: Finetune, workplace: Path, algorithm: str, games: int, more: list[str]
 ) -> None:
     done = finetune(
-        "policy=scratch", "environment=CartPole-v1", f"algorithm={algorithm}", "+schedule=alone",
+        "policy=scratch", "environment=CartPole-v1", f"algorithm={algorithm}", "+schedule=live-only",
         "schedule.scale=0.0001", "evaluation.episodes=0", "out=run", *more)  # fmt: skip
     assert done.code == 0, done.err
     used = load_policy(workplace / "run" / "policy.safetensors").training["settings"]
@@ -285,7 +285,12 @@ def test_the_small_algorithms_are_the_others_with_fewer_games_at_once(
 
 def test_a_new_policy_can_be_trained_in_any_environment(finetune: Finetune, workplace: Path) -> None:
     done = finetune(
-        "policy=scratch", "environment=CartPole-v1", *SMALL[1:], "+schedule=alone", "evaluation.episodes=0", "out=run"
+        "policy=scratch",
+        "environment=CartPole-v1",
+        *SMALL[1:],
+        "+schedule=live-only",
+        "evaluation.episodes=0",
+        "out=run",
     )
     assert done.code == 0, done.err
     policy = load_policy(workplace / "run" / "policy.safetensors")

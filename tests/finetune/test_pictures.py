@@ -12,14 +12,17 @@ from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec
 from qwop.finetune.agents.registry import ALGORITHMS
 from qwop.finetune.reports.run_log import RunLog
-from qwop.finetune.run import RunContext, build_run
+from qwop.finetune.run import build
 from qwop.finetune.schedules.phase import Phase, Ramp
-from qwop.finetune.settings import RunSettings
 from qwop.policies.files import load_policy, save_policy
 from qwop.policies.policy import Policy
 from qwop.policies.rollout import play
 from qwop.pretrain.clone import clone
 from qwop.pretrain.settings import CloningSettings
+
+from .runs import make_run
+
+pytestmark = pytest.mark.slow
 
 TASK: dict[str, Any] = {"observation": "pixels", "stack": 2, "size": 36, "colour": True, "time_limit": 3.0}
 SPEC = EnvironmentSpec("QWOP-v1", TASK)
@@ -66,12 +69,9 @@ def new_policy(name: str) -> Policy:
 
 def learn(folder: Path, name: str, policy: Policy, dataset: Dataset | None, phase: Phase) -> None:
     loop = ALGORITHMS[name].loop(num_envs=2, steps=5, overlap=False, **LOOPS[name])
-    settings = RunSettings((phase,), small(name), loop)
     log = RunLog(folder)
     log.open()
-    build_run(
-        ALGORITHMS[name], policy, dataset, settings, RunContext(torch.device("cpu"), folder / "checkpoints", log)
-    ).run()
+    build(make_run((phase,), small(name), loop, policy, dataset, log, folder)).run()
     log.close()
 
 

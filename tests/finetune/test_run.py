@@ -14,10 +14,11 @@ from qwop.finetune.agents.registry import ALGORITHMS
 from qwop.finetune.checkpoint import checkpoints, load_checkpoint
 from qwop.finetune.loop import Loop
 from qwop.finetune.reports.run_log import RunLog
-from qwop.finetune.run import RunContext, build_run
+from qwop.finetune.run import build
 from qwop.finetune.schedules.phase import Phase, Ramp
-from qwop.finetune.settings import RunSettings
 from qwop.policies.policy import Policy
+
+from .runs import assert_same, make_run, run_until
 
 SPEC = EnvironmentSpec("QWOP-v1", {"frames_per_step": 3, "reward": "speed"})
 SEEN, ACTIONS = ObservationSpec((71,)), 11
@@ -72,10 +73,10 @@ def demonstrations(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
 def make(name: str, folder: Path, dataset: Dataset, every: int, resume: bool = False) -> Loop:
     algorithm = ALGORITHMS[name]
     chosen = algorithm.settings(**ALGORITHM[name])
-    shown = Ramp(0.0, 0.0) if name in LIVE_ONLY else Ramp(1.0, 0.5)
+    share = Ramp(0.0, 0.0) if name in LIVE_ONLY else Ramp(1.0, 0.5)
     phases = (
         Phase("one", 3 * HOURS, learning_rate=Ramp(1.0, 0.5)),
-        Phase("two", (ITERATIONS - 3) * HOURS, demonstrations=shown),
+        Phase("two", (ITERATIONS - 3) * HOURS, demonstrations=share),
     )
     live = algorithm.loop(
         **{"num_envs": 3, "steps": 5, "log_every": 45, "checkpoint_every": every * ITERATION, **LOOPS[name]}
@@ -83,31 +84,11 @@ def make(name: str, folder: Path, dataset: Dataset, every: int, resume: bool = F
     network = algorithm.new_network(chosen)(71, ACTIONS, torch.Generator().manual_seed(0))
     log = RunLog(folder)
     log.open()
-    context = RunContext(torch.device("cpu"), folder / "checkpoints", log)
-    settings = RunSettings(phases, chosen, live, seed=0)
-    loop = build_run(algorithm, Policy(network, SPEC, SEEN), None if name in LIVE_ONLY else dataset, settings, context)
+    shown = None if name in LIVE_ONLY else dataset
+    loop = build(make_run(phases, chosen, live, Policy(network, SPEC, SEEN), shown, log, folder))
     if resume:
         loop.set_state(load_checkpoint(checkpoints(folder / "checkpoints")[-1]))
     return loop
-
-
-def assert_same(one: Any, other: Any, where: str = "state") -> None:
-    """Equal to the bit, whatever is nested in it; a list may stand for a tuple."""
-    if isinstance(one, dict):
-        assert one.keys() == other.keys(), where
-        for key in one:
-            assert_same(one[key], other[key], f"{where}.{key}")
-    elif isinstance(one, list | tuple):
-        assert len(one) == len(other), where
-        for number, (mine, theirs) in enumerate(zip(one, other, strict=True)):
-            assert_same(mine, theirs, f"{where}[{number}]")
-    elif isinstance(one, np.ndarray):
-        assert (one.dtype, one.shape) == (other.dtype, other.shape), where
-        assert one.tobytes() == other.tobytes(), where
-    elif isinstance(one, torch.Tensor):
-        assert torch.equal(one, other), where
-    else:
-        assert one == other, where
 
 
 @pytest.mark.parametrize("name", LOOPS)
@@ -122,7 +103,7 @@ def test_a_run_killed_at_any_barrier_and_resumed_has_the_state_of_one_that_was_n
     assert expected["decisions"] == ITERATIONS * ITERATION
     for barrier in barriers:
         folder = tmp_path / f"killed at {barrier}"
-        make(name, folder, demonstrations, every).run(until=int(barrier) * ITERATION)
+        run_until(make(name, folder, demonstrations, every), int(barrier) * ITERATION)
         resumed = make(name, folder, demonstrations, every, resume=True)
         assert not resumed.finished
         resumed.run()
@@ -133,11 +114,11 @@ def test_a_run_killed_at_any_barrier_and_resumed_has_the_state_of_one_that_was_n
 def test_taking_the_state_of_a_run_changes_nothing(name: str, tmp_path: Path, demonstrations: Dataset) -> None:
     asked, left = (make(name, tmp_path / folder, demonstrations, every=2) for folder in ("asked", "left"))
     for loop in (asked, left):
-        loop.run(until=2 * ITERATION)
+        run_until(loop, 2 * ITERATION)
     before = asked.get_state()
     assert_same(asked.get_state(), before)
     asked, left = (make(name, tmp_path / folder, demonstrations, every=2, resume=True) for folder in ("asked", "left"))
     asked.get_state()
     for loop in (asked, left):
-        loop.run(until=6 * ITERATION)
+        run_until(loop, 6 * ITERATION)
     assert_same(asked.get_state(), left.get_state())

@@ -12,10 +12,13 @@ import torch
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.checkpoint import checkpoints
 from qwop.finetune.schedules.environments import PhaseEnvironments
-from qwop.finetune.schedules.taught import Taught
+from qwop.finetune.schedules.phase import FULL, Phase
+from qwop.finetune.schedules.teacher_wrapper import TeacherWrapper
 from qwop.policies.files import load_policy, save_policy
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
+
+pytestmark = pytest.mark.slow
 
 Finetune = Callable[..., tuple[int, str, str]]
 
@@ -58,7 +61,7 @@ def teacher(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_a_pupil_comes_to_act_like_its_teacher(name: str, teacher: Path, finetune: Finetune, tmp_path: Path) -> None:
-    taught = ("schedule=alone", "schedule.phases.alone.hours=0.3", "schedule.phases.alone.teaching=[20,10]")
+    taught = ("schedule=live-only", "schedule.phases.alone.hours=0.3", "schedule.phases.alone.kickstarting=[20,10]")
     settings = (*SMALL, *ALGORITHMS[name], *taught, "environment=CartPole-v1", f"teacher={teacher}")
     code, _, said = finetune(*settings, "algorithm.learning_rate=0.01", "out=run")
     assert code == 0, said
@@ -87,7 +90,7 @@ def test_a_pupil_that_sees_pictures_resumes_to_the_bit(finetune: Finetune, tmp_p
 
 
 def test_a_phase_without_teaching_has_no_teacher(teacher: Path, finetune: Finetune, tmp_path: Path) -> None:
-    phases = ("schedule=alone", "schedule.phases.alone.hours=0.02", "schedule.phases.alone.teaching=1",
+    phases = ("schedule=live-only", "schedule.phases.alone.hours=0.02", "schedule.phases.alone.kickstarting=1",
               "+schedule.phases.after={hours: 0.02}")  # fmt: skip
     settings = (*SMALL, *ALGORITHMS["vtrace"], *phases, "environment=CartPole-v1", f"teacher={teacher}", "out=run")
     code, _, said = finetune(*settings)
@@ -97,41 +100,45 @@ def test_a_phase_without_teaching_has_no_teacher(teacher: Path, finetune: Finetu
 
 
 def test_actors_in_other_processes_have_the_teacher() -> None:
-    spec = EnvironmentSpec("QWOP-v1", {"observation": "contact", "frames_per_step": 1})
     champion = load_policy("champion")
-    environments = PhaseEnvironments(
-        [spec] * 2, 8, 0, champion.observation, 11, [None] * 2, teachers=[("champion", champion), None]
-    )
+    phases = (Phase("taught", 1.0, kickstarting=FULL), Phase("alone", 1.0))
+    environments = PhaseEnvironments(phases, champion, 8, 0, teacher=("champion", champion))
     sent = pickle.loads(pickle.dumps(environments)).with_num_envs(3)
     games = sent.make(0)
-    assert isinstance(games, Taught)
+    assert isinstance(games, TeacherWrapper)
     observations, _ = games.reset(seed=0)
     with torch.no_grad():
         expected = champion.network.logits(torch.from_numpy(observations)).softmax(-1).numpy()
-    np.testing.assert_allclose(games.lesson(observations), expected, rtol=1e-4, atol=1e-7)
-    assert not isinstance(sent.make(1), Taught)
-    assert not sent.same(0, 1)
+    np.testing.assert_allclose(games.teacher_probabilities(observations), expected, rtol=1e-4, atol=1e-7)
+    assert not isinstance(sent.make(1), TeacherWrapper)
+    assert not sent.share_environment(0, 1)
 
 
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        (("algorithm=ppo", "schedule.phases.alone.teaching=1"), "the run has no teacher; name one (teacher=champion)"),
+        (
+            ("algorithm=ppo", "schedule.phases.alone.kickstarting=1"),
+            "the run has no teacher; name one (teacher=champion)",
+        ),
         (("algorithm=ppo", "teacher=champion"), "teacher=champion: no phase imitates it"),
         (
-            ("algorithm=acer", "teacher=champion", "schedule.phases.alone.teaching=1"),
-            "schedule.phases.alone.teaching: the algorithm cannot imitate a teacher; choose ppo, vtrace, ftw",
+            ("algorithm=acer", "teacher=champion", "schedule.phases.alone.kickstarting=1"),
+            "schedule.phases.alone.kickstarting: the algorithm cannot imitate a teacher; choose ppo, vtrace, ftw",
         ),
-        (("algorithm=ppo", "teacher=nowhere", "schedule.phases.alone.teaching=1"), "nowhere"),
+        (("algorithm=ppo", "teacher=nowhere", "schedule.phases.alone.kickstarting=1"), "nowhere"),
         (
-            ("algorithm=ppo", "teacher=champion", "schedule.phases.alone.teaching=1"),
+            ("algorithm=ppo", "teacher=champion", "schedule.phases.alone.kickstarting=1"),
             "champion: decides 30 times a second, but its pupil 10 times",
         ),
-        (("algorithm=ppo", "schedule.phases.alone.teaching=[1,-1]"), "expected a number or [start, end], at least 0"),
+        (
+            ("algorithm=ppo", "schedule.phases.alone.kickstarting=[1,-1]"),
+            "expected a number or [start, end], at least 0",
+        ),
     ],
 )
 def test_wrong_settings_are_one_line(settings: tuple[str, ...], said: str, finetune: Finetune, tmp_path: Path) -> None:
-    code, _, wrong = finetune("policy=scratch", "environment=QWOP-v1", "schedule=alone", *settings, "out=run")
+    code, _, wrong = finetune("policy=scratch", "environment=QWOP-v1", "schedule=live-only", *settings, "out=run")
     assert code == 2
     assert said in wrong
     assert "Traceback" not in wrong

@@ -15,13 +15,13 @@ from qwop.datasets.from_keys import replay_episode
 from qwop.datasets.main import main as dataset_command
 from qwop.datasets.reconstruction.samples import read_samples
 from qwop.envs.qwop.keys_file import read_keys
+from qwop.evaluation.command import main as evaluate_command
 from qwop.evaluation.keys_game import in_simulator
-from qwop.evaluation.main import main as evaluate_command
 from qwop.finetune.main import main as finetune_command
 from qwop.policies.files import load_policy
 from qwop.policies.rollout import play
-from qwop.pretrain.main import main as pretrain_command
-from qwop.recorder.main import main as record_command
+from qwop.pretrain.command import main as pretrain_command
+from qwop.recorder.command import main as record_command
 from qwop.recorder.page.library import Library
 from qwop.recorder.published.source import open_import
 from qwop.recorder.settings import ImportSettings

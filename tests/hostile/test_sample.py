@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits of memory and /proc are Linux's")
 def test_hostile_files_are_read_or_refused_in_a_line() -> None:
     command = [sys.executable, "-m", "tests.hostile", "50", "policy", "keys", "dataset.json", "samples", "recording"]

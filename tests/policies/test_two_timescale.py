@@ -11,7 +11,7 @@ from qwop.policies.files import load_policy, save_policy
 from qwop.policies.policy import Policy
 from qwop.policies.rollout import play
 from qwop.policies.state import reset_rows
-from qwop.policies.two_timescale import Thought, TwoTimescaleActorCritic, TwoTimescaleState, scale_gradient
+from qwop.policies.two_timescale import CoreOutput, TwoTimescaleActorCritic, TwoTimescaleState, scale_gradient
 from torch import Tensor
 
 
@@ -25,13 +25,13 @@ def observations(n: int, steps: int, seed: int = 0) -> Tensor:
 
 def think(
     network: TwoTimescaleActorCritic, seen: Tensor, slow_gradient: float = 1.0
-) -> tuple[list[Thought], list[TwoTimescaleState]]:
+) -> tuple[list[CoreOutput], list[TwoTimescaleState]]:
     """Thoughts about observations [steps, n, 4], and the states after them; action 1 and reward −1 after each."""
     state, thoughts, states = network.initial_state(seen.shape[1]), [], []
     for one in seen:
-        thought, state = network.think(one, state, slow_gradient)
+        output, state = network.think(one, state, slow_gradient)
         state = network.feed(state, torch.ones(len(one), dtype=torch.int64), -torch.ones(len(one)))
-        thoughts.append(thought)
+        thoughts.append(output)
         states.append(TwoTimescaleState(*state))
     return thoughts, states
 
@@ -39,7 +39,7 @@ def think(
 @pytest.mark.parametrize(("period", "ticks"), [(3, [0, 3, 6, 9]), (1, [*range(11)]), (20, [0])])
 def test_the_slow_core_changes_at_multiples_of_its_period_only(period: int, ticks: list[int]) -> None:
     thoughts, states = think(make_network(period), observations(2, 11))
-    assert [t for t, thought in enumerate(thoughts) if thought.ticked.all()] == ticks
+    assert [t for t, output in enumerate(thoughts) if output.ticked.all()] == ticks
     slow = [torch.cat([state.slow, state.slow_cell], dim=1) for state in states]
     assert [t for t in range(1, 11) if not torch.equal(slow[t], slow[t - 1])] == ticks[1:]
     for t, (before, after) in enumerate(pairwise(thoughts), 1):
@@ -53,8 +53,8 @@ def test_the_slow_core_ticks_at_each_episodes_first_decision_whatever_the_other_
     network, seen = make_network(3), observations(2, 7)
     state, initial, ticked = network.initial_state(2), network.initial_state(2), []
     for t, one in enumerate(seen):
-        thought, state = network.think(one, state)
-        ticked.append(thought.ticked.tolist())
+        output, state = network.think(one, state)
+        ticked.append(output.ticked.tolist())
         if t == 1:
             state = reset_rows(state, initial, np.array([False, True]))
     assert [row for row, _ in ticked] == [True, False, False, True, False, False, True]
@@ -74,18 +74,18 @@ def test_the_latent_is_drawn_from_the_posterior_and_not_from_the_prior() -> None
     with torch.no_grad():
         network.posterior.mean.bias.fill_(3.0)
         network.prior.mean.bias.fill_(-3.0)
-    thought, _ = network.think(observations(500, 1)[0], network.initial_state(500))
-    noise = (thought.latent - thought.posterior.mean) / thought.posterior.std
+    output, _ = network.think(observations(500, 1)[0], network.initial_state(500))
+    noise = (output.latent - output.posterior.mean) / output.posterior.std
     assert abs(noise.mean().item()) < 0.05
     assert noise.std().item() == pytest.approx(1.0, abs=0.03)
-    assert thought.latent.min() > 2.0
+    assert output.latent.min() > 2.0
     logits, _ = network.step(observations(500, 1)[0], network.initial_state(500))
-    assert torch.equal(logits, network.policy_head(thought.latent))
+    assert torch.equal(logits, network.policy_head(output.latent))
 
 
 def test_untrained_distributions_have_a_standard_deviation_of_a_tenth() -> None:
-    (thought,), _ = think(make_network(), observations(50, 1))
-    for gaussian in (thought.posterior, thought.prior):
+    (output,), _ = think(make_network(), observations(50, 1))
+    for gaussian in (output.posterior, output.prior):
         assert gaussian.std.mean().item() == pytest.approx(0.1, rel=0.02)
     network = make_network()
     with torch.no_grad():
@@ -149,7 +149,7 @@ def test_a_period_can_change_between_decisions() -> None:
     network = make_network(3)
     network.set_period(2)
     thoughts, _ = think(network, observations(1, 5))
-    assert [thought.ticked.item() for thought in thoughts] == [True, False, True, False, True]
+    assert [output.ticked.item() for output in thoughts] == [True, False, True, False, True]
     assert network.description()["period"] == 2
 
 

@@ -20,6 +20,8 @@ from qwop.policies.files import load_policy, save_policy
 from qwop.policies.policy import Policy
 from qwop.policies.rollout import play
 
+pytestmark = pytest.mark.slow
+
 Command = Callable[..., tuple[int, str, str]]
 
 
@@ -156,7 +158,6 @@ def test_an_ancestor_is_the_single_agent_to_the_bit(
     assert not same(one, tmp_path / "all/first/agent-00.safetensors")
 
 
-@pytest.mark.slow
 def test_a_run_that_is_killed_in_a_round_loses_no_earlier_one(
     population: Command, small: tuple[str, ...], tmp_path: Path
 ) -> None:
@@ -219,11 +220,11 @@ def test_agents_begin_with_policies_of_an_earlier_run(
 def test_an_agent_with_a_teacher_learns_to_act_like_it(
     population: Command, small: tuple[str, ...], tmp_path: Path
 ) -> None:
-    taught = ("teachers=[champion]", "race.frames_per_step=1", "teaching.decisions=240", "evolution.enabled=false")
+    taught = ("teachers=[champion]", "race.frames_per_step=1", "kickstarting.decisions=240", "evolution.enabled=false")
     code, _, wrong = population(*small, *taught, "evaluation.games=0", "rounds=4", "out=taught")
     assert code == 0, wrong
     rows = [json.loads(line) for line in (tmp_path / "taught/history.jsonl").read_text().splitlines()]
-    figures = [[agent["figures"].get("teaching") for agent in row["agents"]] for row in rows]
+    figures = [[agent["figures"].get("kickstarting") for agent in row["agents"]] for row in rows]
     assert [[figure is not None for figure in row] for row in figures] == [[True, False, False]] * 3 + [[False] * 3]
     assert figures[2][0] < figures[1][0] < figures[0][0] == pytest.approx(math.log(11), abs=0.1)
 

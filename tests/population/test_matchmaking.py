@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from qwop.population.matchmaking import match_weights, opponent_probabilities
+from qwop.population.ratings import match_weights, opponent_probabilities
 
 
 def test_weights_fall_with_the_difference_of_strength() -> None:

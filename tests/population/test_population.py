@@ -13,13 +13,13 @@ from qwop.population.rewards import HAND_MADE
 from qwop.population.rival_races import RaceEnd
 from qwop.population.settings import (
     EvolutionSettings,
+    KickstartingSettings,
     PopulationSettings,
     PpoWorkSettings,
     RaceSettings,
-    TeachingSettings,
     WorkSettings,
 )
-from qwop.population.training import Done, Order
+from qwop.population.training import TrainingResult, TrainingTask
 
 AGENTS = 4
 SETTINGS = PopulationSettings(
@@ -29,7 +29,7 @@ SETTINGS = PopulationSettings(
 )
 
 
-class Workshop:
+class AgentTrainer:
     """Makes agents whose state is a name."""
 
     def begin(self, genes: Any, seed: int, policy: Any = None) -> dict[str, Any]:
@@ -42,18 +42,18 @@ class Workers:
     def __init__(self) -> None:
         self.races = True
         self.memory: list[Any] = []
-        self.done: list[Done] = []
-        self.orders: list[dict[int, Order]] = []
+        self.done: list[TrainingResult] = []
+        self.tasks: list[dict[int, TrainingTask]] = []
 
-    def carry_out(self, orders: Mapping[int, Order], report: Any) -> dict[int, Done]:
-        self.orders.append(dict(orders))
+    def run_tasks(self, tasks: Mapping[int, TrainingTask], report: Any) -> dict[int, TrainingResult]:
+        self.tasks.append(dict(tasks))
         done = {}
-        for number, order in orders.items():
+        for number, order in tasks.items():
             met = (order.schedule or (number,)) if self.races else ()
             races = [RaceEnd(rival, (np.sign(number - rival) + 1) / 2, float(number), None) for rival in met]
             learner = {"network": order.learner["network"] + "+"}
             play = {"env": {"rival": np.array(met)}, "policy": self.memory}
-            done[number] = Done(
+            done[number] = TrainingResult(
                 learner, play, races, [float(number)], {"games": 3.0}, {"playing": 1.0, "learning": 2.0}
             )
             report(number)
@@ -63,16 +63,16 @@ class Workers:
 
 def made(**changed: Any) -> tuple[Population, Workers]:
     workers = Workers()
-    population = Population(replace(SETTINGS, **changed), Workshop(), workers)  # type: ignore[arg-type]
+    population = Population(replace(SETTINGS, **changed), AgentTrainer(), workers)  # type: ignore[arg-type]
     population.begin()
     return population, workers
 
 
 def test_a_teacher_counts_less_and_less() -> None:
-    population, workers = made(teachers=("a", "b"), teaching=TeachingSettings(weight=0.5, decisions=400))
+    population, workers = made(teachers=("a", "b"), kickstarting=KickstartingSettings(weight=0.5, decisions=400))
     for _ in range(5):
         population.play_round()
-    heard = [[(order.teacher, order.imitation) for order in orders.values()] for orders in workers.orders]
+    heard = [[(order.teacher, order.imitation) for order in tasks.values()] for tasks in workers.tasks]
     assert [row[1] for row in heard] == [(1, 0.5), (1, 0.375), (1, 0.25), (1, 0.125), (None, 0.0)]
     assert all(row[2:] == [(None, 0.0)] * 2 for row in heard)
 
@@ -80,7 +80,7 @@ def test_a_teacher_counts_less_and_less() -> None:
 def test_an_ancestor_learns_in_the_place_of_all_and_then_they_go_on_from_there() -> None:
     population, workers = made(ancestor_decisions=600, rewards="varied")
     rounds = [population.play_round() for _ in range(8)]
-    turns = [order for orders in workers.orders[:8] for order in orders.items()]  # two rounds of four turns
+    turns = [order for tasks in workers.tasks[:8] for order in tasks.items()]  # two rounds of four turns
     first, order = turns[0]
     begun = order.learner["network"]
     for turn, (number, order) in enumerate(turns):
@@ -88,7 +88,7 @@ def test_an_ancestor_learns_in_the_place_of_all_and_then_they_go_on_from_there()
         assert order.learner["network"] == begun + "+" * turn
         assert (order.genes, order.rewards, order.schedule) == (rounds[0].members[0].genes, HAND_MADE, (0,))
         assert (order.play is None) == (turn == 0)
-    after = workers.orders[8]
+    after = workers.tasks[8]
     assert {order.learner["network"] for order in after.values()} == {begun + "+" * 8}
     assert [order.play is None for order in after.values()] == [False, True, True, True]
     members = rounds[1].members
@@ -107,13 +107,13 @@ def test_an_ancestor_learns_in_the_place_of_all_and_then_they_go_on_from_there()
 def test_an_ancestor_is_taught_as_long_as_a_single_agent() -> None:
     """With 100 decisions a turn, the weight falls from turn to turn, and goes on falling for those that descend."""
     population, workers = made(
-        teachers=("a", "b"), teaching=TeachingSettings(weight=0.8, decisions=800), ancestor_decisions=1
+        teachers=("a", "b"), kickstarting=KickstartingSettings(weight=0.8, decisions=800), ancestor_decisions=1
     )
     for _ in range(3):
         population.play_round()
-    turns = [orders[0].imitation for orders in workers.orders[:4]]
+    turns = [tasks[0].imitation for tasks in workers.tasks[:4]]
     assert turns == pytest.approx([0.8, 0.7, 0.6, 0.5])
-    apart = [(orders[0].imitation, orders[1].imitation) for orders in workers.orders[4:]]
+    apart = [(tasks[0].imitation, tasks[1].imitation) for tasks in workers.tasks[4:]]
     assert apart == [pytest.approx((0.4, 0.4)), pytest.approx((0.3, 0.3))]
 
 
@@ -144,7 +144,7 @@ def test_a_copy_takes_weights_genes_rewards_and_rating_and_its_lineage_is_kept()
     assert (child.genes, child.rewards) == (parent.genes, parent.rewards)
     assert (child.parent, child.generation, child.founder) == (copy.parent, 1, parent.founder)
     assert child.decisions == 0
-    after = workers.orders[number + 1]
+    after = workers.tasks[number + 1]
     assert after[copy.child].learner == after[copy.parent].learner
     assert after[copy.child].play is plays[number][copy.child]  # its races go on
 
@@ -161,7 +161,7 @@ def test_races_begin_anew_with_another_memory_or_another_rate(memory: list[Any],
         population.play_round()
         for copy in copies:
             same = before[copy.child].genes.get("frames_per_step") == after[copy.child].genes.get("frames_per_step")
-            assert (workers.orders[-1][copy.child].play is not None) == (same and not memory)
+            assert (workers.tasks[-1][copy.child].play is not None) == (same and not memory)
             kept.add(same)
     assert kept == ({True, False} if rates else {True})
 
@@ -191,8 +191,8 @@ def test_opponents_are_never_oneself_and_their_weights_come_along() -> None:
         population, workers = made(opponents=opponents)
         for _ in range(4):
             population.play_round()
-        for orders in workers.orders:
-            for number, order in orders.items():
+        for tasks in workers.tasks:
+            for number, order in tasks.items():
                 assert number not in order.schedule
                 assert {*order.schedule} <= {*order.rivals}
 
@@ -204,7 +204,7 @@ def test_opponents_of_equal_strength_are_met_most_often() -> None:
         for rival, won in ((2, 0.5), (1, 0.75), (0, 0.95)):
             population.record.add(3, rival, won, 10.0)
         population.play_round()
-    met = np.bincount([rival for orders in workers.orders for rival in orders[3].schedule], minlength=AGENTS)
+    met = np.bincount([rival for tasks in workers.tasks for rival in tasks[3].schedule], minlength=AGENTS)
     assert met[2] > met[1] > met[0]
 
 
@@ -216,14 +216,14 @@ def test_agents_meet_those_that_decide_as_often_as_they_do_or_less_often() -> No
             population.play_round()
         met = [
             (order.genes["frames_per_step"], order.rivals[rival].genes["frames_per_step"], number == rival)
-            for orders in workers.orders
-            for number, order in orders.items()
+            for tasks in workers.tasks
+            for number, order in tasks.items()
             for rival in order.schedule
         ]
         assert {(own, theirs) for own, theirs, itself in met if not itself} == {(1.0, 1.0), (1.0, 2.0), (2.0, 2.0)}
-        for orders in workers.orders:  # nobody but itself is left to one that decides least often
-            rates = [order.genes["frames_per_step"] for order in orders.values()]
-            for number, order in orders.items():
+        for tasks in workers.tasks:  # nobody but itself is left to one that decides least often
+            rates = [order.genes["frames_per_step"] for order in tasks.values()]
+            for number, order in tasks.items():
                 assert (number in order.schedule) == (rates[number] == 2.0 and rates.count(2.0) == 1)
 
 
@@ -257,18 +257,18 @@ def test_in_self_play_the_only_opponent_is_oneself_and_runs_are_compared() -> No
     population, workers = made(opponents="itself", evolution=EvolutionSettings(enabled=False))
     for _ in range(3):
         population.play_round()
-    assert all(order.schedule == (number,) for orders in workers.orders for number, order in orders.items())
+    assert all(order.schedule == (number,) for tasks in workers.tasks for number, order in tasks.items())
     assert [member.id for member in population.best] == [3, 2, 1, 0]
 
 
 def test_rivals_that_never_learn_are_met_without_weights_and_pin_the_ratings() -> None:
-    population = Population(SETTINGS, Workshop(), workers := Workers(), rivals=1)  # type: ignore[arg-type]
+    population = Population(SETTINGS, AgentTrainer(), workers := Workers(), rivals=1)  # type: ignore[arg-type]
     population.begin()
     for _ in range(5):
         done = population.play_round()
-    met = {rival for orders in workers.orders for order in orders.values() for rival in order.schedule}
+    met = {rival for tasks in workers.tasks for order in tasks.values() for rival in order.schedule}
     assert AGENTS in met
-    assert all(AGENTS not in order.rivals for orders in workers.orders for order in orders.values())
+    assert all(AGENTS not in order.rivals for tasks in workers.tasks for order in tasks.values())
     assert done.ratings.ratings[AGENTS] == 1000.0
     assert len(done.members) == AGENTS
 
@@ -308,7 +308,7 @@ def test_rewards_made_by_hand_never_change() -> None:
 def test_scores_are_compared_in_other_environments() -> None:
     population, workers = made(environment="CartPole-v1")
     population.play_round()
-    assert all(order.schedule == () and order.rewards == {} for order in workers.orders[0].values())
+    assert all(order.schedule == () and order.rewards == {} for order in workers.tasks[0].values())
     assert [member.id for member in population.best] == [3, 2, 1, 0]
 
 
@@ -317,7 +317,7 @@ def test_a_population_continues_where_it_was_saved() -> None:
     for _ in range(3):
         one.play_round()
     state = one.get_state()
-    other = Population(SETTINGS, Workshop(), Workers())  # type: ignore[arg-type]
+    other = Population(SETTINGS, AgentTrainer(), Workers())  # type: ignore[arg-type]
     other.set_state(state)
     for _ in range(5):
         assert one.play_round().copies == other.play_round().copies

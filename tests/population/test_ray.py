@@ -10,12 +10,13 @@ from qwop.policies.files import load_policy
 
 Command = Callable[..., tuple[int, str, str]]
 
-pytestmark = pytest.mark.slow  # processes that import PyTorch
+pytestmark = [pytest.mark.needs(module="ray"), pytest.mark.slow]  # processes that import PyTorch
 
 
 @pytest.fixture(autouse=True)
 def cluster() -> Iterator[None]:
-    ray = pytest.importorskip("ray")
+    import ray
+
     yield
     ray.shutdown()
 

@@ -10,16 +10,15 @@ from numpy.typing import NDArray
 from qwop.common.errors import BadInput
 from qwop.envs.race.events import EVENTS, SPARSE
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.finetune.experience.collector import Collector
-from qwop.finetune.experience.snapshot import PolicySnapshot
+from qwop.finetune.experience.collector import Collector, PolicySnapshot
 from qwop.policies.files import load_policy
 from qwop.policies.networks import Actor
 from qwop.policies.policy import Policy
 from qwop.policies.recurrent import RecurrentActorCritic
-from qwop.population.rival_races import Rival, RivalRaces, View
+from qwop.population.rival_races import ObservationMap, Rival, RivalRaces
 
 RACE = EnvironmentSpec("QWOPRace-v1", {"frames_per_step": 2, "observation": "contact", "time_limit": 4.0})
-ALL = View(np.arange(115))
+ALL = ObservationMap(np.arange(115))
 WEIGHTS = np.linspace(-1, 1, len(EVENTS))
 
 
@@ -60,7 +59,7 @@ def races(players: dict[int, Any], schedule: list[int], num_races: int = 4, **mo
 def test_a_new_race_is_against_the_next_of_the_schedule() -> None:
     env = races({7: Always(0), 9: Always(3)}, [7, 9, 9])
     env.reset(seed=0)
-    assert env.under_way == {7, 9}
+    assert set(env.get_state()["rival"]) == {7, 9}
     for _ in range(60):  # the time limit
         _, _, terminated, truncated, infos = env.step(np.zeros(4, dtype=np.int64))
     assert (terminated | truncated).all()
@@ -101,7 +100,7 @@ def test_a_rival_that_decides_less_often_holds_its_actions_and_hears_of_each_onc
     weights = np.zeros(len(EVENTS))
     weights[[decision, EVENTS.index("new_metres")]] = 1.0, 0.5
     for env in (one, two):
-        env.enter(WEIGHTS, {0: Rival(theirs, View(np.arange(115), hold=3), weights, greedy=True)}, [0])
+        env.enter(WEIGHTS, {0: Rival(theirs, ObservationMap(np.arange(115), hold=3), weights, greedy=True)}, [0])
         env.reset(seed=4)
     raced, events_of = [], []
     step = one._race.step
@@ -162,7 +161,9 @@ def test_a_race_is_over_when_the_agent_is_down_and_the_rival_farther() -> None:
     champion = load_policy("champion")
     spec = EnvironmentSpec("QWOPRace-v1", {"frames_per_step": 1, "observation": "contact"})
     env = RivalRaces(spec, 4)
-    runner = Rival(PolicySnapshot(champion.network), View.of(champion, spec, "champion"), WEIGHTS, greedy=True)
+    runner = Rival(
+        PolicySnapshot(champion.network), ObservationMap.of(champion, spec, "champion"), WEIGHTS, greedy=True
+    )
     env.enter(WEIGHTS, {3: runner}, [3])
     env.reset(seed=0)
     generator, ends = np.random.default_rng(0), list[Any]()
@@ -254,7 +255,9 @@ def test_a_race_goes_on_while_somebody_runs() -> None:
     champion = load_policy("champion")
     spec = EnvironmentSpec("QWOPRace-v1", {"frames_per_step": 1, "observation": "contact"})
     env = RivalRaces(spec, 1, standstill=2.0)
-    runner = Rival(PolicySnapshot(champion.network), View.of(champion, spec, "champion"), WEIGHTS, greedy=True)
+    runner = Rival(
+        PolicySnapshot(champion.network), ObservationMap.of(champion, spec, "champion"), WEIGHTS, greedy=True
+    )
     env.enter(WEIGHTS, {0: runner}, [0])
     ((end, decision, stopped, _),) = ends_of(env, lambda: np.zeros(1, dtype=np.int64), 2000)
     assert (end.result, stopped) == (0.0, True)
@@ -293,7 +296,7 @@ def test_playing_changes_no_rival_and_continues_to_the_bit() -> None:
 def test_the_champion_sees_its_own_numbers_in_a_race() -> None:
     champion = load_policy("champion")
     race = EnvironmentSpec("QWOPRace-v1", {"frames_per_step": 1, "observation": "contact"})
-    view = View.of(champion, race, "champion")
+    view = ObservationMap.of(champion, race, "champion")
     names = race.capabilities.observation_names or ()
     assert [names[column] for column in view.columns] == list(champion.environment.capabilities.observation_names or ())
 
@@ -310,10 +313,10 @@ def test_the_champion_sees_its_own_numbers_in_a_race() -> None:
 )
 def test_a_policy_that_cannot_run_in_a_race_is_refused(race: dict[str, Any], said: str) -> None:
     with pytest.raises(BadInput, match=f"^champion: .*{said}"):
-        View.of(load_policy("champion"), EnvironmentSpec("QWOPRace-v1", race), "champion")
+        ObservationMap.of(load_policy("champion"), EnvironmentSpec("QWOPRace-v1", race), "champion")
 
 
 def test_a_policy_of_another_game_is_refused() -> None:
     cart = Policy(Actor(4, 2, (8,)), EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)))
     with pytest.raises(BadInput, match=r"^cart: a policy of CartPole-v1, which cannot run in a race"):
-        View.of(cart, RACE, "cart")
+        ObservationMap.of(cart, RACE, "cart")

@@ -13,13 +13,14 @@ from qwop.finetune.agents.ftw.learner import FtwLearner
 from qwop.finetune.agents.ppo.learner import PpoLearner
 from qwop.finetune.agents.vtrace.learner import VtraceLearner
 from qwop.finetune.experience.sequences import Sequences
-from qwop.finetune.metrics import Diagnosis
+from qwop.finetune.metrics import UpdateStats
+from qwop.finetune.schedules.phase import PhaseValues
 from qwop.policies.files import load_policy
 from qwop.population.agents import FtwAgents, PopulationAgents, PpoAgents, VtraceAgents
 from qwop.population.rewards import HAND_MADE, drawn_rewards, event_rewards
 from qwop.population.rival_races import Rival, RivalRaces
 from qwop.population.settings import WorkSettings
-from qwop.population.training import Order, RivalState, Workshop, teacher_of
+from qwop.population.training import AgentTrainer, RivalState, TrainingTask, teacher_of
 
 RACE = EnvironmentSpec("QWOPRace-v1", {"frames_per_step": 2, "observation": "contact", "time_limit": 4.0})
 WORK = WorkSettings(num_games=4, steps=10, unrolls=2)
@@ -36,11 +37,11 @@ def genes_of(agents: PopulationAgents, seed: int = 0) -> dict[str, float]:
     return {name: gene.draw(random) for name, gene in agents.genes.items()}
 
 
-def order_for(workshop: Workshop, agents: PopulationAgents, seed: int = 0) -> Order:
+def task_for(trainer: AgentTrainer, agents: PopulationAgents, seed: int = 0) -> TrainingTask:
     genes, rewards = genes_of(agents, seed), drawn_rewards(np.random.default_rng(seed))
     other = genes_of(agents, seed + 1)
-    rival = RivalState(other, HAND_MADE, workshop.begin(other, seed + 1)["network"])
-    return Order(genes, rewards, workshop.begin(genes, seed), None, 5, {1: rival}, (1,))
+    rival = RivalState(other, HAND_MADE, trainer.begin(other, seed + 1)["network"])
+    return TrainingTask(genes, rewards, trainer.begin(genes, seed), None, 5, {1: rival}, (1,))
 
 
 def equal(one: Any, other: Any) -> bool:
@@ -56,26 +57,26 @@ def equal(one: Any, other: Any) -> bool:
 
 @kinds
 def test_a_round_depends_on_its_order_alone_and_leaves_it_unchanged(agents: PopulationAgents) -> None:
-    workshop = Workshop(RACE, agents, WORK)
-    order = order_for(workshop, agents)
-    kept = copy.deepcopy((order.learner, order.rivals[1].network))
-    done = workshop.train(order)
-    workshop.train(order_for(workshop, agents, seed=7))
-    for place in (workshop, Workshop(RACE, agents, WORK)):  # which has learned before, and which has not
-        again = place.train(order)
+    trainer = AgentTrainer(RACE, agents, WORK)
+    task = task_for(trainer, agents)
+    kept = copy.deepcopy((task.learner, task.rivals[1].network))
+    done = trainer.train(task)
+    trainer.train(task_for(trainer, agents, seed=7))
+    for place in (trainer, AgentTrainer(RACE, agents, WORK)):  # which has learned before, and which has not
+        again = place.train(task)
         assert equal(done.learner, again.learner)
         assert equal(done.play, again.play)
-    assert equal(kept, (order.learner, order.rivals[1].network))
-    assert not equal(done.learner["network"], order.learner["network"])
+    assert equal(kept, (task.learner, task.rivals[1].network))
+    assert not equal(done.learner["network"], task.learner["network"])
 
 
 @kinds
 def test_rounds_go_on_where_the_last_one_ended(agents: PopulationAgents) -> None:
-    workshop = Workshop(RACE, agents, WORK)
-    order = order_for(workshop, agents)
-    first = workshop.train(order)
-    following = Order(order.genes, order.rewards, first.learner, first.play, 6, order.rivals, (1,))
-    second, anew = workshop.train(following), workshop.train(replace(following, play=None))
+    trainer = AgentTrainer(RACE, agents, WORK)
+    task = task_for(trainer, agents)
+    first = trainer.train(task)
+    following = TrainingTask(task.genes, task.rewards, first.learner, first.play, 6, task.rivals, (1,))
+    second, anew = trainer.train(following), trainer.train(replace(following, play=None))
     assert first.play["lengths"].max() > 0
     assert second.play["lengths"].max() > anew.play["lengths"].max()  # races under way went on
     steps = [max(int(one["step"]) for one in done.learner["optimiser"]["state"].values()) for done in (first, second)]
@@ -84,32 +85,32 @@ def test_rounds_go_on_where_the_last_one_ended(agents: PopulationAgents) -> None
 
 @kinds
 def test_an_agent_plays_and_learns_at_the_rate_of_its_genes(agents: PopulationAgents) -> None:
-    """As in a workshop whose races have that rate, and after one of another rate in the same workshop."""
+    """As in a trainer whose races have that rate, and after one of another rate in the same trainer."""
     slow, fast = (
-        Workshop(replace(RACE, settings={**RACE.settings, "frames_per_step": n}), agents, WORK) for n in (2, 1)
+        AgentTrainer(replace(RACE, settings={**RACE.settings, "frames_per_step": n}), agents, WORK) for n in (2, 1)
     )
-    plain = order_for(fast, agents)
+    plain = task_for(fast, agents)
     expected = fast.train(plain)
-    order = replace(
+    task = replace(
         plain,
         genes={**plain.genes, "frames_per_step": 1.0},
         rivals={1: replace(plain.rivals[1], genes={**plain.rivals[1].genes, "frames_per_step": 1.0})},
     )
-    other = replace(order, genes={**plain.genes, "frames_per_step": 2.0})
+    other = replace(task, genes={**plain.genes, "frames_per_step": 2.0})
     at_two = slow.train(other)
-    found = slow.train(order)
+    found = slow.train(task)
     assert equal(found.learner, expected.learner)
     assert equal(found.play, expected.play)
     assert not equal(at_two.learner["network"], expected.learner["network"])
-    policy = slow.policy(order.genes, order.rewards, order.learner, {})
+    policy = slow.policy(task.genes, task.rewards, task.learner, {})
     assert policy.environment.settings["frames_per_step"] == 1
-    assert equal(slow.begin(order.genes, 0), plain.learner)
+    assert equal(slow.begin(task.genes, 0), plain.learner)
 
 
 def test_a_rival_that_decides_half_as_often_does_so_in_an_agents_races(monkeypatch: pytest.MonkeyPatch) -> None:
     agents = AGENTS["ppo"]
-    workshop = Workshop(RACE, agents, WORK)
-    plain = order_for(workshop, agents)
+    trainer = AgentTrainer(RACE, agents, WORK)
+    plain = task_for(trainer, agents)
     entered: list[int] = []
 
     def enter(races: RivalRaces, weights: Any, rivals: dict[int, Rival], schedule: Any) -> None:
@@ -120,7 +121,7 @@ def test_a_rival_that_decides_half_as_often_does_so_in_an_agents_races(monkeypat
     monkeypatch.setattr(RivalRaces, "enter", enter)
     for own, theirs in ((1.0, 2.0), (2.0, 2.0), (2.0, 1.0), (1.0, 6.0)):
         rival = replace(plain.rivals[1], genes={**plain.rivals[1].genes, "frames_per_step": theirs})
-        workshop.train(replace(plain, genes={**plain.genes, "frames_per_step": own}, rivals={1: rival}))
+        trainer.train(replace(plain, genes={**plain.genes, "frames_per_step": own}, rivals={1: rival}))
     assert entered == [2, 1, 1, 6]
 
 
@@ -129,21 +130,21 @@ def test_an_agent_is_judged_by_the_mean_of_its_recent_weights(
     window: int, share: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     agents = PpoAgents(hidden=(16,), weight_average=window)
-    workshop = Workshop(RACE, agents, WORK)
-    order = order_for(workshop, agents)
-    first = workshop.train(order).learner
+    trainer = AgentTrainer(RACE, agents, WORK)
+    task = task_for(trainer, agents)
+    first = trainer.train(task).learner
     first["average"]["decisions"] = 100_000  # so long that the window is full
     learned: list[dict[str, torch.Tensor]] = []
     update = PpoLearner.update
 
-    def note(learner: PpoLearner, *played: Any, **more: Any) -> Diagnosis:
-        found = update(learner, *played, **more)
+    def note(learner: PpoLearner, *arguments: Any) -> UpdateStats:
+        found = update(learner, *arguments)
         learned.append({name: one.detach().double() for name, one in learner.network.named_parameters()})
         return found
 
     monkeypatch.setattr(PpoLearner, "update", note)
-    done = workshop.train(replace(order, learner=first))
-    judged = dict(workshop.policy(order.genes, order.rewards, done.learner, {}).network.named_parameters())
+    done = trainer.train(replace(task, learner=first))
+    judged = dict(trainer.policy(task.genes, task.rewards, done.learner, {}).network.named_parameters())
     assert len(learned) == WORK.unrolls
     for name, before in first["average"]["weights"].items():
         mean = before.double()
@@ -156,10 +157,10 @@ def test_an_agent_is_judged_by_the_mean_of_its_recent_weights(
 
 @kinds
 def test_policies_of_one_workshop_keep_their_own_weights(agents: PopulationAgents) -> None:
-    workshop, genes = Workshop(RACE, agents, WORK), genes_of(agents)
-    states = [workshop.begin(genes, seed) for seed in (0, 1)]
-    policies = [workshop.policy(genes, HAND_MADE, state, {}) for state in states]
-    workshop.train(order_for(workshop, agents))
+    trainer, genes = AgentTrainer(RACE, agents, WORK), genes_of(agents)
+    states = [trainer.begin(genes, seed) for seed in (0, 1)]
+    policies = [trainer.policy(genes, HAND_MADE, state, {}) for state in states]
+    trainer.train(task_for(trainer, agents))
     for state, policy in zip(states, policies, strict=True):
         assert equal(dict(policy.network.state_dict()), dict(state["network"]))
     assert not equal(dict(states[0]["network"]), dict(states[1]["network"]))
@@ -167,13 +168,13 @@ def test_policies_of_one_workshop_keep_their_own_weights(agents: PopulationAgent
 
 @kinds
 def test_the_policy_of_an_agent_plays_with_its_own_rewards(agents: PopulationAgents) -> None:
-    workshop = Workshop(RACE, agents, WORK)
-    order = order_for(workshop, agents)
-    policy = workshop.policy(order.genes, order.rewards, order.learner, {})
-    assert policy.environment.settings["weights"] == event_rewards(order.rewards).tolist()
-    assert equal(dict(policy.network.state_dict()), dict(order.learner["network"]))
-    if "period" in order.genes:
-        assert policy.network.description()["period"] == order.genes["period"]
+    trainer = AgentTrainer(RACE, agents, WORK)
+    task = task_for(trainer, agents)
+    policy = trainer.policy(task.genes, task.rewards, task.learner, {})
+    assert policy.environment.settings["weights"] == event_rewards(task.rewards).tolist()
+    assert equal(dict(policy.network.state_dict()), dict(task.learner["network"]))
+    if "period" in task.genes:
+        assert policy.network.description()["period"] == task.genes["period"]
 
 
 @kinds
@@ -182,17 +183,17 @@ def test_a_pupil_hears_what_its_teacher_would_do_in_each_step(
 ) -> None:
     race = EnvironmentSpec("QWOPRace-v1", {**RACE.settings, "frames_per_step": 1})
     champion = load_policy("champion")
-    workshop = Workshop(race, agents, WORK, teachers={4: champion})
-    order = order_for(workshop, agents)
+    trainer = AgentTrainer(race, agents, WORK, teachers={4: champion})
+    task = task_for(trainer, agents)
     heard: list[tuple[Sequences, float]] = []
 
-    def update(learner: Any, played: Sequences, *shuffle: Any, teaching: float, **more: Any) -> Diagnosis:
-        heard.append((played, teaching))
-        return Diagnosis({}, {})
+    def update(learner: Any, played: Sequences, now: PhaseValues) -> UpdateStats:
+        heard.append((played, now.teaching))
+        return UpdateStats({}, {})
 
     for kind in (VtraceLearner, FtwLearner, PpoLearner):
         monkeypatch.setattr(kind, "update", update)
-    workshop.train(replace(order, teacher=4, imitation=0.3))
+    trainer.train(replace(task, teacher=4, imitation=0.3))
     teacher = teacher_of(champion, race, "champion")
     assert len(heard) == WORK.unrolls
     for played, teaching in heard:
@@ -202,27 +203,27 @@ def test_a_pupil_hears_what_its_teacher_would_do_in_each_step(
             expected = teacher.probabilities(played.observations[:, step])
             np.testing.assert_array_equal(played.teacher[:, step], expected)
     heard.clear()
-    workshop.train(order)
+    trainer.train(task)
     assert all(played.teacher is None and not teaching for played, teaching in heard)
 
 
 def test_an_agent_begins_with_the_weights_of_a_policy_that_fits() -> None:
     agents = AGENTS["vtrace"]
-    workshop = Workshop(RACE, agents, WORK)
-    order = order_for(workshop, agents)
-    policy = workshop.policy(order.genes, order.rewards, order.learner, {})
-    state = workshop.begin(genes_of(agents, 3), 9, policy)
-    assert equal(dict(state["network"]), dict(order.learner["network"]))
+    trainer = AgentTrainer(RACE, agents, WORK)
+    task = task_for(trainer, agents)
+    policy = trainer.policy(task.genes, task.rewards, task.learner, {})
+    state = trainer.begin(genes_of(agents, 3), 9, policy)
+    assert equal(dict(state["network"]), dict(task.learner["network"]))
     with pytest.raises(BadInput, match=r"an agent of this population .recurrent-actor-critic.* a rival instead"):
-        workshop.begin(order.genes, 0, load_policy("champion"))
+        trainer.begin(task.genes, 0, load_policy("champion"))
 
 
 def test_an_agent_can_begin_as_a_policy_that_sees_less() -> None:
     champion, genes = load_policy("champion"), {"learning_rate": 1e-3, "entropy": 0.01}
-    workshop = Workshop(RACE, PpoAgents(), WORK)
-    begun = workshop.begin(genes, 3, champion)
+    trainer = AgentTrainer(RACE, PpoAgents(), WORK)
+    begun = trainer.begin(genes, 3, champion)
     assert begun["seen"] is None  # its scale stays
-    policy = workshop.policy(genes, HAND_MADE, begun, {})
+    policy = trainer.policy(genes, HAND_MADE, begun, {})
     names = list(RACE.capabilities.observation_names or ())
     own = torch.randn(5, len(names), generator=torch.Generator().manual_seed(0))
     columns = [names.index(name) for name in champion.environment.capabilities.observation_names or ()]
@@ -236,45 +237,45 @@ def test_an_agent_can_begin_as_a_policy_that_sees_less() -> None:
     for rows in (own, others):
         torch.testing.assert_close(policy.network.logits(rows), champion.network.logits(own[:, columns]))
     with pytest.raises(BadInput, match="cannot begin with"):
-        Workshop(RACE, AGENTS["ppo"], WORK).begin(genes, 3, champion)
+        AgentTrainer(RACE, AGENTS["ppo"], WORK).begin(genes, 3, champion)
     published = EnvironmentSpec("QWOPRace-v1", {**RACE.settings, "observation": "features"})
     with pytest.raises(BadInput, match=r"which the race does not show; give race.observation=contact"):
-        Workshop(published, PpoAgents(), WORK).begin(genes, 3, champion)
+        AgentTrainer(published, PpoAgents(), WORK).begin(genes, 3, champion)
 
 
 def test_ppo_learns_with_the_genes_of_its_agent(monkeypatch: pytest.MonkeyPatch) -> None:
-    heard: list[PpoLearner] = []
+    heard: list[tuple[PpoLearner, PhaseValues]] = []
     learn = PpoLearner.update
 
-    def update(learner: PpoLearner, *arguments: Any, **more: Any) -> Diagnosis:
-        heard.append(learner)
-        return learn(learner, *arguments, **more)
+    def update(learner: PpoLearner, played: Sequences, now: PhaseValues) -> UpdateStats:
+        heard.append((learner, now))
+        return learn(learner, played, now)
 
     monkeypatch.setattr(PpoLearner, "update", update)
     agents = PpoAgents(hidden=(16,), passes=5, minibatch=17, gamma=0.9, gamma_rate=5.0, precision="bfloat16")
-    workshop = Workshop(RACE, agents, WORK)
-    order = replace(order_for(workshop, agents), genes={"learning_rate": 2e-4, "entropy": 0.07})
-    first = workshop.train(order)
-    second = workshop.train(replace(order, learner=first.learner, play=first.play))
-    for learner in heard:
+    trainer = AgentTrainer(RACE, agents, WORK)
+    task = replace(task_for(trainer, agents), genes={"learning_rate": 2e-4, "entropy": 0.07})
+    first = trainer.train(task)
+    second = trainer.train(replace(task, learner=first.learner, play=first.play))
+    for learner, now in heard:
         settings = learner.settings
         assert (settings.learning_rate, settings.entropy_coefficient) == (2e-4, 0.07)
         assert (settings.epochs, settings.minibatch, settings.precision) == (5, 17, "bfloat16")
-        assert settings.gamma == pytest.approx(0.9 ** (5 / 15))
+        assert now.gamma == pytest.approx(0.9 ** (5 / 15))
         assert learner.values is not None
         assert learner.network.hidden == learner.values.hidden == (16,)
-    shuffles = [state["shuffle"]["state"]["state"] for state in (order.learner, first.learner, second.learner)]
+    shuffles = [state["shuffle"]["state"]["state"] for state in (task.learner, first.learner, second.learner)]
     assert len({*shuffles}) == 3
 
 
 def test_agents_play_any_environment_alone() -> None:
     agents = AGENTS["vtrace"]
-    workshop = Workshop(EnvironmentSpec("CartPole-v1"), agents, WorkSettings(num_games=4, steps=30, unrolls=2))
+    trainer = AgentTrainer(EnvironmentSpec("CartPole-v1"), agents, WorkSettings(num_games=4, steps=30, unrolls=2))
     genes = genes_of(agents)
-    order = Order(genes, {}, workshop.begin(genes, 0), None, 5)
-    done = workshop.train(order)
+    task = TrainingTask(genes, {}, trainer.begin(genes, 0), None, 5)
+    done = trainer.train(task)
     assert done.races == []
     assert len(done.scores) > 0
     assert done.figures["return"] == pytest.approx(np.mean(done.scores))
-    again = workshop.train(Order(genes, {}, done.learner, done.play, 6))
-    assert equal(again.learner, workshop.train(Order(genes, {}, done.learner, done.play, 6)).learner)
+    again = trainer.train(TrainingTask(genes, {}, done.learner, done.play, 6))
+    assert equal(again.learner, trainer.train(TrainingTask(genes, {}, done.learner, done.play, 6)).learner)

@@ -11,7 +11,8 @@ import pytest
 import torch
 from qwop.common.errors import BadInput
 from qwop.policies.files import load_policy
-from qwop.pretrain.main import main, run
+from qwop.pretrain.command import main
+from qwop.pretrain.main import run
 
 
 def pretrain(*overrides: str) -> None:
@@ -58,10 +59,8 @@ def test_the_same_seed_gives_the_same_policy(make_dataset: Callable[[int], Path]
     assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
 
 
+@pytest.mark.needs(module="d3rlpy")
 def test_clones_with_d3rlpy_into_the_same_kind_of_file(make_dataset: Callable[[int], Path], tmp_path: Path) -> None:
-    pytest.importorskip(
-        "d3rlpy", reason="d3rlpy is not installed: pip install --no-deps d3rlpy==2.8.1 beside its extra"
-    )
     out = tmp_path / "run"
     pretrain(f"dataset={make_dataset(12)}", f"out={out}", "backend=d3rlpy", "games=0")
     found = json.loads((out / "pretraining.json").read_text())["held_out"]
@@ -100,10 +99,8 @@ def test_d3rlpy_that_is_not_installed_is_refused_with_how_to_install_it(
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.needs(module="d3rlpy")
 def test_what_discrete_bc_cannot_do_is_refused(make_dataset: Callable[[int], Path], tmp_path: Path) -> None:
-    pytest.importorskip(
-        "d3rlpy", reason="d3rlpy is not installed: pip install --no-deps d3rlpy==2.8.1 beside its extra"
-    )
     with pytest.raises(BadInput, match=r"label_smoothing=0\.02: DiscreteBC has no such setting"):
         pretrain(f"dataset={make_dataset(6)}", f"out={tmp_path / 'run'}", "backend=d3rlpy", "label_smoothing=0.02")
     assert not (tmp_path / "run").exists()

@@ -7,7 +7,8 @@ from qwop.common.errors import BadInput
 from qwop.datasets import DatasetInfo, DatasetWriter, Episode, open_dataset
 from qwop.datasets.behaviour_probabilities import smoothed
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.pretrain.reestimate_main import main, run
+from qwop.pretrain.reestimate_command import main
+from qwop.pretrain.reestimate_main import run
 
 INFO = DatasetInfo(EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)), 2)
 

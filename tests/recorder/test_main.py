@@ -16,7 +16,8 @@ from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.files import save_policy
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
-from qwop.recorder.main import main, run
+from qwop.recorder.command import main
+from qwop.recorder.main import run
 
 COMMAND = str(Path(sysconfig.get_path("scripts")) / "qwop-record")
 

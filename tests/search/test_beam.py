@@ -15,7 +15,8 @@ from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.networks import Actor, Values
 from qwop.policies.policy import Policy
 from qwop.policies.rollout import play
-from qwop.search.beam import Search, SearchSettings
+from qwop.search.beam import Search
+from qwop.search.settings import SearchSettings
 
 SECONDS = 4.0
 FRAMES_PER_STEP = 3

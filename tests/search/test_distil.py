@@ -12,7 +12,8 @@ from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.networks import Actor
 from qwop.policies.policy import Policy
 from qwop.policies.rollout import play
-from qwop.search.distil import DistilSettings, distil, distil_loss, kept_loss, margins
+from qwop.search.distil import distil, distil_loss, kept_loss, margins
+from qwop.search.settings import DistilSettings
 
 LOGITS = torch.tensor([[1.0, 0.5, -2.0], [0.0, 3.0, 2.9]])
 

@@ -17,8 +17,10 @@ from qwop.policies.files import load_policy, save_policy
 from qwop.policies.networks import Actor, Values
 from qwop.policies.policy import Policy
 from qwop.policies.rollout import play
-from qwop.search.distil_main import main
+from qwop.search.distil_command import main
 from qwop.search.found import found_episode
+
+pytestmark = pytest.mark.slow
 
 TASK = {"observation": "full", "frames_per_step": 3, "reward": "race", "time_limit": 3.0}
 IDLE = 4

@@ -18,8 +18,10 @@ from qwop.policies.files import load_policy, save_policy
 from qwop.policies.networks import Actor, Values
 from qwop.policies.policy import Policy
 from qwop.search.beam import Search as Beam
+from qwop.search.command import main
 from qwop.search.found import found_episode
-from qwop.search.main import main
+
+pytestmark = pytest.mark.slow
 
 Search = Callable[..., Any]
 

@@ -58,7 +58,7 @@ class Bench:
 def study_settings(direction: str = "maximise", goal: float | None = None, **budget: Any) -> StudySettings:
     node = {
         "command": "qwop-finetune",
-        "settings": ["schedule=alone"],
+        "settings": ["schedule=live-only"],
         "space": {
             "x": {"type": "float", "low": 0.0, "high": 1.0},
             "n": {"type": "int", "low": 1, "high": 64, "log": True},

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from qwop.study.main import main
+from qwop.study.command import main
 from qwop.study.report import mean_curve
+
+pytestmark = pytest.mark.slow
 
 TINY = Path(__file__).with_name("tiny.yaml")
 

@@ -2,31 +2,26 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ....common.errors import BadInput
-from ....datasets.reader import Dataset
 from ....policies.networks import ActorCritic
-from ....policies.policy import Policy
-from ...experience.sequences import (
-    DEMONSTRATIONS,
-    LIVE,
-    SOURCES,
-    Sequences,
-    concatenate,
-    interleave,
-)
+from ...experience.sequences import DEMONSTRATIONS, LIVE, SOURCES, Sequences, concatenate, interleave
+from ...metrics import Metrics
 from ...replay.behaviour import Behaviour, is_uniform
 from ...replay.demonstrations import Demonstrations
 from ...replay.sequence_memory import SequenceMemory
-from ...schedules.environments import remembered
+from ...schedules.environments import relabelled_demonstrations
 from ...schedules.phase import Phase, PhaseValues
-from ...settings import RunSettings
-from ..base import Agent, AgentContext
-from ..due import Due
+from ..agent import Agent, FractionalCounter, MakeNetwork
 from .learner import AcerLearner
-from .returns import ReturnBounds
+from .returns import ReturnRange
 from .settings import AcerLoopSettings, AcerSettings
+
+if TYPE_CHECKING:
+    from ...run import Run
 
 
 class AcerAgent(Agent):
@@ -42,71 +37,71 @@ class AcerAgent(Agent):
         memory: SequenceMemory,
         demonstrations: Demonstrations | None,
         behaviour: Behaviour,
-        returns: ReturnBounds,
+        returns: ReturnRange,
         settings: AcerLoopSettings,
-        context: AgentContext,
+        metrics: Metrics,
+        generator: np.random.Generator,
     ) -> None:
         self.learner: AcerLearner = learner
         self.memory = memory
         self._demonstrations = demonstrations
         self._behaviour = behaviour
-        self._settings = settings
-        self._metrics = context.metrics
-        self._generator = context.generator
-        self._demonstrations_due = Due()
         self._returns = returns
+        self._settings = settings
+        self._metrics = metrics
+        self._generator = generator
+        self._demonstrations_due = FractionalCounter()
 
-    def warm_up(self, play: Callable[[], Sequences]) -> None:
+    def fit_initial_values(self, play: Callable[[], Sequences], now: PhaseValues) -> None:
         """Fit the critic to the initial policy. An untrained, uniform policy needs no such start: both are learned
         together."""
         if not self._settings.value_decisions:
             return
-        with self._metrics.stopwatch.on("fitting values"):
-            rounds = math.ceil(self._settings.value_decisions / (self._settings.num_envs * self._settings.steps))
+        with self._metrics.timer.section("fitting values"):
+            rounds = math.ceil(self._settings.value_decisions / self._settings.decisions)
             played = [play() for _ in range(rounds)]
             together = concatenate(played)
             if not is_uniform(together.behaviour_probabilities):
-                self.learner.fit_values(together)
+                self.learner.fit_values(together, now.gamma)
             for sequences in played:
                 self.memory.push(sequences)
-                self._returns.add_live(sequences, self.learner.settings.gamma)
+                self._returns.add_live(sequences, now.gamma)
 
     def learn(self, live: Sequences | None, now: PhaseValues) -> None:
-        watch = self._metrics.stopwatch
-        with watch.on("memory"):
+        timer = self._metrics.timer
+        with timer.section("memory"):
             parts = [part for part in (live, self._next_demonstrations(now)) if part is not None]
             self.memory.push(interleave(*parts) if len(parts) == 2 else parts[0])
             if live is not None:
-                self._returns.add_live(live, self.learner.settings.gamma)
-            self.learner.bound_values(self._returns.bounds)
+                self._returns.add_live(live, now.gamma)
+            self.learner.clip_bootstrap(self._returns.bounds)
         if live is not None:
-            with watch.on("learning"):
+            with timer.section("learning"):
                 self.learner.update(live, now)
         if len(self.memory) < self._settings.start:
             return
         for number in range(int(self._generator.poisson(self._settings.replay_ratio))):
-            with watch.on("memory"):
+            with timer.section("memory"):
                 batch = self.memory.sample(self._settings.num_envs, self._generator)
                 batch = self._behaviour.at_sampling(batch, self.learner.probabilities)
-            with watch.on("learning"):
-                diagnosis = self.learner.update(batch, now, diagnose=number == 0)
-            self._metrics.sampled(batch.source, diagnosis)
+            with timer.section("learning"):
+                stats = self.learner.update(batch, now, diagnose=number == 0)
+            self._metrics.add_batch(batch.source, stats)
 
     def begin_phase(self, phase: Phase) -> None:
         if not phase.uses_demonstrations:
             self.memory.remove(DEMONSTRATIONS)
         if not phase.live:
             self.memory.remove(LIVE)
-            self._returns.interrupt()
+            self._returns.drop_partial_episodes()
 
-    def enter(self, decisions_per_second: float | None) -> None:
-        super().enter(decisions_per_second)
+    def change_environment(self) -> None:
         self._returns.restart()
         for source in range(len(SOURCES)):
             self.memory.remove(source)
 
-    def interrupt(self) -> None:
-        self._returns.interrupt()
+    def drop_partial_episodes(self) -> None:
+        self._returns.drop_partial_episodes()
 
     def measurements(self) -> dict[str, float]:
         shares = {f"memory/{source}": share for source, share in self.memory.shares().items()}
@@ -134,34 +129,34 @@ class AcerAgent(Agent):
         return self._behaviour.at_insertion(self._demonstrations.next(count), self.learner.probabilities)
 
 
-def build_acer(
-    policy: Policy,
-    dataset: Dataset | None,
-    settings: RunSettings[AcerSettings, AcerLoopSettings],
-    context: AgentContext,
-) -> AcerAgent:
+def new_network(settings: AcerSettings) -> MakeNetwork:
+    """The untrained network, which the settings do not change."""
+    return lambda observation, actions, generator: ActorCritic(observation, actions, generator=generator)
+
+
+def build(run: "Run[AcerSettings, AcerLoopSettings]") -> AcerAgent:
     """Make the agent that learns the policy's network, in place."""
-    network, loop = policy.network, settings.loop
+    policy, loop, phases = run.policy, run.loop, run.settings.phases
+    network = policy.network
     if not isinstance(network, ActorCritic):
         raise BadInput(
             f"algorithm=acer: the policy's network is {network.architecture}, expected {ActorCritic.architecture}; "
             "give a policy of qwop-pretrain or of acer itself"
         )
-    most = max(phase.demonstrations.largest for phase in settings.phases)
+    most = max(phase.demonstrations.largest for phase in phases)
     if loop.capacity < loop.num_envs * (1 + most):
         raise BadInput(
             f"loop.capacity={loop.capacity}: too small for one iteration, which brings {loop.num_envs} live sequences "
             f"and {loop.num_envs * most:g} of demonstrations"
         )
-    learner = AcerLearner(network, settings.algorithm, context.device)
-    learner.at_rate(context.decisions_per_second)
-    behaviour, returns = Behaviour(settings.behaviour), ReturnBounds(loop.num_envs)
+    behaviour, returns = Behaviour(run.settings.behaviour), ReturnRange(loop.num_envs)
     demonstrations = None
-    if dataset is not None and settings.uses_demonstrations:
-        episodes = remembered(settings.phases, policy.environment, dataset)
+    if run.demonstrations is not None and run.settings.uses_demonstrations:
+        episodes = relabelled_demonstrations(phases, policy.environment, run.demonstrations)
         demonstrations = Demonstrations(episodes, streams=loop.num_envs, steps=loop.steps)
-        behaviour.prepare(demonstrations, policy.probabilities, str(dataset.folder))
+        behaviour.prepare(demonstrations, policy.probabilities, str(run.demonstrations.folder))
         for episode in episodes:
-            returns.add_episode(episode.rewards, learner.settings.gamma)
+            returns.add_episode(episode.rewards, run.schedule.values.gamma)
     memory = SequenceMemory(loop.capacity, loop.steps, policy.observation, policy.actions)
-    return AcerAgent(learner, memory, demonstrations, behaviour, returns, loop, context)
+    learner = AcerLearner(network, run.algorithm, run.device)
+    return AcerAgent(learner, memory, demonstrations, behaviour, returns, loop, run.log.metrics, run.for_agent)

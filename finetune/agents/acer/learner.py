@@ -1,7 +1,6 @@
 """The ACER learner: network, average network, optimiser, and one update on a batch of sequences."""
 
 import copy
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -10,15 +9,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ....policies.networks import ActorCritic
-from ...experience.sequences import DEMONSTRATIONS, SOURCES, Sequences
-from ...metrics import Diagnosis
+from ...experience.sequences import DEMONSTRATIONS, Sequences
+from ...metrics import UpdateStats, means_by_source
 from ...schedules.phase import PhaseValues
-from ..bootstrap import final_values
-from ..learner import Learner
+from ..learner import Learner, autocast
+from ..losses import final_values
 from ..optimisers import RMSpropTF
-from ..precision import autocast
 from . import losses as acer
-from .lstd import lstd
+from .returns import lstd
 from .settings import AcerSettings
 
 
@@ -45,7 +43,7 @@ class _ActorStep(NamedTuple):
     pi_average: Tensor
 
 
-class AcerLearner(Learner):
+class AcerLearner(Learner[ActorCritic, AcerSettings]):
     """Learns the network in place.
 
     The average network starts as a copy. The statistics of observation scaling are part of both and stay fixed.
@@ -62,7 +60,7 @@ class AcerLearner(Learner):
     def parts(self) -> dict[str, object]:
         return {"network": self.network, "average": self.average, "optimiser": self._optimiser}
 
-    def bound_values(self, returns: tuple[float, float] | None) -> None:
+    def clip_bootstrap(self, returns: tuple[float, float] | None) -> None:
         """Clip bootstrap values to the range of these returns of unscaled rewards."""
         scale = self.settings.reward_scale
         self.bounds = None
@@ -76,7 +74,7 @@ class AcerLearner(Learner):
             logits, _ = self.network(torch.from_numpy(rows).to(self._device))
             return torch.softmax(logits, dim=-1).cpu().numpy()
 
-    def update(self, batch: Sequences, now: PhaseValues, *, diagnose: bool = False) -> Diagnosis | None:
+    def update(self, batch: Sequences, now: PhaseValues, *, diagnose: bool = False) -> UpdateStats | None:
         """Take one optimiser step on the batch.
 
         `critic_only` updates only the Q head, so the policy stays as it is. `imitation` is the weight of the
@@ -86,7 +84,7 @@ class AcerLearner(Learner):
         observations = self._tensor(batch.observations).flatten(0, 1).flatten(1)
         logits, q = (output.view(n, k + 1, -1) for output in self._outputs(self.network, observations))
         probabilities = torch.softmax(logits, dim=-1)
-        targets = self._targets(batch, probabilities.detach(), q.detach())
+        targets = self._targets(batch, probabilities.detach(), q.detach(), now.gamma)
         actions = targets.actions.unsqueeze(-1)
 
         loss = self.settings.q_coefficient * acer.critic_loss(q[:, :-1].gather(-1, actions).squeeze(-1), targets.q_ret)
@@ -103,7 +101,7 @@ class AcerLearner(Learner):
                 loss = loss + now.imitation * (cross_entropy * demonstrated.unsqueeze(-1)).mean()
 
         self._optimiser.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         if now.critic_only:
             for name, parameter in self.network.named_parameters():
                 if not name.startswith("q_head."):
@@ -112,10 +110,10 @@ class AcerLearner(Learner):
         self._optimiser.param_groups[0]["lr"] = self.settings.learning_rate * now.learning_rate
         self._optimiser.step()
         acer.update_average(self.average, self.network, self.settings.alpha)
-        return self._diagnosis(batch, targets, step, norm) if diagnose else None
+        return self._stats(batch, targets, step, norm) if diagnose else None
 
     @torch.no_grad()
-    def fit_values(self, played: Sequences) -> None:
+    def fit_values(self, played: Sequences, gamma: float) -> None:
         """Set the Q head to V of the current policy, the same for every action, estimated from its own live play.
 
         An untrained critic would lead a good policy astray before it has learned the policy's values. The hidden layers
@@ -129,13 +127,13 @@ class AcerLearner(Learner):
             stopped = self._tensor(played.finals.sequence), self._tensor(played.finals.step)
             following[stopped] = self._features(played.finals.observations)
         rewards = self._tensor(played.rewards) * self.settings.reward_scale
-        w = lstd(features[:, :-1].flatten(0, 1), following.flatten(0, 1), rewards.flatten(), self.settings.gamma)
+        w = lstd(features[:, :-1].flatten(0, 1), following.flatten(0, 1), rewards.flatten(), gamma)
         for network in (self.network, self.average):
             network.q_head.weight.copy_(w[:-1].expand_as(network.q_head.weight))
             network.q_head.bias.fill_(float(w[-1]))
 
     @torch.no_grad()
-    def _targets(self, batch: Sequences, probabilities: Tensor, q: Tensor) -> "_Targets":
+    def _targets(self, batch: Sequences, probabilities: Tensor, q: Tensor, gamma: float) -> _Targets:
         """Importance weights and Retrace targets of a batch; probabilities π and q [n, k + 1, A]."""
         actions, mu = self._tensor(batch.actions), self._tensor(batch.behaviour_probabilities)
         unbounded = (probabilities * q).sum(-1)
@@ -152,14 +150,14 @@ class AcerLearner(Learner):
             values,
             self._bounded(final_values(batch, self._value, self._device)),
             rho,
-            self.settings.gamma,
+            gamma,
         )
         return _Targets(
             actions, pi, mu, q_now, q_taken, values[:, :-1], rho, self._bounded(q_ret), (values != unbounded)[:, :-1]
         )
 
     @torch.no_grad()
-    def _actor_step(self, observations: Tensor, targets: "_Targets", entropy: float) -> "_ActorStep":
+    def _actor_step(self, observations: Tensor, targets: _Targets, entropy: float) -> _ActorStep:
         """The policy gradient at `observations` [n, k, size], before and after its projection on the trust region."""
         pi = targets.pi
         average_logits, _ = self._outputs(self.average, observations.flatten(0, 1))
@@ -177,7 +175,7 @@ class AcerLearner(Learner):
         return _ActorStep(g, acer.trust_region(g, direction, self.settings.delta), pi_average)
 
     @torch.no_grad()
-    def _diagnosis(self, batch: Sequences, targets: "_Targets", step: "_ActorStep | None", norm: Tensor) -> Diagnosis:
+    def _stats(self, batch: Sequences, targets: _Targets, step: _ActorStep | None, norm: Tensor) -> UpdateStats:
         pi = targets.pi
         scalars = {
             "q_error": (targets.q_ret - targets.q_taken).square().mean().sqrt(),
@@ -191,8 +189,14 @@ class AcerLearner(Learner):
             log_ratio = torch.log((step.pi_average + 1e-8) / (pi + 1e-8))
             scalars["kl_to_average"] = (step.pi_average * log_ratio).sum(-1).mean()
             scalars["trust_region_active"] = (step.z != step.g).any(-1).float().mean()
-        figures = {name: float(value) for name, value in scalars.items()}
-        return Diagnosis(figures, dict(self._weights(batch, targets.rho)))
+        lengths = acer.trace_lengths(targets.rho, self._tensor(batch.terminated | batch.truncated))
+        by_source = means_by_source(
+            batch.source,
+            importance_weight=targets.rho.cpu(),
+            truncated_share=(targets.rho > self.settings.truncation).float().cpu(),
+            trace_length=lengths.cpu(),
+        )
+        return UpdateStats({name: float(value) for name, value in scalars.items()}, by_source)
 
     def _bounded(self, values: Tensor) -> Tensor:
         return values if self.bounds is None else values.clamp(*self.bounds)
@@ -213,17 +217,3 @@ class AcerLearner(Learner):
         """V(s) = Σ_a π(a|s) Q(s, a), [rows]."""
         logits, q = self._outputs(self.network, observations)
         return (torch.softmax(logits, dim=-1) * q).sum(-1)
-
-    def _weights(self, batch: Sequences, rho: Tensor) -> Iterator[tuple[str, dict[str, float]]]:
-        lengths = acer.trace_lengths(rho, self._tensor(batch.terminated | batch.truncated))
-        for source, name in enumerate(SOURCES):
-            mine = self._tensor(batch.source == source)
-            if bool(mine.any()):
-                yield (
-                    name,
-                    {
-                        "importance_weight": float(rho[mine].mean()),
-                        "truncated_share": float((rho[mine] > self.settings.truncation).float().mean()),
-                        "trace_length": float(lengths[mine].mean()),
-                    },
-                )

@@ -1,11 +1,17 @@
-"""Bounds of values, from the returns of complete episodes."""
+"""First values of a policy from its live play, and bounds of values from the returns of complete episodes."""
 
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from ...experience.sequences import Sequences
+
+RIDGE = 0.03
+"""Ridge on the diagonal, relative to the mean variance of a feature. Without it, nearly constant or collinear features
+get such large weights that the first change of the hidden layers ruins all values."""
 
 MARGIN = 0.25
 """Margin for a better policy, beyond the returns seen so far: a fraction of their range."""
@@ -20,7 +26,7 @@ def discounted_returns(rewards: NDArray[np.floating], gamma: float) -> NDArray[n
     return returns
 
 
-class ReturnBounds:
+class ReturnRange:
     """The least and the largest discounted return of any step of the episodes seen so far.
 
     A critic that bootstraps from actions absent from the data can diverge; the returns seen so far show which of its
@@ -59,9 +65,9 @@ class ReturnBounds:
     def restart(self) -> None:
         """Forget everything, because rewards or their discount change."""
         self._low, self._high = np.inf, -np.inf
-        self.interrupt()
+        self.drop_partial_episodes()
 
-    def interrupt(self) -> None:
+    def drop_partial_episodes(self) -> None:
         """Forget the episodes under way, which will not be continued."""
         self._open = [[] for _ in self._open]
 
@@ -71,3 +77,18 @@ class ReturnBounds:
     def set_state(self, state: dict[str, Any]) -> None:
         self._open = [list(one) for one in state["open"]]
         self._low, self._high = float(state["low"]), float(state["high"])
+
+
+def lstd(features: Tensor, next_features: Tensor, rewards: Tensor, gamma: float) -> Tensor:
+    """w with V(s) = wᵀφ(s), by least-squares temporal differences from steps of one policy (Bradtke and Barto 1996).
+
+    Solves (Σ φ_t (φ_t − γ φ_{t+1})ᵀ + ridge) w = Σ φ_t r_t. features φ(s_t), next_features φ(s_{t+1}), 0 after a
+    terminal step: [steps, size], the last feature being the constant 1, whose weight the ridge leaves alone; rewards
+    [steps]; result [size], float64.
+    """
+    phi, following, r = (one.to(torch.float64) for one in (features, next_features, rewards))
+    a = phi.T @ (phi - gamma * following)
+    shrinking = len(phi) * RIDGE * phi[:, :-1].var(dim=0, correction=0).mean() + torch.finfo(phi.dtype).tiny
+    a.diagonal()[:-1] += shrinking
+    w: Tensor = torch.linalg.solve(a, phi.T @ r)
+    return w

@@ -3,9 +3,7 @@
 from dataclasses import dataclass
 
 from ....common.settings import setting
-from ...settings import LiveSettings
-from ..discounting import Discounted
-from ..precision import precision
+from ..settings import Discounted, LiveSettings, precision
 
 TRUST_REGIONS = ("probabilities", "logits")
 

@@ -9,9 +9,9 @@ from torch import Tensor
 
 from ....common.errors import BadInput
 from ....policies.q_networks import QNetwork
-from ...experience.sequences import DEMONSTRATIONS, SOURCES
+from ...experience.sequences import DEMONSTRATIONS
 from ...experience.transitions import Transitions
-from ...metrics import Diagnosis
+from ...metrics import UpdateStats, means_by_source
 from ...schedules.phase import PhaseValues
 from ..learner import Learner
 from ..optimisers import CentredRMSprop
@@ -19,7 +19,7 @@ from . import losses as dqn
 from .settings import ADAM, DqnSettings
 
 
-class DqnLearner(Learner):
+class DqnLearner(Learner[QNetwork, DqnSettings]):
     """Learns the network in place. The target network is a copy that changes only in `copy_target`."""
 
     def __init__(self, network: QNetwork, settings: DqnSettings, device: torch.device) -> None:
@@ -45,11 +45,11 @@ class DqnLearner(Learner):
 
     def update(
         self, batch: Transitions, now: PhaseValues, weights: NDArray[np.float32], *, diagnose: bool = False
-    ) -> tuple[NDArray[np.float32], Diagnosis | None]:
+    ) -> tuple[NDArray[np.float32], UpdateStats | None]:
         """Take one optimiser step on L = mean_i w_i·(L_i + imitation·J_E,i·[i is a demonstration]).
 
         weights: importance weights w, float32 [B]. Returns the TD errors
-        δ, float32 [B], and, if asked for, a diagnosis.
+        δ, float32 [B], and, if asked for, a stats.
         """
         actions, w = self._tensor(batch.actions), self._tensor(weights)
         rewards = self._tensor(batch.rewards) * self.settings.reward_scale
@@ -80,12 +80,12 @@ class DqnLearner(Learner):
         loss = dqn.weighted_mean(losses, w)
 
         self._optimiser.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         norms = self._clip()
         self._optimiser.param_groups[0]["lr"] = self.settings.learning_rate * now.learning_rate
         self._optimiser.step()
         delta = errors.cpu().numpy()
-        return delta, self._diagnosis(batch, weights, delta, taken, loss, norms) if diagnose else None
+        return delta, self._stats(batch, weights, delta, taken, loss, norms) if diagnose else None
 
     @torch.no_grad()
     def copy_target(self) -> None:
@@ -107,7 +107,7 @@ class DqnLearner(Learner):
         torch._foreach_mul_(gradients, list(factors))
         return norms
 
-    def _diagnosis(
+    def _stats(
         self,
         batch: Transitions,
         weights: NDArray[np.float32],
@@ -115,19 +115,11 @@ class DqnLearner(Learner):
         taken: Tensor,
         loss: Tensor,
         norms: Tensor,
-    ) -> Diagnosis:
-        by_source = {}
-        for source, name in enumerate(SOURCES):
-            mine = batch.source == source
-            if mine.any():
-                by_source[name] = {
-                    "importance_weight": float(weights[mine].mean()),
-                    "td_error": float(np.abs(delta[mine]).mean()),
-                }
+    ) -> UpdateStats:
         scalars = {
             "q_error": float(np.sqrt(np.square(delta).mean())),
             "value": float(taken.detach().mean()),
             "loss": float(loss.detach()),
             "gradient_norm": float(norms.norm()),
         }
-        return Diagnosis(scalars, by_source)
+        return UpdateStats(scalars, means_by_source(batch.source, importance_weight=weights, td_error=np.abs(delta)))

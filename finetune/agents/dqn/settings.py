@@ -4,9 +4,7 @@ from dataclasses import dataclass
 
 from ....common.settings import setting
 from ....policies.convolutions import convolutions
-from ...settings import LiveSettings
-from ..clipping import ClipsRewards
-from ..discounting import Discounted
+from ..settings import ClipsRewards, Discounted, LiveSettings
 
 ADAM, RMSPROP = "adam", "rmsprop"
 
@@ -104,6 +102,10 @@ class DqnLoopSettings(LiveSettings):
         "Decisions between copies of the network into its target: train_every times the updates between them.",
         at_least=1,
     )
+
+    @property
+    def before_learning(self) -> int:
+        return self.start
 
 
 @dataclass(frozen=True)

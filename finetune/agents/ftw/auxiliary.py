@@ -1,7 +1,6 @@
 """Networks of the auxiliary tasks. They read a policy's features and latent, and are not part of its file."""
 
 from collections.abc import Callable
-from typing import Protocol
 
 import torch
 from torch import Tensor, nn
@@ -23,20 +22,8 @@ FEATURES = 32
 Scale = Callable[[Tensor], Tensor]
 
 
-class Control(Protocol):
-    """Dueling Q values for changing the observation, cell by cell."""
-
-    def rewards(self, observations: Tensor, scale: Scale) -> Tensor:
-        """Pseudo-rewards [n, k, C] of raw observations in rows, [n, k + 1, size]; scale: the policy's scaler."""
-        ...
-
-    def __call__(self, latents: Tensor) -> Tensor:
-        """Q(s, ·), [..., A, C], of latents [..., latent]."""
-        ...
-
-
 class FeatureControl(nn.Module):
-    """Control of vector observations: each number is a cell."""
+    """Dueling Q values for changing the observation, cell by cell; of a vector, each number is a cell."""
 
     def __init__(self, latent: int, width: int, actions: int, cells: int, generator: torch.Generator) -> None:
         super().__init__()
@@ -46,16 +33,18 @@ class FeatureControl(nn.Module):
         self.advantage = orthogonal_linear(width, actions * cells, 0.01, generator)
 
     def rewards(self, observations: Tensor, scale: Scale) -> Tensor:
+        """Pseudo-rewards [n, k, C] of raw observations in rows, [n, k + 1, size]; scale: the policy's scaler."""
         return ftw.changes(scale(observations).clamp(-SCALED_LIMIT, SCALED_LIMIT))
 
     def forward(self, latents: Tensor) -> Tensor:
+        """Q(s, ·), [..., A, C], of latents [..., latent]."""
         features = self.layers(latents)
         values, advantages = self.value(features), self.advantage(features).unflatten(-1, self.shape)
         return _dueling(values, advantages)
 
 
 class PixelControl(nn.Module):
-    """Control of pictures: cells of 4 × 4 pixels in the middle of the newest frame, through a deconvolution.
+    """The same for pictures: cells of 4 × 4 pixels in the middle of the newest frame, through a deconvolution.
 
     84 × 84 pixels give 20 × 20 cells, as in UNREAL.
     """

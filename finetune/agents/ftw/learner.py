@@ -6,20 +6,20 @@ from torch import Tensor
 
 from ....policies.two_timescale import TwoTimescaleActorCritic
 from ...experience.sequences import Sequences
-from ...metrics import Diagnosis, mean_figures
+from ...metrics import UpdateStats, mean_figures
 from ...schedules.phase import PhaseValues
-from ..learner import Learner
+from ..learner import LiveLearner
 from ..optimisers import descend
 from ..running_scale import RunningScale
-from ..vtrace.objective import actor_critic
+from ..vtrace.learner import actor_critic
 from . import losses as ftw
 from .auxiliary import AuxiliaryNetworks
 from .reward_stores import RewardStores
 from .settings import FtwSettings
-from .unroll import Unroll, unroll
+from .unroll import TwoTimescaleUnroll, unroll
 
 
-class FtwLearner(Learner):
+class FtwLearner(LiveLearner[TwoTimescaleActorCritic, FtwSettings]):
     """Learns the policy's network, with its values, in place, and the networks of the auxiliary tasks.
 
         L = L_π + c_V·L_V − c_H·H + β₁·KL(Q‖P) + β₂·KL(P‖N(0, 0.1²)) + c_PC·L_PC + c_RP·L_RP
@@ -57,19 +57,19 @@ class FtwLearner(Learner):
             "generator": self._generator,
         }
 
-    def update(self, played: Sequences, now: PhaseValues) -> Diagnosis:
+    def update(self, played: Sequences, now: PhaseValues) -> UpdateStats:
         """Take `passes` steps on the sequences. Rewards are predicted from `played.signals`, if there are any."""
         with self._scale.learning_from(played):
             self._stores.add(played, played.rewards if played.signals is None else played.signals)
             steps = [self._step(played, now) for _ in range(self.settings.passes)]
-        return Diagnosis(mean_figures(steps), {})
+        return UpdateStats(mean_figures(steps), {})
 
     def _step(self, played: Sequences, now: PhaseValues) -> dict[str, float]:
         settings = self.settings
         found = unroll(
             self.network, played, self._device, slow_gradient=settings.slow_gradient, critic_only=now.critic_only
         )
-        loss, scalars = actor_critic(played, found, settings, now)
+        loss, scalars = actor_critic(played, found.policy, settings, now)
         if not now.critic_only:
             terms = self._terms(played, found)
             scalars |= {name: term.item() for name, (_, term) in terms.items()}
@@ -79,7 +79,7 @@ class FtwLearner(Learner):
         norm = descend(self._optimiser, loss, rate, settings.max_gradient_norm)
         return scalars | {"gradient_norm": norm.item()}
 
-    def _terms(self, played: Sequences, found: Unroll) -> dict[str, tuple[float, Tensor]]:
+    def _terms(self, played: Sequences, found: TwoTimescaleUnroll) -> dict[str, tuple[float, Tensor]]:
         """The losses beside those of V-trace: weight and value of each. What has no weight is left out."""
         settings = self.settings
         terms = {

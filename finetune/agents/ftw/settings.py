@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ....common.settings import setting
-from ....policies.two_timescale import LATENT, LONGEST_PERIOD, PERIOD
+from ....policies.sizes import LATENT, LONGEST_PERIOD, PERIOD
 from ..vtrace.settings import VtraceLoopSettings, VtraceSettings
 
 

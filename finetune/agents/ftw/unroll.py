@@ -7,28 +7,25 @@ from torch import Tensor
 
 from ....policies.state import State
 from ....policies.two_timescale import (
+    CoreOutput,
     Gaussian,
     Percept,
-    Thought,
     TwoTimescaleActorCritic,
 )
 from ...experience.sequences import Sequences
-from ..vtrace.unroll import final_values
-from ..walk import Stopped, walk
+from ..unroll import Stopped, unroll_network
+from ..vtrace.unroll import Unroll, outputs
 
 
-class Unroll(NamedTuple):
-    """logits [n, k, A]. values [n, k + 1]. final_values [n, k]; all as V-trace's. latents [n, k + 1, latent], of the
-    last state too. posterior, prior: [n, k, latent]. ticked: bool [n, k]. state: after the k steps."""
+class TwoTimescaleUnroll(NamedTuple):
+    """policy: what V-trace learns from. latents [n, k + 1, latent], of the last state too. posterior, prior:
+    [n, k, latent]. ticked: bool [n, k]."""
 
-    logits: Tensor
-    values: Tensor
-    final_values: Tensor
+    policy: Unroll
     latents: Tensor
     posterior: Gaussian
     prior: Gaussian
     ticked: Tensor
-    state: State
 
 
 def unroll(
@@ -38,31 +35,25 @@ def unroll(
     *,
     slow_gradient: float = 1.0,
     critic_only: bool = False,
-) -> Unroll:
-    """Run the network over the sequences; see `walk`.
+) -> TwoTimescaleUnroll:
+    """Run the network over the sequences; see `unroll_network`.
 
     slow_gradient multiplies gradients from the fast core into the slow one. With critic_only, gradients of the values
     reach the value head alone.
     """
 
-    def look(percept: tuple[Tensor, ...], state: State) -> tuple[Thought, State]:
-        return network.ponder(Percept(*percept), state, slow_gradient)
+    def core(features: tuple[Tensor, ...], state: State) -> tuple[CoreOutput, State]:
+        return network.core(Percept(*features), state, slow_gradient)
 
-    thoughts, stopped, last, state = walk(network, network.perceive, look, played, device)
-    latents = torch.stack([thought.latent for thought in thoughts], dim=1)
-    values = network.value_head(latents.detach() if critic_only else latents).squeeze(-1)
-    with torch.no_grad():  # only for bootstrapping
-        after = network.value_head(last.latent)
-        ends = [Stopped(at, rows, network.value_head(seen.latent).squeeze(-1)) for at, rows, seen in stopped]
-    return Unroll(
-        logits=network.policy_head(latents),
-        values=torch.cat([values, after], dim=1),
-        final_values=final_values(played, ends, device),
+    steps, stopped, last, state = unroll_network(network, network.perceive, core, played, device)
+    latents = torch.stack([output.latent for output in steps], dim=1)
+    ends = [Stopped(at, rows, output.latent) for at, rows, output in stopped]
+    return TwoTimescaleUnroll(
+        policy=outputs(network, latents, last.latent, ends, state, played, critic_only=critic_only),
         latents=torch.cat([latents, last.latent.unsqueeze(1)], dim=1),
-        posterior=_stacked([thought.posterior for thought in thoughts]),
-        prior=_stacked([thought.prior for thought in thoughts]),
-        ticked=torch.stack([thought.ticked for thought in thoughts], dim=1),
-        state=state,
+        posterior=_stacked([output.posterior for output in steps]),
+        prior=_stacked([output.prior for output in steps]),
+        ticked=torch.stack([output.ticked for output in steps], dim=1),
     )
 
 

@@ -1,46 +1,37 @@
 """PPO as an agent: one update on each iteration's live play, which is then forgotten."""
 
 import copy
+from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 
 from ....common.errors import BadInput
-from ....datasets.reader import Dataset
 from ....policies.networks import Actor, ActorCritic, ValuedActor, Values
-from ....policies.policy import Policy
-from ....pretrain.rows import rows_of
-from ...experience.sequences import Sequences
-from ...schedules.environments import require_same_play
-from ...schedules.phase import PhaseValues
-from ...settings import RunSettings
-from ..base import Agent, AgentContext, MakeNetwork
+from ....pretrain.rows import Rows, rows_of
+from ...schedules.environments import require_same_dynamics
+from ..agent import LiveAgent, MakeNetwork
 from .learner import PpoLearner
 from .settings import PpoLoopSettings, PpoSettings
 
+if TYPE_CHECKING:
+    from ...run import Run
 
-class PpoAgent(Agent):
+
+class PpoAgent(LiveAgent):
     """Learns from each iteration's live play; in phases with imitation, also from demonstrated decisions.
 
-    With `overlap`, an iteration is played by the policy before the last update. The ratios refer to that policy, so
-    clipping stays valid.
+    With `overlap`, an iteration is played by the policy before the last update, so clipping stays valid.
     """
 
-    def __init__(self, learner: PpoLearner, context: AgentContext) -> None:
-        self.learner: PpoLearner = learner
-        self._metrics = context.metrics
+    learner: PpoLearner
 
     @property
     def values(self) -> Values | None:
         return self.learner.values
 
-    def learn(self, live: Sequences | None, now: PhaseValues) -> None:
-        assert live is not None  # `build_ppo` refuses phases without live play
-        with self._metrics.stopwatch.on("learning"):
-            diagnosis = self.learner.update(self.learner.settings.learned(live), now)
-        self._metrics.learned(diagnosis)
 
-
-def new_actor(settings: PpoSettings) -> MakeNetwork:
+def new_network(settings: PpoSettings) -> MakeNetwork:
     """The untrained network of these settings."""
     kind = ValuedActor if settings.shared else Actor
     return lambda observation, actions, generator: kind(
@@ -48,37 +39,33 @@ def new_actor(settings: PpoSettings) -> MakeNetwork:
     )
 
 
-def build_ppo(
-    policy: Policy,
-    dataset: Dataset | None,
-    settings: RunSettings[PpoSettings, PpoLoopSettings],
-    context: AgentContext,
-) -> PpoAgent:
+def new_learner(network: Actor, settings: PpoSettings, seed: int) -> PpoLearner:
+    """Make a learner by itself, on the CPU, with an untrained network of values."""
+    values = Values(network.observation, settings.hidden, torch.Generator().manual_seed(seed + 1))
+    return PpoLearner(network, values, settings, torch.device("cpu"), np.random.default_rng(seed))
+
+
+def build(run: "Run[PpoSettings, PpoLoopSettings]") -> PpoAgent:
     """Make the agent that learns the policy's network, in place, from the policy's values, or untrained ones.
 
     With `shared`, an `ActorCritic` without values becomes a `ValuedActor` first.
     """
-    network = policy.network
+    network = run.policy.network
     if not isinstance(network, Actor | ActorCritic):
         raise BadInput(
             f"algorithm=ppo: the policy's network is {network.architecture}, expected {Actor.architecture}, "
             f"{ValuedActor.architecture} or {ActorCritic.architecture}; start from policy=scratch or a policy of "
             "qwop-pretrain"
         )
-    for phase in settings.phases:
+    for phase in run.settings.phases:
         if phase.uses_demonstrations or not phase.live:
             raise BadInput(
                 f"schedule.phases.{phase.name}: algorithm=ppo has no memory; leave out demonstrations and live, "
                 "or choose algorithm=acer (imitation needs no memory)"
             )
-    demonstrated = None
-    if any(phase.imitates for phase in settings.phases):
-        if dataset is None:
-            raise BadInput("imitation: the run has no demonstrations; name them (demonstrations=data/kurodo)")
-        require_same_play(settings.phases, policy.environment, dataset)
-        demonstrated = rows_of(dataset)
-    values, chosen = copy.deepcopy(policy.values), settings.algorithm
-    generator = torch.Generator().manual_seed(context.seed)
+    demonstrated = _to_imitate(run) if any(phase.imitates for phase in run.settings.phases) else None
+    values, chosen = copy.deepcopy(run.policy.values), run.algorithm
+    generator = torch.Generator().manual_seed(run.settings.seed)
     if chosen.shared and not isinstance(network, ValuedActor):
         if values is not None or not isinstance(network, ActorCritic):
             raise BadInput(
@@ -89,6 +76,12 @@ def build_ppo(
         network = ValuedActor.from_actor_critic(network, generator)
     if values is None and not isinstance(network, ValuedActor):
         values = Values(network.observation, chosen.hidden, generator, chosen.convolutions)
-    learner = PpoLearner(network, values, settings.algorithm, context.device, context.generator, demonstrated)
-    learner.at_rate(context.decisions_per_second)
-    return PpoAgent(learner, context)
+    learner = PpoLearner(network, values, chosen, run.device, run.for_agent, demonstrated)
+    return PpoAgent(learner, run.log.metrics)
+
+
+def _to_imitate(run: "Run[PpoSettings, PpoLoopSettings]") -> Rows:
+    if run.demonstrations is None:
+        raise BadInput("imitation: the run has no demonstrations; name them (demonstrations=data/kurodo)")
+    require_same_dynamics(run.settings.phases, run.policy.environment, run.demonstrations)
+    return rows_of(run.demonstrations)

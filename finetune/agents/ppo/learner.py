@@ -1,6 +1,5 @@
 """The PPO learner: policy, value network, optimiser, and one update on the newest live play."""
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -12,13 +11,11 @@ from ....policies.networks import Actor, ActorCritic, ValuedActor, Values
 from ....pretrain.cloning import cloning_loss
 from ....pretrain.rows import Rows
 from ...experience.sequences import Sequences
-from ...metrics import Diagnosis
+from ...metrics import UpdateStats
 from ...schedules.phase import PhaseValues
-from ..bootstrap import final_values
-from ..learner import Learner
-from ..precision import autocast
+from ..learner import LiveLearner, autocast
+from ..losses import final_values, kickstarting_loss
 from ..running_scale import RunningScale
-from ..teaching import teaching_loss
 from . import losses as ppo
 from .settings import PpoSettings
 
@@ -38,10 +35,10 @@ class Minibatch(NamedTuple):
 
     def take(self, part: Tensor) -> "Minibatch":
         # Rows as wholes, unlike observations[part].
-        return Minibatch(*(None if one is None else one.index_select(0, part) for one in self))
+        return Minibatch._make(None if one is None else one.index_select(0, part) for one in self)
 
 
-class PpoLearner(Learner):
+class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
     """Learns the policy's network in place, and V(s) in a network of its own, or by the value head of a `ValuedActor`.
 
     A network whose scaler has no statistics yet gets running ones from all live play; existing statistics stay fixed.
@@ -72,9 +69,10 @@ class PpoLearner(Learner):
         threads = (torch.get_num_threads(),)
         self._beside = ThreadPoolExecutor(1, "critic", initializer=torch.set_num_threads, initargs=threads)
 
-    def update(self, played: Sequences, now: PhaseValues) -> Diagnosis:
+    def update(self, played: Sequences, now: PhaseValues) -> UpdateStats:
         """Take up to `epochs` passes over the sequences. Decisions to imitate are drawn anew for each step."""
         n, k = played.actions.shape
+        played = self.settings.with_clipped_rewards(played)
         with self._scale.learning_from(played):
             rows = self._tensor(played.observations).flatten(2)
             with torch.no_grad():
@@ -85,7 +83,7 @@ class PpoLearner(Learner):
                     self._tensor(played.truncated),
                     values,
                     final_values(played, self._value, self._device),
-                    self.settings.gamma,
+                    now.gamma,
                     self.settings.gae_lambda,
                 )
             returns = (estimates + values[:, :-1]).flatten()
@@ -93,7 +91,7 @@ class PpoLearner(Learner):
             observations, actions = rows[:, :-1].flatten(0, 1), self._tensor(played.actions).flatten()
             mu = self._tensor(played.behaviour_probabilities).flatten(0, 1)
             teacher = None
-            if now.teaching and played.teacher is not None:
+            if now.kickstarting and played.teacher is not None:
                 teacher = self._tensor(played.teacher).flatten(0, 1)
             log_mu = mu.gather(-1, actions.unsqueeze(-1)).squeeze(-1).log()
             every = Minibatch(observations, actions, log_mu, advantage, returns, teacher)
@@ -102,7 +100,8 @@ class PpoLearner(Learner):
             seen: list[dict[str, Tensor]] = []
             epochs = 0
             for _ in range(self.settings.epochs):
-                epoch = [self._step(every.take(part), now) for part in self._minibatches(n * k)]
+                order = self._tensor(self._shuffle.permutation(n * k))
+                epoch = [self._step(every.take(part), now) for part in torch.split(order, self.settings.minibatch)]
                 seen += epoch
                 epochs += 1
                 if float(torch.stack([one["kl"] for one in epoch]).mean()) > PATIENCE * self.settings.target_kl:
@@ -112,7 +111,7 @@ class PpoLearner(Learner):
         scalars["value"] = float(values[:, :-1].mean())
         scalars["value_error"] = float(error.sqrt())
         scalars["explained_variance"] = 1.0 - float(error / returns.var().clamp_min(1e-12))
-        return Diagnosis(scalars | {"epochs": float(epochs)}, {})
+        return UpdateStats(scalars | {"epochs": float(epochs)}, {})
 
     @property
     def parts(self) -> dict[str, object]:
@@ -150,10 +149,10 @@ class PpoLearner(Learner):
                 more["imitation_loss"] = self._imitation_loss(imitated)
                 losses.append(now.imitation * more["imitation_loss"])
             if batch.teacher is not None:
-                more["teaching"] = teaching_loss(log_pi, batch.teacher)
-                losses.append(now.teaching * more["teaching"])
+                more["kickstarting"] = kickstarting_loss(log_pi, batch.teacher)
+                losses.append(now.kickstarting * more["kickstarting"])
         if losses:
-            torch.stack(losses).sum().backward()  # type: ignore[no-untyped-call]
+            torch.stack(losses).sum().backward()
         if critic is not None:
             critic.result()
         norm = torch.nn.utils.clip_grad_norm_(self._parameters(), self.settings.max_gradient_norm)
@@ -169,7 +168,7 @@ class PpoLearner(Learner):
 
     def _add_critic_gradient(self, critic: Values, observations: Tensor, returns: Tensor) -> None:
         """Give the weights of V's own network their gradient."""
-        self._critic_loss(self._own_value(critic, observations), returns).backward()  # type: ignore[no-untyped-call]
+        self._critic_loss(self._own_value(critic, observations), returns).backward()
 
     def _critic_loss(self, values: Tensor, returns: Tensor) -> Tensor:
         return self.settings.value_coefficient * ppo.value_loss(values, returns)
@@ -184,10 +183,6 @@ class PpoLearner(Learner):
         """Inputs of the policy's heads, which are float32 whatever the precision of the layers below."""
         with autocast(self.settings.precision, self._device):
             return self.network.features(observations).float()
-
-    def _minibatches(self, count: int) -> Iterator[Tensor]:
-        """Indices of all steps in random order, `minibatch` at a time."""
-        yield from torch.split(self._tensor(self._shuffle.permutation(count)), self.settings.minibatch)
 
     def _parameters(self) -> list[torch.nn.Parameter]:
         return [*self.network.parameters(), *(() if self.values is None else self.values.parameters())]

@@ -7,7 +7,7 @@ estimate of the advantage of an action.
 import torch
 from torch import Tensor
 
-from ..entropy import entropy as entropy
+from ..losses import entropy as entropy
 
 
 def advantages(

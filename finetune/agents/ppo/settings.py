@@ -4,11 +4,8 @@ from dataclasses import dataclass
 
 from ....common.settings import setting
 from ....policies.convolutions import convolutions
-from ....policies.networks import HIDDEN
-from ...settings import LiveSettings
-from ..clipping import ClipsRewards
-from ..discounting import Discounted
-from ..precision import precision
+from ....policies.sizes import HIDDEN
+from ..settings import ClipsRewards, Discounted, LiveSettings, precision
 
 
 @dataclass(frozen=True)

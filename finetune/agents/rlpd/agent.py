@@ -1,101 +1,62 @@
 """RLPD as an agent: live transitions into memory, batches of live and demonstrated ones, many updates."""
 
-from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 
 from ....common.errors import BadInput
-from ....datasets.reader import Dataset
-from ....envs.spec import ObservationSpec
-from ....policies.policy import Policy
 from ....policies.q_networks import EnsembleQ
 from ...experience.sequences import Sequences
-from ...experience.transitions import NStep, Transitions
+from ...experience.transitions import Transitions, joined
+from ...metrics import Metrics
 from ...replay.prioritised_memory import PrioritisedMemory, PrioritySettings
-from ...schedules.phase import Phase, PhaseValues
-from ...settings import RunSettings
-from ..base import Agent, AgentContext, MakeNetwork
-from ..dqn.losses import linear
-from ..due import Due
-from ..q_learning import refuse_critic_only, require_capacity, transitions_for
+from ...schedules.phase import PhaseValues
+from ..agent import MakeNetwork
+from ..q_learning import QAgent, refuse_critic_only, require_capacity, transitions_for
 from .learner import RlpdLearner
 from .settings import RlpdLoopSettings, RlpdSettings
 
+if TYPE_CHECKING:
+    from ...run import Run
 
-class RlpdAgent(Agent):
+
+class RlpdAgent(QAgent):
     """Learns from batches of both live and demonstrated transitions.
 
     Demonstrations are kept apart from the memory, which would overwrite them. In a phase with `demonstrations` d, every
     batch holds d of them for each live transition. d = 1 is the paper's symmetric sampling; with d = 0 none are used.
-
-    ε follows the schedule and is part of the network, as in double DQN.
     """
+
+    learner: RlpdLearner
 
     def __init__(
         self,
         learner: RlpdLearner,
         demonstrated: Transitions | None,
         memory: PrioritisedMemory,
-        algorithm: RlpdSettings,
         settings: RlpdLoopSettings,
-        context: AgentContext,
+        metrics: Metrics,
+        generator: np.random.Generator,
     ) -> None:
-        self.learner: RlpdLearner = learner
-        self.memory = memory
+        super().__init__(learner, memory, settings, metrics, generator)
         self._demonstrated = demonstrated
-        self._algorithm = algorithm
-        self._settings = settings
-        self._metrics = context.metrics
-        self._generator = context.generator
-        self._n_step = self._new_n_step(context.decisions_per_second)
-        self._updates_due, self._demonstrations_due = Due(), Due()
 
     def learn(self, live: Sequences | None, now: PhaseValues) -> None:
         if live is not None:
-            with self._metrics.stopwatch.on("memory"):
-                self.memory.push(self._n_step.push(live))
+            with self._metrics.timer.section("memory"):
+                self.memory.push(self._n_step.push(live, now.gamma))
         if now.live and len(self.memory) < self._settings.start:
             return
-        decisions = self._settings.num_envs * self._settings.steps
-        for number in range(self._updates_due.take(decisions * self._settings.updates_per_decision)):
-            with self._metrics.stopwatch.on("memory"):
+        due = self._updates_due.take(self._settings.decisions * self._settings.updates_per_decision)
+        for number in range(due):
+            with self._metrics.timer.section("memory"):
                 batch = self._batch(now)
-            with self._metrics.stopwatch.on("learning"):
-                diagnosis = self.learner.update(batch, now, diagnose=number == 0)
-            self._metrics.sampled(batch.source, diagnosis)
-
-    @torch.no_grad()
-    def advance(self, decisions: int, planned: int) -> None:
-        """Set ε, in the network."""
-        a = self._algorithm
-        self.network.epsilon.fill_(linear(a.epsilon_start, a.epsilon_end, decisions / (a.epsilon_share * planned)))
-
-    def begin_phase(self, phase: Phase) -> None:
-        if not phase.live:
-            self._n_step.restart()
-
-    def enter(self, decisions_per_second: float | None) -> None:
-        self._n_step = self._new_n_step(decisions_per_second)
-        self.memory.clear()
-
-    def interrupt(self) -> None:
-        self._n_step.restart()
+            with self._metrics.timer.section("learning"):
+                stats = self.learner.update(batch, now, diagnose=number == 0)
+            self._metrics.add_batch(batch.source, stats)
 
     def measurements(self) -> dict[str, float]:
         return {"memory/transitions": float(len(self.memory)), "learner/epsilon": float(self.network.epsilon)}
-
-    @property
-    def parts(self) -> dict[str, Any]:
-        return {
-            "generator": self._generator,
-            "updates_due": self._updates_due,
-            "demonstrations_due": self._demonstrations_due,
-            "learner": self.learner,
-            "memory": self.memory,
-            "n_step": self._n_step,
-        }
 
     def _batch(self, now: PhaseValues) -> Transitions:
         """Live transitions, and as many demonstrated ones for each as the phase says; both drawn uniformly."""
@@ -109,31 +70,19 @@ class RlpdAgent(Agent):
         if shown:
             assert self._demonstrated is not None
             parts.append(self._demonstrated[self._generator.integers(len(self._demonstrated), size=shown)])
-        names = [one.name for one in fields(Transitions)]
-        return Transitions(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
-
-    def _new_n_step(self, decisions_per_second: float | None) -> NStep:
-        algorithm = self._algorithm.at_rate(decisions_per_second)
-        return NStep(self._settings.num_envs, algorithm.n_steps, algorithm.gamma)
+        return joined(parts)
 
 
-def new_ensemble_q(settings: RlpdSettings) -> MakeNetwork:
+def new_network(settings: RlpdSettings) -> MakeNetwork:
     """The untrained network of these settings."""
-
-    def make(observation: ObservationSpec | int, actions: int, generator: torch.Generator) -> EnsembleQ:
-        return EnsembleQ(observation, actions, settings.hidden, generator, settings.members)
-
-    return make
+    return lambda observation, actions, generator: EnsembleQ(
+        observation, actions, settings.hidden, generator, settings.members
+    )
 
 
-def build_rlpd(
-    policy: Policy,
-    dataset: Dataset | None,
-    settings: RunSettings[RlpdSettings, RlpdLoopSettings],
-    context: AgentContext,
-) -> RlpdAgent:
+def build(run: "Run[RlpdSettings, RlpdLoopSettings]") -> RlpdAgent:
     """Make the agent that learns the policy's network, in place."""
-    network, loop, algorithm = policy.network, settings.loop, settings.algorithm
+    network, loop, algorithm = run.policy.network, run.loop, run.algorithm
     if not isinstance(network, EnsembleQ):
         raise BadInput(
             f"algorithm=rlpd: the policy's network is {network.architecture}, whose weights say nothing about the Q "
@@ -141,9 +90,9 @@ def build_rlpd(
         )
     if network.members < algorithm.subset:
         raise BadInput(f"algorithm.subset={algorithm.subset}: the policy's ensemble has {network.members} members")
-    refuse_critic_only(settings.phases, "rlpd")
-    require_capacity(loop, loop.num_envs * (loop.steps + algorithm.n_steps))
-    demonstrated = transitions_for(policy, dataset, settings)
-    memory = PrioritisedMemory(loop.capacity, policy.observation, PrioritySettings(alpha=0.0))
-    learner = RlpdLearner(network, algorithm, context.device, context.generator)
-    return RlpdAgent(learner, demonstrated, memory, algorithm, loop, context)
+    refuse_critic_only(run.settings.phases, "rlpd")
+    require_capacity(loop.capacity, loop.start, loop.num_envs * (loop.steps + algorithm.n_steps))
+    demonstrated = transitions_for(run)
+    memory = PrioritisedMemory(loop.capacity, run.policy.observation, PrioritySettings(alpha=0.0))
+    learner = RlpdLearner(network, algorithm, run.device, run.for_agent)
+    return RlpdAgent(learner, demonstrated, memory, loop, run.log.metrics, run.for_agent)

@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 
 from ....policies.q_networks import EnsembleQ
-from ...experience.sequences import DEMONSTRATIONS, SOURCES
+from ...experience.sequences import DEMONSTRATIONS
 from ...experience.transitions import Transitions
-from ...metrics import Diagnosis
+from ...metrics import UpdateStats, means_by_source
 from ...schedules.phase import PhaseValues
 from ..dqn.losses import margin_loss
 from ..learner import Learner
@@ -18,7 +18,7 @@ from . import losses as rlpd
 from .settings import RlpdSettings
 
 
-class RlpdLearner(Learner):
+class RlpdLearner(Learner[EnsembleQ, RlpdSettings]):
     """Learns the ensemble in place; the target ensemble follows it a little with every update.
 
     generator: draws the subsets of members.
@@ -38,7 +38,7 @@ class RlpdLearner(Learner):
     def parts(self) -> dict[str, object]:
         return {"network": self.network, "target": self.target, "optimiser": self._optimiser}
 
-    def update(self, batch: Transitions, now: PhaseValues, *, diagnose: bool = False) -> Diagnosis | None:
+    def update(self, batch: Transitions, now: PhaseValues, *, diagnose: bool = False) -> UpdateStats | None:
         """Take one optimiser step on L + imitation · Σ_i mean_b J_E,i·[b is a demonstration]."""
         actions = self._tensor(batch.actions)
         rewards = self._tensor(batch.rewards) * self.settings.reward_scale
@@ -64,19 +64,14 @@ class RlpdLearner(Learner):
         rate = self.settings.learning_rate * now.learning_rate
         norm = descend(self._optimiser, loss, rate, self.settings.max_gradient_norm)
         rlpd.move_towards(self.target, self.network, self.settings.tau)
-        return self._diagnosis(batch, taken.detach(), target, norm) if diagnose else None
+        return self._stats(batch, taken.detach(), target, norm) if diagnose else None
 
-    def _diagnosis(self, batch: Transitions, taken: Tensor, target: Tensor, norm: Tensor) -> Diagnosis:
+    def _stats(self, batch: Transitions, taken: Tensor, target: Tensor, norm: Tensor) -> UpdateStats:
         errors = (target - taken).abs().mean(0).cpu().numpy()
-        by_source = {}
-        for source, name in enumerate(SOURCES):
-            mine = batch.source == source
-            if mine.any():
-                by_source[name] = {"td_error": float(errors[mine].mean())}
         scalars = {
             "q_error": float((target - taken).square().mean().sqrt()),
             "value": float(taken.mean()),
             "disagreement": float(taken.std(dim=0, correction=0).mean()),
             "gradient_norm": float(norm),
         }
-        return Diagnosis(scalars, by_source)
+        return UpdateStats(scalars, means_by_source(batch.source, td_error=errors))

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 from ....common.errors import BadInput
 from ....common.settings import setting
-from ...settings import LiveSettings
-from ..discounting import Discounted
+from ..settings import Discounted, LiveSettings
 
 
 @dataclass(frozen=True)
@@ -62,3 +61,7 @@ class RlpdLoopSettings(LiveSettings):
     updates_per_decision: float = setting(
         1.0, "Updates for each decision (paper: 20; each costs about a millisecond here).", above=0, at_most=1000
     )
+
+    @property
+    def before_learning(self) -> int:
+        return self.start

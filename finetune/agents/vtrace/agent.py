@@ -1,36 +1,22 @@
 """V-trace as an agent: one update on each iteration's live play, which is then forgotten."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import torch
 
 from ....common.errors import BadInput
-from ....datasets.reader import Dataset
-from ....policies.policy import Policy
 from ....policies.recurrent import RecurrentActorCritic
-from ...experience.sequences import Sequences
-from ...schedules.phase import Phase, PhaseValues
-from ...settings import RunSettings
-from ..base import Agent, AgentContext, MakeNetwork
-from ..learner import Learner
+from ...schedules.phase import Phase
+from ..agent import LiveAgent, MakeNetwork
 from .learner import VtraceLearner
 from .settings import VtraceLoopSettings, VtraceSettings
 
-
-class VtraceAgent(Agent):
-    """Learns from each iteration's live play. An earlier policy may have played it; the importance weights refer to
-    that policy."""
-
-    def __init__(self, learner: Learner, context: AgentContext) -> None:
-        self.learner = learner
-        self._metrics = context.metrics
-
-    def learn(self, live: Sequences | None, now: PhaseValues) -> None:
-        assert live is not None  # `require_live_only` refuses phases without live play
-        with self._metrics.stopwatch.on("learning"):
-            diagnosis = self.learner.update(live, now)
-        self._metrics.learned(diagnosis)
+if TYPE_CHECKING:
+    from ...run import Run
 
 
-def new_recurrent(settings: VtraceSettings) -> MakeNetwork:
+def new_network(settings: VtraceSettings) -> MakeNetwork:
     """The untrained network of these settings."""
     return lambda size, actions, generator: RecurrentActorCritic(
         size, actions, settings.hidden, settings.memory, generator
@@ -47,20 +33,18 @@ def require_live_only(phases: Sequence[Phase], algorithm: str) -> None:
             )
 
 
-def build_vtrace(
-    policy: Policy,
-    dataset: Dataset | None,
-    settings: RunSettings[VtraceSettings, VtraceLoopSettings],
-    context: AgentContext,
-) -> VtraceAgent:
+def new_learner(network: RecurrentActorCritic, settings: VtraceSettings, seed: int) -> VtraceLearner:
+    """Make a learner by itself, on the CPU; nothing in it is random."""
+    return VtraceLearner(network, settings, torch.device("cpu"))
+
+
+def build(run: "Run[VtraceSettings, VtraceLoopSettings]") -> LiveAgent:
     """Make the agent that learns the policy's network in place."""
-    network = policy.network
+    network = run.policy.network
     if not isinstance(network, RecurrentActorCritic):
         raise BadInput(
             f"algorithm=vtrace: the policy's network is {network.architecture}, expected "
             f"{RecurrentActorCritic.architecture}; start from policy=scratch or a policy that algorithm=vtrace made"
         )
-    require_live_only(settings.phases, "vtrace")
-    learner = VtraceLearner(network, settings.algorithm, context.device)
-    learner.at_rate(context.decisions_per_second)
-    return VtraceAgent(learner, context)
+    require_live_only(run.settings.phases, "vtrace")
+    return LiveAgent(VtraceLearner(network, run.algorithm, run.device), run.log.metrics)

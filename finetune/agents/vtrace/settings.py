@@ -3,10 +3,8 @@
 from dataclasses import dataclass
 
 from ....common.settings import setting
-from ....policies.networks import HIDDEN
-from ....policies.recurrent import MEMORY
-from ...settings import LiveSettings
-from ..discounting import Discounted
+from ....policies.sizes import HIDDEN, MEMORY
+from ..settings import Discounted, LiveSettings
 
 
 @dataclass(frozen=True)

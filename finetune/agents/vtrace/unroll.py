@@ -8,8 +8,9 @@ from torch import Tensor
 
 from ....policies.recurrent import RecurrentActorCritic
 from ....policies.state import State
+from ....policies.two_timescale import TwoTimescaleActorCritic
 from ...experience.sequences import Sequences
-from ..walk import Stopped, walk
+from ..unroll import Stopped, unroll_network
 
 
 class Unroll(NamedTuple):
@@ -25,30 +26,39 @@ class Unroll(NamedTuple):
 def unroll(
     network: RecurrentActorCritic, played: Sequences, device: torch.device, *, critic_only: bool = False
 ) -> Unroll:
-    """Run the network over the sequences; see `walk`. With critic_only, gradients of the values reach the value head
-    alone."""
+    """Run the network over the sequences; see `unroll_network`.
+
+    With critic_only, gradients of the values reach the value head alone.
+    """
 
     def perceive(observations: Tensor) -> tuple[Tensor]:
         return (network.encode(observations),)
 
-    def look(percept: tuple[Tensor, ...], state: State) -> tuple[Tensor, State]:
+    def core(percept: tuple[Tensor, ...], state: State) -> tuple[Tensor, State]:
         (features,) = percept
         state = network.remember(features, state)
         return state[0], state
 
-    steps, stopped, last, state = walk(network, perceive, look, played, device)
-    memories = torch.stack(steps, dim=1)
-    values = network.value_head(memories.detach() if critic_only else memories).squeeze(-1)
+    steps, stopped, last, state = unroll_network(network, perceive, core, played, device)
+    return outputs(network, torch.stack(steps, dim=1), last, stopped, state, played, critic_only=critic_only)
+
+
+def outputs(
+    network: RecurrentActorCritic | TwoTimescaleActorCritic,
+    features: Tensor,
+    last: Tensor,
+    stopped: Sequence[Stopped[Tensor]],
+    state: State,
+    played: Sequences,
+    *,
+    critic_only: bool,
+) -> Unroll:
+    """What the heads make of the features of the steps, [n, k, width], of the last observations and of those that a
+    time limit stopped at."""
+    values = network.value_head(features.detach() if critic_only else features).squeeze(-1)
     with torch.no_grad():  # only for bootstrapping
         after = network.value_head(last)
-        ends = [Stopped(at, rows, network.value_head(memory).squeeze(-1)) for at, rows, memory in stopped]
-    values = torch.cat([values, after], dim=1)
-    return Unroll(network.policy_head(memories), values, final_values(played, ends, device), state)
-
-
-def final_values(played: Sequences, stopped: Sequence[Stopped[Tensor]], device: torch.device) -> Tensor:
-    """Values of the final observations at the steps that a time limit stopped: [n, k], 0 elsewhere."""
-    values = torch.zeros(played.actions.shape, device=device)
-    for step, sequences, value in stopped:
-        values[sequences, step] = value
-    return values
+        final_values = torch.zeros(played.actions.shape, device=features.device)
+        for step, sequences, ends in stopped:
+            final_values[sequences, step] = network.value_head(ends).squeeze(-1)
+    return Unroll(network.policy_head(features), torch.cat([values, after], dim=1), final_values, state)

@@ -7,16 +7,10 @@ from qwop.datasets.schema import DatasetInfo, Episode
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 
 
-@pytest.fixture
-def d3rlpy() -> None:
-    pytest.importorskip(
-        "d3rlpy", reason="d3rlpy is not installed: pip install --no-deps d3rlpy==2.8.1 beside its extra"
-    )
-
-
+@pytest.mark.needs(module="d3rlpy")
 @pytest.mark.parametrize(("terminated", "truncated"), [(True, False), (False, True)])
 def test_every_transition_arrives_with_its_next_observation(
-    d3rlpy: None, info: DatasetInfo, make_episode: Callable[..., Episode], terminated: bool, truncated: bool
+    info: DatasetInfo, make_episode: Callable[..., Episode], terminated: bool, truncated: bool
 ) -> None:
     episodes = [make_episode(steps=4, seed=seed, terminated=terminated, truncated=truncated) for seed in (1, 2)]
     converted = to_d3rlpy(episodes, info)
@@ -52,7 +46,8 @@ def test_numbers_keep_their_shape() -> None:
     assert channel_first(observations).shape == observations.shape
 
 
-def test_images_arrive_with_their_type(d3rlpy: None, make_episode: Callable[..., Episode]) -> None:
+@pytest.mark.needs(module="d3rlpy")
+def test_images_arrive_with_their_type(make_episode: Callable[..., Episode]) -> None:
     info = DatasetInfo(EnvironmentSpec("Any-v0"), ObservationSpec((12, 10), "uint8"), 2)
     images = np.random.default_rng(0).integers(256, size=(5, 12, 10), dtype=np.uint8)
     converted = to_d3rlpy([make_episode(steps=4, observations=images, count=2, keys=None)], info)

@@ -11,12 +11,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from qwop.common.errors import BadInput
+from qwop.datasets.arrow import identity
 from qwop.datasets.exchange.export_command import ExportSettings
 from qwop.datasets.exchange.export_command import run as export
 from qwop.datasets.exchange.import_command import DatasetImportSettings
 from qwop.datasets.exchange.import_command import run as import_
 from qwop.datasets.reader import Dataset, open_dataset
-from qwop.datasets.tables import identity
 from qwop.envs.spec import EnvironmentSpec
 
 MEGABYTE = 2**20

@@ -7,6 +7,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 from qwop.common.errors import BadInput
+from qwop.datasets.arrow import identity
 from qwop.datasets.exchange.export_command import ExportSettings
 from qwop.datasets.exchange.export_command import run as export
 from qwop.datasets.exchange.import_command import DatasetImportSettings
@@ -14,7 +15,6 @@ from qwop.datasets.exchange.import_command import run as import_
 from qwop.datasets.exchange.imported import Unknown, imported_episode
 from qwop.datasets.from_keys import qwop_info
 from qwop.datasets.reader import Dataset, open_dataset
-from qwop.datasets.tables import identity
 from qwop.envs.spec import EnvironmentSpec
 
 QWOP = {"environment_id": "QWOP-v1", "environment": {"frames_per_step": 3, "reward": "speed"}}
@@ -141,11 +141,11 @@ def test_a_changed_row_is_found_when_a_folder_of_hugging_face_comes_back(games: 
     assert not (tmp_path / "back").exists()
 
 
+@pytest.mark.needs(module="d3rlpy")
 @pytest.mark.parametrize("kind", ["games", "pictures"])
 def test_d3rlpy_returns_decisions_and_endings_to_the_bit(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("d3rlpy", reason="d3rlpy is not installed: see its extra in pyproject.toml")
     dataset: Dataset = request.getfixturevalue(kind)
     if kind == "pictures":  # of an environment that is not installed
         monkeypatch.setattr(EnvironmentSpec, "interface", lambda _: (dataset.info.observation, dataset.info.actions))
@@ -202,13 +202,11 @@ def test_nothing_is_overwritten(to: str, out: str, message: str, games: Dataset,
     [
         ("absent", "no such file or folder; expected the folder of a Minari dataset"),
         ("folder", "cannot be imported; expected"),
-        ("file.h5", "environment_id is not set"),
+        pytest.param("file.h5", "environment_id is not set", marks=pytest.mark.needs(module="d3rlpy")),
         ("file.npz", "environment_id is not set"),
     ],
 )
 def test_what_cannot_be_imported_is_said(name: str, message: str, tmp_path: Path) -> None:
-    if name.endswith(".h5"):
-        pytest.importorskip("d3rlpy", reason="d3rlpy is not installed: see its extra in pyproject.toml")
     (tmp_path / "folder").mkdir()
     (tmp_path / "file.h5").touch()
     (tmp_path / "file.npz").touch()

@@ -19,7 +19,7 @@ NUMBERS = {"position_x": 0, "position_y": 1, "angle": 2, "velocity_x": 3, "veloc
 
 
 def observed(states: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The 71 numbers in double precision, as the page calculates them, x absolute: float64 [n, 71] of [n, 14, 6]."""
+    """The 71 features in double precision, as the page calculates them, x absolute: float64 [n, 71] of [n, 14, 6]."""
     columns = []
     for name in FEATURES:
         part, number = name.split(".")

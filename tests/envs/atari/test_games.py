@@ -11,8 +11,7 @@ from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.envs.vector import make_vector
 from qwop.finetune.experience.collector import Collector
 
-ale_py = pytest.importorskip("ale_py", reason="needs ale-py: pip install 'qwop[atari]'")
-pytest.importorskip("cv2", reason="needs OpenCV: pip install 'qwop[atari]'")
+pytestmark = [pytest.mark.needs(module="ale_py"), pytest.mark.needs(module="cv2")]
 
 NOOP, RIGHT = 0, 2
 BREAKOUT = EnvironmentSpec("ALE/Breakout-v5")
@@ -44,6 +43,8 @@ def test_both_forms_play_the_same_games_observation_by_observation(id: str, sett
 
 
 def test_the_vector_form_gives_the_observations_of_gymnasiums_wrappers() -> None:
+    import ale_py
+
     gymnasium.register_envs(ale_py)
     raw = gymnasium.make("ALE/Pong-v5", frameskip=1, repeat_action_probability=0.0)
     plain = gymnasium.wrappers.FrameStackObservation(

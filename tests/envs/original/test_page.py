@@ -259,6 +259,7 @@ def test_a_game_that_does_not_finish_loading_is_refused(chromium: None, fake: Pa
         OriginalPage(PageSettings(url=f"{address}?stuck", timeout=1.0))
 
 
+@pytest.mark.needs(module="selenium")
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
@@ -270,7 +271,6 @@ def test_a_game_that_does_not_finish_loading_is_refused(chromium: None, fake: Pa
     ],
 )
 def test_settings_that_cannot_be_are_refused(fake: Path, tmp_path: Path, settings: dict[str, str], said: str) -> None:
-    pytest.importorskip("selenium", reason="Selenium is not installed (the extra 'browser')")
     named = {name: value.format(fake=fake, empty=tmp_path) for name, value in settings.items()}
     with pytest.raises(BadInput, match=said):
         OriginalPage(PageSettings(**named))  # type: ignore[arg-type]
@@ -282,8 +282,8 @@ def test_without_selenium_it_is_said_what_to_install(fake: Path, monkeypatch: py
         OriginalPage(PageSettings(folder=str(fake)))
 
 
+@pytest.mark.needs(module="selenium")
 def test_a_browser_that_does_not_start_is_said(fake: Path, tmp_path: Path) -> None:
-    pytest.importorskip("selenium", reason="Selenium is not installed (the extra 'browser')")
     broken = tmp_path / "chromium"
     broken.write_text("#!/bin/sh\nexit 1\n")
     broken.chmod(0o755)
@@ -301,8 +301,8 @@ def test_a_driver_of_another_version_is_not_a_missing_browser(fake: Path, monkey
         OriginalPage(PageSettings(folder=str(fake)))
 
 
+@pytest.mark.needs(module="selenium")
 def test_a_window_needs_a_display(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("selenium", reason="Selenium is not installed (the extra 'browser')")
     monkeypatch.setattr(sys, "platform", "linux")
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)

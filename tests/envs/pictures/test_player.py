@@ -37,19 +37,18 @@ def test_the_page_needs_nothing_else(html: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.needs(module="selenium")
 def test_the_page_plays_in_a_browser(html: str, tmp_path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
-    selenium = pytest.importorskip(
-        "selenium.webdriver", reason="selenium is not installed: pip install 'qwop[browser]'"
-    )
+    import selenium.webdriver
     from selenium.common.exceptions import WebDriverException
     from selenium.webdriver.support.ui import WebDriverWait
 
     (tmp_path / "page.html").write_text(html)
-    options = selenium.ChromeOptions()
+    options = selenium.webdriver.ChromeOptions()
     for argument in ("--headless=new", "--no-sandbox"):
         options.add_argument(argument)
     try:
-        driver = selenium.Chrome(options=options)
+        driver = selenium.webdriver.Chrome(options=options)
     except WebDriverException as error:
         pytest.skip(f"there is no Chrome or Chromium here: {error.msg}")
     try:

@@ -5,10 +5,9 @@ from pathlib import Path
 import imageio.v2
 import numpy as np
 import pytest
-from PIL import Image
 from qwop.envs import replay
 from qwop.envs.pictures.drawing import Drawing
-from qwop.envs.pictures.video import game_pictures, picture_strip, seconds_from_first_key, write_gif, write_video
+from qwop.envs.pictures.video import game_pictures, picture_strip, seconds_from_first_key, write_video
 
 KEYS = np.array([0, 0, 5, 5, 0, 10, 10], np.uint8)
 
@@ -48,22 +47,3 @@ def test_a_strip_has_rows_and_columns(tmp_path: Path) -> None:
     strip = picture_strip(tiles, columns=2, gap=3)
     assert strip.shape == (23, 43, 3)
     assert (strip[0, 0, 0], strip[0, 23, 0], strip[13, 0, 0], strip[13, 23, 0]) == (10, 60, 110, 255)
-
-
-def test_a_gif_holds_every_picture(tmp_path: Path) -> None:
-    game = replay(KEYS)
-    file = write_gif(tmp_path / "game.gif", game_pictures(game.states, game.events, KEYS, Drawing(160, 100)), fps=15)
-    with Image.open(file) as image:
-        assert image.size == (160, 100)
-        assert getattr(image, "n_frames", 1) == len(KEYS) + 1
-
-
-def test_a_gif_runs_at_its_true_speed(tmp_path: Path) -> None:
-    game = replay(KEYS)
-    pictures = game_pictures(game.states, game.events, KEYS, Drawing(160, 100))
-    milliseconds = 0
-    with Image.open(write_gif(tmp_path / "game.gif", pictures, fps=15)) as image:
-        for frame in range(getattr(image, "n_frames", 1)):
-            image.seek(frame)
-            milliseconds += image.info["duration"]
-    assert abs(milliseconds - 1000 * (len(KEYS) + 1) / 15) <= 5

@@ -8,7 +8,7 @@ from qwop.envs import replay
 from qwop.envs.engine import layout as at
 from qwop.envs.names import BODIES
 from qwop.envs.qwop.keys_file import read_keys
-from qwop.envs.qwop.motion import feet_apart, lean, on_the_ground, states_of_observations, steady_stride
+from qwop.envs.qwop.motion import feet_apart, lean, states_of_observations, steady_stride
 from qwop.envs.qwop.observations import observe
 from qwop.policies.champion import CHAMPION, keys_path
 
@@ -59,12 +59,10 @@ def test_a_stride_is_as_long_as_the_feet_take_to_repeat_themselves(length: int, 
     assert feet_apart(states)[stride.start + length // 4] > 4
 
 
-def test_a_runner_has_strides_and_stands_on_his_feet(run: NDArray[np.float64]) -> None:
+def test_a_runner_has_strides_and_stays_upright(run: NDArray[np.float64]) -> None:
     stride = steady_stride(run, (600.0, 950.0))
     assert 1.5 < stride.speed < 3.5
     shown = run[stride.start : stride.start + stride.length]
-    for foot in (at.LEFT_FOOT, at.RIGHT_FOOT):
-        assert 0.1 < on_the_ground(shown, foot).mean() < 0.9
     assert np.abs(lean(shown)).max() < 1
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from qwop.finetune.experience.sequences import LIVE, Finals, Sequences
+from qwop.finetune.experience.sequences import LIVE, Sequences, TruncatedObservations
 
 
 def make_batch(
@@ -31,7 +31,9 @@ def make_batch(
         behaviour_probabilities=random.dirichlet(np.full(actions, 8.0), size=(n, k)).astype(np.float32),
         terminated=terminated,
         truncated=truncated,
-        finals=Finals(sequence, step, random.normal(5.0, 1.0, size=(len(sequence), size)).astype(np.float32)),
+        finals=TruncatedObservations(
+            sequence, step, random.normal(5.0, 1.0, size=(len(sequence), size)).astype(np.float32)
+        ),
         source=np.full(n, LIVE, dtype=np.int8),
         state=state(random),
     )

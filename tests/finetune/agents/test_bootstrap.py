@@ -2,7 +2,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import torch
-from qwop.finetune.agents.bootstrap import final_values
+from qwop.finetune.agents.losses import final_values
 from qwop.finetune.experience.sequences import Sequences
 
 CPU = torch.device("cpu")

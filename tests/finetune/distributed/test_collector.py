@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from qwop.common.errors import BadInput
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.finetune.distributed.actor import PlayingActor
-from qwop.finetune.distributed.collector import ActorDied, ActorsCollector, PhaseNumbers
-from qwop.finetune.experience.collector import Collector
+from qwop.finetune.distributed.collector import ActorDied, ActorsCollector, PlayingActor
+from qwop.finetune.experience.collector import Collector, PolicySnapshot
 from qwop.finetune.experience.sequences import Sequences
-from qwop.finetune.experience.snapshot import PolicySnapshot
 from qwop.finetune.schedules.environments import PhaseEnvironments
+from qwop.finetune.schedules.phase import Phase
 from qwop.policies.networks import Actor
+from qwop.policies.policy import Policy
 
 QWOP = (EnvironmentSpec("QWOP-v1", {"time_limit": 1.0}), EnvironmentSpec("QWOP-v1", {"time_limit": 2.0}))
 CARTPOLE = (EnvironmentSpec("CartPole-v1"),) * 2
@@ -55,7 +55,8 @@ class InThisProcess:
 
 def environments(specs: Sequence[EnvironmentSpec], n: int) -> PhaseEnvironments:
     observation, actions = specs[0].interface()
-    return PhaseEnvironments(specs, n, 0, observation, actions, [None] * len(specs))
+    phases = [Phase(str(number), 1.0, environment=spec.settings) for number, spec in enumerate(specs)]
+    return PhaseEnvironments(phases, Policy(Actor(observation, actions, (8,)), specs[0], observation), n, 0)
 
 
 def policy(specs: Sequence[EnvironmentSpec]) -> PolicySnapshot:
@@ -88,9 +89,9 @@ def test_one_actor_in_step_plays_what_a_collector_plays(specs: Sequence[Environm
             (mine, my_ends), (theirs, their_ends) = ours.collect(acting, 0.5), serial.collect(acting, 0.5)
             assert_same(mine, theirs)
             assert my_ends == their_ends
-        ours.enter(phase)
+        ours.enter_phase(phase)
         serial.enter(made.make(phase))
-    assert ours.saves_games == serial.saves_games
+    assert ours.saves_games() == serial.saves_games()
 
 
 def test_actors_in_step_share_the_games_in_their_order() -> None:
@@ -135,7 +136,7 @@ def test_an_actor_that_died_is_replaced_and_the_others_go_on() -> None:
 def test_a_replaced_actor_plays_the_phase_that_the_run_is_in() -> None:
     dying = [False]
     ours, _ = make(QWOP, 1, 2, dies=lambda number, method: dying[0] and (number, method) == (0, "collect"))
-    ours.enter(1)
+    ours.enter_phase(1)
     dying[0] = True
     ends = [end for _ in range(4) for end in ours.collect(policy(QWOP))[1]]
     assert ours.replaced == 1
@@ -183,11 +184,3 @@ def test_an_actor_that_died_before_a_checkpoint_is_replaced_once() -> None:
             ours.collect(policy(QWOP))[0].check_valid()
         assert ours.replaced == 1
         assert len(engine.actors) == 3
-
-
-def test_phases_are_numbers_until_an_actor_enters_them() -> None:
-    numbers = PhaseNumbers(environments(QWOP, 2))
-    assert numbers.make(1) == 1
-    assert numbers.rates == (10.0, 10.0)
-    assert not numbers.same(0, 1)
-    assert numbers.same(1, 1)

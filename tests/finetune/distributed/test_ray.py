@@ -8,17 +8,19 @@ import pytest
 import torch
 from qwop.envs.spec import EnvironmentSpec
 from qwop.finetune.distributed.collector import ActorsCollector
-from qwop.finetune.experience.snapshot import PolicySnapshot
+from qwop.finetune.experience.collector import PolicySnapshot
 from qwop.finetune.schedules.environments import PhaseEnvironments
+from qwop.finetune.schedules.phase import Phase
 from qwop.policies.files import load_policy
 from qwop.policies.networks import Actor
+from qwop.policies.policy import Policy
 
-pytestmark = pytest.mark.slow  # processes that import PyTorch
+pytestmark = [pytest.mark.needs(module="ray"), pytest.mark.slow]  # processes that import PyTorch
 
 Finetune = Callable[..., tuple[int, str, str]]
 
 SMALL = (
-    "policy=scratch", "environment=CartPole-v1", "schedule=alone", "schedule.phases.alone.hours=0.02",
+    "policy=scratch", "environment=CartPole-v1", "schedule=live-only", "schedule.phases.alone.hours=0.02",
     "algorithm.hidden=[16]", "loop.num_envs=4", "loop.steps=20", "loop.checkpoint_every=240", "evaluation.episodes=0",
     "evaluation.drawn=0", "video=false",
 )  # fmt: skip
@@ -26,7 +28,8 @@ SMALL = (
 
 @pytest.fixture(scope="module", autouse=True)
 def cluster() -> Iterator[None]:
-    ray = pytest.importorskip("ray")
+    import ray
+
     yield
     ray.shutdown()
 
@@ -46,7 +49,8 @@ def test_actors_are_killed_and_the_run_goes_on() -> None:
     from qwop.finetune.distributed.ray_actors import RayActors
 
     spec = EnvironmentSpec("CartPole-v1")
-    environments = PhaseEnvironments([spec], 2, 0, *spec.interface(), [None])
+    policy = Policy(Actor(4, 2, (8,)), spec, spec.interface()[0])
+    environments = PhaseEnvironments([Phase("alone", 1.0)], policy, 2, 0)
     actors = RayActors(2, None, environments, 10)
     started = []
     start = actors.start
@@ -57,12 +61,12 @@ def test_actors_are_killed_and_the_run_goes_on() -> None:
 
     actors.start = remember  # type: ignore[method-assign]
     collector = ActorsCollector(actors, 2, 0, np.random.default_rng(0), asynchronous=True)
-    policy = PolicySnapshot(Actor(4, 2, (8,)))
+    acting = PolicySnapshot(policy.network)
     for iteration in range(12):
         if iteration in (3, 7):
             ray.get(started[-1].__ray_ready__.remote())  # killed any earlier, Ray may keep its core occupied
             ray.kill(started[-1])
-        played, _ = collector.collect(policy)
+        played, _ = collector.collect(acting)
         played.check_valid()
         assert played.actions.shape == (2, 10)
     assert collector.replaced == 2

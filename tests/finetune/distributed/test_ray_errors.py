@@ -9,7 +9,8 @@ from qwop.common.errors import BadInput
 from qwop.finetune.distributed.collector import ActorDied
 from qwop.finetune.distributed.ray_actors import RayEngine
 
-ray = pytest.importorskip("ray")
+ray = pytest.importorskip("ray", reason="needs ray (the extra 'ray')")
+pytestmark = pytest.mark.needs(module="ray")
 Engine = Callable[[Exception], RayEngine]
 
 

@@ -169,7 +169,7 @@ def test_a_policy_is_fed_each_action_and_its_reward_before_the_next_game_begins(
 @pytest.mark.parametrize("image", [False, True])
 def test_saved_games_go_on_where_they_were(policy: Memoryless | Remembering, image: bool) -> None:
     one, other = make(Saving, image), make(Saving, image, seed=7)
-    assert one.saves_games
+    assert one.saves_games()
     one.collect(policy)
     state = one.get_state()
     other.collect(policy)
@@ -198,7 +198,7 @@ def test_taking_the_state_changes_nothing() -> None:
 
 def test_games_that_cannot_be_saved_give_their_state_right_after_a_restart_alone() -> None:
     collector = make()
-    assert not collector.saves_games
+    assert not collector.saves_games()
     collector.collect(POLICY)
     with pytest.raises(ValueError, match="restart the collector first"):
         collector.get_state()

@@ -2,7 +2,7 @@
 
 import numpy as np
 import torch
-from qwop.finetune.experience.snapshot import PolicySnapshot
+from qwop.finetune.experience.collector import PolicySnapshot
 from qwop.policies.networks import Actor, Network
 from qwop.policies.q_networks import DuelingQ
 from qwop.policies.state import State

@@ -8,8 +8,9 @@ from qwop.common.errors import BadInput
 from qwop.datasets.behaviour_probabilities import floored
 from qwop.datasets.schema import Episode
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Sequences, interleave
-from qwop.finetune.replay.behaviour import Behaviour, BehaviourSettings, Probabilities
+from qwop.finetune.replay.behaviour import Behaviour, Probabilities
 from qwop.finetune.replay.demonstrations import Demonstrations
+from qwop.finetune.replay.settings import BehaviourSettings
 
 
 def policy(observations: NDArray[Any]) -> NDArray[np.float32]:

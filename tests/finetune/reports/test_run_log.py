@@ -6,22 +6,22 @@ from typing import Any
 
 import pytest
 from qwop.common.errors import BadInput
-from qwop.finetune.experience.collector import EpisodeEnd
+from qwop.finetune.experience.collector import EpisodeStats
 from qwop.finetune.reports.run_log import METRICS, RunLog, read_metrics
 
 
-def end(seconds: float | None, frames: int, finished: bool = True) -> EpisodeEnd:
-    return EpisodeEnd(total_reward=1.0, decisions=9, metres=100.0, seconds=seconds, frames=frames, finished=finished)
+def end(seconds: float | None, frames: int, finished: bool = True) -> EpisodeStats:
+    return EpisodeStats(total_reward=1.0, decisions=9, metres=100.0, seconds=seconds, frames=frames, finished=finished)
 
 
 def test_seconds_and_frames_count_from_the_beginning_over_every_resumption(tmp_path: Path) -> None:
     first = RunLog(tmp_path)
     first.open()
-    first.metrics.episodes([end(60.0, 1800), end(50.0, 1510), end(3.0, 90, finished=False)])
+    first.metrics.add_episodes([end(60.0, 1800), end(50.0, 1510), end(3.0, 90, finished=False)])
     row = first.write(100, 100, "alone", {})
     assert (row["live/frames"], row["live/best_seconds"], row["live/seconds_of_finishers"]) == (3400, 50.0, 55.0)
     first.write(200, 100, "alone", {})
-    first.metrics.episodes([end(None, 7)])
+    first.metrics.add_episodes([end(None, 7)])
     lost = first.write(300, 100, "alone", {})  # after the checkpoint that is resumed from
     assert lost["live/frames"] == 3407
     first.close()
@@ -31,7 +31,7 @@ def test_seconds_and_frames_count_from_the_beginning_over_every_resumption(tmp_p
     (tmp_path / METRICS).write_text("".join(json.dumps(row) + "\n" for row in rows))
     second = RunLog(tmp_path)
     second.open(resume_at=200)
-    second.metrics.episodes([end(49.0, 600)])
+    second.metrics.add_episodes([end(49.0, 600)])
     row = second.write(300, 100, "alone", {})
     second.close()
     assert row["live/frames"] == 4000
@@ -42,7 +42,7 @@ def test_seconds_and_frames_count_from_the_beginning_over_every_resumption(tmp_p
 def test_an_environment_without_frames_has_no_count_of_them(tmp_path: Path) -> None:
     log = RunLog(tmp_path)
     log.open()
-    log.metrics.episodes([EpisodeEnd(1.0, 9, None, None, None, None)])
+    log.metrics.add_episodes([EpisodeStats(1.0, 9, None, None, None, None)])
     row = log.write(100, 100, "alone", {})
     log.close()
     assert "live/frames" not in row

@@ -14,17 +14,17 @@ from qwop.envs import replay
 from qwop.envs.names import ACTION_KEYS
 from qwop.envs.qwop.vector import QWOPVectorEnv
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.finetune.agents.ppo.agent import new_actor
+from qwop.finetune.agents.ppo.agent import new_network
 from qwop.finetune.agents.ppo.settings import PpoLoopSettings, PpoSettings
-from qwop.finetune.agents.registry import ALGORITHMS
 from qwop.finetune.checkpoint import checkpoints, load_checkpoint
 from qwop.finetune.reports.run_log import RunLog
-from qwop.finetune.run import RunContext, build_run
+from qwop.finetune.run import build
 from qwop.finetune.schedules.demonstrated_states import EVERY, demonstrated_states
-from qwop.finetune.schedules.phase import Phase, parse_phases
-from qwop.finetune.schedules.restarts import Restarts, RestartSettings
-from qwop.finetune.settings import RunSettings
+from qwop.finetune.schedules.phase import Phase, RestartSettings, parse_phases
+from qwop.finetune.schedules.restarts import Restarts
 from qwop.policies.policy import Policy
+
+from ..runs import make_run, run_until
 
 FRAME_BY_FRAME = EnvironmentSpec("QWOP-v1", {"frames_per_step": 1})
 
@@ -92,7 +92,7 @@ def test_games_start_in_the_part_of_the_stretch_that_is_open(dataset: Dataset) -
     generator = np.random.default_rng(0)
 
     def starts(progress: float) -> list[float]:
-        env.follow(progress)
+        env.set_phase_progress(progress)
         found: list[float] = []
         for _ in range(150):
             *_, terminated, truncated, _infos = env.step(generator.integers(0, 11, 8))
@@ -140,18 +140,19 @@ def test_a_resumed_run_equals_an_uninterrupted_one(tmp_path: Path, dataset: Data
 
     def run(folder: Path, resume: bool = False, until: int | None = None) -> torch.Tensor:
         algorithm = PpoSettings(hidden=(16,), minibatch=160)
-        network = new_actor(algorithm)(71, 11, torch.Generator().manual_seed(0))
+        network = new_network(algorithm)(71, 11, torch.Generator().manual_seed(0))
         live = PpoLoopSettings(num_envs=8, steps=40, checkpoint_every=640, overlap=True)
         log = RunLog(folder)
         state = load_checkpoint(checkpoints(folder / "checkpoints")[-1]) if resume else None
         log.open(resume_at=state["decisions"] if state else None)
-        context = RunContext(torch.device("cpu"), folder / "checkpoints", log)
-        settings = RunSettings(phases=phases, algorithm=algorithm, loop=live)
         policy = Policy(network, EnvironmentSpec("QWOP-v1"), ObservationSpec((71,)))
-        loop = build_run(ALGORITHMS["ppo"], policy, dataset, settings, context)
+        loop = build(make_run(phases, algorithm, live, policy, dataset, log, folder))
         if state:
             loop.set_state(state)
-        loop.run(until=until)
+        if until is None:
+            loop.run()
+        else:
+            run_until(loop, until)
         return torch.cat([parameter.detach().flatten() for parameter in network.parameters()])
 
     whole = run(tmp_path / "whole")

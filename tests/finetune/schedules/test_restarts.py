@@ -11,8 +11,8 @@ from qwop.envs.engine.batch import CLOCK
 from qwop.envs.names import OUTCOMES
 from qwop.envs.qwop.vector import QWOPVectorEnv
 from qwop.finetune.experience.collector import Collector
-from qwop.finetune.schedules.phase import parse_phases
-from qwop.finetune.schedules.restarts import Restarts, RestartSettings
+from qwop.finetune.schedules.phase import RestartSettings, parse_phases
+from qwop.finetune.schedules.restarts import Restarts
 from qwop.policies.state import ArrayState
 
 GAMES = 8

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 from qwop.common.errors import BadInput
-from qwop.finetune.schedules.phase import Phase, Ramp, parse_phases, plain_phases
+from qwop.finetune.schedules.phase import Phase, PhaseValues, Ramp, parse_phases, plain_phases
 from qwop.finetune.schedules.schedule import Schedule
 from qwop.finetune.schedules.stability import ReturnMonitor, StabilitySettings
 
@@ -11,7 +11,8 @@ MIXED = Phase("mixed", hours=0.5, demonstrations=Ramp(1.0, 0.0), until_unstable=
 
 
 def schedule(*phases: Phase, rate: float = 9.0, scale: float = 1.0) -> Schedule:
-    return Schedule(phases, rate, scale, ReturnMonitor(StabilitySettings(window=5)))
+    count = len(phases)
+    return Schedule(phases, [rate] * count, [0.99] * count, scale, ReturnMonitor(StabilitySettings(window=5)))
 
 
 def test_an_hour_is_an_hour_of_game_time() -> None:
@@ -113,3 +114,59 @@ def test_phases_come_back_as_they_were_written() -> None:
 def test_a_phase_that_cannot_be_read_is_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(BadInput, match=message):
         parse_phases({"x": settings})
+
+
+def test_the_values_of_a_phase_are_those_of_its_ramps_at_this_moment() -> None:
+    phase = Phase(
+        "x", 1.0, Ramp(1.0, 0.0), Ramp(1.0, 0.2), Ramp(0.4, 0.0), Ramp(0.0, 2.0), Ramp(1.0, 3.0), critic_only=True
+    )
+    assert phase.at(0.25, 0.9) == PhaseValues(
+        gamma=0.9,
+        demonstrations=0.75,
+        learning_rate=0.8,
+        imitation=pytest.approx(0.3),
+        kickstarting=0.5,
+        entropy=1.5,
+        live=True,
+        critic_only=True,
+        uses_demonstrations=True,
+    )
+    shown = Phase("shown", 1.0, Ramp(1.0, 0.0), live=False).at(1.0, 0.9)
+    assert (shown.live, shown.demonstrations, shown.uses_demonstrations) == (False, 0.0, True)
+
+
+def test_each_phase_has_a_rate_and_a_discount_of_its_own() -> None:
+    monitor = ReturnMonitor(StabilitySettings())
+    one = Schedule((ALONE, MIXED), [10.0, None], [0.9, 0.8], 0.01, monitor)
+    assert one.lengths == (360, 162)
+    one.advance(90)
+    assert one.values == ALONE.at(0.25, 0.9)
+    one.advance(270)
+    one.advance(81)
+    assert one.values == MIXED.at(0.5, 0.8)
+
+
+def test_returns_before_a_checkpoint_count_after_it() -> None:
+    one, other = schedule(MIXED, ALONE), schedule(MIXED, ALONE)
+    one.advance(20, [100.0] * 5)
+    other.set_state(one.get_state())
+    assert one.advance(20, [10.0] * 5)
+    assert other.advance(20, [10.0] * 5)
+
+
+@pytest.mark.parametrize(
+    ("decisions", "lengths"), [(75_000, (50_000, 25_000)), (10, (7, 3)), (2, (1, 1)), (1, (1, 0)), (10**9, None)]
+)
+def test_decisions_of_the_whole_schedule_are_shared_in_proportion(
+    decisions: int, lengths: tuple[int, ...] | None
+) -> None:
+    phases = (Phase("one", 2.0), Phase("two", None, decisions=36_000))
+    monitor = ReturnMonitor(StabilitySettings(window=5))
+    made = Schedule(phases, [10.0, 10.0], [0.99, 0.99], 1.0, monitor, decisions)
+    assert made.planned == decisions
+    assert lengths is None or made.lengths == lengths
+
+
+def test_a_phase_without_a_length_is_refused() -> None:
+    with pytest.raises(BadInput, match="hours is not set: expected the phase's length, such as hours=10 or decisions="):
+        Phase("one")

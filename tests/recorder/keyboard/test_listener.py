@@ -36,7 +36,8 @@ def test_wayland_without_x_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @LINUX
-def test_a_display_that_does_not_exist_is_named(pynput: None) -> None:
+@pytest.mark.needs(module="pynput")
+def test_a_display_that_does_not_exist_is_named() -> None:
     """In a process of its own: pynput looks at the display when it is imported."""
     code = "from qwop.recorder.keyboard.listener import listening\nwith listening(): pass"
     done = subprocess.run(
@@ -67,7 +68,8 @@ def test_the_advice_depends_on_the_operating_system(platform: str, environment: 
     assert "source=page" in advice(platform, environment)
 
 
-def test_real_presses_releases_and_chords_are_heard_without_repeats(pynput: None, display: str) -> None:
+@pytest.mark.needs(module="pynput")
+def test_real_presses_releases_and_chords_are_heard_without_repeats(display: str) -> None:
     code = """
 import time
 from qwop.recorder.keyboard.listener import listening

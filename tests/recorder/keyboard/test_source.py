@@ -59,11 +59,12 @@ class Recording:
 
 
 @pytest.fixture
-def tools(pynput: None) -> None:
+def tkinter() -> None:
     pytest.importorskip("tkinter", reason="this Python has no tkinter")
 
 
-def test_games_are_recorded_as_they_were_played(tools: None, display: str, tmp_path: Path) -> None:
+@pytest.mark.needs(module="pynput")
+def test_games_are_recorded_as_they_were_played(tkinter: None, display: str, tmp_path: Path) -> None:
     folder = tmp_path / "games"
     recording = Recording(folder)
     try:
@@ -99,7 +100,8 @@ def test_games_are_recorded_as_they_were_played(tools: None, display: str, tmp_p
     assert 5 <= (frames == 4).sum() <= 45  # a second in real time is 30 frames; fewer on a busy machine
 
 
-def test_ctrl_c_before_a_key_writes_nothing(tools: None, display: str, tmp_path: Path) -> None:
+@pytest.mark.needs(module="pynput")
+def test_ctrl_c_before_a_key_writes_nothing(tkinter: None, display: str, tmp_path: Path) -> None:
     folder = tmp_path / "games"
     recording = Recording(folder)
     recording.process.send_signal(2)
@@ -108,13 +110,14 @@ def test_ctrl_c_before_a_key_writes_nothing(tools: None, display: str, tmp_path:
     assert "Traceback" not in recording.said
 
 
-def test_a_keyboard_that_pynput_does_not_hear_is_reported(tools: None, display: str, tmp_path: Path) -> None:
+@pytest.mark.needs(module="pynput")
+def test_a_keyboard_that_pynput_does_not_hear_is_reported(tkinter: None, display: str, tmp_path: Path) -> None:
     """As under Wayland: key events reach the window, but not pynput."""
     code = """
 import sys
 from pynput.keyboard import Listener
 Listener.start = lambda self: self._mark_ready()
-from qwop.recorder.main import main
+from qwop.recorder.command import main
 sys.argv = ["qwop-record", "source=keyboard", "dataset=games"]
 main()
 """

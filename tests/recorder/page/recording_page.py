@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium: pip install 'qwop[browser]'")
+webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium (the extra 'browser')")
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 DRIVER = shutil.which("chromedriver")
 if BROWSER is None or DRIVER is None:

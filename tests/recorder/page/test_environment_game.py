@@ -132,8 +132,8 @@ def test_keys_that_the_environment_does_not_have_and_second_pages_are_refused(ca
             connection.recv(timeout=10)
 
 
+@pytest.mark.needs(module="Box2D")
 def test_lunar_lander_falls_by_itself_once_a_key_was_pressed(make_recorder: Callable[..., Any], tmp_path: Path) -> None:
-    pytest.importorskip("Box2D", reason="needs Box2D: pip install 'qwop[box2d]'")
     server, info, env = served("LunarLander-v3", tmp_path)
     recorder = make_recorder(tmp_path, server, info)
     try:
@@ -151,8 +151,8 @@ def test_lunar_lander_falls_by_itself_once_a_key_was_pressed(make_recorder: Call
     assert episode.terminated
 
 
+@pytest.mark.needs(module="ale_py")
 def test_pictures_of_an_atari_game_are_recorded_without_loss(make_recorder: Callable[..., Any], tmp_path: Path) -> None:
-    pytest.importorskip("ale_py", reason="needs ale-py: pip install 'qwop[atari]'")
     server, info, env = served("ALE/Breakout-v5", tmp_path)
     recorder = make_recorder(tmp_path, server, info)
     try:
@@ -170,8 +170,8 @@ def test_pictures_of_an_atari_game_are_recorded_without_loss(make_recorder: Call
     assert file.stat().st_size < episode.observations.nbytes / 20
 
 
+@pytest.mark.needs(module="ale_py")
 def test_keys_of_an_atari_game_mean_its_own_actions_and_no_key_does_nothing() -> None:
-    pytest.importorskip("ale_py", reason="needs ale-py: pip install 'qwop[atari]'")
     keys = key_map(EnvironmentSpec("ALE/Pong-v5").make(), 6, {}, None)
     assert keys.default == 0
     assert keys.actions == {

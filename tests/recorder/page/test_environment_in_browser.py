@@ -52,8 +52,8 @@ def test_a_game_played_by_keys_is_in_the_dataset(open_page: Callable[..., Record
     assert "terminated 1" in page.stop()
 
 
+@pytest.mark.needs(module="Box2D")
 def test_lunar_lander_is_played_cloned_and_watched(open_page: Callable[..., RecordingPage], tmp_path: Path) -> None:
-    pytest.importorskip("Box2D", reason="needs Box2D: pip install 'qwop[box2d]'")
     page = open_page("LunarLander-v3", "source.fps=50")
     assert [help.text for help in page.find(".key-help li")] == ["←left engine", "↑main engine", "→right engine"]
     for _ in range(3):
@@ -75,8 +75,8 @@ def test_lunar_lander_is_played_cloned_and_watched(open_page: Callable[..., Reco
     assert (tmp_path / "clone.mp4").read_bytes()[4:8] == b"ftyp"
 
 
+@pytest.mark.needs(module="ale_py")
 def test_an_atari_game_is_played_cloned_and_watched(open_page: Callable[..., RecordingPage], tmp_path: Path) -> None:
-    pytest.importorskip("ale_py", reason="needs ale-py: pip install 'qwop[atari]'")
     page = open_page("ALE/Breakout-v5", "source.settings={obs_type: ram}", "source.fps=60")
     for number in range(3):
         page.press("r")  # the game before is kept, as far as it was played

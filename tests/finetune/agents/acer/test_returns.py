@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from qwop.finetune.agents.acer.returns import MARGIN, ReturnBounds, discounted_returns
+from qwop.finetune.agents.acer.returns import MARGIN, ReturnRange, discounted_returns
 from qwop.finetune.experience.sequences import Sequences
 
 
@@ -14,7 +14,7 @@ def test_a_return_is_the_discounted_sum_of_what_follows() -> None:
 
 
 def test_bounds_include_every_return_and_zero_with_a_margin() -> None:
-    seen = ReturnBounds(1)
+    seen = ReturnRange(1)
     assert seen.bounds is None
     seen.add_episode(np.array([1.0, 0.0, 2.0]), 0.9)
     assert seen.bounds == pytest.approx((-MARGIN * 2.62, (1 + MARGIN) * 2.62))
@@ -32,11 +32,11 @@ def played(make_sequences: Callable[..., Sequences], ends: list[tuple[int, int]]
 
 
 def test_episodes_of_live_play_go_on_from_one_sequence_to_the_next(make_sequences: Callable[..., Sequences]) -> None:
-    seen = ReturnBounds(2)
+    seen = ReturnRange(2)
     seen.add_live(played(make_sequences, []), 1.0)
     assert seen.bounds is None
     state = seen.get_state()
-    for bounds in (seen, ReturnBounds(2)):
+    for bounds in (seen, ReturnRange(2)):
         bounds.set_state(state)
         bounds.add_live(played(make_sequences, [(1, 0), (1, 3)]), 1.0)
         assert bounds.bounds == pytest.approx((-MARGIN * 5, (1 + MARGIN) * 5))
@@ -45,9 +45,9 @@ def test_episodes_of_live_play_go_on_from_one_sequence_to_the_next(make_sequence
 
 
 def test_interrupted_episodes_and_other_environments_are_forgotten(make_sequences: Callable[..., Sequences]) -> None:
-    seen = ReturnBounds(2)
+    seen = ReturnRange(2)
     seen.add_live(played(make_sequences, []), 1.0)
-    seen.interrupt()
+    seen.drop_partial_episodes()
     seen.add_live(played(make_sequences, [(0, 0)]), 1.0)
     assert seen.bounds == pytest.approx((-MARGIN, 1 + MARGIN))
     seen.restart()

@@ -9,10 +9,12 @@ import pytest
 import torch
 from qwop.finetune.agents.acer.learner import AcerLearner
 from qwop.finetune.agents.acer.settings import AcerSettings
-from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Finals, Sequences
-from qwop.finetune.metrics import Diagnosis
+from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Sequences, TruncatedObservations
+from qwop.finetune.metrics import UpdateStats
 from qwop.policies.networks import ActorCritic
 from torch import Tensor
+
+from ...runs import NOW
 
 EPSILON = 1e-6
 """ε of the quotients and logarithms, as in stable-baselines."""
@@ -34,7 +36,9 @@ def make_batch(seed: int, n: int = 6, k: int = 5, actions: int = 3) -> Sequences
         behaviour_probabilities=random.dirichlet(np.full(actions, 0.4), size=(n, k)).astype(np.float32) * 0.97 + 0.01,
         terminated=terminated,
         truncated=truncated,
-        finals=Finals(sequence, step, random.normal(2.0, 1.0, size=(len(sequence), 2)).astype(np.float32)),
+        finals=TruncatedObservations(
+            sequence, step, random.normal(2.0, 1.0, size=(len(sequence), 2)).astype(np.float32)
+        ),
         source=np.array([LIVE, DEMONSTRATIONS] * (n // 2), dtype=np.int8),
     )
 
@@ -144,7 +148,7 @@ class Reference:
             for name, old in self.average.items():
                 old.copy_(self.s["alpha"] * old + (1 - self.s["alpha"]) * self.theta[name])
 
-    def diagnosis(self, batch: Sequences) -> dict[str, float]:
+    def stats(self, batch: Sequences) -> dict[str, float]:
         """Figures of a batch before the update, in the mean over its steps."""
         values, entropies, divergences, squares = [], [], [], []
         for i in range(len(batch.actions)):
@@ -185,7 +189,7 @@ BASE: dict[str, Any] = {
 
 def trained(
     settings: Mapping[str, Any], updates: list[dict[str, Any]], returns: tuple[float, float] | None = None
-) -> tuple[AcerLearner, Reference, Diagnosis]:
+) -> tuple[AcerLearner, Reference, UpdateStats]:
     """Our learner and the reference after the same updates, from an average network well apart from the network."""
     network = ActorCritic(2, 3, (8,), torch.Generator().manual_seed(0))
     with torch.no_grad():
@@ -197,12 +201,12 @@ def trained(
         learner.average.policy_head.bias.copy_(torch.tensor([1.0, -0.5, 0.0]))
     reference = Reference(network, learner.average, settings)
     if returns is not None:
-        learner.bound_values(returns)
+        learner.clip_bootstrap(returns)
         reference.bounds = (returns[0] * settings["reward_scale"], returns[1] * settings["reward_scale"])
-    first = Diagnosis({}, {})
+    first = UpdateStats({}, {})
     for number, more in enumerate(updates):
-        diagnosis = learner.update(make_batch(number), diagnose=True, **more)
-        first = diagnosis if number == 0 else first
+        stats = learner.update(make_batch(number), NOW._replace(gamma=settings["gamma"], **more), diagnose=True)
+        first = stats if number == 0 else first
         reference.update(make_batch(number), **more)
     return learner, reference, first
 
@@ -220,15 +224,15 @@ THRICE: list[dict[str, Any]] = [{}, {"learning_rate": 0.5}, {"entropy": 3.0}]
 @pytest.mark.parametrize("space", ["probabilities", "logits"])
 @pytest.mark.parametrize("delta", [1000.0, 0.02])
 def test_three_updates_are_those_of_the_paper(space: str, delta: float) -> None:
-    learner, reference, diagnosis = trained(BASE | {"trust_region": space, "delta": delta}, THRICE)
+    learner, reference, stats = trained(BASE | {"trust_region": space, "delta": delta}, THRICE)
     assert_equal(learner, reference)
-    assert (diagnosis.scalars["trust_region_active"] > 0.2) is (delta < 1)
-    assert diagnosis.by_source["live"]["truncated_share"] > 0  # so the bias correction has something to correct
+    assert (stats.scalars["trust_region_active"] > 0.2) is (delta < 1)
+    assert stats.by_source["live"]["truncated_share"] > 0  # so the bias correction has something to correct
 
 
 def test_the_gradient_is_clipped_by_its_norm_over_all_parameters() -> None:
-    learner, reference, diagnosis = trained(BASE | {"trust_region": "logits", "max_gradient_norm": 0.1}, THRICE)
-    assert diagnosis.scalars["gradient_norm"] > 0.2
+    learner, reference, stats = trained(BASE | {"trust_region": "logits", "max_gradient_norm": 0.1}, THRICE)
+    assert stats.scalars["gradient_norm"] > 0.2
     assert_equal(learner, reference)
 
 
@@ -243,15 +247,15 @@ def test_critic_only_is_the_critics_part_on_its_own_head() -> None:
 
 
 def test_values_and_targets_stay_within_the_returns_that_were_seen() -> None:
-    learner, reference, diagnosis = trained(BASE | {"trust_region": "logits"}, THRICE, returns=(-0.2, 0.5))
-    assert 0.0 < diagnosis.scalars["values_outside"] < 1.0
+    learner, reference, stats = trained(BASE | {"trust_region": "logits"}, THRICE, returns=(-0.2, 0.5))
+    assert 0.0 < stats.scalars["values_outside"] < 1.0
     assert_equal(learner, reference)
 
 
 @pytest.mark.parametrize("returns", [None, (-0.2, 0.5)])
 def test_the_diagnosis_is_of_the_batch_before_the_update(returns: tuple[float, float] | None) -> None:
     settings = BASE | {"trust_region": "logits"}
-    _, _, diagnosis = trained(settings, [{}], returns)
+    _, _, stats = trained(settings, [{}], returns)
     _, reference, _ = trained(settings, [], returns)
-    for name, expected in reference.diagnosis(make_batch(0)).items():
-        assert diagnosis.scalars[name] == pytest.approx(expected, abs=1e-4), name
+    for name, expected in reference.stats(make_batch(0)).items():
+        assert stats.scalars[name] == pytest.approx(expected, abs=1e-4), name

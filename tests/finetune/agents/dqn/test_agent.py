@@ -15,27 +15,27 @@ from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.agents.dqn.agent import DqnAgent
 from qwop.finetune.agents.dqn.settings import DdqnLoopSettings, DdqnSettings
 from qwop.finetune.agents.q_learning import demonstrated_transitions
-from qwop.finetune.agents.registry import ALGORITHMS
 from qwop.finetune.checkpoint import checkpoints, load_checkpoint
-from qwop.finetune.experience.collector import Collector, EpisodeEnd
+from qwop.finetune.experience.collector import Collector, EpisodeStats
 from qwop.finetune.experience.sequences import Sequences
-from qwop.finetune.loop import Progress
+from qwop.finetune.loop import Loop, Observer, Progress
 from qwop.finetune.reports.run_log import RunLog, read_metrics
-from qwop.finetune.run import RunContext, build_run
+from qwop.finetune.run import build
 from qwop.finetune.schedules.phase import Phase, Ramp
 from qwop.finetune.schedules.schedule import PUBLISHED_RATE
-from qwop.finetune.settings import RunSettings
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
 from qwop.policies.q_networks import DuelingQ
 from torch import Tensor
+
+from ...runs import make_run, run_until
 
 CARTPOLE = EnvironmentSpec("CartPole-v1")
 QWOP = EnvironmentSpec("QWOP-v1", {"frames_per_step": 3, "reward": "speed"})
 DECISION = 1 / 3600 / PUBLISHED_RATE  # hours
 
 
-class Run:
+class Run(Observer):
     """A small run, and what can be seen of it."""
 
     def __init__(
@@ -58,14 +58,8 @@ class Run:
         shape, actions = ((4,), 2) if spec is CARTPOLE else ((71,), 11)
         chosen = DdqnSettings(**{"hidden": (16, 8), "n_steps": 3, "learning_rate": 1e-3, **(algorithm or {})})
         self.network = DuelingQ(shape[0], actions, chosen.hidden, torch.Generator().manual_seed(seed))
-        context = RunContext(
-            torch.device("cpu"),
-            folder / "checkpoints",
-            self.log,
-            on_phase_end=lambda index, phase: self.phase_ends.append((phase.name, self.memory.shares())),
-            on_progress=self.look,
-        )
-        settings = RunSettings(
+        self.phases = phases
+        run = make_run(
             phases,
             chosen,
             DdqnLoopSettings(
@@ -79,21 +73,28 @@ class Run:
                     **loop,
                 }
             ),
+            Policy(self.network, spec, ObservationSpec(shape)),
+            dataset,
+            self.log,
+            folder,
+            self,
             seed=seed,
         )
-        policy = Policy(self.network, spec, ObservationSpec(shape))
-        self.loop = build_run(ALGORITHMS["ddqn"], policy, dataset, settings, context)
+        self.loop = build(run)
         agent = self.loop.agent
         assert isinstance(agent, DqnAgent)
         self.memory, self.learner = agent.memory, agent.learner
         if state:
             self.loop.set_state(state)
 
-    def look(self, progress: Progress) -> None:
-        self.shares.append((progress.phase, self.memory.shares()["demonstrations"]))
+    def evaluate(self, loop: Loop, index: int, *, within: bool) -> None:
+        self.phase_ends.append((self.phases[index].name, self.memory.shares()))
+
+    def progress(self, now: Progress) -> None:
+        self.shares.append((now.phase, self.memory.shares()["demonstrations"]))
         stored = self.memory.contents()
         # The discount of a whole transition: γ to the power of its steps.
-        self.seen.append((progress.phase, len(stored), float(stored.discounts.max(initial=0.0))))
+        self.seen.append((now.phase, len(stored), float(stored.discounts.max(initial=0.0))))
 
     def weights(self) -> Tensor:
         return torch.cat(
@@ -135,7 +136,7 @@ def test_a_third_of_the_memory_is_demonstrations_while_they_are_on_and_nothing_a
 
 
 def test_all_decisions_of_the_demonstrations_are_transitions_that_respect_their_ends(dataset: Dataset) -> None:
-    made = demonstrated_transitions(list(dataset), DdqnSettings(n_steps=3, gamma=0.9))
+    made = demonstrated_transitions(list(dataset), DdqnSettings(n_steps=3), 0.9)
     assert len(made) == 37
     assert np.flatnonzero(made.discounts == 0).tolist() == [27, 28, 29]  # the second episode was cut off, not over
     assert made.discounts[-3:] == pytest.approx([0.729, 0.81, 0.9])
@@ -161,7 +162,7 @@ def test_a_run_that_is_killed_and_resumed_equals_one_that_is_not(
     whole = Run(tmp_path / "whole", PHASES, dataset, **settings)
     whole.loop.run()
     half = Run(tmp_path / "half", PHASES, dataset, **settings)
-    half.loop.run(until=500)
+    run_until(half.loop, 500)
     assert half.loop.decisions == 600
     half.log.close()
     resumed = Run(tmp_path / "half", PHASES, dataset, resume=True, seed=5, **settings)
@@ -179,7 +180,7 @@ def test_epsilon_follows_the_decisions_and_play_is_exactly_epsilon_greedy(
     played = []
     collect = Collector.collect
 
-    def collected(self: Collector, *arguments: Any) -> tuple[Sequences, list[EpisodeEnd]]:
+    def collected(self: Collector, *arguments: Any) -> tuple[Sequences, list[EpisodeStats]]:
         sequences, ends = collect(self, *arguments)
         played.append(sequences)
         return sequences, ends
@@ -242,15 +243,13 @@ def test_what_means_nothing_here_is_refused(tmp_path: Path, phase: Phase, loop: 
         Run(tmp_path, (phase,), **loop)
 
 
-def test_an_actor_critic_is_refused_with_a_way_to_go_on(tmp_path: Path) -> None:
+def test_an_actor_critic_is_refused_with_a_way_to_go_on() -> None:
     policy = Policy(ActorCritic(4, 2, (8,)), CARTPOLE, ObservationSpec((4,)))
-    settings = RunSettings((Phase("x", 1.0),), DdqnSettings(), DdqnLoopSettings())
     with pytest.raises(BadInput, match="qwop-record source=policy"):
-        build_run(
-            ALGORITHMS["ddqn"], policy, None, settings, RunContext(torch.device("cpu"), tmp_path, RunLog(tmp_path))
-        )
+        build(make_run((Phase("x", 1.0),), DdqnSettings(), DdqnLoopSettings(), policy))
 
 
+@pytest.mark.slow
 def test_it_learns_to_balance(tmp_path: Path) -> None:
     algorithm = {"epsilon_start": 1.0, "epsilon_end": 0.02, "epsilon_share": 0.4, "hidden": (32, 32)}
     run = Run(

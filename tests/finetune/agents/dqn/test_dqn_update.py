@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 import torch
 from qwop.envs.spec import ObservationSpec
-from qwop.finetune.agents.base import AgentContext
-from qwop.finetune.agents.dqn.agent import DqnAgent, new_q_network
+from qwop.finetune.agents.dqn.agent import DqnAgent, new_network
 from qwop.finetune.agents.dqn.learner import DqnLearner
 from qwop.finetune.agents.dqn.settings import ADAM, RMSPROP, DqnLoopSettings, DqnSettings
-from qwop.finetune.experience.sequences import LIVE, Finals, Sequences
+from qwop.finetune.experience.sequences import LIVE, Sequences, TruncatedObservations
 from qwop.finetune.metrics import Metrics
 from qwop.finetune.replay.transition_memory import TransitionMemory
 from qwop.finetune.schedules.phase import PhaseValues
@@ -22,7 +21,7 @@ GAMMA, RATE, LARGEST_NORM = 0.8, 0.02, 0.5
 LOOP = DqnLoopSettings(
     num_envs=STREAMS, steps=STEPS, capacity=40, start=12, batch_size=BATCH, train_every=3, target_every=12
 )
-NOW = PhaseValues()
+NOW = PhaseValues(gamma=GAMMA)
 
 
 def play() -> list[Sequences]:
@@ -32,7 +31,7 @@ def play() -> list[Sequences]:
     actions = random.integers(ACTIONS, size=(STREAMS, total))
     rewards = random.normal(0.0, 1.5, size=(STREAMS, total)).astype(np.float32)
     terminated = random.random((STREAMS, total)) < 0.15
-    none = Finals(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, 2), np.float32))
+    none = TruncatedObservations(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, 2), np.float32))
     return [
         Sequences(
             observations=observations[:, start : start + STEPS + 1],
@@ -112,20 +111,19 @@ def test_iterations_are_those_of_the_paper(optimiser: str, clip: bool) -> None:
         max_gradient_norm=LARGEST_NORM,
         clip_rewards=clip,
     )
-    network = new_q_network(settings)(2, ACTIONS, torch.Generator().manual_seed(0))
+    network = new_network(settings)(2, ACTIONS, torch.Generator().manual_seed(0))
     reference = Reference(network, optimiser, clip)
     agent = DqnAgent(
         DqnLearner(network, settings, torch.device("cpu")),
         TransitionMemory(LOOP.capacity, ObservationSpec((2,))),
         None,
-        settings,
         LOOP,
-        AgentContext(torch.device("cpu"), Metrics(), np.random.default_rng(SEED), 0, None),
+        Metrics(),
+        np.random.default_rng(SEED),
     )
     targets = []
     for live in play():
-        agent.observe(live, NOW)
-        agent.update(NOW)
+        agent.learn(live, NOW)
         reference.iterate(live)
         targets.append([p.clone() for p in agent.learner.target.parameters()])
     for mine, theirs in ((agent.learner.network, reference.online), (agent.learner.target, reference.target)):

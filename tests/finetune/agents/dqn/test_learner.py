@@ -15,6 +15,8 @@ from qwop.finetune.experience.transitions import Transitions
 from qwop.policies.q_networks import DuelingQ
 from torch import Tensor
 
+from ...runs import NOW
+
 CPU = torch.device("cpu")
 
 
@@ -52,7 +54,7 @@ def test_the_target_stands_still_until_it_is_copied_and_has_no_gradients(quantil
     one = learner(quantiles=quantiles)
     before = weights_of(one.target)
     for _ in range(3):
-        one.update(make(), ones())
+        one.update(make(), NOW, ones())
     assert torch.equal(weights_of(one.target), before)
     assert not torch.equal(weights_of(one.network), before)
     assert all(parameter.grad is None for parameter in one.target.parameters())
@@ -69,7 +71,7 @@ def test_errors_are_those_of_the_double_target_neither_weighted_nor_clipped() ->
         following = one.target(torch.from_numpy(batch.next_observations)).numpy()
     rows = np.arange(8)
     expected = 100.0 + 0.9 * following[rows, best] - q[rows, batch.actions]
-    errors, _ = one.update(batch, 0.1 * ones())
+    errors, _ = one.update(batch, NOW, 0.1 * ones())
     np.testing.assert_allclose(errors, expected, rtol=1e-5)
 
 
@@ -78,14 +80,14 @@ def test_a_sample_of_weight_zero_teaches_nothing() -> None:
     both, alone = learner(), learner()
     first = make()[np.arange(4)]
     batch = make()
-    both.update(batch, np.array([2.0] * 4 + [0.0] * 4, dtype=np.float32))
-    alone.update(first, ones(4))
+    both.update(batch, NOW, np.array([2.0] * 4 + [0.0] * 4, dtype=np.float32))
+    alone.update(first, NOW, ones(4))
     torch.testing.assert_close(weights_of(both.network), weights_of(alone.network), rtol=0, atol=1e-6)
 
 
 def test_each_parameter_is_clipped_by_itself() -> None:
     one = learner(max_gradient_norm=1e-3)
-    one.update(make(rewards=np.full(8, 100.0, dtype=np.float32)), ones())
+    one.update(make(rewards=np.full(8, 100.0, dtype=np.float32)), NOW, ones())
     norms = [float(parameter.grad.norm()) for parameter in one.network.parameters()]
     assert all(norm <= 1.001e-3 for norm in norms)
     assert sum(norm > 0.99e-3 for norm in norms) > 6
@@ -94,8 +96,8 @@ def test_each_parameter_is_clipped_by_itself() -> None:
 @pytest.mark.parametrize(("source", "expected"), [(DEMONSTRATIONS, False), (LIVE, True)])
 def test_the_margin_loss_is_for_demonstrations_alone(source: int, expected: bool) -> None:
     plain, imitating = learner(), learner()
-    plain.update(make(source=source), ones())
-    imitating.update(make(source=source), ones(), imitation=1.0)
+    plain.update(make(source=source), NOW, ones())
+    imitating.update(make(source=source), NOW._replace(imitation=1.0), ones())
     assert torch.equal(weights_of(plain.network), weights_of(imitating.network)) is expected
 
 
@@ -109,7 +111,7 @@ def test_the_margin_loss_makes_the_demonstrated_action_the_greedy_one() -> None:
         discounts=np.zeros(32, dtype=np.float32),
     )
     for _ in range(100):
-        one.update(batch, ones(32), imitation=1.0)
+        one.update(batch, NOW._replace(imitation=1.0), ones(32))
     q = one.network(torch.from_numpy(batch.observations))
     assert (q.argmax(-1) == 2).all()
     assert (q[:, 2] - q[:, :2].max(-1).values > 0.4).all()
@@ -122,7 +124,7 @@ def test_it_learns_which_action_pays(quantiles: int) -> None:
         batch = make(32, seed=number)
         rewards = (batch.actions == 1) + 0.1 * generator.normal(size=32)
         one.update(
-            replace(batch, rewards=rewards.astype(np.float32), discounts=np.zeros(32, dtype=np.float32)), ones(32)
+            replace(batch, rewards=rewards.astype(np.float32), discounts=np.zeros(32, dtype=np.float32)), NOW, ones(32)
         )
     q = one.network(torch.zeros(1, 2))[0].tolist()
     assert q == pytest.approx([0, 1, 0], abs=0.15)
@@ -132,7 +134,7 @@ def test_an_ended_episode_is_worth_its_reward_alone() -> None:
     one = learner()
     before = one.network(torch.from_numpy(make().observations)).detach().numpy()
     batch = make(discounts=np.zeros(8, dtype=np.float32))
-    errors, _ = one.update(batch, ones())
+    errors, _ = one.update(batch, NOW, ones())
     np.testing.assert_allclose(errors, batch.rewards - before[np.arange(8), batch.actions], rtol=1e-4, atol=1e-6)
 
 
@@ -140,10 +142,10 @@ def test_an_ended_episode_is_worth_its_reward_alone() -> None:
 def test_its_state_goes_on_to_the_bit(quantiles: int) -> None:
     one, other = learner(quantiles=quantiles), learner(seed=1, quantiles=quantiles)
     for number in range(3):
-        one.update(make(seed=number), ones())
+        one.update(make(seed=number), NOW, ones())
     other.set_state(one.get_state())
     for each in (one, other):
-        each.update(make(seed=9), ones())
+        each.update(make(seed=9), NOW, ones())
         each.copy_target()
     assert torch.equal(weights_of(one.network), weights_of(other.network))
 
@@ -151,14 +153,9 @@ def test_its_state_goes_on_to_the_bit(quantiles: int) -> None:
 def test_a_diagnosis_tells_the_sources_apart() -> None:
     batch = replace(make(), source=np.array([LIVE] * 6 + [DEMONSTRATIONS] * 2, dtype=np.int8))
     weights = np.array([1.0] * 6 + [0.5] * 2, dtype=np.float32)
-    errors, diagnosis = learner().update(batch, weights, diagnose=True)
-    assert diagnosis.by_source["demonstrations"]["importance_weight"] == 0.5
-    assert diagnosis.by_source["live"]["td_error"] == pytest.approx(np.abs(errors[:6]).mean())
-
-
-def test_another_decision_rate_keeps_the_horizon() -> None:
-    assert DdqnSettings().at_rate(25.0).gamma == pytest.approx(0.9964, abs=5e-5)
-    assert DdqnSettings().at_rate(None).gamma == 0.99
+    errors, stats = learner().update(batch, NOW, weights, diagnose=True)
+    assert stats.by_source["demonstrations"]["importance_weight"] == 0.5
+    assert stats.by_source["live"]["td_error"] == pytest.approx(np.abs(errors[:6]).mean())
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ CARTPOLE = EnvironmentSpec("CartPole-v1")
 Finetune = Callable[..., tuple[int, str, str]]
 
 SMALL = (
-    "+schedule=speed",
+    "+schedule=ddqn-speed",
     "~schedule.phases.shown.environment",
     "~schedule.phases.faster",
     "~schedule.phases.fastest",
@@ -34,7 +34,7 @@ SMALL = (
 )
 
 
-pytestmark = pytest.mark.usefixtures("demonstrations")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("demonstrations")]
 
 
 def test_demonstrations_alone_are_enough_to_start_from(finetune: Finetune, tmp_path: Path) -> None:

@@ -9,11 +9,10 @@ import pytest
 import torch
 from numpy.typing import NDArray
 from qwop.envs.spec import ObservationSpec
-from qwop.finetune.agents.base import AgentContext
 from qwop.finetune.agents.dqn.agent import DqnAgent
 from qwop.finetune.agents.dqn.learner import DqnLearner
 from qwop.finetune.agents.dqn.settings import DdqnLoopSettings, DdqnSettings
-from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Finals, Sequences
+from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Sequences, TruncatedObservations
 from qwop.finetune.experience.transitions import Transitions, TransitionStream
 from qwop.finetune.metrics import Metrics
 from qwop.finetune.replay.prioritised_memory import PrioritisedMemory, PrioritySettings
@@ -23,7 +22,7 @@ from torch import Tensor
 
 STREAMS, STEPS, ACTIONS, ITERATIONS, SEED = 2, 6, 3, 4, 11
 RATE = 18.0
-NOW = PhaseValues(demonstrations=0.5, learning_rate=0.7, imitation=0.6, uses_demonstrations=True)
+NOW = PhaseValues(gamma=0.8**0.5, demonstrations=0.5, learning_rate=0.7, imitation=0.6, uses_demonstrations=True)
 
 BASE: dict[str, Any] = {
     "gamma": 0.8,
@@ -68,7 +67,7 @@ def play() -> tuple[list[Sequences], NDArray[np.bool_], NDArray[np.bool_], dict[
                 behaviour_probabilities=np.full((STREAMS, STEPS, ACTIONS), 1 / ACTIONS, dtype=np.float32),
                 terminated=terminated[:, here],
                 truncated=truncated[:, here],
-                finals=Finals(sequence, step, np.array(seen, dtype=np.float32).reshape(-1, 2)),
+                finals=TruncatedObservations(sequence, step, np.array(seen, dtype=np.float32).reshape(-1, 2)),
                 source=np.full(STREAMS, LIVE, dtype=np.int8),
             )
         )
@@ -222,15 +221,14 @@ def test_iterations_are_those_of_the_papers(quantiles: int) -> None:
         DqnLearner(network, settings, torch.device("cpu")),
         memory,
         TransitionStream(demonstrations()),
-        settings,
         LOOP,
-        AgentContext(torch.device("cpu"), Metrics(), np.random.default_rng(SEED), 0, RATE),
+        Metrics(),
+        np.random.default_rng(SEED),
     )
     targets = []
     for number, live in enumerate(play()[0]):
         agent.advance(number * STREAMS * STEPS, ITERATIONS * STREAMS * STEPS)
-        agent.observe(live, NOW)
-        agent.update(NOW)
+        agent.learn(live, NOW)
         reference.iterate(number)
         targets.append([p.clone() for p in agent.learner.target.parameters()])
 

@@ -7,20 +7,23 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
+from qwop.datasets.schema import Episode
 from qwop.envs.spec import ObservationSpec
-from qwop.finetune.agents.base import AgentContext
 from qwop.finetune.agents.dqn.agent import DqnAgent
 from qwop.finetune.agents.dqn.learner import DqnLearner
 from qwop.finetune.agents.dqn.settings import DdqnLoopSettings, DdqnSettings
+from qwop.finetune.agents.q_learning import demonstrated_transitions
 from qwop.finetune.experience.sequences import Sequences
-from qwop.finetune.experience.transitions import Transitions
-from qwop.finetune.metrics import Diagnosis, Metrics
+from qwop.finetune.experience.transitions import Transitions, TransitionStream
+from qwop.finetune.metrics import Metrics, UpdateStats
 from qwop.finetune.replay.prioritised_memory import PrioritisedMemory, PrioritySettings
 from qwop.finetune.schedules.phase import Phase, PhaseValues, Ramp
 from qwop.policies.q_networks import DuelingQ
 
+from ...runs import assert_same
+
 SETTINGS = DdqnSettings(hidden=(4,), n_steps=3, gamma=0.9, gamma_rate=9.0, beta_start=0.4)
-NOW = PhaseValues(learning_rate=0.5, imitation=0.3)
+NOW = PhaseValues(gamma=0.9, learning_rate=0.5, imitation=0.3)
 
 
 class Recording(DqnLearner):
@@ -28,27 +31,26 @@ class Recording(DqnLearner):
 
     def __init__(self) -> None:
         super().__init__(DuelingQ(2, 3, (4,)), SETTINGS, torch.device("cpu"))
-        self.updates: list[tuple[Transitions, NDArray[np.float32], dict[str, Any]]] = []
+        self.updates: list[tuple[Transitions, NDArray[np.float32], PhaseValues]] = []
         self.copies: list[int] = []
 
     def update(
-        self, batch: Transitions, weights: NDArray[np.float32], **factors: Any
-    ) -> tuple[NDArray[np.float32], Diagnosis | None]:
-        self.updates.append((batch, weights, factors))
+        self, batch: Transitions, now: PhaseValues, weights: NDArray[np.float32], *, diagnose: bool = False
+    ) -> tuple[NDArray[np.float32], UpdateStats | None]:
+        self.updates.append((batch, weights, now))
         return (batch.actions == 1).astype(np.float32), None
 
     def copy_target(self) -> None:
         self.copies.append(len(self.updates))
 
 
-def make_agent(rate: float | None = None, **loop: Any) -> tuple[DqnAgent, Recording]:
+def make_agent(stream: TransitionStream | None = None, **loop: Any) -> tuple[DqnAgent, Recording]:
     learner = Recording()
     settings = DdqnLoopSettings(
         **{"num_envs": 2, "steps": 4, "capacity": 400, "start": 8, "batch_size": 32, "train_every": 4.0, **loop}
     )
     memory = PrioritisedMemory(settings.capacity, ObservationSpec((2,)), PrioritySettings(alpha=1.0, epsilon=1e-9))
-    context = AgentContext(torch.device("cpu"), Metrics(), np.random.default_rng(0), 0, rate)
-    return DqnAgent(learner, memory, None, SETTINGS, settings, context), learner
+    return DqnAgent(learner, memory, stream, settings, Metrics(), np.random.default_rng(0)), learner
 
 
 def steps_stored(agent: DqnAgent) -> list[int]:
@@ -60,24 +62,23 @@ def steps_stored(agent: DqnAgent) -> list[int]:
 def test_updates_come_as_often_as_decisions_allow_and_the_target_follows(
     make_sequences: Callable[..., Sequences],
 ) -> None:
-    agent, learner = make_agent(train_every=3.2, target_every=6)
+    agent, learner = make_agent(train_every=3.2, target_every=7)
     counts = []
     for number in range(6):
-        agent.observe(make_sequences(2, first=10 * number), NOW)
-        agent.update(NOW)
+        agent.learn(make_sequences(2, first=10 * number), NOW)
         counts.append(len(learner.updates))
     # Six of the first eight transitions wait for the third step; then 8 decisions an iteration, 3.2 for each update.
     assert counts == [0, 2, 5, 7, 10, 12]
-    assert learner.copies == [2, 4, 6, 8, 10, 12]
-    assert all(factors["learning_rate"] == 0.5 and factors["imitation"] == 0.3 for *_, factors in learner.updates)
+    # After 3 updates 2.6 of 9.6 decisions are left, then 2.0 of 9.0, 1.4, 0.8 and 0.2.
+    assert learner.copies == [3, 5, 7, 9, 11]
+    assert {now for *_, now in learner.updates} == {NOW}
 
 
 def test_the_errors_of_an_update_become_priorities(make_sequences: Callable[..., Sequences]) -> None:
-    agent, learner = make_agent(train_every=1.0)
+    agent, learner = make_agent(train_every=0.5, start=20)
     for number in range(3):
-        agent.observe(make_sequences(2, first=10 * number), NOW)
-    for _ in range(4):
-        agent.update(NOW)
+        agent.learn(make_sequences(2, first=10 * number), NOW)
+    assert len(learner.updates) == 16
     assert set(learner.updates[0][0].actions) == {0, 1, 2}
     assert set(learner.updates[-1][0].actions) == {1}
 
@@ -96,31 +97,58 @@ def test_steps_that_wait_are_forgotten_when_their_games_end(
     make_sequences: Callable[..., Sequences], pause: str
 ) -> None:
     agent, _ = make_agent()
-    agent.observe(make_sequences(2), NOW)
+    agent.learn(make_sequences(2), NOW)
     if pause == "new games":
-        agent.interrupt()
+        agent.drop_partial_episodes()
     else:
         agent.begin_phase(Phase("shown", 1.0, demonstrations=Ramp(1.0, 1.0), live=False))
-    agent.observe(make_sequences(2, first=50), NOW)
+    agent.learn(make_sequences(2, first=50), NOW)
     assert set(steps_stored(agent)) == {3}
 
 
 def test_steps_that_wait_go_on_in_the_next_phase(make_sequences: Callable[..., Sequences]) -> None:
     agent, _ = make_agent()
-    agent.observe(make_sequences(2), NOW)
+    agent.learn(make_sequences(2), NOW)
     agent.begin_phase(Phase("more", 1.0))
-    agent.observe(make_sequences(2, first=50), NOW)
+    agent.learn(make_sequences(2, first=50), NOW)
     assert max(steps_stored(agent)) > 1000
 
 
-def test_another_environment_empties_the_memory_and_rescales_the_discount(
-    make_sequences: Callable[..., Sequences],
-) -> None:
-    agent, _ = make_agent(rate=18.0)
-    agent.observe(make_sequences(2), NOW)
-    assert agent.memory.contents().discounts == pytest.approx(0.9**1.5)
-    agent.enter(27.0)
+def test_another_environment_empties_the_memory(make_sequences: Callable[..., Sequences]) -> None:
+    agent, _ = make_agent()
+    agent.learn(make_sequences(2), NOW._replace(gamma=0.8))
+    assert agent.memory.contents().discounts == pytest.approx(0.8**3)
+    agent.change_environment()
     assert len(agent.memory) == 0
-    agent.observe(make_sequences(2, first=50), NOW)
-    assert agent.memory.contents().discounts == pytest.approx(0.9)
+    agent.learn(make_sequences(2, first=50), NOW)
+    assert agent.memory.contents().discounts == pytest.approx(0.9**3)
     assert set(steps_stored(agent)) == {3}
+
+
+def test_demonstrations_enter_the_memory_as_the_phase_says(
+    make_episode: Callable[..., Episode], make_sequences: Callable[..., Sequences]
+) -> None:
+    agent, _ = make_agent(TransitionStream(demonstrated_transitions([make_episode(30)], SETTINGS, 0.9)))
+    agent.learn(make_sequences(2), NOW._replace(demonstrations=0.25, uses_demonstrations=True))
+    assert agent.memory.contents().source.sum() == 2  # a quarter of eight decisions
+
+
+def test_an_agent_goes_on_from_its_state(
+    make_episode: Callable[..., Episode], make_sequences: Callable[..., Sequences]
+) -> None:
+    """With parts of an update, of a copy and of a demonstration owed, and steps that wait."""
+    loop = {"train_every": 3.2, "target_every": 7}
+    now = NOW._replace(demonstrations=0.3, uses_demonstrations=True)
+    shown = demonstrated_transitions([make_episode(30, first=1e6)], SETTINGS, 0.9)
+    (one, learned), (other, again) = (make_agent(TransitionStream(shown), **loop) for _ in range(2))
+    for number in range(4):
+        one.learn(make_sequences(2, first=2 * number), now)
+    other.set_state(one.get_state())
+    before = len(learned.updates)
+    for number in range(4, 9):
+        for agent in (one, other):
+            agent.learn(make_sequences(2, first=2 * number), now)
+    assert len(again.updates) == 13
+    assert_same(learned.updates[before:], again.updates)
+    assert [copied - before for copied in learned.copies if copied > before] == again.copies
+    assert_same(one.memory.contents(), other.memory.contents())

@@ -9,11 +9,13 @@ from qwop.finetune.checkpoint import checkpoints
 from qwop.policies.files import load_policy
 from qwop.policies.two_timescale import TwoTimescaleActorCritic
 
+pytestmark = pytest.mark.slow
+
 Finetune = Callable[..., tuple[int, str, str]]
 
 SMALL = (
     "algorithm=ftw", "algorithm.hidden=[16]", "algorithm.memory=16", "algorithm.latent=8", "algorithm.period=3",
-    "schedule=alone", "loop.num_envs=8", "loop.steps=20", "loop.checkpoint_every=320", "evaluation.episodes=2",
+    "schedule=live-only", "loop.num_envs=8", "loop.steps=20", "loop.checkpoint_every=320", "evaluation.episodes=2",
     "evaluation.drawn=0", "video=false",
 )  # fmt: skip
 
@@ -45,8 +47,11 @@ def test_a_resumed_run_that_is_rewarded_for_events_equals_an_uninterrupted_one(
 @pytest.mark.parametrize(
     ("overrides", "said"),
     [
-        (("schedule=mix-only",), "algorithm=ftw learns from live play alone"),
-        (("policy=champion", "schedule=alone"), "the policy's network is actor, expected two-timescale-actor-critic"),
+        (("schedule=demonstrations-throughout",), "algorithm=ftw learns from live play alone"),
+        (
+            ("policy=champion", "schedule=live-only"),
+            "the policy's network is actor, expected two-timescale-actor-critic",
+        ),
     ],
 )
 def test_what_it_cannot_learn_from_is_refused(overrides: tuple[str, ...], said: str, finetune: Finetune) -> None:

@@ -6,10 +6,9 @@ import gymnasium
 import numpy as np
 import torch
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
-from qwop.finetune.agents.ftw.unroll import Unroll, unroll
-from qwop.finetune.experience.collector import Collector
+from qwop.finetune.agents.ftw.unroll import TwoTimescaleUnroll, unroll
+from qwop.finetune.experience.collector import Collector, PolicySnapshot
 from qwop.finetune.experience.sequences import Sequences
-from qwop.finetune.experience.snapshot import PolicySnapshot
 from qwop.policies.state import to_tensors
 from qwop.policies.two_timescale import TwoTimescaleActorCritic
 
@@ -32,7 +31,7 @@ def test_an_unroll_draws_the_latents_of_play() -> None:
     for sequences in played(15, parts=3):
         sequences.check_valid()
         assert sequences.truncated.any()
-        found = torch.softmax(unroll(make_network(), sequences, CPU, slow_gradient=0.3).logits, dim=-1)
+        found = torch.softmax(unroll(make_network(), sequences, CPU, slow_gradient=0.3).policy.logits, dim=-1)
         np.testing.assert_allclose(found.detach(), sequences.behaviour_probabilities, rtol=1e-5)
 
 
@@ -51,16 +50,16 @@ def test_sequences_cut_in_two_are_one_unroll() -> None:
         return torch.cat([pick(first), pick(second)], dim=1)
 
     for pick in (
-        lambda found: found.logits,
-        lambda found: found.final_values,
+        lambda found: found.policy.logits,
+        lambda found: found.policy.final_values,
         lambda found: found.posterior.mean,
         lambda found: found.prior.std,
         lambda found: found.ticked,
     ):
         same(pick(one), joined(pick))
-    same(one.values, torch.cat([first.values[:, :-1], second.values], dim=1))
+    same(one.policy.values, torch.cat([first.policy.values[:, :-1], second.policy.values], dim=1))
     same(one.latents, torch.cat([first.latents[:, :-1], second.latents], dim=1))
-    for mine, theirs in ((first.state, to_tensors(halves[1].state)), (one.state, second.state)):
+    for mine, theirs in ((first.policy.state, to_tensors(halves[1].state)), (one.policy.state, second.policy.state)):
         for part, other in zip(mine, theirs, strict=True):
             same(part, other)
     assert one.ticked.any()
@@ -78,10 +77,10 @@ def test_the_slow_core_ticks_from_each_episodes_start() -> None:
             age = 0 if over[row, t] else age + 1
 
 
-def gradients(critic_only: bool) -> tuple[TwoTimescaleActorCritic, Unroll]:
+def gradients(critic_only: bool) -> tuple[TwoTimescaleActorCritic, TwoTimescaleUnroll]:
     network, (whole,) = make_network(), played(10)
     found = unroll(network, whole, CPU, critic_only=critic_only)
-    found.values.sum().backward()
+    found.policy.values.sum().backward()
     return network, found
 
 

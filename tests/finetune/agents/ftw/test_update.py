@@ -10,6 +10,7 @@ import torch
 from qwop.finetune.agents.ftw.learner import FtwLearner
 from qwop.finetune.agents.ftw.settings import FtwSettings
 from qwop.finetune.experience.sequences import Sequences
+from qwop.finetune.schedules.phase import PhaseValues
 from qwop.policies.noise import absorb, digest, standard_normal
 from qwop.policies.two_timescale import TwoTimescaleActorCritic
 from torch import Tensor
@@ -51,7 +52,7 @@ class Reference(AdamReference):
 
     def __init__(self, learner: FtwLearner) -> None:
         parts = (learner.network, learner.auxiliary)
-        settings = {**SETTINGS, "passes": learner.given.passes}
+        settings = {**SETTINGS, "passes": learner.settings.passes}
         super().__init__((named for part in parts for named in part.named_parameters()), settings)
 
     def linear(self, name: str, x: Tensor) -> Tensor:
@@ -169,6 +170,16 @@ class Reference(AdamReference):
         return total if critic_only else total + self.s["feature_control"] * control / steps_known
 
 
+NOW = PhaseValues(gamma=0.9)
+
+
+def signalling(played: Sequences) -> Sequences:
+    """The sequences, in each of which the sixth step is the only one whose reward is to be predicted."""
+    return replace(
+        played, signals=np.where(np.arange(7) == 5, np.float32(-1), np.float32(0)) * np.ones((4, 1), np.float32)
+    )
+
+
 def make_learner(seed: int = 0, **more: Any) -> FtwLearner:
     settings = FtwSettings(**{**SETTINGS, **more})
     generator = torch.Generator().manual_seed(seed)
@@ -185,7 +196,7 @@ def test_updates_are_the_papers(passes: int, more: dict[str, Any]) -> None:
     learner = make_learner(passes=passes)
     reference = Reference(learner)
     for seed in range(3):
-        learner.update(batch_of(seed), **more)
+        learner.update(batch_of(seed), PhaseValues(0.9, **more))
         reference.update(batch_of(seed), **more)
     moved = {**dict(learner.network.named_parameters()), **dict(learner.auxiliary.named_parameters())}
     for name, weight in moved.items():
@@ -196,38 +207,37 @@ def test_rewards_are_predicted_from_the_policys_features_of_balanced_windows() -
     """Weight 1 in one update and 0 in the other: the loss's gradient is what they differ by."""
     learner = make_learner(reward_prediction=1.0, feature_control=0.0, posterior_kl=0.0, prior_kl=0.0)
     played = batch_of(0)
-    signals = np.where(np.arange(7) == 5, -1.0, 0.0) * np.ones((4, 1))
-    first = learner.update(played, signals=signals.astype(np.float32)).scalars
+    played = signalling(played)
+    first = learner.update(played, NOW).scalars
     assert first["reward_prediction"] == pytest.approx(math.log(3), abs=0.1)
     for _ in range(60):
-        found = learner.update(played, signals=signals.astype(np.float32)).scalars["reward_prediction"]
+        found = learner.update(played, NOW).scalars["reward_prediction"]
     assert found < 0.5
 
 
 def test_a_teacher_is_imitated() -> None:
     learner = make_learner(learning_rate=0.03)
     played = replace(batch_of(0), teacher=np.full((4, 7, ACTIONS), [0.7, 0.2, 0.1], dtype=np.float32))
-    first = learner.update(played, teaching=5.0).scalars["teaching"]
+    first = learner.update(played, NOW._replace(kickstarting=5.0)).scalars["kickstarting"]
     assert first == pytest.approx(math.log(3), abs=0.01)
     for _ in range(60):
-        found = learner.update(played, teaching=5.0).scalars["teaching"]
+        found = learner.update(played, NOW._replace(kickstarting=5.0)).scalars["kickstarting"]
     assert found == pytest.approx(0.8018, abs=0.05)  # the teacher's entropy
-    for without in ({"teaching": 0.0}, {"teaching": 5.0, "critic_only": True}):
-        assert "teaching" not in learner.update(played, **without).scalars
+    for without in ({"kickstarting": 0.0}, {"kickstarting": 5.0, "critic_only": True}):
+        assert "kickstarting" not in learner.update(played, NOW._replace(**without)).scalars
 
 
 def test_windows_are_stored_once_however_often_they_are_learned_from() -> None:
     once, twice = (make_learner(reward_prediction=1.0, passes=passes) for passes in (1, 2))
-    signals = np.where(np.arange(7) == 5, -1.0, 0.0) * np.ones((4, 1))
     for learner in (once, twice):
-        learner.update(batch_of(0), signals=signals.astype(np.float32))
+        learner.update(signalling(batch_of(0)), NOW)
     stored = [learner.get_state()["stores"]["some"]["rewards"] for learner in (once, twice)]
     np.testing.assert_array_equal(*stored)
 
 
 def test_nothing_is_predicted_where_every_reward_is_something() -> None:
     learner = make_learner(reward_prediction=1.0)
-    assert "reward_prediction" not in learner.update(batch_of(0)).scalars
+    assert "reward_prediction" not in learner.update(batch_of(0), NOW).scalars
 
 
 def assert_same_weights(one: FtwLearner, other: FtwLearner) -> None:
@@ -239,48 +249,21 @@ def test_a_copy_with_the_same_settings_learns_the_same() -> None:
     """As one agent of a population copies another: weights, optimiser, statistics, stores, and draws."""
     one, other = (
         make_learner(0, reward_prediction=0.5),
-        make_learner(1, reward_prediction=0.5, learning_rate=0.5, period=9),
+        make_learner(1, reward_prediction=0.5),
     )
-    signals = np.zeros((4, 7), dtype=np.float32)
-    signals[:, 5] = 1.0
     for seed in range(2):
-        one.update(batch_of(seed), signals=signals)
-    other.update(batch_of(7))
+        one.update(signalling(batch_of(seed)), NOW)
+    other.update(batch_of(7), NOW)
     other.set_state(one.get_state())
-    other.tune(one.given)
     assert other.network.description() == one.network.description()
     for seed in range(2, 4):
         for learner in (one, other):
-            learner.update(batch_of(seed), signals=signals)
+            learner.update(signalling(batch_of(seed)), NOW)
     assert_same_weights(one, other)
 
 
-def test_settings_can_be_tuned_while_it_learns() -> None:
-    """A tuned learner updates as one made with these settings and given the same weights."""
-    values: dict[str, Any] = {
-        "learning_rate": 0.03, "entropy_coefficient": 0.5, "posterior_kl": 0.01, "prior_kl": 1.0,
-        "feature_control": 0.9, "slow_gradient": 0.9, "period": 2, "gamma": 0.5,
-    }  # fmt: skip
-    for name, value in values.items():
-        one, other, made = make_learner(), make_learner(), make_learner(**{name: value})
-        one.at_rate(9.0)
-        made.at_rate(9.0)
-        one.tune(replace(one.given, **{name: value}))
-        for learner in (one, other, made):
-            learner.update(batch_of(0))
-        assert_same_weights(one, made)
-        weights = torch.cat([weight.flatten() for weight in one.network.parameters()])
-        assert not torch.equal(weights, torch.cat([weight.flatten() for weight in other.network.parameters()])), name
-
-
-def test_sizes_cannot_be_tuned() -> None:
-    learner = make_learner()
-    with pytest.raises(ValueError, match="memory, latent"):
-        learner.tune(replace(learner.given, memory=6, latent=4))
-
-
 def test_a_diagnosis_says_what_happened() -> None:
-    scalars = make_learner().update(batch_of(0)).scalars
+    scalars = make_learner().update(batch_of(0), NOW).scalars
     assert scalars["entropy"] == pytest.approx(math.log(3), abs=0.01)
     assert {"posterior_kl", "prior_kl", "feature_control", "rho", "gradient_norm"} <= scalars.keys()
     assert all(np.isfinite(one) for one in scalars.values())

@@ -14,13 +14,15 @@ from qwop.finetune.experience.sequences import Sequences
 from qwop.policies.networks import Actor, ActorCritic, Values
 from torch import Tensor, nn
 
+from ...runs import NOW
+
 SMALL = PpoSettings(hidden=(16,), minibatch=10)
 
 
 def learner(network: Actor | ActorCritic | None = None, settings: PpoSettings = SMALL) -> PpoLearner:
     made = network or Actor(2, 3, (16,), torch.Generator().manual_seed(0))
     values = Values(made.observation_size, settings.hidden, torch.Generator().manual_seed(1))
-    return PpoLearner(made, values, settings, torch.device("cpu"))
+    return PpoLearner(made, values, settings, torch.device("cpu"), np.random.default_rng(0))
 
 
 def weights(module: nn.Module) -> Tensor:
@@ -39,10 +41,10 @@ def played(make_sequences: Callable[..., Sequences], network: Actor | ActorCriti
 def test_an_update_moves_policy_and_values(make_sequences: Callable[..., Sequences]) -> None:
     one = learner(settings=replace(SMALL, epochs=2, target_kl=10.0))
     before = weights(one.network), weights(one.values)
-    diagnosis = one.update(played(make_sequences, one.network), np.random.default_rng(0))
+    stats = one.update(played(make_sequences, one.network), NOW)
     assert not torch.equal(before[0], weights(one.network))
     assert not torch.equal(before[1], weights(one.values))
-    assert diagnosis.scalars["epochs"] == 2.0
+    assert stats.scalars["epochs"] == 2.0
 
 
 def test_the_policy_that_played_is_at_no_distance_before_the_first_step(
@@ -51,9 +53,9 @@ def test_the_policy_that_played_is_at_no_distance_before_the_first_step(
     network = Actor(2, 3, (16,), torch.Generator().manual_seed(0))
     network.scaler.mean.fill_(1.0)  # statistics of its own, so that the update leaves them
     one = learner(network, replace(SMALL, epochs=1, minibatch=1000))
-    diagnosis = one.update(played(make_sequences, network), np.random.default_rng(0), learning_rate=0.0)
-    assert diagnosis.scalars["kl"] == pytest.approx(0.0, abs=1e-6)
-    assert diagnosis.scalars["clipped_share"] == 0.0
+    stats = one.update(played(make_sequences, network), NOW._replace(learning_rate=0.0))
+    assert stats.scalars["kl"] == pytest.approx(0.0, abs=1e-6)
+    assert stats.scalars["clipped_share"] == 0.0
 
 
 def test_running_statistics_leave_the_ratios_of_the_first_step_alone(
@@ -62,24 +64,24 @@ def test_running_statistics_leave_the_ratios_of_the_first_step_alone(
     one = learner(settings=replace(SMALL, epochs=1, minibatch=1000))
     with torch.no_grad():
         one.network.policy_head.weight.mul_(100)
-    one.update(played(make_sequences, one.network), np.random.default_rng(0), learning_rate=0.0)
+    one.update(played(make_sequences, one.network), NOW._replace(learning_rate=0.0))
     further = played(make_sequences, one.network, first=30)
     mean = one.network.scaler.mean.clone()
-    diagnosis = one.update(further, np.random.default_rng(0), learning_rate=0.0)
-    assert diagnosis.scalars["kl"] == pytest.approx(0.0, abs=1e-6)
+    stats = one.update(further, NOW._replace(learning_rate=0.0))
+    assert stats.scalars["kl"] == pytest.approx(0.0, abs=1e-6)
     assert not torch.equal(mean, one.network.scaler.mean)  # they move, but afterwards
 
 
 def test_an_update_ends_early_far_from_the_policy_that_played(make_sequences: Callable[..., Sequences]) -> None:
     one = learner(settings=replace(SMALL, epochs=50, target_kl=1e-5))
-    diagnosis = one.update(played(make_sequences, one.network), np.random.default_rng(0))
-    assert diagnosis.scalars["epochs"] < 50
+    stats = one.update(played(make_sequences, one.network), NOW)
+    assert stats.scalars["epochs"] < 50
 
 
 def test_critic_only_leaves_the_policy_as_it_is(make_sequences: Callable[..., Sequences]) -> None:
     one = learner()
     before = weights(one.network), weights(one.values)
-    one.update(played(make_sequences, one.network), np.random.default_rng(0), critic_only=True)
+    one.update(played(make_sequences, one.network), NOW._replace(critic_only=True))
     assert torch.equal(before[0], weights(one.network))
     assert not torch.equal(before[1], weights(one.values))
 
@@ -90,7 +92,7 @@ def test_a_new_network_is_scaled_by_all_that_was_played_and_a_fitted_one_stays_s
     one = learner()
     parts = [played(make_sequences, one.network, first=first) for first in (0, 6)]
     for part in parts:
-        one.update(part, np.random.default_rng(0))
+        one.update(part, NOW)
     rows = np.concatenate([part.observations[:, :-1].reshape(-1, 2) for part in parts])
     torch.testing.assert_close(one.network.scaler.mean, torch.from_numpy(rows.mean(0)))
     torch.testing.assert_close(one.network.scaler.std, torch.from_numpy(rows.std(0)))
@@ -99,7 +101,7 @@ def test_a_new_network_is_scaled_by_all_that_was_played_and_a_fitted_one_stays_s
     fitted.scaler.fit(rows[:5])
     mean = fitted.scaler.mean.clone()
     other = learner(fitted)
-    other.update(parts[0], np.random.default_rng(0))
+    other.update(parts[0], NOW)
     assert torch.equal(fitted.scaler.mean, mean)
 
 
@@ -110,7 +112,7 @@ def test_time_limits_are_bootstrapped_from_what_they_stopped_at(make_sequences: 
     states = []
     for sequences in (stopped, moved):
         again = learner()
-        again.update(sequences, np.random.default_rng(0))
+        again.update(sequences, NOW)
         states.append(weights(again.values))
     assert not torch.equal(*states)
 
@@ -118,12 +120,12 @@ def test_time_limits_are_bootstrapped_from_what_they_stopped_at(make_sequences: 
 def test_it_goes_on_from_its_state_to_the_bit(make_sequences: Callable[..., Sequences]) -> None:
     one = learner()
     sequences = played(make_sequences, one.network)
-    one.update(sequences, np.random.default_rng(0))
+    one.update(sequences, NOW)
     state = one.get_state()
-    one.update(sequences, np.random.default_rng(1))
+    one.update(sequences, NOW)
     other = learner(Actor(2, 3, (16,), torch.Generator().manual_seed(9)))
     other.set_state(state)
-    other.update(sequences, np.random.default_rng(1))
+    other.update(sequences, NOW)
     assert torch.equal(weights(one.network), weights(other.network))
     assert torch.equal(weights(one.values), weights(other.values))
     assert torch.equal(one.network.scaler.mean, other.network.scaler.mean)
@@ -133,24 +135,16 @@ def test_it_continues_an_actor_critic_and_leaves_its_q_head(make_sequences: Call
     network = ActorCritic(2, 3, (16,), torch.Generator().manual_seed(0))
     q_head, trunk = network.q_head.weight.detach().clone(), network.trunk[0].weight.detach().clone()
     one = learner(network)
-    one.update(played(make_sequences, network), np.random.default_rng(0))
+    one.update(played(make_sequences, network), NOW)
     assert torch.equal(q_head, network.q_head.weight)
     assert not torch.equal(trunk, network.trunk[0].weight)
-
-
-def test_the_horizon_in_seconds_stays_when_the_rate_changes() -> None:
-    one = learner(settings=replace(SMALL, gamma=0.985, gamma_rate=10.0))
-    one.at_rate(15.0)
-    assert one.settings.gamma == pytest.approx(0.985 ** (10 / 15))
-    one.at_rate(30.0)
-    assert one.settings.gamma == pytest.approx(0.985 ** (1 / 3))
 
 
 def test_half_precision_learns_nearly_the_same(make_sequences: Callable[..., Sequences]) -> None:
     one, other = learner(), learner(settings=replace(SMALL, precision="bfloat16"))
     together = played(make_sequences, one.network)
     for each in (one, other):
-        each.update(together, np.random.default_rng(0))
+        each.update(together, NOW)
     assert torch.allclose(weights(one.network), weights(other.network), atol=1e-2)
     assert not torch.equal(weights(one.network), weights(other.network))
 
@@ -158,3 +152,15 @@ def test_half_precision_learns_nearly_the_same(make_sequences: Callable[..., Seq
 def test_an_unknown_precision_is_refused() -> None:
     with pytest.raises(BadInput, match="precision"):
         PpoSettings(precision="float8")
+
+
+def test_rewards_are_clipped_where_the_settings_say_so(make_sequences: Callable[..., Sequences]) -> None:
+    clipping = replace(SMALL, clip_rewards=True)
+    rewards = np.linspace(-3.0, 3.0, 30, dtype=np.float32).reshape(6, 5)
+    found = []
+    for settings, given in ((clipping, rewards), (SMALL, np.clip(rewards, -1.0, 1.0)), (SMALL, rewards)):
+        one = learner(settings=settings)
+        one.update(replace(played(make_sequences, one.network), rewards=given), NOW)
+        found.append(weights(one.values))
+    assert torch.equal(found[0], found[1])
+    assert not torch.equal(found[0], found[2])

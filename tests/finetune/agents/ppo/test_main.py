@@ -13,6 +13,8 @@ from qwop.policies.networks import Actor, ActorCritic, Network, ValuedActor
 from qwop.policies.policy import Policy
 from qwop.policies.q_networks import DuelingQ
 
+pytestmark = pytest.mark.slow
+
 Finetune = Callable[..., tuple[int, str, str]]
 
 SMALL = (
@@ -32,7 +34,7 @@ def test_the_champions_schedule_from_nothing(finetune: Finetune, tmp_path: Path)
     code, _, said = finetune("policy=scratch", "environment=QWOP-v1", *SMALL, "schedule.scale=3e-5", "out=run")
     assert code == 0, said
     run = tmp_path / "run"
-    policies = [load_policy(run / f"{name}.safetensors") for name in ("phases/1-wheels", "phases/2-strides", "policy")]
+    policies = [load_policy(run / f"{name}.safetensors") for name in ("phases/1-shaped", "phases/2-strides", "policy")]
     first, second, last = (dict(policy.environment.settings) for policy in policies)
     assert first == {
         "observation": "contact", "frames_per_step": 2, "reward": "race", "shaping": 0.7, "time_limit": 30.0,
@@ -43,7 +45,7 @@ def test_the_champions_schedule_from_nothing(finetune: Finetune, tmp_path: Path)
     assert policies[-1].observation == ObservationSpec((112,))
     assert policies[-1].network.scaler.fitted
     rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-    assert {row["phase"] for row in rows} == {"wheels", "strides", "race", "frames"}
+    assert {row["phase"] for row in rows} == {"shaped", "strides", "race", "frames"}
     assert all(0 < row["learner/entropy"] < 2.4 for row in rows)
     assert "KL from the behaviour policy" in (run / "report.html").read_text()
 
@@ -53,7 +55,7 @@ def test_the_schedule_of_pictures_from_nothing_and_resumed(finetune: Finetune, t
     settings = ["policy=scratch", "environment=QWOP-v1", "schedule=pictures", *small, "schedule.scale=1e-4"]
     code, _, said = finetune(*settings, "out=run")
     assert code == 0, said
-    policies = [load_policy(tmp_path / f"run/{name}.safetensors") for name in ("phases/1-wheels", "policy")]
+    policies = [load_policy(tmp_path / f"run/{name}.safetensors") for name in ("phases/1-shaped", "policy")]
     assert [policy.environment.settings["time_limit"] for policy in policies] == [30.0, 100.0]
     for policy in policies:
         assert policy.observation == ObservationSpec((3, 36, 36), "uint8")
@@ -78,7 +80,12 @@ def test_a_clone_can_be_continued_on_live_play(
     network = ActorCritic(4, 2, (16,), torch.Generator().manual_seed(0))
     save_policy(tmp_path / "clone.safetensors", Policy(network, EnvironmentSpec("CartPole-v1"), ObservationSpec((4,))))
     settings = [part for part in SMALL if "schedule" not in part]
-    settings += ["policy=clone.safetensors", "+schedule=alone", "schedule.scale=0.0005", f"algorithm.shared={shared}"]
+    settings += [
+        "policy=clone.safetensors",
+        "+schedule=live-only",
+        "schedule.scale=0.0005",
+        f"algorithm.shared={shared}",
+    ]
     code, _, said = finetune(*settings, "out=run")
     assert code == 0, said
     trained = load_policy(tmp_path / "run" / "policy.safetensors").network
@@ -93,7 +100,7 @@ def test_a_clone_can_be_continued_on_live_play(
     [
         (["policy=scratch", "environment=QWOP-v1", *SMALL, "algorithm.epochs=0"], "algorithm.epochs=0"),
         (["policy=scratch", "environment=QWOP-v1", *SMALL, "+loop.replay_ratio=4"], "replay_ratio"),
-        (["policy=q.safetensors", "algorithm=ppo", "+schedule=alone"], "dueling-q"),
+        (["policy=q.safetensors", "algorithm=ppo", "+schedule=live-only"], "dueling-q"),
         (
             ["policy=scratch", "environment=QWOP-v1", *SMALL, "+schedule.phases.race.environment.reward=pace"],
             "reward=pace",
@@ -114,7 +121,7 @@ def test_mistakes_are_one_line_and_leave_nothing(
 
 def test_a_policy_learns_in_races_against_itself(finetune: Finetune, tmp_path: Path) -> None:
     """Also where a number of games is no multiple of a race's runners."""
-    settings = [*(one for one in SMALL if "schedule" not in one), "schedule=alone", "schedule.scale=1e-4"]
+    settings = [*(one for one in SMALL if "schedule" not in one), "schedule=live-only", "schedule.scale=1e-4"]
     settings += ["evaluation.episodes=3", "evaluation.drawn=0", "+schedule.phases.alone.environment={time_limit: 3}"]
     code, _, said = finetune("policy=scratch", "environment=QWOPRace-v1", *settings, "out=run")
     assert code == 0, said

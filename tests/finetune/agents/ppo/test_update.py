@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from qwop.finetune.agents.ppo.learner import PpoLearner
 from qwop.finetune.agents.ppo.settings import PpoSettings
 from qwop.finetune.experience.sequences import Sequences
+from qwop.finetune.schedules.phase import PhaseValues
 from qwop.policies.networks import Actor, ValuedActor, Values
 from qwop.pretrain.rows import Rows
 from torch import Tensor
@@ -88,7 +89,7 @@ class Reference:
         critic_only: bool = False,
         imitation: float = 0.0,
         demonstrated: Rows | None = None,
-        teaching: float = 0.0,
+        kickstarting: float = 0.0,
     ) -> None:
         first = not self.seen
         if first:
@@ -121,7 +122,7 @@ class Reference:
                     if demonstrated is not None:
                         loss = loss + imitation * self.imitation(demonstrated, chosen)
                     teacher = torch.from_numpy(TEACHER.reshape(len(actions), -1)[part]).double()
-                    loss = loss + teaching * (teacher * (teacher / pi).log()).sum(-1).mean()  # a constant from ours
+                    loss = loss + kickstarting * (teacher * (teacher / pi).log()).sum(-1).mean()  # a constant from ours
                 gradients = torch.autograd.grad(loss, parameters, allow_unused=True)
                 self.adam(list(gradients), self.s["learning_rate"] * learning_rate)
                 divergences.append((ratio - 1 - ratio.log()).mean().detach())
@@ -203,11 +204,13 @@ def trained(
     with torch.no_grad():
         network.policy_head.weight.mul_(30)
     values = None if shared else Values(2, (6,), torch.Generator().manual_seed(1))
-    learner = PpoLearner(network, values, PpoSettings(**settings), torch.device("cpu"))
-    reference = (SharedReference if shared else Reference)(copy.deepcopy(network), learner.values, settings)
     mine, theirs = np.random.default_rng(5), np.random.default_rng(5)
+    learner = PpoLearner(network, values, PpoSettings(**settings), torch.device("cpu"), mine)
+    reference = (SharedReference if shared else Reference)(copy.deepcopy(network), learner.values, settings)
     for number, more in enumerate(updates):
-        learner.update(replace(make_batch(number), teacher=TEACHER), mine, **more)
+        learner._demonstrated = more.get("demonstrated")
+        now = {name: value for name, value in more.items() if name != "demonstrated"}
+        learner.update(replace(make_batch(number), teacher=TEACHER), PhaseValues(settings["gamma"], **now))
         reference.update(make_batch(number), theirs, **more)
     return learner, reference
 
@@ -232,8 +235,8 @@ def assert_equal(learner: PpoLearner, reference: Reference) -> None:
         ({"clip": 0.01, "entropy_coefficient": 0.0}, [{}, {}]),
         ({}, [{}, {"imitation": 0.5, "demonstrated": SHOWN}, {"imitation": 2.0, "demonstrated": DRAWN}]),
         ({}, [{}, {"imitation": 0.5, "demonstrated": DRAWN, "critic_only": True}]),
-        ({}, [{}, {"teaching": 0.5}, {"teaching": 2.0}]),
-        ({}, [{}, {"teaching": 0.5, "critic_only": True}]),
+        ({}, [{}, {"kickstarting": 0.5}, {"kickstarting": 2.0}]),
+        ({}, [{}, {"kickstarting": 0.5, "critic_only": True}]),
     ],
     ids=[
         "plain",

@@ -11,60 +11,54 @@ import torch
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetInfo, DatasetWriter, Episode, open_dataset
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.finetune.agents.base import AgentContext
-from qwop.finetune.agents.ppo.agent import PpoAgent, build_ppo, new_actor
+from qwop.finetune.agents.ppo.agent import PpoAgent, build, new_network
 from qwop.finetune.agents.ppo.learner import PpoLearner
 from qwop.finetune.agents.ppo.settings import PpoLoopSettings, PpoSettings
 from qwop.finetune.experience.sequences import Sequences
-from qwop.finetune.metrics import Diagnosis, Metrics
+from qwop.finetune.metrics import Metrics, UpdateStats
 from qwop.finetune.schedules.phase import FULL, Phase, PhaseValues
-from qwop.finetune.settings import RunSettings
 from qwop.policies.networks import Actor, ActorCritic, ValuedActor, Values
 from qwop.policies.policy import Policy
-from qwop.pretrain.rows import Rows
+
+from ...runs import make_run
 
 SETTINGS = PpoSettings(gamma=0.9, gamma_rate=10.0, hidden=(4,))
 
 PICTURES = ObservationSpec((36, 36), "uint8")
-
-DEMONSTRATED = Rows(np.zeros((2, 2), dtype=np.float32), np.zeros(2, dtype=np.int64), np.full(2, -1))
 
 
 class Recording(PpoLearner):
     """Keeps what its updates are called with, and learns nothing."""
 
     def __init__(self) -> None:
-        super().__init__(Actor(2, 3, (4,)), Values(2, (4,)), SETTINGS, torch.device("cpu"))
-        self.updates: list[tuple[Sequences, dict[str, Any]]] = []
+        super().__init__(Actor(2, 3, (4,)), Values(2, (4,)), SETTINGS, torch.device("cpu"), np.random.default_rng(0))
+        self.updates: list[tuple[Sequences, PhaseValues]] = []
 
-    def update(self, played: Sequences, shuffle: np.random.Generator, **factors: Any) -> Diagnosis:
-        self.updates.append((played, factors))
-        return Diagnosis({"kl": 0.5}, {})
+    def update(self, played: Sequences, now: PhaseValues) -> UpdateStats:
+        self.updates.append((played, now))
+        return UpdateStats({"kl": 0.5}, {})
 
 
-def context(rate: float | None = None) -> AgentContext:
-    return AgentContext(torch.device("cpu"), Metrics(), np.random.default_rng(0), 0, rate)
+def build_for(policy: Policy, settings: PpoSettings = SETTINGS) -> PpoAgent:
+    return build(make_run((Phase("x", 1.0),), settings, PpoLoopSettings(), policy))
 
 
 def test_one_update_an_iteration_with_the_factors_of_the_phase(make_sequences: Callable[..., Sequences]) -> None:
-    learner, collaborators = Recording(), context()
-    agent = PpoAgent(learner, DEMONSTRATED, collaborators)
+    learner, metrics = Recording(), Metrics()
+    agent = PpoAgent(learner, metrics)
     for critic_only in (False, True):
         live = make_sequences(4)
-        now = PhaseValues(learning_rate=0.5, entropy=0.2, critic_only=critic_only, imitation=0.7, teaching=0.6)
-        agent.observe(live, now)
-        agent.update(now)
-        played, factors = learner.updates.pop()
+        now = PhaseValues(0.9, learning_rate=0.5, entropy=0.2, critic_only=critic_only, imitation=0.7, kickstarting=0.6)
+        agent.learn(live, now)
+        played, used = learner.updates.pop()
         assert played is live
-        assert factors.pop("demonstrated") is DEMONSTRATED
-        expected = {"learning_rate": 0.5, "entropy": 0.2, "critic_only": critic_only, "imitation": 0.7, "teaching": 0.6}
-        assert factors == expected
+        assert used == now
         assert not learner.updates
-    assert collaborators.metrics.row() == {"learner/kl": 0.5}
+    assert metrics.row() == {"learner/kl": 0.5}
 
 
 def test_demonstrations_are_imitated_where_only_the_judgement_of_play_differs(
-    make_episode: Callable[..., Episode], tmp_path: Path
+    make_episode: Callable[..., Episode], make_sequences: Callable[..., Sequences], tmp_path: Path
 ) -> None:
     played = {"frames_per_step": 2, "reward": "shaped"}
     info = DatasetInfo(EnvironmentSpec("QWOP-v1", played), ObservationSpec((71,)), 11)
@@ -72,32 +66,21 @@ def test_demonstrations_are_imitated_where_only_the_judgement_of_play_differs(
     writer.write(make_episode(5, actions=11, shape=(71,)))
     policy = Policy(Actor(71, 11, (4,)), info.environment, info.observation)
 
-    def build(**changed: Any) -> PpoAgent:
+    def build_in(**changed: Any) -> PpoAgent:
         phase = Phase("imitating", 1.0, imitation=FULL, environment=changed)
-        settings = RunSettings((phase,), SETTINGS, PpoLoopSettings())
-        return build_ppo(policy, open_dataset(tmp_path / "shown"), settings, context())
+        return build(make_run((phase,), SETTINGS, PpoLoopSettings(), policy, open_dataset(tmp_path / "shown")))
 
-    build(reward="race", shaping=0.5, time_limit=30.0)
+    agent = build_in(reward="race", shaping=0.5, time_limit=30.0)
+    live = make_sequences(2, actions=11, shape=(71,))
+    assert "imitation_loss" in agent.learner.update(live, PhaseValues(0.9, imitation=1.0)).scalars
     with pytest.raises(BadInput, match=r"schedule\.phases\.imitating: uses demonstrations of"):
-        build(frames_per_step=3)
-
-
-def test_the_discount_is_that_of_the_environment_from_the_start_and_when_it_changes() -> None:
-    policy = Policy(Actor(4, 2, (4,)), EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)))
-    settings = RunSettings((Phase("x", 1.0),), SETTINGS, PpoLoopSettings())
-    agent = build_ppo(policy, None, settings, context(rate=20.0))
-    assert agent.learner.settings.gamma == pytest.approx(0.9**0.5)
-    agent.enter(40.0)
-    assert agent.learner.settings.gamma == pytest.approx(0.9**0.25)
-    agent.enter(None)
-    assert agent.learner.settings.gamma == 0.9
+        build_in(frames_per_step=3)
 
 
 def test_a_policys_values_are_continued_and_kept_as_they_were() -> None:
     values = Values(4, (6, 5), torch.Generator().manual_seed(3))
     policy = Policy(Actor(4, 2, (4,)), EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)), values=values)
-    settings = RunSettings((Phase("x", 1.0),), SETTINGS, PpoLoopSettings())
-    agent = build_ppo(policy, None, settings, context())
+    agent = build_for(policy)
     scaled = torch.randn(3, 4)
     before = values(scaled)
     assert torch.equal(agent.values(scaled), before)
@@ -111,10 +94,10 @@ def test_a_new_policy_and_its_values_are_those_of_the_settings(size: int, change
     observation = ObservationSpec((4,)) if size == 4 else PICTURES
     for shared in (False, True):
         settings = replace(SETTINGS, shared=shared, **changes)
-        network = new_actor(settings)(observation, 2, torch.Generator().manual_seed(0))
+        network = new_network(settings)(observation, 2, torch.Generator().manual_seed(0))
         assert isinstance(network, ValuedActor) == shared
         policy = Policy(network, EnvironmentSpec("CartPole-v1"), observation)
-        agent = build_ppo(policy, None, RunSettings((Phase("x", 1.0),), settings, PpoLoopSettings()), context())
+        agent = build_for(policy, settings)
         assert (agent.values is None) == shared
         learned = [network, *(() if agent.values is None else (agent.values,))]
         for module in learned:
@@ -125,8 +108,7 @@ def test_a_new_policy_and_its_values_are_those_of_the_settings(size: int, change
 def test_a_clone_takes_a_value_head_on_its_own_layers() -> None:
     clone = ActorCritic(PICTURES, 2, (4,), torch.Generator().manual_seed(3), "nips")
     policy = Policy(clone, EnvironmentSpec("CartPole-v1"), PICTURES)
-    settings = RunSettings((Phase("x", 1.0),), replace(SETTINGS, shared=True), PpoLoopSettings())
-    agent = build_ppo(policy, None, settings, context())
+    agent = build_for(policy, replace(SETTINGS, shared=True))
     rows = torch.randint(0, 256, (5, PICTURES.size), dtype=torch.uint8)
     assert isinstance(agent.network, ValuedActor)
     assert agent.values is None
@@ -141,12 +123,11 @@ def test_policies_whose_layers_cannot_be_shared_are_refused(
     network: Actor | ActorCritic, values: Values | None
 ) -> None:
     policy = Policy(network, EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)), values=values)
-    settings = RunSettings((Phase("x", 1.0),), replace(SETTINGS, shared=True), PpoLoopSettings())
     with pytest.raises(BadInput, match=r"algorithm\.shared=true: .* set algorithm\.shared=false"):
-        build_ppo(policy, None, settings, context())
+        build_for(policy, replace(SETTINGS, shared=True))
 
 
 def test_values_of_a_policy_with_a_head_for_them_are_learned_by_it_alone() -> None:
     for network, values in ((ValuedActor(2, 3, (4,)), Values(2, (4,))), (Actor(2, 3, (4,)), None)):
         with pytest.raises(ValueError, match="beside a policy without a value head"):
-            PpoLearner(network, values, SETTINGS, torch.device("cpu"))
+            PpoLearner(network, values, SETTINGS, torch.device("cpu"), np.random.default_rng(0))

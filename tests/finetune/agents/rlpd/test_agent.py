@@ -1,6 +1,7 @@
 """RLPD's agent: what its batches hold, when it learns, and runs in the training loop."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,26 +13,26 @@ from qwop.datasets.reader import Dataset, open_dataset
 from qwop.datasets.schema import DatasetInfo, Episode
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.finetune.agents.base import AgentContext
 from qwop.finetune.agents.q_learning import demonstrated_transitions
-from qwop.finetune.agents.registry import ALGORITHMS
-from qwop.finetune.agents.rlpd.agent import RlpdAgent, build_rlpd
+from qwop.finetune.agents.rlpd.agent import RlpdAgent
+from qwop.finetune.agents.rlpd.agent import build as build_agent
 from qwop.finetune.agents.rlpd.learner import RlpdLearner
 from qwop.finetune.agents.rlpd.settings import RlpdLoopSettings, RlpdSettings
 from qwop.finetune.checkpoint import checkpoints, load_checkpoint
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, Sequences
 from qwop.finetune.experience.transitions import Transitions
 from qwop.finetune.loop import Loop
-from qwop.finetune.metrics import Diagnosis, Metrics
+from qwop.finetune.metrics import Metrics, UpdateStats
 from qwop.finetune.replay.prioritised_memory import PrioritisedMemory, PrioritySettings
 from qwop.finetune.reports.run_log import RunLog
-from qwop.finetune.run import RunContext, build_run
+from qwop.finetune.run import build as build_loop
 from qwop.finetune.schedules.phase import Phase, PhaseValues, Ramp
 from qwop.finetune.schedules.schedule import PUBLISHED_RATE
-from qwop.finetune.settings import RunSettings
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
 from qwop.policies.q_networks import EnsembleQ
+
+from ...runs import assert_same, make_run, run_until
 
 SETTINGS = RlpdSettings(hidden=(4,), members=2, subset=1, n_steps=3, gamma=0.9)
 LOOP = RlpdLoopSettings(num_envs=2, steps=4, capacity=40, start=9, batch_size=10, updates_per_decision=0.5)
@@ -45,27 +46,26 @@ class Recording(RlpdLearner):
     def __init__(self) -> None:
         network = EnsembleQ(2, 3, (4,), members=2)
         super().__init__(network, SETTINGS, torch.device("cpu"), np.random.default_rng(0))
-        self.updates: list[tuple[Transitions, dict[str, Any]]] = []
+        self.updates: list[tuple[Transitions, PhaseValues, bool]] = []
 
-    def update(self, batch: Transitions, **factors: Any) -> Diagnosis | None:
-        self.updates.append((batch, factors))
+    def update(self, batch: Transitions, now: PhaseValues, *, diagnose: bool = False) -> UpdateStats | None:
+        self.updates.append((batch, now, diagnose))
         return None
 
     def shares(self) -> list[float]:
         """The share of demonstrations in each batch."""
-        return [float((batch.source == DEMONSTRATIONS).mean()) for batch, _ in self.updates]
+        return [float((batch.source == DEMONSTRATIONS).mean()) for batch, *_ in self.updates]
 
 
-def make_agent(episodes: list[Episode] | None, rate: float | None = None) -> tuple[RlpdAgent, Recording]:
+def make_agent(episodes: list[Episode] | None, settings: RlpdLoopSettings = LOOP) -> tuple[RlpdAgent, Recording]:
     learner = Recording()
     memory = PrioritisedMemory(LOOP.capacity, ObservationSpec((2,)), PrioritySettings(alpha=0.0))
-    context = AgentContext(torch.device("cpu"), Metrics(), np.random.default_rng(0), 0, rate)
-    shown = None if episodes is None else demonstrated_transitions(episodes, SETTINGS)
-    return RlpdAgent(learner, shown, memory, SETTINGS, LOOP, context), learner
+    shown = None if episodes is None else demonstrated_transitions(episodes, SETTINGS, 0.9)
+    return RlpdAgent(learner, shown, memory, settings, Metrics(), np.random.default_rng(0)), learner
 
 
 def values(demonstrations: float = 0.0, **more: Any) -> PhaseValues:
-    return PhaseValues(demonstrations=demonstrations, uses_demonstrations=demonstrations > 0, **more)
+    return PhaseValues(**{"gamma": 0.9, **more}, demonstrations=demonstrations, uses_demonstrations=demonstrations > 0)
 
 
 def test_the_share_of_demonstrations_in_a_batch_is_the_phases(
@@ -73,23 +73,24 @@ def test_the_share_of_demonstrations_in_a_batch_is_the_phases(
 ) -> None:
     agent, learner = make_agent([make_episode(20, first=1e6)])
     for number in range(40):
-        agent.observe(make_sequences(2, first=2 * number), values())
+        agent.learn(make_sequences(2, first=2 * number), values())
     for asked, expected in ((1.0, 0.5), (0.25, 0.2), (0.5, 1 / 3), (0.0, 0.0)):
         learner.updates.clear()
         for _ in range(30):
-            agent.update(values(asked))
+            agent.learn(None, values(asked))
         assert np.mean(learner.shares()) == pytest.approx(expected, abs=0.01)
-        assert all(len(batch) == 10 for batch, _ in learner.updates)
+        assert all(len(batch) == 10 for batch, *_ in learner.updates)
     learner.updates.clear()
-    agent.update(values(0.5, live=False))
+    agent.learn(None, values(0.5, live=False))
     assert learner.shares() == [1.0] * 4
 
 
 def test_without_demonstrations_every_batch_is_live(make_sequences: Callable[..., Sequences]) -> None:
     agent, learner = make_agent(None)
     for number in range(40):
-        agent.observe(make_sequences(2, first=2 * number), values())
-    agent.update(values(1.0))
+        agent.learn(make_sequences(2, first=2 * number), values())
+    learner.updates.clear()
+    agent.learn(None, values(1.0))
     assert learner.shares() == [0.0] * 4
 
 
@@ -98,10 +99,11 @@ def test_batches_are_drawn_from_all_that_is_stored(
 ) -> None:
     agent, learner = make_agent([make_episode(20, first=1e6)])
     for number in range(10):
-        agent.observe(make_sequences(2, first=2 * number), values())
+        agent.learn(make_sequences(2, first=2 * number), values())
+    learner.updates.clear()
     for _ in range(200):
-        agent.update(values(1.0))
-    seen = np.concatenate([batch.observations[:, 0] for batch, _ in learner.updates])
+        agent.learn(None, values(1.0))
+    seen = np.concatenate([batch.observations[:, 0] for batch, *_ in learner.updates])
     assert len(np.unique(seen[seen >= 1e6])) == 20
     assert len(np.unique(seen[seen < 1e6])) == LOOP.capacity
 
@@ -113,39 +115,56 @@ def test_updates_come_as_often_as_decisions_allow_once_memory_holds_enough(
     now = values(learning_rate=0.5, imitation=0.3)
     done = []
     for number in range(4):
-        agent.observe(make_sequences(2, first=2 * number), now)
-        agent.update(now)
+        agent.learn(make_sequences(2, first=2 * number), now)
         done.append(len(learner.updates))
     # Three-step transitions: 4 after the first iteration, which is too few, then 12, 20, 28.
     assert done == [0, 4, 8, 12]
-    assert all({"learning_rate": 0.5, "imitation": 0.3}.items() <= factors.items() for _, factors in learner.updates)
-    assert [factors["diagnose"] for _, factors in learner.updates] == [True, False, False, False] * 3
+    assert {used for _, used, _ in learner.updates} == {now}
+    assert [diagnose for *_, diagnose in learner.updates] == [True, False, False, False] * 3
 
 
-def test_another_environment_empties_the_memory_and_rescales_the_discount(
+def test_another_environment_empties_the_memory(
     make_sequences: Callable[..., Sequences],
 ) -> None:
     agent, _ = make_agent(None)
-    agent.observe(make_sequences(2), values())
-    agent.enter(18.0)
+    agent.learn(make_sequences(2), values())
+    agent.change_environment()
     assert len(agent.memory) == 0
-    agent.observe(make_sequences(2), values())
-    np.testing.assert_allclose(agent.memory.contents().discounts, 0.9 ** (3 * 9 / 18), rtol=1e-6)
+    agent.learn(make_sequences(2), values(gamma=0.8))
+    np.testing.assert_allclose(agent.memory.contents().discounts, 0.8**3, rtol=1e-6)
 
 
 @pytest.mark.parametrize("pause", ["interrupt", "phase"])
 def test_no_transition_spans_a_pause(make_sequences: Callable[..., Sequences], pause: str) -> None:
     agent, _ = make_agent(None)
-    agent.observe(make_sequences(2), values())
+    agent.learn(make_sequences(2), values())
     if pause == "interrupt":
-        agent.interrupt()
+        agent.drop_partial_episodes()
     else:
         agent.begin_phase(Phase("shown", 1.0, live=False, demonstrations=Ramp(1.0, 1.0)))
-    agent.observe(make_sequences(2), values())
+    agent.learn(make_sequences(2), values())
     assert len(agent.memory) == 8
     agent.begin_phase(Phase("alone", 1.0))
-    agent.observe(make_sequences(2), values())
+    agent.learn(make_sequences(2), values())
     assert len(agent.memory) == 16
+
+
+def test_an_agent_goes_on_from_its_state(
+    make_episode: Callable[..., Episode], make_sequences: Callable[..., Sequences]
+) -> None:
+    """With parts of an update and of a demonstration owed, and steps that wait."""
+    settings, now = replace(LOOP, updates_per_decision=0.3), values(0.45)
+    (one, learned), (other, again) = (make_agent([make_episode(20, first=1e6)], settings) for _ in range(2))
+    for number in range(4):
+        one.learn(make_sequences(2, first=2 * number), now)
+    other.set_state(one.get_state())
+    learned.updates.clear()
+    for number in range(4, 8):
+        for agent in (one, other):
+            agent.learn(make_sequences(2, first=2 * number), now)
+    assert len(again.updates) in (9, 10)
+    assert_same(learned.updates, again.updates)
+    assert_same(one.memory.contents(), other.memory.contents())
 
 
 def test_epsilon_falls_along_the_schedule() -> None:
@@ -157,11 +176,11 @@ def test_epsilon_falls_along_the_schedule() -> None:
     assert found == pytest.approx([0.1, 0.055, 0.01, 0.01])
 
 
-def build(phases: tuple[Phase, ...], dataset: Dataset | None, network: Any = None, **loop: Any) -> RlpdAgent:
+def build_small(phases: tuple[Phase, ...], dataset: Dataset | None, network: Any = None, **loop: Any) -> RlpdAgent:
     policy = Policy(network or EnsembleQ(4, 2, (4,), members=2), CARTPOLE, ObservationSpec((4,)))
-    settings = RunSettings(phases, SETTINGS, RlpdLoopSettings(**{"num_envs": 2, "steps": 4, **loop}))
-    context = AgentContext(torch.device("cpu"), Metrics(), np.random.default_rng(0), 0, None)
-    return build_rlpd(policy, dataset, settings, context)
+    return build_agent(
+        make_run(phases, SETTINGS, RlpdLoopSettings(**{"num_envs": 2, "steps": 4, **loop}), policy, dataset)
+    )
 
 
 @pytest.mark.parametrize(
@@ -175,16 +194,15 @@ def build(phases: tuple[Phase, ...], dataset: Dataset | None, network: Any = Non
 )
 def test_what_it_cannot_learn_from_is_refused(phase: dict[str, Any], more: dict[str, Any], message: str) -> None:
     with pytest.raises(BadInput, match=message):
-        build((Phase("one", 1.0, **phase),), None, **more)
+        build_small((Phase("one", 1.0, **phase),), None, **more)
 
 
 def test_a_subset_is_of_the_ensemble() -> None:
     with pytest.raises(BadInput, match="subset=3: more than members=2"):
         RlpdSettings(members=2, subset=3)
     policy = Policy(EnsembleQ(4, 2, (4,), members=1), CARTPOLE, ObservationSpec((4,)))
-    context = AgentContext(torch.device("cpu"), Metrics(), np.random.default_rng(0), 0, None)
     with pytest.raises(BadInput, match=r"algorithm.subset=2: the policy's ensemble has 1 members"):
-        build_rlpd(policy, None, RunSettings((Phase("one", 1.0),), RlpdSettings(), RlpdLoopSettings()), context)
+        build_agent(make_run((Phase("one", 1.0),), RlpdSettings(), RlpdLoopSettings(), policy))
 
 
 def run(folder: Path, dataset: Dataset, until: int | None = None, resume: bool = False) -> Loop:
@@ -197,11 +215,13 @@ def run(folder: Path, dataset: Dataset, until: int | None = None, resume: bool =
     state = load_checkpoint(checkpoints(folder / "checkpoints")[-1]) if resume else None
     log = RunLog(folder)
     log.open(resume_at=state["decisions"] if state else None)
-    context = RunContext(torch.device("cpu"), folder / "checkpoints", log)
-    made = build_run(ALGORITHMS["rlpd"], policy, dataset, RunSettings(phases, SETTINGS, loop), context)
+    made = build_loop(make_run(phases, SETTINGS, loop, policy, dataset, log, folder))
     if state is not None:
         made.set_state(state)
-    made.run(until)
+    if until is None:
+        made.run()
+    else:
+        run_until(made, until)
     log.close()
     return made
 

@@ -9,6 +9,8 @@ import pytest
 from qwop.policies.files import load_policy
 from qwop.policies.q_networks import EnsembleQ
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.usefixtures("demonstrations")
 def test_demonstrations_are_enough_to_start_from(finetune: Callable[..., Any], tmp_path: Path) -> None:

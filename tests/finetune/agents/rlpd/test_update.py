@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 import torch
 from qwop.envs.spec import ObservationSpec
-from qwop.finetune.agents.base import AgentContext
 from qwop.finetune.agents.rlpd.agent import RlpdAgent
 from qwop.finetune.agents.rlpd.learner import RlpdLearner
 from qwop.finetune.agents.rlpd.settings import RlpdLoopSettings, RlpdSettings
-from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Finals, Sequences
+from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE, Sequences, TruncatedObservations
 from qwop.finetune.experience.transitions import Transitions
 from qwop.finetune.metrics import Metrics
 from qwop.finetune.replay.prioritised_memory import PrioritisedMemory, PrioritySettings
@@ -19,12 +18,10 @@ from qwop.finetune.schedules.phase import PhaseValues
 from qwop.policies.q_networks import EnsembleQ
 from torch import Tensor
 
-STREAMS, STEPS, ACTIONS, SEED, RATE = 2, 8, 3, 5, 18.0
-NOW = PhaseValues(demonstrations=0.5, learning_rate=0.7, imitation=0.6, uses_demonstrations=True)
+STREAMS, STEPS, ACTIONS, SEED = 2, 8, 3, 5
+NOW = PhaseValues(gamma=0.9, demonstrations=0.5, learning_rate=0.7, imitation=0.6, uses_demonstrations=True)
 
 BASE: dict[str, Any] = {
-    "gamma": 0.81,
-    "gamma_rate": 9.0,  # so at 18 decisions a second γ is 0.9
     "n_steps": 1,
     "members": 3,
     "subset": 2,
@@ -39,6 +36,9 @@ BASE: dict[str, Any] = {
 LOOP = RlpdLoopSettings(num_envs=STREAMS, steps=STEPS, capacity=100, start=16, batch_size=9, updates_per_decision=0.25)
 
 
+STILL = PhaseValues(gamma=0.9)
+
+
 def live() -> Sequences:
     random = np.random.default_rng(3)
     terminated, truncated = np.zeros((STREAMS, STEPS), bool), np.zeros((STREAMS, STEPS), bool)
@@ -50,7 +50,7 @@ def live() -> Sequences:
         behaviour_probabilities=np.full((STREAMS, STEPS, ACTIONS), 1 / ACTIONS, dtype=np.float32),
         terminated=terminated,
         truncated=truncated,
-        finals=Finals(np.array([1]), np.array([5]), random.normal(size=(1, 2)).astype(np.float32)),
+        finals=TruncatedObservations(np.array([1]), np.array([5]), random.normal(size=(1, 2)).astype(np.float32)),
         source=np.full(STREAMS, LIVE, dtype=np.int8),
     )
 
@@ -142,10 +142,8 @@ def test_updates_are_those_of_the_paper() -> None:
     generator = np.random.default_rng(SEED)
     learner = RlpdLearner(network, settings, torch.device("cpu"), generator)
     memory = PrioritisedMemory(LOOP.capacity, ObservationSpec((2,)), PrioritySettings(alpha=0.0))
-    context = AgentContext(torch.device("cpu"), Metrics(), generator, 0, RATE)
-    agent = RlpdAgent(learner, demonstrations(), memory, settings, LOOP, context)
-    agent.observe(live(), NOW)
-    agent.update(NOW)
+    agent = RlpdAgent(learner, demonstrations(), memory, LOOP, Metrics(), generator)
+    agent.learn(live(), NOW)
 
     random, have, shown = np.random.default_rng(SEED), stored(), demonstrations()
     found = memory.contents()
@@ -170,18 +168,18 @@ def test_the_diagnosis_is_of_the_batch_before_the_step() -> None:
     network = EnsembleQ(2, ACTIONS, (6,), torch.Generator().manual_seed(0), 3)
     before = copy.deepcopy(network)
     learner = RlpdLearner(network, settings, torch.device("cpu"), np.random.default_rng(0))
-    assert learner.update(demonstrations()) is None
+    assert learner.update(demonstrations(), STILL) is None
     learner = RlpdLearner(copy.deepcopy(before), settings, torch.device("cpu"), np.random.default_rng(0))
     batch = demonstrations()
     batch.discounts[:] = 0.0
-    diagnosis = learner.update(batch, diagnose=True)
-    assert diagnosis is not None
+    stats = learner.update(batch, STILL, diagnose=True)
+    assert stats is not None
     with torch.no_grad():
         q = before.member_values(torch.from_numpy(batch.observations))[
             :, torch.arange(10), torch.from_numpy(batch.actions)
         ]
     errors = torch.from_numpy(batch.rewards) - q
-    assert diagnosis.scalars["value"] == pytest.approx(float(q.mean()), abs=1e-6)
-    assert diagnosis.scalars["q_error"] == pytest.approx(float(errors.square().mean().sqrt()), abs=1e-6)
-    assert diagnosis.scalars["disagreement"] == pytest.approx(float(q.std(0, correction=0).mean()), abs=1e-6)
-    assert diagnosis.by_source == {"demonstrations": {"td_error": pytest.approx(float(errors.abs().mean()), abs=1e-6)}}
+    assert stats.scalars["value"] == pytest.approx(float(q.mean()), abs=1e-6)
+    assert stats.scalars["q_error"] == pytest.approx(float(errors.square().mean().sqrt()), abs=1e-6)
+    assert stats.scalars["disagreement"] == pytest.approx(float(q.std(0, correction=0).mean()), abs=1e-6)
+    assert stats.by_source == {"demonstrations": {"td_error": pytest.approx(float(errors.abs().mean()), abs=1e-6)}}

@@ -4,13 +4,16 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+import pytest
 import torch
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from qwop.finetune.agents.vtrace.learner import VtraceLearner
 from qwop.finetune.agents.vtrace.settings import VtraceSettings
-from qwop.finetune.experience.collector import Collector
-from qwop.finetune.experience.snapshot import PolicySnapshot
+from qwop.finetune.experience.collector import Collector, PolicySnapshot
+from qwop.finetune.schedules.phase import PhaseValues
 from qwop.policies.recurrent import RecurrentActorCritic
+
+pytestmark = pytest.mark.slow
 
 WAIT = 3
 
@@ -38,14 +41,14 @@ class Recall(gymnasium.Env[Any, Any]):
 def test_a_policy_learns_to_remember() -> None:
     env: Any = SyncVectorEnv([Recall] * 16, autoreset_mode=AutoresetMode.SAME_STEP)
     network = RecurrentActorCritic(2, 2, (16,), 16, torch.Generator().manual_seed(0))
-    settings = VtraceSettings(gamma=0.9, learning_rate=0.01)
+    settings = VtraceSettings(learning_rate=0.01)
     learner = VtraceLearner(network, settings, torch.device("cpu"))
     collector, actor = Collector(env, 8, np.random.default_rng(0)), PolicySnapshot(network)
     paid = []
     for _ in range(200):
         actor.take(network)
         played, ends = collector.collect(actor)
-        learner.update(played)
+        learner.update(played, PhaseValues(gamma=0.9))
         paid += [end.total_reward for end in ends]
     assert np.mean(paid[:200]) < 0.65
     assert np.mean(paid[-200:]) > 0.9

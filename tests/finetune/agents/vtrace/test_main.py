@@ -11,10 +11,12 @@ from qwop.policies.files import load_policy
 from qwop.policies.recurrent import RecurrentActorCritic
 from qwop.policies.rollout import play
 
+pytestmark = pytest.mark.slow
+
 Finetune = Callable[..., tuple[int, str, str]]
 
 SMALL = (
-    "algorithm=vtrace", "algorithm.hidden=[16]", "algorithm.memory=16", "schedule=alone", "loop.num_envs=8",
+    "algorithm=vtrace", "algorithm.hidden=[16]", "algorithm.memory=16", "schedule=live-only", "loop.num_envs=8",
     "loop.steps=20", "loop.checkpoint_every=480", "evaluation.episodes=2", "evaluation.drawn=0", "video=false",
 )  # fmt: skip
 
@@ -59,8 +61,8 @@ def test_a_policy_file_remembers(finetune: Finetune, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("overrides", "said"),
     [
-        (("schedule=mix-only",), "algorithm=vtrace learns from live play alone"),
-        (("policy=champion", "schedule=alone"), "the policy's network is actor, expected recurrent-actor-critic"),
+        (("schedule=demonstrations-throughout",), "algorithm=vtrace learns from live play alone"),
+        (("policy=champion", "schedule=live-only"), "the policy's network is actor, expected recurrent-actor-critic"),
     ],
 )
 def test_what_it_cannot_learn_from_is_refused(overrides: tuple[str, ...], said: str, finetune: Finetune) -> None:

@@ -10,9 +10,8 @@ import pytest
 import torch
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from qwop.finetune.agents.vtrace.unroll import unroll
-from qwop.finetune.experience.collector import Collector
-from qwop.finetune.experience.sequences import Finals, Sequences, concatenate
-from qwop.finetune.experience.snapshot import PolicySnapshot
+from qwop.finetune.experience.collector import Collector, PolicySnapshot
+from qwop.finetune.experience.sequences import Sequences, TruncatedObservations, concatenate
 from qwop.policies.recurrent import RecurrentActorCritic
 from qwop.policies.state import to_arrays, to_tensors
 
@@ -71,7 +70,9 @@ def test_the_rows_of_a_batch_do_not_know_each_other() -> None:
                     "observations", "actions", "rewards", "behaviour_probabilities", "terminated", "truncated", "source"
                 )
             },
-            finals=Finals(whole.finals.sequence[mine] * 0, whole.finals.step[mine], whole.finals.observations[mine]),
+            finals=TruncatedObservations(
+                whole.finals.sequence[mine] * 0, whole.finals.step[mine], whole.finals.observations[mine]
+            ),
             state=tuple(part[row : row + 1] for part in whole.state),
         )  # fmt: skip
         found = unroll(network, alone, CPU)

@@ -9,6 +9,7 @@ import torch
 from qwop.finetune.agents.vtrace.learner import VtraceLearner
 from qwop.finetune.agents.vtrace.settings import VtraceSettings
 from qwop.finetune.experience.sequences import Sequences
+from qwop.finetune.schedules.phase import PhaseValues
 from qwop.policies.recurrent import RecurrentActorCritic
 from torch import Tensor
 
@@ -112,7 +113,8 @@ def test_updates_are_the_papers(passes: int, imitation: float, more: dict[str, A
     reference = Reference(network.named_parameters(), settings | {"imitation": imitation})
     learner = VtraceLearner(network, VtraceSettings(**settings), CPU)
     for seed in range(3):
-        learner.update(replace(batch_of(seed), teacher=TEACHER), teaching=imitation, **more)
+        now = PhaseValues(0.9, kickstarting=imitation, **more)
+        learner.update(replace(batch_of(seed), teacher=TEACHER), now)
         reference.update(batch_of(seed), **more)
     for name, weight in network.named_parameters():
         np.testing.assert_allclose(weight.detach(), reference.weights[name], rtol=2e-4, atol=2e-5, err_msg=name)
@@ -120,7 +122,7 @@ def test_updates_are_the_papers(passes: int, imitation: float, more: dict[str, A
 
 def test_a_diagnosis_says_what_happened() -> None:
     network = RecurrentActorCritic(2, 3, (7,), 5, torch.Generator().manual_seed(1))
-    diagnosis = VtraceLearner(network, VtraceSettings(), CPU).update(batch_of(0))
-    assert diagnosis.scalars["entropy"] == pytest.approx(np.log(3), abs=0.01)
-    assert 0 < diagnosis.scalars["rho_above_limit"] < 1
-    assert all(np.isfinite(one) for one in diagnosis.scalars.values())
+    stats = VtraceLearner(network, VtraceSettings(), CPU).update(batch_of(0), PhaseValues(0.9))
+    assert stats.scalars["entropy"] == pytest.approx(np.log(3), abs=0.01)
+    assert 0 < stats.scalars["rho_above_limit"] < 1
+    assert all(np.isfinite(one) for one in stats.scalars.values())

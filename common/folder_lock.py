@@ -1,0 +1,196 @@
+"""Coordination of processes that write into the same folder, and cleanup after killed ones.
+
+A writing process holds a lock on the folder itself (`flock`), which ends with the process in any case, so it never goes
+stale. Where folders cannot be locked (Windows, some network drives), nothing is refused or removed.
+"""
+
+import os
+import re
+import shutil
+import time
+import weakref
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from uuid import uuid4
+
+from .errors import BadInput
+from .files import make_missing, remove_if_empty, sync_folder
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+_REMOVING = 5.0
+"""Seconds after which another process has certainly removed leftovers."""
+
+LEFTOVER = re.compile(r"\.[0-9a-f]{32}\.partial(\.\w+)?")
+"""Names that `files.beside` gives to files while they are written, and `whole_folder` to folders."""
+
+
+class FolderLock:
+    """Shared lock on a folder with several writers, held until `close` or process exit.
+
+    Without another writer, leftovers of killed processes are removed, there and in the folders `within`. BadInput if a
+    process has the folder exclusively (`exclusive_lock`).
+    """
+
+    def __init__(self, folder: Path, within: Sequence[str] = ()) -> None:
+        descriptor = _open(folder)
+        # Closed with this object, and before the interpreter takes its modules apart.
+        self._leave = weakref.finalize(self, _close, descriptor)
+        if _lock(descriptor, exclusive=True):
+            remove_leftovers([folder, *(folder / name for name in within)])
+        patience = time.monotonic() + _REMOVING
+        while _lock(descriptor, exclusive=False) is False:
+            if time.monotonic() > patience:
+                self.close()
+                raise BadInput(f"{folder}: another process has it for itself; wait for it, or give another folder")
+            time.sleep(0.05)
+
+    def close(self) -> None:
+        """Leave the folder."""
+        self._leave()
+
+
+@contextmanager
+def exclusive_lock(folder: Path, setting: str, within: Sequence[str] = ()) -> Iterator[None]:
+    """Context in which no other process may write into the folder; makes it, and removes it again if it stays empty.
+
+    Removes what killed processes left in it and in the folders `within`. BadInput, naming the setting, where another
+    process has the folder.
+    """
+    made = make_missing(folder)
+    descriptor = _open(folder)
+    try:
+        if _lock(descriptor, exclusive=True) is False:
+            raise BadInput(
+                f"{setting}={folder}: another process is writing there; wait for it, or give {setting}= another"
+            )
+        remove_leftovers([folder, *(folder / name for name in within)])
+        yield
+    finally:
+        _close(descriptor)
+        remove_if_empty(made)
+
+
+@contextmanager
+def claimed(folder: Path) -> Iterator[bool]:
+    """Context with the folder for this process alone; gives False, at once, where another process has it.
+
+    Makes the folder, and leaves it. Where folders cannot be locked, every claim succeeds.
+    """
+    make_missing(folder)
+    descriptor = _open(folder)
+    try:
+        yield _lock(descriptor, exclusive=True) is not False
+    finally:
+        _close(descriptor)
+
+
+@contextmanager
+def lock_waiting(path: Path) -> Iterator[None]:
+    """Context in which no other process is inside it for the same file or folder; waits for its turn.
+
+    The lock ends with the process however it ends. Where there are no locks, it does not wait.
+    """
+    descriptor = _open(path)
+    try:
+        if descriptor is not None:
+            with suppress(OSError):
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        _close(descriptor)
+
+
+def remove_leftovers(folders: Sequence[Path]) -> None:
+    """Remove the files that killed processes were writing in these folders, and no others."""
+    for folder in folders:
+        with suppress(OSError):
+            for entry in os.scandir(folder):
+                if LEFTOVER.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                    with suppress(OSError):
+                        os.unlink(entry.path)
+
+
+@contextmanager
+def whole_folder(folder: Path, setting: str) -> Iterator[Path]:
+    """Context that gives a folder to fill, which becomes `folder` at the end, whole or not at all.
+
+    BadInput, naming the setting, if the folder is not empty. Files go into a temporary folder next to it; one left by a
+    killed process is removed.
+    """
+    _require_empty(folder, setting)
+    asked, folder = folder, folder.resolve()  # a link cannot be replaced by a folder, what it leads to can
+    if folder == Path.cwd():
+        raise BadInput(f"{setting}={asked}: is the working folder; give {setting}= a new folder")
+    parent = folder.parent
+    with suppress(OSError):
+        for entry in os.scandir(parent):
+            if LEFTOVER.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False):
+                _remove_if_left(Path(entry.path))
+    made = make_missing(parent)
+    partial = parent / f".{uuid4().hex}.partial"
+    try:
+        partial.mkdir()
+        descriptor = _open(partial)
+        _lock(descriptor, exclusive=False)
+        try:
+            yield partial
+            _require_empty(asked, setting)
+            if folder.is_dir():
+                folder.rmdir()
+            partial.rename(folder)
+        finally:
+            _close(descriptor)
+        sync_folder(parent)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+        remove_if_empty(made)
+
+
+def _require_empty(folder: Path, setting: str) -> None:
+    if folder.is_dir():
+        FolderLock(folder).close()  # removes what a killed process left of its trial whether it can be written
+    if folder.is_dir() and next(folder.iterdir(), None) is not None:
+        raise BadInput(f"{setting}={folder}: is not empty; give {setting}= a new folder")
+
+
+def _remove_if_left(folder: Path) -> None:
+    descriptor = _open(folder)
+    if descriptor is None:
+        return
+    try:
+        if _lock(descriptor, exclusive=True):
+            shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        os.close(descriptor)
+
+
+def _open(folder: Path) -> int | None:
+    """A descriptor of a folder or file to lock, without waiting for a pipe; None where it cannot be opened."""
+    if fcntl is None:
+        return None
+    with suppress(OSError, ValueError):  # ValueError: a name with a null byte
+        return os.open(folder, os.O_RDONLY | os.O_NONBLOCK)
+    return None
+
+
+def _close(descriptor: int | None) -> None:
+    if descriptor is not None:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int | None, exclusive: bool) -> bool | None:
+    """True if the lock was taken, False if another process has it, None if locks are not supported."""
+    if descriptor is None:
+        return None
+    try:
+        fcntl.flock(descriptor, (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True

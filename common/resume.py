@@ -1,0 +1,64 @@
+"""Runs in folders, begun and resumed: what every long command has in common."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from .checks import quoted
+from .errors import BadInput, naming
+from .same_settings import require_same
+
+
+def require_new(out: Path, begun: bool) -> None:
+    """Raise BadInput if a run has begun in the folder."""
+    if begun:
+        raise BadInput(f"{out}: holds a run already; resume=true continues it, out=... starts another")
+
+
+def newest_checkpoint(out: Path, found: Sequence[Path], begun: bool) -> Path | None:
+    """Return the newest of a run's checkpoints, oldest first; None if the run was killed before it had one.
+
+    Raises BadInput if no run has begun in the folder.
+    """
+    if not found and not begun:
+        raise BadInput(f"{out}: no checkpoint to resume from; leave out resume to start")
+    return found[-1] if found else None
+
+
+def require_same_settings(
+    before: Mapping[str, Any], now: Mapping[str, Any], out: Path, except_for: Sequence[str]
+) -> None:
+    """Raise BadInput, naming the setting, unless all but these are those that the run in the folder began with."""
+    for name in sorted((before.keys() | now.keys()) - set(except_for)):
+        require_same(before.get(name), now.get(name), name, out)
+
+
+@contextmanager
+def restoring(checkpoint: Path) -> Iterator[None]:
+    """Context manager: raise BadInput, naming the checkpoint, if its state does not fit the run that takes it."""
+    try:
+        with naming(checkpoint):
+            yield
+    except BadInput:
+        raise
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, RuntimeError) as error:
+        raise BadInput(
+            f"{checkpoint}: does not fit this run ({type(error).__name__}: {quoted(error)}); remove it to resume "
+            "from an older one"
+        ) from error
+
+
+@contextmanager
+def saying_how_to_continue(console: Console, after: Callable[[], str], resumable: Callable[[], bool]) -> Iterator[None]:
+    """Context manager: if the run is interrupted, print how far it got (`after`) and how it goes on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        hint = "continues" if resumable() else "starts anew, for there is no checkpoint yet"
+        console.print(
+            f"stopped after {after()}; the same command with resume=true {hint}", highlight=False, soft_wrap=True
+        )
+        raise

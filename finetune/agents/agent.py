@@ -1,0 +1,102 @@
+"""The interface between the training loop and an agent that learns."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from ...envs.spec import ObservationSpec
+from ...policies.networks import LayeredNetwork, Values
+from ..experience.sequences import Sequences
+from ..metrics import Metrics
+from ..schedules.phase import Phase, PhaseValues
+from .learner import HasParts, Learner, LiveLearner
+
+MakeNetwork = Callable[[ObservationSpec | int, int, torch.Generator], LayeredNetwork]
+"""Makes an untrained network for observations (an int n: float32 [n]) and a number of actions."""
+
+
+class Agent(HasParts):
+    """A learning algorithm with its memory. The loop combines it with live play, a schedule, a log and checkpoints.
+
+    An iteration of the loop is `learn`, then `advance`. Live play draws its actions from a copy of `network`
+    (`experience.collector.PolicySnapshot`). Subclasses define `learn` and `parts`; other hooks do nothing by default.
+    """
+
+    learner: Learner[Any, Any]
+
+    @property
+    def network(self) -> Any:
+        """The policy that learns, in place."""
+        return self.learner.network
+
+    @property
+    def values(self) -> Values | None:
+        """The separate value network V(s), if the agent learns one."""
+        return None
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        return {"learner": self.learner}
+
+    def fit_initial_values(self, play: Callable[[], Sequences], now: PhaseValues) -> None:
+        """Prepare before the schedule begins. Each call of `play` returns more live play, which does not count."""
+
+    def learn(self, live: Sequences | None, now: PhaseValues) -> None:
+        """Take in an iteration's live play (None in phases without any) and learn as much as one iteration allows."""
+        raise NotImplementedError
+
+    def advance(self, decisions: int, planned: int) -> None:
+        """Set what depends on the progress of the whole run: `decisions` of the `planned` ones."""
+
+    def begin_phase(self, phase: Phase) -> None:
+        """Enter the first phase or the next. Demonstrations leave the memory at once if it uses none."""
+
+    def change_environment(self) -> None:
+        """Drop all data of the environment so far: the next phase is played in another one."""
+
+    def drop_partial_episodes(self) -> None:
+        """Handle the end of all games in progress: the next live play starts new ones."""
+
+    def measurements(self) -> dict[str, float]:
+        """The agent's own numbers for a row of the log, besides those of `Metrics`."""
+        return {}
+
+
+class LiveAgent(Agent):
+    """Learns once from each iteration's live play, which is then forgotten.
+
+    An earlier policy may have played it (`overlap`, actors); the importance weights and ratios refer to that policy.
+    """
+
+    learner: LiveLearner[Any, Any]
+
+    def __init__(self, learner: LiveLearner[Any, Any], metrics: Metrics) -> None:
+        self.learner = learner
+        self._metrics = metrics
+
+    def learn(self, live: Sequences | None, now: PhaseValues) -> None:
+        assert live is not None  # `build` refuses phases without live play
+        with self._metrics.timer.section("learning"):
+            stats = self.learner.update(live, now)
+        self._metrics.add_update(stats)
+
+
+class FractionalCounter:
+    """Accumulates fractional amounts and hands out their whole part: a rate of 0.25 gives 1 every fourth time."""
+
+    def __init__(self) -> None:
+        self._owed = 0.0
+
+    def take(self, amount: float) -> int:
+        """Add an amount; return the whole number that is due now and keep the rest."""
+        self._owed += amount
+        whole = int(self._owed)
+        self._owed -= whole
+        return whole
+
+    def get_state(self) -> float:
+        return self._owed
+
+    def set_state(self, state: float) -> None:
+        self._owed = float(state)

@@ -1,0 +1,77 @@
+"""Games in which a teacher says what it would do: kickstarting (Schmitt et al. 2018)."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from gymnasium.vector import VectorEnv, VectorWrapper
+from numpy.typing import NDArray
+
+from ...common.errors import BadInput
+from ...envs.qwop.vector import QWOPVectorEnv
+from ...envs.spec import EnvironmentSpec
+from ...policies.policy import Policy
+
+
+class Teacher:
+    """A policy without a memory that is asked for π_T(·|s). columns: int64 [m], the numbers that it sees of those that
+    it is shown; None for all.
+
+    Raises BadInput, naming the policy, if it has a memory.
+    """
+
+    def __init__(self, policy: Policy, columns: NDArray[np.int64] | None, name: str) -> None:
+        if policy.network.initial_state(1):
+            raise BadInput(
+                f"{name}: a policy with a memory ({policy.network.architecture}), which cannot teach; give one without"
+            )
+        self._network, self._columns = policy.network, columns
+
+    @classmethod
+    def of(cls, policy: Policy, environment: EnvironmentSpec, name: str) -> "Teacher":
+        """A teacher for this environment; in QWOP, of pictures too, one that sees numbers.
+
+        Raises BadInput, naming the policy, if it could not play there.
+        """
+        theirs, shown = policy.environment, environment.capabilities.feature_names
+        if theirs.id == environment.id and shown is not None:
+            seen = theirs.capabilities.observation_names
+            rate, wanted = (one.capabilities.decisions_per_second for one in (theirs, environment))
+            if rate != wanted:
+                raise BadInput(
+                    f"{name}: decides {rate:g} times a second, but its pupil {wanted:g} times; give the pupil's "
+                    "environment the teacher's frames_per_step"
+                )
+            lags = {one.all_settings["observation_lag"] for one in (theirs, environment)}
+            if seen is not None and set(seen) <= set(shown) and len(lags) == 1:
+                return cls(policy, np.array([shown.index(one) for one in seen]), name)
+        elif theirs.id == environment.id and (policy.observation, policy.actions) == environment.interface():
+            return cls(policy, None, name)
+        raise BadInput(
+            f"{name}: a policy of {theirs} with observations {policy.observation}, which cannot teach in {environment}"
+        )
+
+    def probabilities(self, shown: NDArray[Any]) -> NDArray[np.float32]:
+        """π_T(·|s), float32 [n, A], of what it is shown, [n, *shape]."""
+        rows = shown if self._columns is None else np.ascontiguousarray(shown[:, self._columns])
+        with torch.inference_mode():
+            found: NDArray[np.float32] = torch.softmax(self._network.logits(torch.from_numpy(rows)), dim=-1).numpy()
+        return found
+
+
+class TeacherWrapper(VectorWrapper):
+    """Games beside which a teacher stands. They are saved, and follow a phase, as without it."""
+
+    def __init__(self, env: VectorEnv[Any, Any, Any], teacher: Teacher) -> None:
+        super().__init__(env)
+        self._teacher = teacher
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name == "env":
+            raise AttributeError(name)
+        return getattr(self.env, name)
+
+    def teacher_probabilities(self, observations: NDArray[Any]) -> NDArray[np.float32]:
+        """π_T(·|s), float32 [n, A], in the current states; observations [n, *shape] are the games' own."""
+        games = self.unwrapped
+        return self._teacher.probabilities(games.seen_numbers if isinstance(games, QWOPVectorEnv) else observations)

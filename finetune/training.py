@@ -1,0 +1,205 @@
+"""One run of `qwop-finetune`: the policy that it starts from, the run itself, and what it leaves in its folder."""
+
+import copy
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ..common.command import write_configuration
+from ..common.command_line import command_line
+from ..common.errors import BadInput
+from ..common.files import write_atomic
+from ..common.progress import plain_console, progress_bar
+from ..common.resume import require_new, restoring, saying_how_to_continue
+from ..common.settings import to_plain
+from ..policies.files import load_policy, save_policy
+from ..policies.policy import Policy
+from .agents.settings import LiveSettings
+from .checkpoint import checkpoints
+from .loop import Loop, Observer, Progress
+from .reports.model_selection import Candidate, best_policy
+from .reports.phase_evaluator import PhaseEvaluator
+from .reports.report import write_report
+from .reports.run_log import METRICS, RunLog
+from .resume import MAY_DIFFER, require_resumable
+from .run import Run, build
+from .settings import BEST, FinetuneSettings
+from .start import SCRATCH, Start, find_start
+
+START, TEACHER, POLICY = "start.safetensors", "teacher.safetensors", "policy.safetensors"
+"""The initial policy of a run, its teacher and the policy that it leaves, in its folder."""
+
+OUTSIDE = 0.2
+"""Fraction of the critic's values beyond the returns seen so far that the terminal warns about."""
+
+
+LATE = 0.25
+"""Fraction of the schedule before the first update that the terminal warns about."""
+
+
+class Training(Observer):
+    """Carries out a run, and shows, evaluates and saves what comes of it."""
+
+    def __init__(self, settings: FinetuneSettings) -> None:
+        self._settings, self._out = settings, Path(settings.out)
+        self._console = plain_console()
+        self._bar = progress_bar("decisions", self._console)
+        self._task = self._bar.add_task("starting", total=None)
+        self._log = RunLog(self._out)
+        self._results = PhaseEvaluator(self._out, settings.evaluation, settings.evaluation.drawn, self._log)
+        self._warned = False
+
+    def run(self) -> None:
+        """Train from the start, or go on with the run in the folder, to the end of the schedule; write the report."""
+        settings, device = self._settings, choose_device(self._settings.device)
+        torch.set_num_threads(settings.threads)
+        state = require_resumable(settings, self._out) if settings.resume else None
+        require_new(self._out, begun=not settings.resume and (self._out / METRICS).exists())
+        start, teacher = self._start(resumed=state is not None), self._teacher(resumed=state is not None)
+        policy = _copy_for_training(start.policy, settings)
+        folder = self._out / "checkpoints"
+        run: Run[Any, Any] = Run(settings, policy, start.demonstrations, device, self._log, folder, teacher, self)
+        with self._bar, closing(self._log):
+            loop = build(run)
+            if (note := late_learning(settings.loop, run.schedule.planned)) is not None:
+                self._say(note)
+            if state is None:
+                save_policy(self._out / START, start.policy)
+                if teacher is not None:
+                    save_policy(self._out / TEACHER, teacher[1])
+            else:
+                with restoring(checkpoints(folder)[-1]):
+                    loop.set_state(state)
+                self.checkpoint(loop)  # the run may have been killed between its last checkpoint and this
+            self._results.forget_after(loop.decisions)
+            write_configuration(settings, self._out)
+            over = loop.finished
+            self._log.open(resume_at=loop.decisions if settings.resume else None)
+            with saying_how_to_continue(
+                self._bar.console, lambda: f"{loop.decisions:,} decisions", lambda: bool(checkpoints(folder))
+            ):
+                if state is None:
+                    self._evaluate_start(start.policy)
+                loop.run()
+        self._finish(over)
+
+    def evaluate(self, loop: Loop, index: int, *, within: bool) -> None:
+        phase = self._settings.phases[index]
+        self._bar.update(self._task, description=f"evaluating {'in' if within else 'after'} {phase.name}")
+        self._say(self._results.add(index, phase, loop.policy_in(index), loop.decisions, within=within))
+
+    def checkpoint(self, loop: Loop) -> None:
+        save_policy(self._out / POLICY, loop.policy_in(loop.phase_index))
+
+    def progress(self, now: Progress) -> None:
+        if not self._warned and now.row.get("learner/values_outside", 0.0) > OUTSIDE:
+            self._warned = True
+            self._say(outside_warning(now))
+        total = now.decisions + now.remaining
+        self._bar.update(self._task, description=_describe(now), completed=now.decisions, total=total)
+
+    def _start(self, resumed: bool) -> Start:
+        """The initial policy and the demonstrations, said in the terminal."""
+        settings, algorithm = self._settings, self._settings.chosen_algorithm
+        first = settings.policy or (SCRATCH if settings.starts_from_scratch else None)
+        start = find_start(
+            policy=str(self._out / START) if resumed else first,
+            demonstrations=settings.demonstrations,
+            environment=None if resumed else settings.environment,
+            needs_demonstrations=any(phase.needs_demonstrations for phase in settings.phases),
+            seed=settings.seed,
+            new_network=algorithm.new_network(settings.algorithm),
+            settings=settings.phases[0].environment,
+        )
+        for note in (*settings.notes, *start.notes):
+            self._say(note)
+        return start
+
+    def _teacher(self, resumed: bool) -> tuple[str, Policy] | None:
+        name = self._settings.teacher
+        return None if name is None else (name, load_policy(str(self._out / TEACHER) if resumed else name))
+
+    def _evaluate_start(self, policy: Policy) -> None:
+        self._bar.update(self._task, description="evaluating the start")
+        with self._log.metrics.timer.section("evaluating the start"):
+            said = self._results.add_start(policy)
+        if said is not None:
+            self._say(said)
+
+    def _finish(self, was_over: bool) -> None:
+        """Choose the policy that the run leaves; write its film and the report."""
+        kept = self._keep_best() if self._settings.schedule.keep == BEST else None
+        why_not: str | None = "the schedule was over already; add a phase to continue"
+        if not was_over:
+            why_not = self._results.film_best() if self._settings.video else "video=false"
+        report = write_report(
+            self._out,
+            f"qwop-finetune: {self._out}",
+            command_line("qwop-finetune", self._settings, without=("resume",)),
+            None if kept is None else kept.evaluation.stem,
+        )
+        self._say(f"policy: {self._out / POLICY}\nreport: {report}")
+        self._say(f"no film: {why_not}" if why_not else f"film of its best game: {self._out / 'best.mp4'}")
+        for title, said in (("in the end", self._results.last), ("from start to end", self._results.gain)):
+            if said is not None:
+                self._say(f"{title}: {said}")
+
+    def _keep_best(self) -> Candidate:
+        kept = best_policy(self._out, self._out / START)
+        write_atomic(self._out / POLICY, kept.policy.read_bytes())
+        self._results.keep(kept.evaluation, load_policy(kept.policy))
+        self._say(f"kept the best policy evaluated: {kept.policy}")
+        return kept
+
+    def _say(self, line: str) -> None:
+        self._bar.console.print(line, highlight=False, soft_wrap=True)
+
+
+def late_learning(loop: LiveSettings, planned: int) -> str | None:
+    """A warning about a memory whose filling takes a large part of the schedule; None where it does not."""
+    if loop.before_learning <= LATE * planned:
+        return None
+    return (
+        f"warning: learning begins after {loop.before_learning:,} of {planned:,} decisions, when the memory holds "
+        "loop.start; set it lower, or choose an algorithm for few decisions, such as algorithm=dqn-small"
+    )
+
+
+def outside_warning(now: Progress) -> str:
+    """A warning about a critic whose values leave the range of all returns seen."""
+    row = now.row
+    low, high = row["learner/value_low"], row["learner/value_high"]
+    return (
+        f"warning: after {row['decisions']:,} decisions {row['learner/values_outside']:.0%} of the critic's values are "
+        f"beyond the returns seen so far ({low:.3g} to {high:.3g}, scaled): it diverges; lower the learning rate, "
+        "or start from a clone"
+    )
+
+
+def choose_device(name: str) -> torch.device:
+    """The device by name; auto is a GPU where there is one."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if name == "cuda" and not torch.cuda.is_available():
+        raise BadInput("device=cuda: no CUDA device here; device=auto takes what is available")
+    return torch.device(name)
+
+
+def _copy_for_training(policy: Policy, settings: FinetuneSettings) -> Policy:
+    """A copy of the policy with its own network, labelled with the settings that train it, without paths."""
+    made: dict[str, Any] = {
+        "command": "qwop-finetune",
+        "settings": {name: value for name, value in to_plain(settings).items() if name not in MAY_DIFFER},
+        "from": dict(policy.training),
+    }
+    return replace(policy, network=copy.deepcopy(policy.network), training=made)
+
+
+def _describe(now: Progress) -> str:
+    row = now.row
+    if "live/metres" in row:
+        return f"{now.phase}: {row['live/metres']:.1f} m, {row.get('live/finish_share', 0.0):.0%} finish"
+    return f"{now.phase}: return {row['live/return']:.1f}" if "live/return" in row else now.phase

@@ -1,0 +1,205 @@
+"""Races between policies, to compare them."""
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..common.checks import quoted
+from ..common.errors import BadInput
+from ..envs.engine import batch
+from ..envs.pictures.video import write_video
+from ..envs.race.events import EVENTS, weighted
+from ..envs.race.rules import LOST, WON
+from ..envs.race.vector import QWOPRaceVectorEnv
+from ..envs.spec import EnvironmentSpec
+from ..envs.vector import Infos
+from ..policies.policy import Policy, choose
+from .rival_races import ObservationMap, decision_frames
+from .training import event_weights_of
+
+_DECISION = EVENTS.index("decision")
+
+Report = Callable[[int], None]
+"""Called with the number of races that have just been run."""
+
+
+@dataclass(frozen=True)
+class HeadToHead:
+    """Races of a policy against `name`. results, float64 [n]: 1 won, ½ drawn, 0 lost. metres: of both, float64 [n, 2];
+    seconds: of both where they finished, else NaN."""
+
+    name: str
+    results: NDArray[np.float64]
+    metres: NDArray[np.float64]
+    seconds: NDArray[np.float64]
+
+    @property
+    def won(self) -> float:
+        """Share of the races won."""
+        return float((self.results == WON).mean())
+
+    @property
+    def lost(self) -> float:
+        """Share of the races lost."""
+        return float((self.results == LOST).mean())
+
+    def __str__(self) -> str:
+        drawn = 1.0 - self.won - self.lost
+        said = f"{self.won:.1%} of {len(self.results)} races won, {drawn:.1%} drawn, {self.lost:.1%} lost"
+        metres = f"{self.metres[:, 0].mean():.1f} m against {self.metres[:, 1].mean():.1f} m"
+        return f"against {self.name}: {said}; {metres}, {self._finishes(0)} against {self._finishes(1)} finished"
+
+    def _finishes(self, side: int) -> str:
+        seconds = self.seconds[:, side]
+        ended = seconds[np.isfinite(seconds)]
+        return f"{len(ended)}" + (f" (median {np.median(ended):.2f} s)" if len(ended) else "")
+
+    def to_json(self) -> dict[str, Any]:
+        """The figures, and the result of each race."""
+        finishes = np.isfinite(self.seconds).sum(axis=0)
+        return {
+            "against": self.name,
+            "races": len(self.results),
+            "won": self.won,
+            "lost": self.lost,
+            "metres": float(self.metres[:, 0].mean()),
+            "their_metres": float(self.metres[:, 1].mean()),
+            "finishes": int(finishes[0]),
+            "their_finishes": int(finishes[1]),
+            "results": self.results.tolist(),
+        }
+
+
+def play_head_to_head(
+    policy: Policy,
+    others: Sequence[Policy],
+    name: str,
+    race: EnvironmentSpec,
+    *,
+    games: int,
+    greedy: bool,
+    seed: int = 0,
+    num_games: int = 64,
+    report: Report = lambda races: None,
+) -> HeadToHead:
+    """Race the policy against the others, which are called `name`.
+
+    Race k begins with k idle frames and is against `others[k % len(others)]`; it depends on (seed, k) alone. Where one
+    of the two decides more often, the race has its rate, and the other keeps to its own. Raises BadInput if one of them
+    cannot run in the race.
+    """
+    results, metres = np.zeros(games), np.zeros((games, 2))
+    seconds = np.full((games, 2), np.nan)
+    for turn, other in enumerate(others):
+        mine = range(turn, games, len(others))
+        for first in range(0, len(mine), num_games):
+            starts = mine[first : first + num_games]
+            over = np.zeros(len(starts), dtype=np.bool_)
+            for infos, ended in _play((policy, other), race, starts, greedy, seed):
+                for place in np.flatnonzero(ended & ~over).tolist():
+                    start, rows = starts[place], slice(2 * place, 2 * place + 2)
+                    results[start], metres[start] = infos["result"][2 * place], infos["distance"][rows]
+                    finished = infos["outcome"][rows] == batch.FINISHED
+                    seconds[start] = np.where(finished, infos["time"][rows], np.nan)
+                over |= ended
+                if over.all():
+                    break
+            report(len(starts))
+    return HeadToHead(name, results, metres, seconds)
+
+
+def tournament(policies: Sequence[Policy], meet: Callable[[Policy, Policy], HeadToHead]) -> NDArray[np.float64]:
+    """Let each policy meet each other one; returns the share of points that each won, float64 [n].
+
+    A race won counts 1, and one drawn ½.
+    """
+    points = np.zeros(len(policies))
+    for one, other in itertools.combinations(range(len(policies)), 2):
+        won = meet(policies[one], policies[other]).results.mean()
+        points[one] += won
+        points[other] += 1.0 - won
+    return points / max(len(policies) - 1, 1)
+
+
+def film_race(
+    path: Path, policies: tuple[Policy, Policy], race: EnvironmentSpec, *, greedy: bool, idle_frames: int = 0
+) -> Path:
+    """Write a film of a race between two policies, side by side."""
+
+    def pictures() -> Iterator[NDArray[np.uint8]]:
+        drawn: list[Any] = []
+        for _, ended in _play(policies, race, [idle_frames], greedy, 0, drawn):
+            yield drawn.pop()[0]
+            if ended.all():
+                return
+
+    rate = shared_race(race, policies).capabilities.decisions_per_second
+    assert rate is not None
+    return write_video(path, pictures(), rate)
+
+
+def shared_race(race: EnvironmentSpec, policies: Sequence[Policy]) -> EnvironmentSpec:
+    """The race at the rate of the policy that decides most often; BadInput unless that is a multiple of its own."""
+    frames = min([decision_frames(race), *(decision_frames(policy.environment) for policy in policies)])
+    if decision_frames(race) % frames:
+        raise BadInput(
+            f"a policy decides every {frames} frames, and the race {decision_frames(race)}: expected a multiple of it; "
+            "give race.frames_per_step= another number"
+        )
+    return EnvironmentSpec(race.id, {**race.settings, "frames_per_step": frames})
+
+
+def _play(
+    policies: tuple[Policy, Policy],
+    race: EnvironmentSpec,
+    starts: Sequence[int],
+    greedy: bool,
+    seed: int,
+    drawn: list[Any] | None = None,
+) -> Iterator[tuple[Infos, NDArray[np.bool_]]]:
+    """Play races that begin with so many idle frames each, decision by decision.
+
+    Yields the infos of both runners, [2n, ...], and the races that have just ended, bool [n], whose places are then
+    used for new ones. drawn: called with pictures of the races before each decision.
+    """
+    race = shared_race(race, policies)
+    views = [ObservationMap.of(policy, race, quoted(policy.environment.id), may_hold=True) for policy in policies]
+    weights = [event_weights_of(policy.environment) for policy in policies]
+    number = len(starts)
+    env = QWOPRaceVectorEnv(2 * number, None if drawn is None else "rgb_array", **race.settings)
+    generators = [np.random.default_rng((seed, start)) for start in starts]
+    try:
+        observations, _ = env.reset(seed=seed)
+        for place, start in enumerate(starts):
+            mask = np.repeat(np.arange(number) == place, 2)
+            observations, _ = env.reset(options={"reset_mask": mask, "idle_frames": int(start)})
+        states = [policy.initial_state(number) for policy in policies]
+        actions = np.zeros(2 * number, dtype=np.int64)
+        earned = [np.zeros(number) for _ in policies]
+        for step in itertools.count():
+            uniforms = np.array([generator.random(2) for generator in generators])
+            for side, policy in enumerate(policies):
+                if step % views[side].hold:
+                    continue
+                if step:
+                    states[side] = policy.feed(states[side], actions[side::2], earned[side].astype(np.float32))
+                    earned[side][:] = 0.0
+                seen = observations[side::2][:, views[side].columns]
+                probabilities, states[side] = policy.step(seen, states[side])
+                actions[side::2], _ = choose(probabilities, None if greedy else uniforms[:, side])
+            if drawn is not None:
+                drawn.append(env.render())
+            observations, _, terminated, truncated, infos = env.step(actions)
+            for side in range(2):
+                events = infos["events"][side::2].copy()
+                if step % views[side].hold:
+                    events[:, _DECISION] = 0.0  # not one of its own
+                earned[side] += weighted(weights[side], events)
+            yield infos, (terminated | truncated)[0::2]
+    finally:
+        env.close()

@@ -1,0 +1,264 @@
+"""One run of `qwop-population`: the population, and all that it leaves in its folder."""
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..common.command import CONFIGURATION, write_configuration
+from ..common.errors import BadInput
+from ..common.files import write_atomic
+from ..common.progress import plain_console, progress_bar
+from ..common.resume import (
+    newest_checkpoint,
+    require_new,
+    require_same_settings,
+    restoring,
+    saying_how_to_continue,
+)
+from ..common.same_settings import settings_before
+from ..common.settings import to_plain
+from ..finetune.checkpoint import checkpoints, load_checkpoint, save_checkpoint
+from ..finetune.distributed.ray_actors import RayEngine
+from ..finetune.distributed.settings import Local, RaySettings
+from ..policies.files import load_policy, save_policy
+from ..policies.policy import Policy
+from ..policies.rollout import play
+from ..policies.threads import use_one_thread
+from .evolution import Member
+from .head_to_head import HeadToHead, Report, film_race, play_head_to_head, shared_race, tournament
+from .history import HISTORY, History
+from .population import Population
+from .report import EVALUATION, FILM, write_report
+from .rival_races import ObservationMap
+from .settings import FIRST, PopulationSettings
+from .training import AgentTrainer, teacher_of
+from .workers import Distributed, Serial, Workers
+
+MAY_DIFFER = (
+    "resume", "out", "rounds", "evaluation", "video", "distributed", "checkpoint_every", "report_every", "film_every",
+)  # fmt: skip
+"""Settings in which a resumed run may differ from its earlier part."""
+
+BEST = "best.safetensors"
+"""The best agent: the highest rated one, and in the end the winner of the finals."""
+
+
+class Run:
+    """A population and its folder."""
+
+    def __init__(self, settings: PopulationSettings) -> None:
+        self._settings, self._out = settings, Path(settings.out)
+        self._console = plain_console()
+        self._task = settings.task
+
+    def run(self) -> None:
+        use_one_thread()
+        settings = self._settings
+        state = require_resumable(settings, self._out)
+        rivals = self._rivals()
+        start = [(path, load_policy(path)) for path in settings.start or ()] if state is None else []
+        against = self._against(rivals)
+        arguments = self._workshop_arguments(rivals)
+        with closing(AgentTrainer(*arguments)) as trainer:
+            workers = _workers(settings.distributed, trainer, arguments)
+            self._population = Population(settings, trainer, workers, len(rivals))
+            if state is not None:
+                with restoring(checkpoints(self._out / "checkpoints")[-1]):
+                    self._population.set_state(dict(state))
+            write_configuration(settings, self._out)
+            if state is None:
+                self._begin(start)
+            self._history = History(self._out, None if state is None else self._population.round)
+            with saying_how_to_continue(self._console, lambda: f"round {self._population.round}", lambda: True):
+                try:
+                    self._rounds()
+                except KeyboardInterrupt:
+                    if self._history.rows:
+                        self._save_policies()
+                        self._report()
+                    raise
+            self._save_policies()
+            self._end(against)
+
+    def _begin(self, start: Sequence[tuple[str, Policy]]) -> None:
+        self._population.begin(start)
+        for member in self._population.members:
+            save_policy(self._out / FIRST / _name(member.id), self._population.policy(member))
+        self._checkpoint()
+
+    def _rounds(self) -> None:
+        settings, population = self._settings, self._population
+        per_round = settings.agents
+        with progress_bar("agents", self._console) as bar:
+            task = bar.add_task("starting", total=settings.rounds * per_round, completed=population.round * per_round)
+            while population.round < settings.rounds:
+                began = time.perf_counter()
+                done = population.play_round(lambda number: bar.advance(task))
+                row = self._history.write(done, time.perf_counter() - began)
+                bar.update(task, description=_describe(row), completed=population.round * per_round)
+                for copy in done.copies:
+                    said = f"round {done.number}: agent {copy.child} copies agent {copy.parent}"
+                    bar.console.print(said, highlight=False)
+                if done.number % settings.checkpoint_every == 0 or done.number == settings.rounds:
+                    self._checkpoint()
+                if self._films and done.number % settings.film_every == 0:
+                    bar.update(task, description="filming the best agents' race")
+                    self._film(population.best)
+                if done.number % settings.report_every == 0:
+                    self._save_policies()
+                    self._report()
+
+    def _end(self, against: Mapping[str, list[Policy]]) -> None:
+        population, console, settings = self._population, self._console, self._settings
+        finalists = population.best[: settings.evaluation.finalists]
+        meetings = len(finalists) * (len(finalists) - 1) // 2 + len(against)
+        with progress_bar("races", console) as bar:
+            total = meetings * settings.evaluation.games if settings.is_race else None
+            task = bar.add_task("racing the finalists", total=total)
+
+            report = partial(bar.advance, task)
+            finals = self._finals(finalists, report)
+            best = population.members[finals[0]["agent"]]
+            path = save_policy(self._out / BEST, population.policy(best))
+            bar.console.print(f"best: agent {best.id}, {path}", highlight=False, soft_wrap=True)
+            bar.update(task, description="evaluating")
+            found = self._evaluate(best, against, report) | {"finalists": finals}
+            if self._films:
+                bar.update(task, description="filming the best agents' race")
+                self._film([population.members[one["agent"]] for one in finals])
+        for one in (*found["races"], *([found["returns"]] if "returns" in found else [])):
+            console.print(one["said"], highlight=False, soft_wrap=True)
+        write_atomic(self._out / EVALUATION, json.dumps(found, indent=1) + "\n")
+        console.print(f"report: {self._report()}", highlight=False, soft_wrap=True)
+
+    def _finals(self, finalists: Sequence[Member], report: Report) -> list[dict[str, Any]]:
+        """The finalists, the best one first, and the share of points that each won in races among them."""
+        if not (self._settings.is_race and self._settings.evaluation.games) or len(finalists) == 1:
+            return [{"agent": one.id} for one in finalists]
+        policies = [self._population.policy(one) for one in finalists]
+        won = tournament(policies, lambda one, other: self._final_races(one, [other], "", report))
+        order = np.argsort(-won, kind="stable").tolist()
+        return [{"agent": finalists[place].id, "won": float(won[place])} for place in order]
+
+    def _evaluate(self, best: Member, against: Mapping[str, list[Policy]], report: Report) -> dict[str, Any]:
+        how, policy = self._settings.evaluation, self._population.policy(best)
+        found: dict[str, Any] = {"round": self._population.round, "agent": best.id, "races": []}
+        if not how.games:
+            return found
+        if not self._settings.is_race:
+            played = play(policy, episodes=how.games, seed=self._settings.seed, greedy=how.greedy)
+            returns = np.array([game.rewards.sum() for game in played])
+            said = f"mean return {returns.mean():.2f} over {len(returns)} episodes"
+            return {**found, "returns": {"mean": float(returns.mean()), "said": said}}
+        first = [load_policy(self._out / FIRST / _name(member.id)) for member in self._population.members]
+        for name, others in against.items():
+            races = self._final_races(policy, others or first, name, report)
+            found["races"].append({**races.to_json(), "said": str(races)})
+        return found
+
+    def _final_races(self, policy: Policy, others: Sequence[Policy], name: str, report: Report) -> HeadToHead:
+        how = self._settings.evaluation
+        return play_head_to_head(
+            policy,
+            others,
+            name,
+            self._task,
+            games=how.games,
+            greedy=how.greedy,
+            seed=self._settings.seed,
+            num_games=how.num_games,
+            report=report,
+        )
+
+    def _against(self, rivals: Mapping[str, Policy]) -> dict[str, list[Policy]]:
+        """The policies to race against at the end, by name; empty for the first agents, which may not exist yet."""
+        if not self._settings.is_race:
+            return {}
+        found = {name: [] if name == FIRST else [rivals.get(name) or self._runner(name, final=True)]
+                 for name in self._settings.evaluation.against}  # fmt: skip
+        return {**found, **{name: [policy] for name, policy in rivals.items()}}
+
+    def _rivals(self) -> dict[str, Policy]:
+        if self._settings.rivals and not self._settings.is_race:
+            raise BadInput(f"rivals: {self._settings.environment} is played alone; leave them out")
+        return {name: self._runner(name) for name in self._settings.rivals or ()}
+
+    def _runner(self, name: str, *, final: bool = False) -> Policy:
+        """Load a policy that can run in the races, or, with `final`, in a final race."""
+        policy = load_policy(name)
+        race = shared_race(self._task, [policy]) if final else self._task
+        ObservationMap.of(policy, race, name, may_hold=final)
+        return policy
+
+    def _workshop_arguments(self, rivals: Mapping[str, Policy]) -> tuple[Any, ...]:
+        settings = self._settings
+        fixed = {settings.agents + number: policy for number, policy in enumerate(rivals.values())}
+        return self._task, settings.agent, settings.work, settings.race, fixed, self._teachers()
+
+    def _teachers(self) -> dict[int, Policy]:
+        found = {}
+        for number, name in enumerate(self._settings.teachers or ()):
+            found[number] = load_policy(name)
+            teacher_of(found[number], self._task, name)  # refused here by its name
+        return found
+
+    def _checkpoint(self) -> None:
+        save_checkpoint(self._out / "checkpoints", self._population.decisions, self._population.get_state())
+
+    def _save_policies(self) -> None:
+        for member in self._population.members:
+            save_policy(self._out / "agents" / _name(member.id), self._population.policy(member))
+        save_policy(self._out / BEST, self._population.policy(self._population.best[0]))
+
+    @property
+    def _films(self) -> bool:
+        return self._settings.video and self._settings.is_race
+
+    def _film(self, best: Sequence[Member]) -> None:
+        """Film a race between the first two, or of a single one against itself."""
+        one, other = (self._population.policy(member) for member in (best[0], best[min(1, len(best) - 1)]))
+        film_race(self._out / FILM, (one, other), self._task, greedy=True)
+
+    def _report(self) -> Path:
+        return write_report(self._out, self._settings, self._history.rows)
+
+
+def require_resumable(settings: PopulationSettings, out: Path) -> dict[str, Any] | None:
+    """Load the newest checkpoint of the run in `out`; None for a new run, and for one killed before its first.
+
+    Raises BadInput if a run exists but is not to be resumed, or if there is none to resume, or one with other settings.
+    """
+    found = checkpoints(out / "checkpoints")
+    if not settings.resume:
+        require_new(out, begun=bool(found) or (out / HISTORY).exists())
+        return None
+    newest = newest_checkpoint(out, found, (out / FIRST).exists())
+    if newest is None:
+        return None
+    before, now = settings_before(out / CONFIGURATION, PopulationSettings), to_plain(settings)
+    require_same_settings(before, now, out, MAY_DIFFER)
+    return load_checkpoint(newest)
+
+
+def _workers(distributed: Local | RaySettings, trainer: AgentTrainer, arguments: tuple[Any, ...]) -> Workers:
+    if isinstance(distributed, RaySettings):
+        return Distributed(RayEngine(distributed.actors, distributed.address), distributed.actors, *arguments)
+    return Serial(trainer)
+
+
+def _name(number: int) -> str:
+    return f"agent-{number:02d}.safetensors"
+
+
+def _describe(row: Mapping[str, Any]) -> str:
+    best = max(row["agents"], key=lambda agent: agent["rating"])
+    figures = best["figures"]
+    if "metres" in figures:
+        return f"best: agent {best['id']}, {figures['metres']:.1f} m, {figures['finish_share']:.0%} finish"
+    return f"best: agent {best['id']}, return {figures.get('return', 0.0):.1f}"

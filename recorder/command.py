@@ -1,0 +1,26 @@
+"""`qwop-record`: its help, for which nothing is recorded."""
+
+from ..common.command import Command
+from .settings import RecordSettings
+
+
+def _run(settings: RecordSettings) -> None:
+    from .main import run  # Parquet and the game's engine, which --help does without
+
+    run(settings)
+
+
+main = Command(
+    "record",
+    RecordSettings,
+    _run,
+    about="Record games into a dataset: yours, a policy's, or published ones.",
+    examples=[
+        ("qwop-record source.player=me", "play in your browser"),
+        ("qwop-record source=environment source.id=LunarLander-v3 source.player=me", "play another environment"),
+        ("qwop-record source=policy source.policy=runs/pretrain/policy.safetensors dataset=data/clone", ""),
+        ("qwop-record source=browser source.url=https://… source.player=me", "play on the original game's page"),
+        ("qwop-record source=import 'source.files=[demos/kuro_try*.npz]' source.player=kurodo", ""),
+        ("qwop-record source=import --help", "the settings of another source"),
+    ],
+)

@@ -1,0 +1,60 @@
+"""`qwop-distil`: its settings and its help, for which nothing is learned."""
+
+from dataclasses import dataclass
+
+from ..common.command import Command
+from ..common.settings import Settings, nested, setting
+from ..common.shared_settings import LONGEST_IDLE, max_idle_frames
+from .settings import DistilSettings
+
+
+@dataclass(frozen=True)
+class DistilCommandSettings(Settings):
+    """The settings of `qwop-distil`."""
+
+    policy: str = setting("champion", "Policy that the games were searched with: its file, or champion.", path=True)
+    games: tuple[str, ...] = setting(
+        ("runs/search/games",),
+        "Datasets of searched games. From each start the fastest finished one is learned.",
+        path=True,
+    )
+    out: str = setting("runs/distil", "Folder of the policy.", written=True)
+    keep: int = setting(
+        0,
+        "Starts of 0, 1, 2, … idle frames from which its own greedy games are learned too, where they finish and no "
+        "faster one is given.",
+        at_least=0,
+        at_most=LONGEST_IDLE,
+    )
+    own_games: int = setting(
+        96,
+        "Games in whose states it stays as it is: so many greedy ones with late decisions, drawn ones, and drawn ones "
+        "with them.",
+        at_least=1,
+    )
+    max_idle_frames: int = max_idle_frames(300)
+    distil: DistilSettings = nested(DistilSettings, "The distillation.", inline=True)
+
+
+def _run(settings: DistilCommandSettings) -> None:
+    from .distil_main import run  # PyTorch, which --help does without
+
+    run(settings)
+
+
+main = Command(
+    "distil",
+    DistilCommandSettings,
+    _run,
+    about="Train a policy to play by itself the games that were searched with it, and as before elsewhere.",
+    examples=[
+        (
+            "qwop-search policy=runs/finetune/policy.safetensors games=31 regret=3 out=runs/found",
+            "games that are nearly the policy's own",
+        ),
+        (
+            "qwop-distil policy=runs/finetune/policy.safetensors games=[runs/found/games]",
+            "… which it learns, into runs/distil",
+        ),
+    ],
+)

@@ -1,0 +1,137 @@
+"""Texts on the command line: what a person types is what a setting has, and what its written configuration holds."""
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import settings as tries
+from hypothesis import strategies as st
+from qwop.common.command import Command, to_yaml
+from qwop.common.command_line import command_line
+from qwop.common.errors import BadInput
+from qwop.common.reading import parse_yaml
+from qwop.common.settings import Settings, choice_of, read, setting
+
+
+@dataclass(frozen=True)
+class Person(Settings):
+    """A person."""
+
+    name: str = setting("me", "Name.")
+
+
+@dataclass(frozen=True)
+class Machine(Settings):
+    """A machine."""
+
+    name: str = setting("it", "Name.")
+    file: str | None = setting(None, "File.", path=True)
+
+
+@dataclass(frozen=True)
+class Label(Settings):
+    """The settings of the example."""
+
+    note: str | None = setting(None, "Note.")
+    steps: int = setting(1, "Steps.")
+    folder: str = setting("here", "Folder.", path=True)
+    names: tuple[str, ...] = setting(("a",), "Names.")
+    files: tuple[str, ...] = setting(("a",), "Files.", path=True)
+    free: Mapping[str, Any] = setting({}, "Anything.")
+    who: Person | Machine = choice_of({"person": Person, "machine": Machine}, "person", "Who.", tag="kind")
+
+
+LABEL = Command("label", Label, lambda settings: None, about="Label.", examples=[])
+
+TYPED = [
+    "O'Brien", "me (left hand)", "José", "Jürgen", "données/josé", "#1", "a,b", "1e3", "2026_11_25", "1.50", "+5",
+    "true", "no", "~", "~me", "a=b", "[left]", "[", "{a: 1}", "}", "a b", "say: hi", "5 # five", '"', "it's", "\\",
+    "a\\", "C:\\new", "null?", "NULL", "@home", "*", "a*?[0-9].npz", "--help", "=", "1:30", "$", "${", "${a b}",
+    "\\${x}", "ﬁ 狗 🐕",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", TYPED)
+@pytest.mark.parametrize("plus", ["", "+"])
+def test_a_text_is_taken_as_it_is_typed(text: str, plus: str) -> None:
+    settings = LABEL.read([f"{'++' if plus else ''}note={text}", "who=machine", f"who.name={text}"])
+    assert (settings.note, settings.who.name) == (text, text)
+
+
+@tries(deadline=None, max_examples=60)
+@given(st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), min_size=1))
+@example("'")
+@example("\\'")
+@example("\n")
+def test_any_text_survives_the_command_line_and_the_configuration(text: str) -> None:
+    assume(text.strip() and text not in ("null", "???"))
+    assume(not (len(text) > 1 and text[0] == text[-1] and text[0] in "'\""))
+    settings = LABEL.read([f"note={text}"])
+    assert settings.note == text
+    assert read(Label, parse_yaml(to_yaml(settings))) == settings
+
+
+@tries(deadline=None, max_examples=30)
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1), min_size=1, max_size=3))
+def test_a_reproducing_command_line_gives_the_same_texts(texts: list[str]) -> None:
+    assume(all(text.strip() and "${" not in text and text != "???" for text in texts))
+    settings = Label(note=texts[0], names=tuple(texts))
+    _, *words = shlex.split(command_line("label", settings))
+    assert LABEL.read(words) == settings
+
+
+@pytest.mark.parametrize(
+    ("typed", "names"),
+    [
+        ("[a,b]", ("a", "b")),
+        ("[O'Brien, José ,1e3]", ("O'Brien", "José", "1e3")),
+        ("['a,b',c]", ("a,b", "c")),
+        ("[a[1,2].npz,b (c, d)]", ("a[1,2].npz", "b (c, d)")),
+        ("[a(,b]", ("a(", "b")),
+        ("[null,true]", ("null", "true")),
+        ("[2026_11_25]", ("2026_11_25",)),
+    ],
+)
+def test_a_list_has_the_texts_between_its_commas(typed: str, names: tuple[str, ...]) -> None:
+    assert LABEL.read([f"names={typed}"]).names == names
+
+
+def test_a_list_without_brackets_is_refused() -> None:
+    with pytest.raises(BadInput, match=r"names=José: expected a list of texts"):
+        LABEL.read(["names=José"])
+
+
+def test_quotes_null_and_other_settings_stay_hydras() -> None:
+    assert LABEL.read(["note='a b'"]).note == "a b"
+    assert LABEL.read(["note='null'"]).note == "null"
+    assert LABEL.read(["note=x", "note=null"]).note is None
+    assert LABEL.read(["note=run ${steps}", "steps=7"]).note == "run 7"
+
+
+def test_a_text_among_free_settings_is_taken_where_it_is_nothing_else() -> None:
+    free = LABEL.read(["free.name=José", "free.count=3", "free.both=O'Brien"]).free
+    assert free == {"name": "José", "count": 3, "both": "O'Brien"}
+
+
+def test_a_number_is_no_text() -> None:
+    with pytest.raises(BadInput, match="steps=ü: "):
+        LABEL.read(["steps=ü"])
+
+
+def test_bytes_that_are_no_text_are_refused() -> None:
+    with pytest.raises(BadInput, match=r"note=a\\udcff: expected a text"):
+        LABEL.read(["note=a\udcff"])
+
+
+def test_a_path_may_begin_with_the_home_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+    settings = LABEL.read(["folder=~/games", "files=[~/a.npz,b~]", "who=machine", "who.file=~", "note=~/x"])
+    assert settings.folder == "/home/me/games"
+    assert settings.files == ("/home/me/a.npz", "b~")
+    assert settings.who == Machine(file="/home/me")
+    assert settings.note == "~/x"  # no path
+    assert Path(Label(folder="~/games").folder) == Path("/home/me/games")

@@ -1,0 +1,121 @@
+"""Evaluations of a run, from its start to its end."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.evaluation.settings import EvaluationSettings
+from qwop.finetune.reports.phase_evaluator import PhaseEvaluator, gain
+from qwop.finetune.reports.run_log import RunLog
+from qwop.finetune.schedules.phase import Phase
+from qwop.finetune.settings import PhaseEvaluationSettings
+from qwop.policies.files import load_policy
+from qwop.policies.networks import ActorCritic
+from qwop.policies.policy import Policy
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+
+def runner(finishes: int, median: float | None, metres: float, episodes: int = 31) -> dict[str, Any]:
+    return {"finishes": finishes, "episodes": episodes, "median_seconds": median, "mean_metres": metres}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (runner(20, 47.0, 80.0), runner(31, 45.5, 100.2), "finished 20 of 31 → 31 of 31, median 47.00 → 45.50 s"),
+        (runner(0, None, 3.0), runner(2, 60.0, 33.3), "finished 0 of 31 → 2 of 31, 3.0 → 33.3 m on average"),
+        (
+            {**runner(20, 47.0, 80.0), "drawn": runner(50, 48.0, 80.0, 100)},
+            {**runner(31, 45.5, 100.2), "drawn": runner(90, 46.0, 98.0, 100)},
+            "finished 20 of 31 → 31 of 31, median 47.00 → 45.50 s; "
+            "drawn finished 50 of 100 → 90 of 100, median 48.00 → 46.00 s",
+        ),
+        ({"mean_return": 9.26}, {"mean_return": 200.0}, "mean return 9.3 → 200.0"),
+    ],
+)
+def test_the_gain_compares_the_end_with_the_start(before: dict[str, Any], after: dict[str, Any], said: str) -> None:
+    assert gain(before, after) == said
+
+
+@pytest.fixture
+def policy() -> Policy:
+    network = ActorCritic(4, 2, (8,), torch.Generator().manual_seed(0))
+    return Policy(network, EnvironmentSpec("CartPole-v1"), ObservationSpec((4,)))
+
+
+def opened(folder: Path) -> RunLog:
+    log = RunLog(folder)
+    log.open()
+    return log
+
+
+def test_start_and_phases_are_evaluated_greedily_and_drawn_and_shown_on_tensorboard(
+    tmp_path: Path, policy: Policy
+) -> None:
+    log = opened(tmp_path)
+    results = PhaseEvaluator(tmp_path, EvaluationSettings(episodes=4), 3, log)
+    assert results.last is None
+    assert results.gain is None
+    said = results.add_start(policy)
+    assert said is not None
+    assert said.startswith("start: mean return ")
+    assert "; drawn: mean return " in said
+    assert results.gain is None  # nothing to compare it with yet
+    results.add(0, Phase("only", 1.0), policy, decisions=500)
+    log.close()
+    start, only = (json.loads((tmp_path / "phases" / f"{name}.json").read_text()) for name in ("0-start", "1-only"))
+    assert (start["phase"], start["episodes"], start["drawn"]["episodes"]) == ("start", 4, 3)
+    assert start["mean_return"] == only["mean_return"]
+    shown = EventAccumulator(str(tmp_path / "tensorboard")).Reload()
+    for kind, found in (("greedy", only), ("drawn", only["drawn"])):
+        points = shown.Scalars(f"evaluation/{kind}_mean_return")
+        assert [point.step for point in points] == [0, 500]
+        assert points[1].value == pytest.approx(found["mean_return"])
+    # A resumed run has its start from the file.
+    again = PhaseEvaluator(tmp_path, EvaluationSettings(episodes=4), 0, opened(tmp_path))
+    again.add(1, Phase("more", 1.0), policy, decisions=900)
+    assert again.gain == f"mean return {start['mean_return']:.1f} → {start['mean_return']:.1f}"
+
+
+def test_without_games_only_policies_are_kept(tmp_path: Path, policy: Policy) -> None:
+    results = PhaseEvaluator(tmp_path, PhaseEvaluationSettings(episodes=0), 3, opened(tmp_path))
+    assert results.add_start(policy) is None
+    results.add(0, Phase("only", 1.0), policy, decisions=500)
+    assert [path.name for path in (tmp_path / "phases").iterdir()] == ["1-only.safetensors"]
+    assert results.last is None
+
+
+def test_evaluations_within_a_phase_have_names_of_their_own_and_are_forgotten_when_a_run_goes_back(
+    tmp_path: Path, policy: Policy
+) -> None:
+    results = PhaseEvaluator(tmp_path, EvaluationSettings(episodes=1), 0, opened(tmp_path))
+    results.add_start(policy)
+    for decisions, within in ((200, True), (400, True), (500, False)):
+        results.add(0, Phase("only", 1.0), policy, decisions, within=within)
+    results.forget_after(200)
+    assert sorted(path.name for path in (tmp_path / "phases").iterdir()) == [
+        "0-start.json", "1-only-200.json", "1-only-200.safetensors",
+    ]  # fmt: skip
+
+
+def test_a_kept_policy_takes_the_place_of_the_last_one_and_plays_drawn_games(tmp_path: Path, policy: Policy) -> None:
+    results = PhaseEvaluator(tmp_path, EvaluationSettings(episodes=1), 2, opened(tmp_path))
+    results.add_start(policy)
+    results.add(0, Phase("only", 1.0), policy, 200, within=True)
+    path = tmp_path / "phases" / "1-only-200.json"
+    assert "drawn" not in json.loads(path.read_text())
+    with torch.no_grad():
+        policy.network.policy_head.bias += torch.tensor([100.0, 0.0])  # another policy: it always goes to the left
+    results.add(0, Phase("only", 1.0), policy, 500)
+    last = results.last
+    results.keep(path, load_policy(path.with_suffix(".safetensors")))
+    kept = json.loads(path.read_text())
+    assert kept["drawn"]["episodes"] == 2
+    assert results.last is not None
+    assert results.last != last
+    assert results.last.startswith(f"mean return {kept['mean_return']:.1f} ")
+    assert results.gain is not None
+    assert f"→ {kept['mean_return']:.1f}; drawn" in results.gain

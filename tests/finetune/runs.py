@@ -1,0 +1,85 @@
+"""Runs for the tests, built as the command builds them."""
+
+from dataclasses import is_dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from qwop.datasets.reader import Dataset
+from qwop.finetune.agents.settings import LiveSettings
+from qwop.finetune.loop import Loop, Observer
+from qwop.finetune.reports.run_log import RunLog
+from qwop.finetune.run import Run
+from qwop.finetune.schedules.phase import Phase, PhaseValues
+from qwop.finetune.settings import FinetuneSettings, ScheduleSettings
+from qwop.policies.policy import Policy
+
+NOW = PhaseValues(gamma=0.99)
+"""Values of a phase that asks for nothing special."""
+
+
+def make_run(
+    phases: tuple[Phase, ...],
+    algorithm: Any,
+    loop: LiveSettings,
+    policy: Policy,
+    demonstrations: Dataset | None = None,
+    log: RunLog | None = None,
+    folder: Path = Path("nowhere"),
+    observer: Observer | None = None,
+    scale: float = 1.0,
+    **settings: Any,
+) -> Run[Any, Any]:
+    """A run whose checkpoints are in `folder/checkpoints`. log: one that is open where the run is to be carried out."""
+    schedule = ScheduleSettings(phases=phases, scale=scale)
+    chosen = FinetuneSettings(schedule=schedule, algorithm=algorithm, loop=loop, **settings)
+    return Run(
+        chosen,
+        policy,
+        demonstrations,
+        torch.device("cpu"),
+        log or RunLog(folder),
+        folder / "checkpoints",
+        observer=observer or Observer(),
+    )
+
+
+class _Killed(Exception):
+    """The end of a run that is killed."""
+
+
+def run_until(loop: Loop, decisions: int) -> None:
+    """Carry out a run that is killed at its first checkpoint at or after so many decisions."""
+    checkpoint = loop._checkpoint
+
+    def killed() -> None:
+        checkpoint()
+        if loop.decisions >= decisions:
+            raise _Killed
+
+    loop._checkpoint = killed
+    with pytest.raises(_Killed):
+        loop.run()
+
+
+def assert_same(one: Any, other: Any, where: str = "state") -> None:
+    """Equal to the bit, whatever is nested in it; a list may stand for a tuple."""
+    if isinstance(one, dict):
+        assert one.keys() == other.keys(), where
+        for key in one:
+            assert_same(one[key], other[key], f"{where}.{key}")
+    elif isinstance(one, list | tuple):
+        assert len(one) == len(other), where
+        for number, (mine, theirs) in enumerate(zip(one, other, strict=True)):
+            assert_same(mine, theirs, f"{where}[{number}]")
+    elif isinstance(one, np.ndarray):
+        assert (one.dtype, one.shape) == (other.dtype, other.shape), where
+        assert one.tobytes() == other.tobytes(), where
+    elif is_dataclass(one):
+        assert_same(vars(one), vars(other), where)
+    elif isinstance(one, torch.Tensor):
+        assert torch.equal(one, other), where
+    else:
+        assert one == other, where

@@ -1,0 +1,123 @@
+"""The console scripts before they begin to work: quick answers to `--help` and wrong settings, and the version."""
+
+import os
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+from qwop.datasets.main import VERBS
+
+SCRIPTS = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]["scripts"]
+
+ASK = """
+import sys
+from importlib import import_module
+module, _, name = {script!r}.partition(":")
+for words in {lines!r}:
+    sys.argv = [{program!r}, *words]
+    try:
+        getattr(import_module(module), name)()
+    except SystemExit as ended:
+        assert ended.code == 2, ended.code
+print([name for name in {heavy!r} if name in sys.modules], file=sys.stderr)
+"""
+
+HEAVY = ("torch", "gymnasium", "numba", "pandas", "pyarrow", "optuna")
+
+
+def ask(
+    program: str, lines: list[list[str]], heavy: tuple[str, ...], folder: Path
+) -> "subprocess.CompletedProcess[str]":
+    code = ASK.format(script=SCRIPTS[program], program=program, lines=lines, heavy=heavy)
+    return subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, encoding="utf-8")
+
+
+@pytest.mark.parametrize("program", SCRIPTS)
+def test_help_and_a_wrong_setting_import_nothing_heavy(program: str, tmp_path: Path) -> None:
+    lines = [["--help"], ["no_such_setting=1"]]
+    done = ask(program, lines, HEAVY, tmp_path)
+    assert done.returncode == 0, done.stderr
+    wrong, imported = done.stderr.splitlines()
+    assert wrong.startswith(f"{program}: no")
+    assert imported == "[]"
+    assert program in done.stdout
+
+
+def test_the_verbs_of_datasets_need_no_pytorch(tmp_path: Path) -> None:
+    lines = [line for verb in VERBS for line in ([verb, "--help"], [verb, "no_such_setting=1"])]
+    done = ask("qwop-dataset", lines, ("torch",), tmp_path)
+    *wrong, imported = done.stderr.splitlines()
+    assert [line.partition(": no_such_setting")[0] for line in wrong] == [f"qwop-dataset {verb}" for verb in VERBS]
+    assert imported == "[]"
+
+
+def test_the_version_is_this_packages(tmp_path: Path) -> None:
+    for program in ("qwop-record", "qwop-dataset"):
+        assert ask(program, [["--version"]], HEAVY, tmp_path).stdout == f"qwop {version('qwop')}\n"
+
+
+def test_a_misspelt_verb_is_corrected(tmp_path: Path) -> None:
+    done = ask("qwop-dataset", [["verfy", "data/me"]], HEAVY, tmp_path)
+    assert done.stderr.startswith("qwop-dataset: no verb verfy; did you mean verify? The verbs are verify, describe,")
+    assert len(done.stderr.splitlines()) == 2
+
+
+def test_environments_are_registered_where_gymnasium_is_imported_later(tmp_path: Path) -> None:
+    code = """
+import sys, importlib.util
+import qwop
+assert "gymnasium" not in sys.modules
+assert importlib.util.find_spec("gymnasium") is not None  # to look for it is not to import it
+import gymnasium
+assert "qwop" in {id.partition("/")[0] for id in gymnasium.registry}
+print(gymnasium.__spec__.loader.__class__.__name__)
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout == "SourceFileLoader\n", done.stderr
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "latin-1"])
+def test_what_the_terminal_cannot_encode_is_replaced(encoding: str, tmp_path: Path) -> None:
+    code = "import sys; sys.argv = ['qwop-record', '--help']; from qwop.commands import record; record()"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": encoding},
+    )
+    assert done.returncode == 0, done.stderr
+    assert b"? 1" in done.stdout or encoding != "ascii"
+
+
+def test_ctrl_c_while_a_command_imports_is_one_line(tmp_path: Path) -> None:
+    code = """
+import os, signal, sys
+sys.argv = ["qwop-record"]
+from qwop import commands
+commands.import_module = lambda name: os.kill(os.getpid(), signal.SIGINT)
+commands.record()
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 130
+    assert done.stderr == "\nqwop-record: interrupted\n"
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        ("qwop-dataset", ["verify", "dataset={long}"]),
+        ("qwop-pretrain", ["dataset={long}"]),
+        ("qwop-watch", ["policy={long}"]),
+        ("qwop-finetune", ["schedule={long}.yaml"]),
+        ("qwop-study", ["study={long}"]),
+    ],
+)
+def test_a_name_that_no_file_can_have_is_one_line(program: str, words: list[str], tmp_path: Path) -> None:
+    done = ask(program, [[word.format(long="x" * 300) for word in words]], (), tmp_path)
+    assert done.returncode == 0, done.stderr  # the command's own was 2
+    said, _ = done.stderr.splitlines()
+    assert said.startswith(program)
+    assert "ile name too long" in said

@@ -1,0 +1,120 @@
+"""Races between policies, also of such that decide at different rates."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+import torch
+from qwop.common.errors import BadInput
+from qwop.envs.race.events import EVENTS
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.policies.networks import Actor
+from qwop.policies.policy import Policy
+from qwop.policies.two_timescale import TwoTimescaleActorCritic
+from qwop.population.head_to_head import HeadToHead, play_head_to_head, shared_race, tournament
+
+SIZE, ACTIONS = 94, 11
+
+
+def race(frames: int, **settings: Any) -> EnvironmentSpec:
+    return EnvironmentSpec(
+        "QWOPRace-v1", {"frames_per_step": frames, "observation": "full", "time_limit": 4.0, **settings}
+    )
+
+
+def runner(frames: int, seed: int = 0) -> Policy:
+    """A policy that sees nothing but its own runner."""
+    network = Actor(SIZE, ACTIONS, (16,), torch.Generator().manual_seed(seed))
+    torch.nn.init.normal_(network.policy_head.weight, 0.0, 2.0, generator=torch.Generator().manual_seed(seed))
+    game = EnvironmentSpec("QWOP-v1", {"frames_per_step": frames, "observation": "full"})
+    return Policy(network, game, ObservationSpec((SIZE,)))
+
+
+def always(frames: int, action: int = 3) -> Policy:
+    policy = runner(frames)
+    torch.nn.init.zeros_(policy.network.policy_head.weight)
+    with torch.no_grad():
+        policy.network.policy_head.bias[action] = 10.0
+    return policy
+
+
+def thinker(frames: int) -> Policy:
+    """A policy with a memory that sees its rival and its own rewards: for decisions and for knees on the ground."""
+    spec = race(frames, weights=[{"decision": 1.0, "knee": -3.0}.get(event, 0.0) for event in EVENTS])
+    observation, actions = spec.interface()
+    network = TwoTimescaleActorCritic(observation, actions, (16,), 16, 8, 3, torch.Generator().manual_seed(0))
+    torch.nn.init.normal_(network.policy_head[-1].weight, 0.0, 5.0, generator=torch.Generator().manual_seed(1))
+    return Policy(network, spec, observation)
+
+
+def metres_of(policy: Policy, other: Policy) -> np.ndarray[Any, Any]:
+    return play_head_to_head(policy, [other], "other", race(2), games=6, greedy=True, num_games=4).metres[:, 0]
+
+
+@pytest.mark.parametrize("policy", [runner(2), thinker(2)], ids=["without a memory", "with a memory"])
+def test_a_policy_keeps_to_its_own_rate_against_one_that_decides_more_often(policy: Policy) -> None:
+    slow, fast = metres_of(policy, always(2)), metres_of(policy, always(1))
+    assert np.array_equal(slow[1::2], fast[1::2])  # in the others the time limit comes in the middle of a decision
+    assert len(np.unique(slow)) > 1
+
+
+class Listener(Policy):
+    """A policy that notes the rewards that it is fed."""
+
+    heard: ClassVar[list[Any]] = []
+
+    def feed(self, state: Any, actions: Any, rewards: Any) -> Any:
+        self.heard.append(rewards.tolist())
+        return state
+
+
+def test_a_policy_hears_of_one_decision_at_a_time() -> None:
+    spec = race(2, weights=[float(event == "decision") for event in EVENTS])
+    observation, actions = spec.interface()
+    listener = Listener(Actor(observation.size, actions, (16,)), spec, observation)
+    for other in (always(2), always(1)):
+        listener.heard.clear()
+        play_head_to_head(listener, [other], "other", race(2, time_limit=1.0), games=1, greedy=True)
+        assert listener.heard == [[1.0]] * (15 - 1)
+
+
+def test_a_policy_that_decides_more_often_runs_as_in_a_race_at_its_own_rate() -> None:
+    mine = runner(1)
+    held = play_head_to_head(always(2), [mine], "mine", race(2), games=6, greedy=True)
+    own = play_head_to_head(always(1), [mine], "mine", race(1), games=6, greedy=True)
+    slower = play_head_to_head(always(2), [runner(2)], "slower", race(2), games=6, greedy=True)
+    assert np.array_equal(held.metres[:, 1], own.metres[:, 1])
+    assert not np.array_equal(held.metres[:, 1], slower.metres[:, 1])
+
+
+def test_a_race_has_the_rate_of_whoever_decides_most_often() -> None:
+    assert shared_race(race(6), [runner(6), runner(2)]).settings["frames_per_step"] == 2
+    assert shared_race(race(2), [runner(6), runner(4)]).settings["frames_per_step"] == 2
+
+
+def test_rates_that_do_not_divide_each_other_are_refused() -> None:
+    with pytest.raises(BadInput, match="a policy decides every 2 frames, and the race 3"):
+        play_head_to_head(thinker(3), [runner(2)], "", race(3), games=1, greedy=True)
+    with pytest.raises(BadInput, match="decides 10 times a second, but in the race it is 15"):
+        play_head_to_head(thinker(2), [runner(3)], "", race(2), games=1, greedy=True)
+
+
+def test_in_a_tournament_everybody_meets_everybody() -> None:
+    runners = [always(2), runner(2), always(2, 5)]
+    points = np.zeros((3, 3))
+    for one, policy in enumerate(runners):
+        for other, rival in enumerate(runners):
+            if one != other:
+                points[one, other] = play_head_to_head(
+                    policy, [rival], "", race(2), games=5, greedy=True
+                ).results.mean()
+    run: list[int] = []
+
+    def meet(one: Policy, other: Policy) -> HeadToHead:
+        return play_head_to_head(one, [other], "", race(2), games=5, greedy=True, num_games=3, report=run.append)
+
+    found = tournament(runners, meet)
+    assert run == [3, 2] * 3
+    assert len(np.unique(found)) > 1
+    np.testing.assert_allclose(found, points.sum(axis=1) / 2)
+    assert tournament(runners[:1], meet) == [0.0]

@@ -1,0 +1,205 @@
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+from qwop.common.errors import BadInput
+from qwop.datasets import DatasetWriter, Episode, open_dataset
+from qwop.envs import replay
+from qwop.envs.qwop.observations import observe
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.policies.files import load_policy, save_policy
+from qwop.policies.networks import ActorCritic
+from qwop.policies.policy import Policy
+from qwop.recorder.policy_source import open_policy
+from qwop.recorder.settings import PolicySettings
+
+CARTPOLE = EnvironmentSpec("CartPole-v1")
+QWOP = EnvironmentSpec("QWOP-v1", {"frames_per_step": 3, "reward": "shaped"})
+
+
+def saved_policy(path: Path, environment: EnvironmentSpec, shape: tuple[int, ...], actions: int) -> str:
+    network = ActorCritic(shape[0], actions, generator=torch.Generator().manual_seed(0))
+    torch.nn.init.normal_(network.policy_head.weight, std=0.5, generator=torch.Generator().manual_seed(1))
+    return str(save_policy(path, Policy(network, environment, ObservationSpec(shape))))
+
+
+@pytest.fixture(scope="module")
+def cartpole(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return saved_policy(tmp_path_factory.mktemp("policies") / "cartpole.safetensors", CARTPOLE, (4,), 2)
+
+
+@pytest.fixture(scope="module")
+def runner(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return saved_policy(tmp_path_factory.mktemp("policies") / "runner.safetensors", QWOP, (71,), 11)
+
+
+def record(folder: Path, **settings: Any) -> list[Episode]:
+    """Record 6 games into `folder`; return the episodes added."""
+    source = open_policy(PolicySettings(**{"episodes": 6, **settings}), folder)
+    writer = DatasetWriter(folder, source.info)
+    paths = [writer.write(episode) for episode in source.episodes]
+    dataset = open_dataset(folder)
+    return [dataset[dataset.files.index(path)] for path in paths]
+
+
+def by_number(episodes: list[Episode]) -> dict[int, Episode]:
+    return {number(episode): episode for episode in episodes}
+
+
+def number(episode: Episode) -> int:
+    assert episode.origin.game is not None
+    return episode.origin.game
+
+
+def test_probabilities_are_those_the_actions_were_drawn_with(tmp_path: Path, cartpole: str) -> None:
+    policy = load_policy(cartpole)
+    for episode in record(tmp_path, policy=cartpole, player="balancer"):
+        assert episode.probabilities_from == "recorded"
+        assert np.array_equal(episode.behaviour_probabilities, policy.probabilities(episode.observations[:-1]))
+        assert episode.player == "balancer"
+        assert (episode.terminated, episode.outcome, episode.metres) == (True, "terminated", None)
+        assert episode.seed is not None
+
+
+class Pictures(gymnasium.Env[Any, Any]):
+    """Random images, 12 decisions per episode."""
+
+    observation_space = gymnasium.spaces.Box(0, 255, (8, 6, 3), np.uint8)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        self.left = 12
+        return self.picture(), {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        self.left -= 1
+        return self.picture(), float(action), self.left == 0, False, {}
+
+    def picture(self) -> Any:
+        return self.np_random.integers(256, size=(8, 6, 3), dtype=np.uint8)
+
+
+@pytest.mark.parametrize(
+    ("environment", "observation"),
+    [
+        (CARTPOLE, ObservationSpec((4,))),
+        (EnvironmentSpec("FrozenLake-v1", {"is_slippery": False}), ObservationSpec((16,))),
+        (EnvironmentSpec("Pictures-v0"), ObservationSpec((8, 6, 3), "uint8")),
+    ],
+)
+def test_games_of_any_environment_are_recorded_by_a_policy_with_a_state(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    alternating: Callable[[EnvironmentSpec], Policy],
+    environment: EnvironmentSpec,
+    observation: ObservationSpec,
+) -> None:
+    registered = gymnasium.envs.registration.EnvSpec("Pictures-v0", entry_point=Pictures)
+    monkeypatch.setitem(gymnasium.envs.registration.registry, "Pictures-v0", registered)
+    policy = alternating(environment)
+    file = save_policy(tmp_path / "policy.safetensors", policy)
+    episodes = record(tmp_path / "dataset", policy=str(file), num_envs=3)
+    assert open_dataset(tmp_path / "dataset").info.observation == observation
+    assert len(episodes) == 6
+    for episode in episodes:
+        assert episode.observations.dtype == observation.dtype
+        assert len({image.tobytes() for image in episode.observations}) > 1
+        state = policy.initial_state(1)
+        for seen, recorded in zip(episode.observations, episode.behaviour_probabilities, strict=False):
+            probabilities, state = policy.step(seen[None], state)
+            assert np.array_equal(probabilities[0], recorded)
+
+
+def test_greedy_games_have_certain_actions(tmp_path: Path, cartpole: str) -> None:
+    for episode in record(tmp_path, policy=cartpole, greedy=True):
+        assert np.array_equal(episode.behaviour_probabilities, np.eye(2, dtype=np.float32)[episode.actions])
+
+
+def test_a_seed_decides_the_games(tmp_path: Path, cartpole: str) -> None:
+    one = by_number(record(tmp_path / "one", policy=cartpole, seed=3, num_envs=1))
+    other = by_number(record(tmp_path / "other", policy=cartpole, seed=3, num_envs=4))
+    third = by_number(record(tmp_path / "third", policy=cartpole, seed=4))
+    assert list(one) == list(range(6))
+    for number, episode in one.items():
+        assert np.array_equal(episode.observations, other[number].observations)
+        assert not np.array_equal(episode.observations[0], third[number].observations[0])
+
+
+def test_recording_again_continues_with_the_next_games(tmp_path: Path, cartpole: str) -> None:
+    whole = by_number(record(tmp_path / "whole", policy=cartpole, episodes=9))
+    parts = tmp_path / "parts"
+    first = by_number(record(parts, policy=cartpole, episodes=4))
+    record(parts, policy=cartpole, episodes=2, greedy=True)  # other games, numbered apart
+    second = by_number(record(parts, policy=cartpole, episodes=5))
+    assert sorted(first) == [0, 1, 2, 3]
+    assert sorted(second) == [4, 5, 6, 7, 8]
+    for number, episode in {**first, **second}.items():
+        assert np.array_equal(episode.observations, whole[number].observations)
+
+
+def test_a_game_of_qwop_replays_exactly_from_its_keys(tmp_path: Path, runner: str) -> None:
+    for episode in record(tmp_path, policy=runner, episodes=3, max_idle_frames=20):
+        assert episode.keys is not None
+        frames = np.cumsum([len(keys) for keys in episode.keys])
+        played = replay(np.concatenate(episode.keys))
+        assert len(played.states) == frames[-1] + 1
+        assert np.array_equal(observe(played.states[frames]), episode.observations[1:])
+        assert played.states[-1, 0, 0] / 10 == episode.metres
+        assert played.events[frames, -1] == pytest.approx(episode.times[1:])
+        assert played.events[-1, 1] == (episode.outcome == "fell")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"policy": ""}, "policy=: expected"),
+        ({"policy": "nothing.safetensors"}, r"nothing\.safetensors: no such file"),
+        ({"episodes": 0}, "episodes=0: expected a whole number, at least 1"),
+        ({"num_envs": 0}, "num_envs=0: expected a whole number from 1"),
+        ({"seed": -1}, "seed=-1: expected a whole number from 0"),
+        ({"max_idle_frames": 5}, r"source\.max_idle_frames=5: CartPole-v1 has no idle frames"),
+    ],
+)
+def test_bad_settings_are_refused(tmp_path: Path, cartpole: str, change: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        open_policy(PolicySettings(**{"policy": cartpole, **change}), tmp_path)
+
+
+def test_a_policy_of_an_unknown_environment_is_refused_at_once(tmp_path: Path) -> None:
+    path = saved_policy(tmp_path / "lost.safetensors", EnvironmentSpec("Nowhere-v0"), (4,), 2)
+    with pytest.raises(BadInput, match="Nowhere"):
+        open_policy(PolicySettings(policy=path), tmp_path)
+
+
+def test_games_can_be_recorded_with_another_reward(tmp_path: Path, runner: str) -> None:
+    own = by_number(record(tmp_path / "own", policy=runner))
+    fast = by_number(record(tmp_path / "fast", policy=runner, environment={"reward": "speed"}))
+    assert open_dataset(tmp_path / "fast").info.environment == EnvironmentSpec(
+        "QWOP-v1", {"frames_per_step": 3, "reward": "speed"}
+    )
+    for number, episode in own.items():
+        assert np.array_equal(episode.actions, fast[number].actions)
+        assert (fast[number].rewards >= 0).all()
+        assert (episode.rewards < 0).any()
+
+
+def test_a_setting_that_the_environment_does_not_have_is_refused(tmp_path: Path, runner: str) -> None:
+    with pytest.raises(BadInput, match="no setting rewards"):
+        record(tmp_path, policy=runner, environment={"rewards": "speed"})
+
+
+def test_a_policy_with_a_state_records_the_probabilities_of_its_own_history(
+    tmp_path: Path, alternating: Callable[[EnvironmentSpec], Policy]
+) -> None:
+    policy = alternating(CARTPOLE)
+    path = save_policy(tmp_path / "p.safetensors", policy)
+    for episode in record(tmp_path / "data", policy=str(path), num_envs=4):
+        state = policy.initial_state(1)
+        for seen, recorded in zip(episode.observations[:-1], episode.behaviour_probabilities, strict=True):
+            expected, state = policy.step(seen[None], state)
+            assert np.array_equal(expected[0], recorded)
