@@ -9,6 +9,11 @@ from uuid import uuid4
 
 from .errors import BadInput
 
+
+class CannotBeWritten(BadInput):
+    """A file that the system refuses to write; the message names it."""
+
+
 Content = str | bytes | Callable[[BinaryIO], object]
 """The content of a file: a text (UTF-8), bytes, or a function that writes them into an open file."""
 
@@ -18,11 +23,14 @@ def write_atomic(path: Path, content: Content) -> Path:
     folder. BadInput if it cannot be written (a full disk, lost permissions).
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary_sibling(path) as partial:
-            write_synced(partial, content)
-            partial.replace(path)
-        sync_folder(path.parent)
+        made = make_missing(path.parent)
+        try:
+            with temporary_sibling(path) as partial:
+                write_synced(partial, content)
+                partial.replace(path)
+            sync_folder(path.parent)
+        finally:
+            remove_if_empty(made)
     except Exception as error:
         cause = _system_error(error)
         if cause is None:
@@ -34,14 +42,18 @@ def write_atomic(path: Path, content: Content) -> Path:
 @contextmanager
 def atomic_file(path: Path) -> Iterator[Path]:
     """Context manager like `write_atomic`, for libraries that write by name: gives a name to write to, which becomes
-    `path` at the end."""
+    `path` at the end. Makes the folder, and removes it again if it stays empty."""
     try:
-        with temporary_sibling(path) as partial:
-            yield partial
-            with partial.open("rb+") as file:
-                os.fsync(file.fileno())
-            partial.replace(path)
-        sync_folder(path.parent)
+        made = make_missing(path.parent)
+        try:
+            with temporary_sibling(path) as partial:
+                yield partial
+                with partial.open("rb+") as file:
+                    os.fsync(file.fileno())
+                partial.replace(path)
+            sync_folder(path.parent)
+        finally:
+            remove_if_empty(made)
     except OSError as error:
         raise cannot_be_written(path, error) from None
 
@@ -99,7 +111,7 @@ def require_writable_folder(folder: Path, setting: str) -> None:
 
 
 def make_missing(folder: Path) -> list[Path]:
-    """Make the folder and those above it that are missing; those made, outermost first."""
+    """Make the folder and those above it that are missing; those made, outermost first. Their names are on the disk."""
     missing = []
     while not folder.exists():
         missing.append(folder)
@@ -109,6 +121,7 @@ def make_missing(folder: Path) -> list[Path]:
         for one in reversed(missing):
             one.mkdir(exist_ok=True)  # another process may be as quick
             made.append(one)
+            sync_folder(one.parent)
     except OSError:
         remove_if_empty(made)
         raise
@@ -124,9 +137,9 @@ def remove_if_empty(made: list[Path]) -> None:
             one.rmdir()
 
 
-def cannot_be_written(path: Path, error: OSError) -> BadInput:
+def cannot_be_written(path: Path, error: OSError) -> CannotBeWritten:
     """The error for a file that the system refuses to write."""
-    return BadInput(f"{path}: cannot be written ({_why(path, error)}); make room or permit it, then start again")
+    return CannotBeWritten(f"{path}: cannot be written ({_why(path, error)}); make room or permit it, then start again")
 
 
 def _system_error(error: BaseException | None) -> OSError | None:

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import time
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -36,11 +37,13 @@ class FolderLock:
     """
 
     def __init__(self, folder: Path, within: Sequence[str] = ()) -> None:
-        self._descriptor = _open(folder)
-        if _lock(self._descriptor, exclusive=True):
+        descriptor = _open(folder)
+        # Closed with this object, and before the interpreter takes its modules apart.
+        self._leave = weakref.finalize(self, _close, descriptor)
+        if _lock(descriptor, exclusive=True):
             remove_leftovers([folder, *(folder / name for name in within)])
         patience = time.monotonic() + _REMOVING
-        while _lock(self._descriptor, exclusive=False) is False:
+        while _lock(descriptor, exclusive=False) is False:
             if time.monotonic() > patience:
                 self.close()
                 raise BadInput(f"{folder}: another process has it for itself; wait for it, or give another folder")
@@ -48,12 +51,7 @@ class FolderLock:
 
     def close(self) -> None:
         """Leave the folder."""
-        descriptor, self._descriptor = self._descriptor, None
-        if descriptor is not None:
-            os.close(descriptor)
-
-    def __del__(self) -> None:
-        self.close()
+        self._leave()
 
 
 @contextmanager
@@ -73,8 +71,7 @@ def exclusive_lock(folder: Path, setting: str, within: Sequence[str] = ()) -> It
         remove_leftovers([folder, *(folder / name for name in within)])
         yield
     finally:
-        if descriptor is not None:
-            os.close(descriptor)
+        _close(descriptor)
         remove_if_empty(made)
 
 
@@ -89,8 +86,7 @@ def claimed(folder: Path) -> Iterator[bool]:
     try:
         yield _lock(descriptor, exclusive=True) is not False
     finally:
-        if descriptor is not None:
-            os.close(descriptor)
+        _close(descriptor)
 
 
 @contextmanager
@@ -106,8 +102,7 @@ def lock_waiting(path: Path) -> Iterator[None]:
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
-        if descriptor is not None:
-            os.close(descriptor)
+        _close(descriptor)
 
 
 def remove_leftovers(folders: Sequence[Path]) -> None:
@@ -149,8 +144,7 @@ def whole_folder(folder: Path, setting: str) -> Iterator[Path]:
                 folder.rmdir()
             partial.rename(folder)
         finally:
-            if descriptor is not None:
-                os.close(descriptor)
+            _close(descriptor)
         sync_folder(parent)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
@@ -158,6 +152,8 @@ def whole_folder(folder: Path, setting: str) -> Iterator[Path]:
 
 
 def _require_empty(folder: Path, setting: str) -> None:
+    if folder.is_dir():
+        FolderLock(folder).close()  # removes what a killed process left of its trial whether it can be written
     if folder.is_dir() and next(folder.iterdir(), None) is not None:
         raise BadInput(f"{setting}={folder}: is not empty; give {setting}= a new folder")
 
@@ -174,11 +170,17 @@ def _remove_if_left(folder: Path) -> None:
 
 
 def _open(folder: Path) -> int | None:
+    """A descriptor of a folder or file to lock, without waiting for a pipe; None where it cannot be opened."""
     if fcntl is None:
         return None
-    with suppress(OSError):
-        return os.open(folder, os.O_RDONLY)
+    with suppress(OSError, ValueError):  # ValueError: a name with a null byte
+        return os.open(folder, os.O_RDONLY | os.O_NONBLOCK)
     return None
+
+
+def _close(descriptor: int | None) -> None:
+    if descriptor is not None:
+        os.close(descriptor)
 
 
 def _lock(descriptor: int | None, exclusive: bool) -> bool | None:

@@ -48,7 +48,7 @@ def content_of(file: BufferedReader, path: Path, most: int, expected: str) -> by
         if len(data) > size:
             data += file.read(most + 1 - len(data)) or b""
     except OSError as error:
-        raise CannotBeRead(f"{path}: {_reason(error)}; {expected}") from None
+        raise CannotBeRead(f"{path}: {reason(error)}; {expected}") from None
     if len(data) > most:
         raise _too_large(path, len(data), most, expected)
     return data
@@ -64,7 +64,7 @@ def open_regular(path: Path, most: int | None, expected: str) -> Iterator[tuple[
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except (OSError, ValueError) as error:  # ValueError: a name with a null byte
-        raise CannotBeRead(f"{path}: {_reason(error)}; {expected}") from None
+        raise CannotBeRead(f"{path}: {reason(error)}; {expected}") from None
     found = os.fstat(descriptor)
     if not stat.S_ISREG(found.st_mode):
         os.close(descriptor)
@@ -76,9 +76,9 @@ def open_regular(path: Path, most: int | None, expected: str) -> Iterator[tuple[
 
 
 def read_text(path: Path, most: int, expected: str) -> str:
-    """Read a UTF-8 text, as `read_bytes` does."""
+    """Read a UTF-8 text, with or without a byte-order mark, as `read_bytes` does."""
     try:
-        return read_bytes(path, most, expected).decode("utf-8")
+        return read_bytes(path, most, expected).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise BadInput(f"{path}: not UTF-8 text (byte {error.start}); {expected}") from None
 
@@ -89,7 +89,7 @@ def parse_json(text: str | bytes) -> Any:
     Stricter than `json.loads`: no NaN or infinity, no name twice in an object, no deep nesting, no half characters.
     """
     try:
-        text = text if isinstance(text, str) else text.decode("utf-8")
+        text = text if isinstance(text, str) else text.decode("utf-8-sig")  # some editors write the mark
         _require_shallow(text)
         value = _STRICT.decode(text)
         if "\\u" in text and _LONE_SURROGATE.search(json.dumps(value, ensure_ascii=False)):
@@ -184,7 +184,8 @@ def _kind(mode: int) -> str:
     return "a pipe" if stat.S_ISFIFO(mode) else "a device or socket, not a file"
 
 
-def _reason(error: Exception) -> str:
+def reason(error: Exception) -> str:
+    """An error of opening or reading a file or folder, in words."""
     if isinstance(error, FileNotFoundError):
         return "no such file"
     if isinstance(error, IsADirectoryError):

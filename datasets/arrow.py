@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from ..common.checks import quoted
 from ..common.errors import BadInput
-from ..common.reading import parse_json
+from ..common.reading import parse_json, whole_number
 from ..envs.qwop.session import GameStart
 from .origin import Origin, from_words
-from .schema import DatasetInfo, Episode, arrow_schema
+from .schema import MOST_VERSIONS, DatasetInfo, Episode, arrow_schema
 
 DECISION_COLUMNS = ("action", "behaviour_probabilities", "reward")
 """Null in the last row and nowhere else."""
@@ -166,8 +166,11 @@ def decode_metadata(raw: Mapping[bytes, bytes] | None) -> dict[str, Any]:
             raise BadInput(f"its metadata cannot be read ({error})") from None
 
     metadata = take(METADATA_NAMES)
-    number = metadata["schema_version"]
-    needed, optional = VERSION_METADATA.get(number if type(number) is int else 0, ((), ()))
+    try:
+        number = whole_number(metadata["schema_version"], "schema_version", MOST_VERSIONS)
+    except ValueError as error:
+        raise BadInput(f"its metadata cannot be read ({error})") from None
+    needed, optional = VERSION_METADATA.get(number, ((), ()))  # a later version is refused by its number
     metadata |= take(needed) | take(optional, optional=True)
     if number == 1:
         _translate(metadata)

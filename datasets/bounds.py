@@ -4,7 +4,7 @@ A Parquet file of a kilobyte can hold a billion equal numbers without saying so 
 of each page (in Thrift's compact protocol), so the memory that reading will take is counted from these.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
@@ -46,7 +46,7 @@ _FIXED_LEN_BYTE_ARRAY = 7
 _ROW_GROUPS = 4
 _COLUMNS = 1
 _META_DATA = 3
-_TYPE, _PATH, _COMPRESSED_SIZE, _DATA_PAGES, _DICTIONARY_PAGE = 1, 3, 7, 9, 11
+_TYPE, _PATH, _NUM_VALUES, _COMPRESSED_SIZE, _DATA_PAGES, _DICTIONARY_PAGE = 1, 3, 5, 7, 9, 11
 
 # Numbers of fields in PageHeader, and of num_values in the headers of data pages, dictionary pages and data pages 2.
 _UNCOMPRESSED_PAGE, _COMPRESSED_PAGE = 2, 3
@@ -79,27 +79,53 @@ def require_bounded(parquet: pq.ParquetFile, file: BinaryIO, size: int, info: Da
         raise BadInput(f"column {quoted(more[0])} is not one of an episode's: {', '.join(names)}")
     if parquet.metadata.num_rows < 2:
         raise BadInput("it has no decision")
-    most = max(LARGEST, RATIO * size)
+    require_memory(file, size, width=info.observation.size)
+
+
+def require_memory(file: BinaryIO, size: int, *, width: int, columns: Collection[str] | None = None) -> None:
+    """Raise BadInput unless the columns of a Parquet file, or all, fit the memory that is permitted for it.
+
+    file: of so many bytes. width: bytes of a value that is binary of a fixed length.
+    """
+    most = permitted(size)
     needed = 0
     for chunk in _chunks(file, size):
-        width = info.observation.size if chunk.kind == _FIXED_LEN_BYTE_ARRAY else 8
+        if columns is not None and chunk.column not in columns:
+            continue
+        each = _LEVELS + (width if chunk.kind == _FIXED_LEN_BYTE_ARRAY else 8)
         for uncompressed, values in _pages(file, chunk, size):
-            needed += uncompressed + values * (width + _LEVELS)
-            if needed > most:
-                raise BadInput(
-                    f"{needed / MEGABYTE:,.0f} MB or more in memory, more than the {most / MEGABYTE:,.0f} MB permitted "
-                    f"for a file of {size:,} bytes"
-                )
+            needed += uncompressed + values * each
+            require_permitted(needed, most, size)
+
+
+def permitted(size: int) -> int:
+    """Bytes of memory that the content of a file of so many bytes may take."""
+    return max(LARGEST, RATIO * size)
+
+
+def require_permitted(needed: int, most: int, size: int) -> None:
+    """Raise BadInput if a file of so many bytes needs more than `most` bytes of memory."""
+    if needed > most:
+        raise BadInput(
+            f"{needed / MEGABYTE:,.0f} MB or more in memory, more than the {most / MEGABYTE:,.0f} MB permitted "
+            f"for a file of {size:,} bytes"
+        )
 
 
 @dataclass(frozen=True)
 class _Chunk:
-    """The place of one column's values. kind: its physical type, a number of Parquet's."""
+    """The place of one column's values. name: with those of lists' items, as in 'keys.list.element'. kind: its physical
+    type, a number of Parquet's."""
 
     name: str
     kind: int
     place: int
     end: int
+
+    @property
+    def column(self) -> str:
+        """Name of the column that the values belong to."""
+        return self.name.partition(".")[0]
 
 
 def _chunks(file: Any, size: int) -> Iterator[_Chunk]:
@@ -112,6 +138,8 @@ def _chunks(file: Any, size: int) -> Iterator[_Chunk]:
         for group in footer[_ROW_GROUPS]:
             for column in group[_COLUMNS]:
                 found = column[_META_DATA]
+                if found[_NUM_VALUES] == 0:  # of a table without rows, which has no pages that Arrow would read
+                    continue
                 name = b".".join(found[_PATH]).decode("utf-8", errors="replace")
                 place, dictionary = found[_DATA_PAGES], found.get(_DICTIONARY_PAGE, 0)
                 if 0 < dictionary < place:

@@ -1,5 +1,6 @@
 """The dataset card, `README.md`, with the front matter that Hugging Face's hub reads."""
 
+import html
 import os
 import re
 from collections.abc import Mapping
@@ -120,4 +121,5 @@ def _size(summary: Summary) -> str:
 
 
 def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
+    """Text of a table's cell, in which a player's name is neither HTML nor a link."""
+    return html.escape(" ".join(text.split()), quote=False).replace("|", "\\|").replace("](", "]\\(")

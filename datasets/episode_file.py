@@ -21,6 +21,9 @@ from .checksums import CHECKSUMS, sha256
 from .folder import DESCRIPTION, episode_number
 from .schema import DatasetInfo, Episode, arrow_schema
 
+ARROW_SCHEMA = b"ARROW:schema"
+"""Name of the entry of Parquet's metadata in which Arrow keeps its own schema."""
+
 
 @dataclass(frozen=True)
 class EpisodeFile:
@@ -34,8 +37,16 @@ class EpisodeFile:
 
     @cached_property
     def raw_metadata(self) -> Mapping[bytes, bytes]:
-        """The raw metadata of the file."""
-        found: Mapping[bytes, bytes] = self.parquet.schema_arrow.metadata or {}
+        """The raw metadata of the file: those of Parquet's footer, over which the hash of the content is.
+
+        Arrow writes them a second time, into its own schema, and reads them from there; BadInput where that differs.
+        """
+        found: dict[bytes, bytes] = dict(self.parquet.metadata.metadata or {})
+        found.pop(ARROW_SCHEMA, None)
+        if (copy := self.parquet.schema_arrow.metadata) and copy != found:
+            name = next(name for name in sorted({*copy, *found}) if copy.get(name) != found.get(name))
+            shown = quoted(name.decode("utf-8", errors="replace"))
+            raise BadInput(f"its metadata are in it twice, and {shown} differs between them; the file was changed")
         return found
 
     @cached_property
@@ -52,7 +63,10 @@ class EpisodeFile:
         self._require_same(info)
         require_bounded(self.parquet, self.source, self.size, info)
         # An episode is too small for threads to help.
-        return self.parquet.read(list(columns or arrow_schema(info).names), use_threads=False)
+        table = self.parquet.read(list(columns or arrow_schema(info).names), use_threads=False)
+        if table.num_rows != self.parquet.metadata.num_rows:
+            raise BadInput(f"its footer says {self.parquet.metadata.num_rows:,} rows, but it has {table.num_rows:,}")
+        return table.replace_schema_metadata(self.raw_metadata)
 
     def _require_same(self, info: DatasetInfo) -> None:
         if encode_metadata(info.to_json()).items() <= self.raw_metadata.items():

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..common.errors import BadInput
-from ..common.reading import MEGABYTE, parse_json, read_bytes
+from ..common.reading import MEGABYTE, CannotBeRead, parse_json, read_bytes, reason
 from .schema import SCHEMA_VERSION, DatasetInfo
 
 DESCRIPTION = "dataset.json"
@@ -17,6 +17,8 @@ RECORDINGS = "recordings"
 
 LARGEST_DESCRIPTION = MEGABYTE
 """Bytes."""
+
+EXPECTED = "expected the folder of a dataset, as written by qwop-record"
 
 EPISODE_NAME = re.compile(r"episode-(\d{6}|[1-9]\d{6,8})\.parquet", re.ASCII)
 
@@ -28,10 +30,9 @@ def read_info(folder: Path) -> DatasetInfo:
 
 def read_description(folder: Path) -> bytes:
     """Content of the description of the dataset in `folder`; BadInput if the folder is not a dataset."""
+    if DESCRIPTION not in _names(folder):
+        raise BadInput(f"{folder}: no {DESCRIPTION} in it; {EXPECTED}")
     path = folder / DESCRIPTION
-    if not path.exists():
-        found = f"no {DESCRIPTION} in it" if folder.is_dir() else "no such folder"
-        raise BadInput(f"{folder}: {found}; expected the folder of a dataset, as written by qwop-record")
     return read_bytes(path, LARGEST_DESCRIPTION, "expected the description of a dataset, as written by qwop-record")
 
 
@@ -56,8 +57,21 @@ def require_same(found: DatasetInfo, expected: DatasetInfo, folder: Path) -> Non
 
 def episode_numbers(folder: Path) -> dict[int, str]:
     """Names of the files of episodes in `folder`, by number, in the order of the numbers."""
-    names = ((EPISODE_NAME.fullmatch(name), name) for name in os.listdir(folder))
+    names = ((EPISODE_NAME.fullmatch(name), name) for name in _names(folder))
     return dict(sorted((int(match[1]), name) for match, name in names if match))
+
+
+def _names(folder: Path) -> list[str]:
+    """Names of all that is in a folder; CannotBeRead for a missing one, a file, one that may not be entered."""
+    try:
+        return os.listdir(folder)
+    except FileNotFoundError:
+        found = "no such folder"
+    except NotADirectoryError:
+        found = "not a folder"
+    except (OSError, ValueError) as error:  # ValueError: a name with a null byte
+        found = reason(error)
+    raise CannotBeRead(f"{folder}: {found}; {EXPECTED}")
 
 
 def episode_number(path: Path) -> int | None:

@@ -24,6 +24,9 @@ SCHEMA_VERSION = 2
 
 READABLE_VERSIONS = (1, 2)
 
+MOST_VERSIONS = 1000
+"""Largest number that is taken for a version."""
+
 OUTCOMES = ("finished", "fell", "stopped", "terminated", "truncated")
 """Ways in which an episode ends: QWOP's outcomes, and Gymnasium's two for other environments."""
 
@@ -89,7 +92,7 @@ class DatasetInfo:
     def from_json(cls, data: Mapping[str, Any]) -> "DatasetInfo":
         """Inverse of `to_json`; BadInput if the data are incomplete or of another schema version."""
         try:
-            version = whole_number(data["schema_version"], "schema_version", 1000)
+            version = whole_number(data["schema_version"], "schema_version", MOST_VERSIONS)
             if version not in READABLE_VERSIONS:
                 advice = "upgrade qwop" if version > SCHEMA_VERSION else "record it again"
                 raise BadInput(f"schema version {quoted(version)}, expected at most {SCHEMA_VERSION}; {advice}")

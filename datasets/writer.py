@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..common.errors import BadInput
-from ..common.files import sync_folder, temporary_sibling, write_synced
+from ..common.files import make_missing, sync_folder, temporary_sibling, write_synced
 from ..common.folder_lock import FolderLock
 from ..envs.spec import EnvironmentSpec
 from .arrow import renumbered, to_table
@@ -36,7 +36,7 @@ class DatasetWriter:
         self.info = info
         EnvironmentSpec.from_json(info.environment.to_json())  # so that the result can be read
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            make_missing(self.folder)
             self._presence = FolderLock(self.folder, within=(RECORDINGS,))  # before it writes anything
             if not (self.folder / DESCRIPTION).exists():
                 self._describe()

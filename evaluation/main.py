@@ -15,6 +15,7 @@ from ..common.errors import BadInput, naming
 from ..common.files import require_writable_folder, write_atomic
 from ..common.progress import plain_console, progress_bar
 from ..envs.engine.libraries import TRIGONOMETRIES
+from ..envs.limit import limit_note
 from ..envs.qwop.keys_file import read_keys
 from ..envs.spec import EnvironmentSpec
 from ..policies.champion import keys_path, policy_path
@@ -55,6 +56,8 @@ def run(settings: EvaluateSettings) -> None:
             agreements.append(compare(game, spec.settings))
 
     console = plain_console()
+    for note in limit_note(spec):
+        console.print(note, highlight=False, soft_wrap=True)
     with naming(settings.policy), progress_bar("games", console) as bar:
         task = bar.add_task("playing", total=games_of(games, spec))
         evaluation = evaluate(

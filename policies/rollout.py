@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..common.errors import BadInput
+from ..envs.limit import default_limit
 from ..envs.names import ACTION_KEYS, outcome_name
 from ..envs.observed import OWN_INFO, OwnInfo
 from ..envs.spec import EnvironmentSpec, interface_of
@@ -67,17 +68,20 @@ def play(
 
     They come in order or, unless `ordered`, each as soon as it has ended. Game k depends only on (seed, k), not on
     `num_envs`: it has its own reset seed, its own generator and its own row of the policy's state. Every game is played
-    to its end, so that short games are not over-represented. QWOP's games begin with 0 to `max_idle_frames` frames
-    without a key, drawn, or game k with `idle_frames[k - first]`. Atari's end after `idle_limit` decisions without an
-    event, if it is given. Without `keep_observations` a game keeps only its last one, which saves much memory
-    with pictures. `environment` is the policy's own unless another of the same shapes is given. `progress` is called
-    with the number of games finished. Raises BadInput for counts below 1 and for an environment of other shapes.
+    to its end, so that short games are not over-represented; where the environment sets no end, `default_limit` does.
+    QWOP's games begin with 0 to `max_idle_frames` frames without a key, drawn, or game k with `idle_frames[k - first]`.
+    Atari's end after `idle_limit` decisions in which nothing happens, if it is given. Without `keep_observations` a
+    game keeps only its last one, which saves much memory with pictures. `environment` is the policy's own unless
+    another of the same shapes is given. `progress` is called with the number of games finished. Raises BadInput for
+    counts below 1 and for an environment of other shapes.
     """
     for name, value in (("episodes", episodes), ("num_envs", num_envs)):
         if value < 1:
             raise BadInput(f"{name}={value}: expected at least 1")
     spec = environment or policy.environment
     more: dict[str, Any] = {"max_idle_frames": max_idle_frames} if max_idle_frames else {}
+    if (limit := default_limit(spec)) is not None:
+        more["max_episode_steps"] = limit
     if idle_limit is not None and spec.capabilities.idle_limit:
         more["idle_limit"] = idle_limit
     group = spec.capabilities.group

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from ..common.errors import BadInput
 from ..policies.networks import LayeredNetwork
 from .settings import DistilSettings
 
@@ -53,7 +54,7 @@ def distil(
 
     over searched decisions, states s float32 [n, size] and actions a int64 [n], whose margin is not large anyway, and
     states s' of the policy's own play, float32 [k, size]. `progress` is called after each step with the number of
-    searched actions missed when last counted.
+    searched actions missed when last counted. BadInput where the training diverges.
     """
     generator = torch.Generator().manual_seed(settings.seed)
     log_before = _log_probabilities(network, own)
@@ -74,12 +75,17 @@ def distil(
         loss = settings.own * kept_loss(log_before[mine], log_now)
         if len(chosen):
             loss = loss + distil_loss(network.logits(states[chosen]), actions[chosen], settings.margin)
+        if not torch.isfinite(loss):
+            raise BadInput(f"learning_rate={settings.learning_rate:g}: the training diverges; lower it")
         optimiser.zero_grad(set_to_none=True)
         loss.backward()
         optimiser.step()
         scale.step()
         progress(missed)
-    return int((_margins(network, states, actions) < 0).sum())
+    found = _margins(network, states, actions)
+    if not torch.isfinite(found).all():
+        raise BadInput(f"learning_rate={settings.learning_rate:g}: the training diverges; lower it")
+    return int((found < 0).sum())
 
 
 @torch.no_grad()

@@ -17,7 +17,8 @@ from rich.progress import Progress
 
 from ..common.command import require_no_other_run, write_configuration
 from ..common.errors import BadInput
-from ..common.files import require_writable_folder
+from ..common.files import make_missing, remove_if_empty, require_writable_folder
+from ..common.folder_lock import FolderLock
 from ..common.progress import plain_console, progress_bar
 from ..datasets.folder import next_number
 from ..datasets.origin import Origin
@@ -44,6 +45,15 @@ def run(settings: SearchCommandSettings) -> None:
     out = Path(settings.out)
     require_writable_folder(out, "out")
     require_no_other_run(out, SearchCommandSettings)
+    made = make_missing(out)
+    try:
+        with closing(FolderLock(out)):  # removes what a killed search left
+            _search(settings, out)
+    finally:
+        remove_if_empty(made)
+
+
+def _search(settings: SearchCommandSettings, out: Path) -> None:
     use_one_thread()
     policy = load_policy(settings.policy)
     policy = replace(policy, environment=policy.environment.without("delay"))  # no decision of a search is late

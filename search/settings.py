@@ -38,7 +38,7 @@ class DistilSettings(Settings):
     """Settings of the distillation."""
 
     steps: int = setting(8000, "Steps of Adam.", at_least=1)
-    learning_rate: float = setting(1e-4, "Adam's learning rate, which falls linearly.", above=0)
+    learning_rate: float = setting(1e-4, "Adam's learning rate, which falls linearly.", above=0, at_most=1)
     margin: float = setting(
         0.01, "Margin m, in nats, by which a searched action shall be more probable than any other.", above=0
     )

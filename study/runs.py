@@ -1,6 +1,7 @@
 """One run of a study's command, in this process and a folder of its own; its figure is read from a file that it
 writes."""
 
+import errno
 import math
 import shutil
 import traceback
@@ -11,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from ..common.checks import quoted
-from ..common.command import Command
+from ..common.command import GONE, NO_ROOM, Command
 from ..common.errors import BadInput, naming
-from ..common.files import write_atomic
+from ..common.files import CannotBeWritten, write_atomic
 from ..common.reading import MEGABYTE, parse_json, read_text
 from .settings import ObjectiveSettings
 from .space import Parameter, Values
@@ -27,6 +28,9 @@ OUTPUT = "output.txt"
 LARGE = ("checkpoints", "tensorboard")
 """Folders of a run that are not needed here."""
 
+SHORT_OF = {errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EAGAIN}
+"""Errors of a machine that is short of memory, descriptors or processes."""
+
 LARGEST_RESULT = 64 * MEGABYTE
 
 
@@ -37,7 +41,8 @@ class RunFailed(Exception):
 class CommandRun:
     """Runs the command with given values and seed; a run whose folder exists is not repeated.
 
-    Until it ends, a run's folder has a temporary name, so that a killed run is repeated.
+    Until it is over, a run's folder has another name, so that a killed one starts anew, as does one during which the
+    machine failed: that is not the fault of its values.
     """
 
     def __init__(
@@ -49,7 +54,11 @@ class CommandRun:
         self._keep = keep_checkpoints
 
     def __call__(self, values: Values, seed: int, folder: Path) -> float:
-        """The figure of the run in `folder`; RunFailed if it has none, with the reason in its error.txt."""
+        """The figure of the run in `folder`; RunFailed where it has none, and there is a reason in its error.txt.
+
+        OSError or BadInput if the machine failed (a full disk, no memory): nothing is recorded, and the run can be
+        repeated.
+        """
         if not folder.exists():
             self._run(values, seed, folder)
         if (folder / ERROR).exists():
@@ -88,6 +97,9 @@ class CommandRun:
             try:
                 self._command.run(self._read(values, seed, unfinished))
             except Exception as error:
+                if machine_failed(error):
+                    shutil.rmtree(unfinished, ignore_errors=True)  # which also makes room
+                    raise _in_a_line(error, folder) from error
                 _record(unfinished, error)
         if not self._keep:
             for name in LARGE:
@@ -110,6 +122,26 @@ def figure_of(folder: Path, objective: ObjectiveSettings) -> float:
     if isinstance(found, bool) or not isinstance(found, int | float) or not math.isfinite(found):
         raise RunFailed(f"{path}: {objective.figure} is {quoted(found)}, expected a number")
     return float(found)
+
+
+def machine_failed(error: BaseException | None) -> bool:
+    """True for errors of the machine: a disk that is full or fails, lost permissions, no memory, no descriptors."""
+    while error is not None:
+        if isinstance(error, MemoryError | CannotBeWritten):
+            return True
+        if isinstance(error, OSError) and error.errno in NO_ROOM | GONE | SHORT_OF:
+            return True
+        error = error.__cause__
+    return False
+
+
+def _in_a_line(error: Exception, folder: Path) -> OSError | BadInput:
+    """The error as one that a command ends with in a line."""
+    if isinstance(error, CannotBeWritten):
+        return error
+    if isinstance(error, OSError) and error.errno in NO_ROOM | GONE:
+        return OSError(error.errno, error.strerror, error.filename or str(folder))
+    return BadInput(f"{folder}: {quoted(str(error) or 'out of memory', 200)}; the same command goes on with this run")
 
 
 def _record(folder: Path, error: Exception) -> None:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -123,7 +123,8 @@ class Search:
         except RunFailed as error:
             self._fail(trial, str(error))
         except BaseException:
-            trial.set_user_attr(STARTS, starts - 1)  # interrupted, not died
+            with suppress(OSError):  # of a full disk, which must not hide what happened
+                trial.set_user_attr(STARTS, starts - 1)  # interrupted, not died
             raise
 
     def _runs(self, trial: Trial) -> None:

@@ -33,7 +33,7 @@ def run(settings: DropSettings) -> None:
     dataset, out = open_dataset(settings.dataset), Path(settings.out)
     kept = dataset.select(remaining(dataset, settings))
     info = replace(dataset.info, version=SCHEMA_VERSION)
-    with new_folder(out, [dataset]) as folder:
+    with new_folder(out, [dataset.folder]) as folder:
         write_dataset(folder, info, kept, len(kept), console, [dataset])
     console.print(f"left out: {len(dataset) - len(kept)} of {len(dataset)} episodes", highlight=False)
     finish(out, console)

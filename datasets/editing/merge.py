@@ -43,7 +43,7 @@ def run(settings: MergeSettings) -> None:
             )
     info, out = replace(first.info, version=SCHEMA_VERSION), Path(settings.out)
     episodes = Distinct(datasets, skip=settings.duplicates == "skip")
-    with new_folder(out, datasets) as folder:
+    with new_folder(out, [one.folder for one in datasets]) as folder:
         write_dataset(folder, info, episodes, sum(map(len, datasets)), console, datasets)
     if episodes.skipped:
         console.print(f"left out: {episodes.skipped} episodes that are in several of the datasets", soft_wrap=True)

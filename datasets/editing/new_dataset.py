@@ -22,17 +22,22 @@ RECORDINGS = "recordings"
 
 
 @contextmanager
-def new_folder(out: Path, sources: Sequence[Dataset]) -> Iterator[Path]:
+def new_folder(out: Path, sources: Sequence[Path]) -> Iterator[Path]:
     """Context manager: a folder to fill, renamed to `out` at the end or deleted after an error. BadInput unless `out`
-    is free and outside the source datasets.
+    is free and outside the source's folders.
     """
-    for source in sources:
-        old, new = source.folder.resolve(), out.resolve()
-        if new == old or old in new.parents:
-            raise BadInput(f"out={out}: is inside {source.folder}, which stays as it is; give out= another folder")
+    require_outside(out, sources)
     require_writable_folder(out, "out")
     with whole_folder(out, "out") as partial:
         yield partial
+
+
+def require_outside(out: Path, sources: Sequence[Path]) -> None:
+    """Raise BadInput if `out` is one of the folders that are read, or within one."""
+    for source in sources:
+        old, new = source.resolve(), out.resolve()
+        if new == old or old in new.parents:
+            raise BadInput(f"out={out}: is inside {source}, which stays as it is; give out= another place")
 
 
 def write_dataset(

@@ -63,7 +63,7 @@ def run(settings: RelabelSettings) -> None:
     console = plain_console()
     dataset, out = open_dataset(settings.dataset), Path(settings.out)
     info = new_info(dataset, settings)
-    with new_folder(out, [dataset]) as folder:
+    with new_folder(out, [dataset.folder]) as folder:
         write_dataset(folder, info, relabelled_episodes(dataset, info, settings), len(dataset), console, [dataset])
     finish(out, console)
 

@@ -42,7 +42,7 @@ def run(settings: SplitSettings) -> None:
     dataset, out = open_dataset(settings.dataset), Path(settings.out)
     dealt = deal(len(dataset), settings.parts or USUAL, settings.seed)
     info = replace(dataset.info, version=SCHEMA_VERSION)
-    with new_folder(out, [dataset]) as folder:
+    with new_folder(out, [dataset.folder]) as folder:
         for name, indices in dealt.items():
             (folder / name).mkdir()
             write_dataset(folder / name, info, dataset.select(indices), len(indices), console, [dataset])

@@ -24,7 +24,7 @@ def run(settings: UpgradeSettings) -> None:
     console = plain_console()
     dataset, out = open_dataset(settings.dataset), Path(settings.out)
     info = replace(dataset.info, version=SCHEMA_VERSION)
-    with new_folder(out, [dataset]) as folder:
+    with new_folder(out, [dataset.folder]) as folder:
         write_dataset(folder, info, dataset, len(dataset), console, [dataset])
     finish(out, console)
 

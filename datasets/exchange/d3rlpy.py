@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.checks import quoted
 from ...common.errors import BadInput
+from ...envs.spec import LONGEST_REASON
 from ..origin import Origin
 from ..schema import DatasetInfo, Episode
+from .hdf5 import BROKEN, foreign_hdf5
 from .imported import Imported, Unknown, filled_in, imported_episode, info_of
 
 LOST = (
@@ -18,6 +21,8 @@ LOST = (
     "player, source, start and outcome",
 )
 """Content of a dataset that d3rlpy's files do not hold."""
+
+EXPECTED = "expected a file of ReplayBuffer.dump"
 
 
 def to_d3rlpy(episodes: Iterable[Episode], info: DatasetInfo) -> Any:
@@ -80,11 +85,13 @@ def read(path: Path, unknown: Unknown) -> Imported:
     from d3rlpy.dataset import InfiniteBuffer, ReplayBuffer
 
     info = info_of(unknown.environment)
+    with foreign_hdf5(path, "d3rlpy", EXPECTED) as group:
+        group.require_all()
     try:
         with path.open("rb") as file:
             found = ReplayBuffer.load(file, InfiniteBuffer()).episodes
-    except (OSError, KeyError, ValueError, AssertionError) as error:
-        raise BadInput(f"{path}: d3rlpy cannot open it ({error}); expected a file of ReplayBuffer.dump") from None
+    except BROKEN as error:
+        raise BadInput(f"{path}: d3rlpy cannot open it ({quoted(error, LONGEST_REASON)}); {EXPECTED}") from None
     zeros = "the last observation of terminated episodes: zeros, which nothing learns from"
     return Imported(info, _episodes(found, info, unknown, path), len(found), filled_in(unknown, zeros))
 

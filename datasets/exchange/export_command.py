@@ -7,7 +7,7 @@ from ...common.errors import BadInput
 from ...common.files import atomic_file, require_writable_folder
 from ...common.progress import plain_console
 from ...common.settings import Settings, setting
-from ..editing.new_dataset import new_folder
+from ..editing.new_dataset import new_folder, require_outside
 from ..reader import Dataset, open_dataset
 from ..schema import SCHEMA_VERSION, DatasetInfo
 from ..subcommand import Subcommand
@@ -43,7 +43,7 @@ def run(settings: ExportSettings) -> None:
     dataset, out = open_dataset(settings.dataset), Path(settings.out)
     info = replace(dataset.info, version=SCHEMA_VERSION)
     if settings.to in FOLDERS:
-        with new_folder(out, [dataset]) as folder:
+        with new_folder(out, [dataset.folder]) as folder:
             FOLDERS[settings.to](dataset, info, out.resolve().name, folder)
     else:
         _write_file(dataset, info, settings.to, out)
@@ -57,8 +57,8 @@ def _write_file(dataset: Dataset, info: DatasetInfo, format: str, out: Path) -> 
         raise BadInput(f"out={out}: expected the name of a file that ends in {SUFFIXES[format]}")
     if out.exists():
         raise BadInput(f"out={out}: is there already; give out= a new name")
+    require_outside(out, [dataset.folder])
     require_writable_folder(out.parent, "out")
-    out.parent.mkdir(parents=True, exist_ok=True)
     with atomic_file(out) as partial:
         if format == "d3rlpy":
             d3rlpy.export(dataset, info, partial)

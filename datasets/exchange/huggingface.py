@@ -6,6 +6,7 @@ each file's metadata hold. Neither writing nor reading needs a package of Huggin
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -13,28 +14,29 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 
 from ...common.checks import quoted
 from ...common.errors import BadInput
 from ...common.files import write_atomic
-from ...common.reading import parse_json
+from ...common.reading import MEGABYTE, parse_json
 from ...envs.spec import LONGEST_REASON
 from ..arrow import HASH, from_table, to_table
+from ..bounds import permitted, require_permitted
 from ..card import CARD, column_table, front_matter, summary_table
 from ..folder import DESCRIPTION, read_info, to_text
 from ..reader import Dataset
 from ..schema import DatasetInfo, Episode, arrow_schema
 from .imported import Imported
+from .parquet import foreign_parquet, parquet_files
 
 STEPS, EPISODES = "steps", "episodes"
 
 SHARD = 200_000
 """Rows of a file, at most, unless an episode is longer."""
 
-BATCH = 16_384
-"""Rows read at a time."""
+BATCH, BATCH_BYTES = 16_384, 16 * MEGABYTE
+"""Rows read or written at a time, and their bytes, at most, unless an episode or a row is larger."""
 
 ABOUT = """`load_dataset(folder, "steps")` opens the rows of all episodes, `load_dataset(folder, "episodes")` a row for
 each episode. This turns the folder back into a dataset of qwop, equal to the bit, and checks it and these figures:
@@ -78,48 +80,72 @@ def is_huggingface(path: Path) -> bool:
 def read(path: Path) -> Imported:
     """Open a folder that `export` wrote, also if the hub has divided its files otherwise."""
     info = read_info(path)
-    try:
-        table = pads.dataset(path / EPISODES).to_table()
-        if missing := [name for name in ("episode", *COLUMNS) if name not in table.column_names]:
-            raise ValueError(f"no column {missing[0]}")
-        about = table.sort_by("episode").to_pylist()
-    except (OSError, KeyError, ValueError, pa.ArrowException) as error:
-        raise BadInput(f"{path / EPISODES}: cannot be read ({quoted(error, LONGEST_REASON)})") from None
+    about = pa.concat_tables([_about(file) for file in _files(path / EPISODES)]).sort_by("episode")
     return Imported(info, _episodes(path, info, about), len(about))
 
 
-def _episodes(path: Path, info: DatasetInfo, about: list[dict[str, Any]]) -> Iterator[Episode]:
-    tables = _split(path / STEPS)
-    for number, row in enumerate(about):
-        try:
+def _files(folder: Path) -> list[Path]:
+    if not (found := parquet_files(folder)):
+        raise BadInput(f"{folder}: no Parquet file in it")
+    return found
+
+
+def _about(file: Path) -> pa.Table:
+    with foreign_parquet(file, {"episode": pa.int32(), **COLUMNS}) as parquet:
+        return parquet.table()
+
+
+def _episodes(path: Path, info: DatasetInfo, about: pa.Table) -> Iterator[Episode]:
+    tables = _split(path / STEPS, info)
+    for number in range(len(about)):
+        row = {name: about.column(name)[number].as_py() for name in ("episode", *COLUMNS)}
+        with _naming(path, number):
             table = next(tables, None)
             if table is None:
                 raise BadInput(f"its rows are missing in {STEPS}")
             values = {**info.to_json(), **{name: _value(name, row[name]) for name in COLUMNS}}
             metadata = {name: json.dumps(value, ensure_ascii=False) for name, value in values.items()}
-            schema = arrow_schema(info).with_metadata(metadata)
-            columns = [table.column(field.name).cast(field.type) for field in schema]
-            yield from_table(pa.table(columns, schema=schema), info, row["episode"])
-        except BadInput as error:
-            raise BadInput(f"{path}: episode {number}: {error}") from None
-        except (KeyError, ValueError, pa.ArrowException) as error:
-            raise BadInput(f"{path}: episode {number}: {quoted(error, LONGEST_REASON)}") from None
+            episode = from_table(table.replace_schema_metadata(metadata), info, row["episode"])
+        yield episode
+    if next(tables, None) is not None:
+        raise BadInput(f"{path}: {STEPS} has rows of more episodes than the {len(about):,} of {EPISODES}")
 
 
-def _split(folder: Path) -> Iterator[pa.Table]:
-    """The rows of each episode, for any division into files, row groups and batches."""
+@contextmanager
+def _naming(path: Path, number: int) -> Iterator[None]:
+    try:
+        yield
+    except BadInput as error:
+        message = str(error)
+        raise BadInput(message if message.startswith(f"{path}") else f"{path}: episode {number}: {message}") from None
+    except (KeyError, ValueError, pa.ArrowException) as error:
+        raise BadInput(f"{path}: episode {number}: {quoted(error, LONGEST_REASON)}") from None
+
+
+def _split(folder: Path, info: DatasetInfo) -> Iterator[pa.Table]:
+    """The rows of each episode, whatever files, row groups and batches they come in."""
     parts: list[pa.Table] = []
-    for batch in pads.dataset(folder).to_batches(batch_size=BATCH):
-        table = pa.Table.from_batches([batch])
-        begins = np.flatnonzero(table.column("step").to_numpy() == 0).tolist()
-        for begin, end in pairwise([0, *(one for one in begins if one), len(table)]):
-            if begin in begins and parts:
-                yield pa.concat_tables(parts)
-                parts = []
-            if end > begin:
-                parts.append(table.slice(begin, end - begin))
+    files = _files(folder)
+    size = sum(file.stat().st_size for file in files)
+    for file in files:
+        for table in _batches(file, info):
+            begins = np.flatnonzero(table.column("step").to_numpy() == 0).tolist()
+            for begin, end in pairwise([0, *(one for one in begins if one), len(table)]):
+                if begin in begins and parts:
+                    yield pa.concat_tables(parts)
+                    parts = []
+                if end > begin:
+                    parts.append(table.slice(begin, end - begin))
+            require_permitted(sum(part.nbytes for part in parts), permitted(size), size)
     if parts:
         yield pa.concat_tables(parts)
+
+
+def _batches(file: Path, info: DatasetInfo) -> Iterator[pa.Table]:
+    schema = arrow_schema(info)
+    row = info.observation.size * np.dtype(info.observation.dtype).itemsize + 4 * info.actions
+    with foreign_parquet(file, {field.name: field.type for field in schema}) as parquet:
+        yield from (table.cast(schema) for table in parquet.batches(max(1, min(BATCH, BATCH_BYTES // row))))
 
 
 def _table(episode: Episode, info: DatasetInfo, number: int) -> pa.Table:
@@ -134,16 +160,21 @@ def _row(table: pa.Table, number: int) -> dict[str, Any]:
 
 
 def _value(name: str, found: Any) -> Any:
-    return parse_json(found) if name in IN_JSON else found
+    if name not in IN_JSON:
+        return found
+    if found is None:
+        raise BadInput(f"column {name} has a null")
+    return parse_json(found)
 
 
 class _Shards:
-    """Writes tables into files of up to `SHARD` rows."""
+    """Writes tables into files of up to `SHARD` rows, in groups of rows of up to `BATCH`."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._number = self._rows = 0
         self._writer: Any = None
+        self._waiting: list[pa.Table] = []
 
     def __enter__(self) -> "_Shards":
         return self
@@ -159,13 +190,23 @@ class _Shards:
             path = self.folder / f"train-{self._number:05d}.parquet"
             self._writer = pq.ParquetWriter(path, rows.schema, compression="zstd", write_page_checksum=True)
             self._number, self._rows = self._number + 1, 0
-        self._writer.write_table(rows)
+        self._waiting.append(rows)
+        if sum(map(len, self._waiting)) > BATCH or sum(one.nbytes for one in self._waiting) > BATCH_BYTES:
+            self._write_waiting()
         self._rows += len(rows)
         return table
 
+    def _write_waiting(self) -> None:
+        if self._waiting:
+            self._writer.write_table(pa.concat_tables(self._waiting).combine_chunks())
+            self._waiting = []
+
     def _close(self) -> None:
         if self._writer is not None:
-            self._writer.close()
+            try:
+                self._write_waiting()
+            finally:
+                self._writer.close()
 
 
 def _without_fixed_binary(table: pa.Table) -> pa.Table:

@@ -10,7 +10,7 @@ from ...common.imports import without_module
 from ...common.progress import plain_console
 from ...common.settings import Settings, setting
 from ...envs.spec import EnvironmentSpec
-from ..editing.new_dataset import finish, new_folder, write_dataset
+from ..editing.new_dataset import finish, new_folder, require_outside, write_dataset
 from ..subcommand import Subcommand
 from . import array_files, baselines, d3rlpy, huggingface, minari, table_files
 from .imported import Imported, Unknown
@@ -59,8 +59,11 @@ def run(settings: DatasetImportSettings) -> None:
     """Write the episodes as a dataset, and print what was filled in."""
     console = plain_console()
     path, out = Path(settings.dataset), Path(settings.out)
+    require_outside(out, [path])
     found = open_foreign(path, settings)
-    with new_folder(out, []) as folder:
+    if not found.total:
+        raise BadInput(f"{path}: has no episode; {EXPECTED}")
+    with new_folder(out, [path]) as folder:
         write_dataset(folder, found.info, found.episodes, found.total, console, [])
     for note in found.notes:
         console.print(note, soft_wrap=True, highlight=False)

@@ -3,8 +3,9 @@
 An episode's behaviour probabilities, times and keys go into Minari's `infos`, its other fields into its metadata.
 """
 
+import io
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,20 +14,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.checks import quoted
-from ...common.errors import BadInput
-from ...common.reading import parse_json
+from ...common.errors import BadInput, naming
+from ...common.reading import MEGABYTE, CannotBeRead, parse_json, read_text
 from ...envs.registration import NAMESPACE
 from ...envs.spec import LONGEST_REASON, EnvironmentSpec, ObservationSpec, interface_of
 from ..arrow import episode_fields, episode_metadata
 from ..origin import Origin
 from ..reader import Dataset
 from ..schema import DatasetInfo, Episode
+from .hdf5 import ForeignGroup, foreign_hdf5
 from .imported import Imported, Unknown, filled_in, imported_episode
 
 DATA = "data"
 """Subfolder that Minari opens."""
 
 METADATA = "metadata.json"
+
+MAIN = "main_data.hdf5"
+"""File with the episodes."""
+
+HDF5 = "hdf5"
+
+LARGEST_METADATA = 64 * MEGABYTE
+"""Bytes of the metadata, which hold both spaces with the bounds of every number."""
+
+EXPECTED = "expected a dataset of Minari"
 
 OWN = "qwop"
 """Name of our own entry in the metadata of a Minari dataset and of its episodes."""
@@ -65,14 +77,23 @@ def read(path: Path, unknown: Unknown) -> Imported:
     minari = require_minari()
     folder = _data(path)
     assert folder is not None
-    try:
-        found = minari.MinariDataset(folder)
-        own = found.storage.metadata.get(OWN)
-    except (OSError, ValueError, KeyError, AssertionError) as error:
-        raise BadInput(f"{path}: Minari cannot open it ({error})") from None
-    info = DatasetInfo.from_json(own) if own is not None and unknown.environment is None else _info(found, unknown)
+    metadata = _metadata(folder / METADATA)
+    if (version := metadata.get("minari_version")) not in [*minari.supported_dataset_versions]:
+        raise BadInput(f"{path}: Minari {minari.__version__} cannot open it (written by version {quoted(version)})")
+    if (stored := metadata.get("data_format", HDF5)) != HDF5:
+        raise BadInput(f"{path}: its data_format is {quoted(stored)}, expected {HDF5}")
+    with foreign_hdf5(folder / MAIN, "Minari", EXPECTED) as file:
+        total = len(file)
+    if (claimed := metadata.get("total_episodes")) != total:
+        raise BadInput(f"{folder / METADATA}: total_episodes is {quoted(claimed)}, but {MAIN} has {total:,}")
+    with naming(folder / METADATA):
+        own = metadata.get(OWN)
+        spaces = {name: _space(metadata, name) for name in ("observation_space", "action_space")}
+        info = DatasetInfo.from_json(own) if own is not None and unknown.environment is None else None
+        info = info or _info(metadata, spaces, unknown)
     notes = [] if own is not None else filled_in(unknown)
-    return Imported(info, _episodes(found, info, unknown, path), found.total_episodes, notes)
+    jpeg = bool(metadata.get("jpeg_encoding", True)) and _is_picture(spaces["observation_space"])
+    return Imported(info, _episodes(folder / MAIN, total, jpeg, info, unknown, path.name), total, notes)
 
 
 def require_minari() -> Any:
@@ -109,42 +130,126 @@ def _buffers(episodes: Iterable[Episode]) -> Iterator[Any]:
         )
 
 
-def _episodes(found: Any, info: DatasetInfo, unknown: Unknown, path: Path) -> Iterator[Episode]:
-    number = 0
+def _metadata(path: Path) -> dict[str, Any]:
     try:
-        metadata = found.storage.get_episode_metadata(found.episode_indices)
-        for number, (one, about) in enumerate(zip(found, metadata, strict=True)):
-            yield _episode(one, about, info, unknown, path.name, number)
-    except BadInput as error:
-        raise BadInput(f"{path}: episode {number}: {error}") from None
-    except (OSError, ValueError, KeyError, RuntimeError, AssertionError) as error:
-        raise BadInput(f"{path}: Minari cannot read it ({quoted(error, LONGEST_REASON)})") from None
+        found = parse_json(read_text(path, LARGEST_METADATA, EXPECTED))
+    except CannotBeRead:
+        raise
+    except ValueError as error:
+        raise BadInput(f"{path}: {error}; {EXPECTED}") from None
+    if not isinstance(found, dict):
+        raise BadInput(f"{path}: is {quoted(found)}; {EXPECTED}")
+    return found
 
 
-def _episode(one: Any, about: dict[str, Any], info: DatasetInfo, unknown: Unknown, source: str, number: int) -> Episode:
-    known: dict[str, Any] = {}
-    if OWN in about:
+def _space(metadata: Mapping[str, Any], name: str) -> gymnasium.Space[Any]:
+    """A space from its text, which Minari would make of any size."""
+    from minari.serialization import deserialize_space
+
+    try:
+        text = json.loads(metadata[name])  # with infinite bounds
+        _require_small(text)
+        space: gymnasium.Space[Any] = deserialize_space(text)
+        return space
+    except Exception as error:  # of Minari, Gymnasium and NumPy
+        raise BadInput(f"{name} cannot be read ({quoted(error, LONGEST_REASON) or type(error).__name__})") from None
+
+
+def _require_small(space: Any) -> None:
+    """Raise BadInput for a space that has one of more numbers than an observation may have."""
+    if isinstance(space, dict) and "shape" in space:
+        ObservationSpec.from_json({"observation_shape": space["shape"]})
+    parts = space.values() if isinstance(space, dict) else space if isinstance(space, list) else ()
+    for one in parts:
+        if isinstance(one, dict | list):
+            _require_small(one)
+
+
+def _is_picture(space: gymnasium.Space[Any]) -> bool:
+    from minari.dataset.minari_storage import is_image_space
+
+    return bool(is_image_space(space))
+
+
+def _episodes(
+    path: Path, total: int, jpeg: bool, info: DatasetInfo, unknown: Unknown, source: str
+) -> Iterator[Episode]:
+    with foreign_hdf5(path, "Minari", EXPECTED) as file:
+        for number in range(total):
+            group = file.group(f"episode_{number}")
+            try:
+                yield _episode(group, jpeg, info, unknown, source, number)
+            except BadInput as error:
+                raise BadInput(f"episode {number}: {error}") from None
+
+
+def _episode(group: ForeignGroup, jpeg: bool, info: DatasetInfo, unknown: Unknown, source: str, number: int) -> Episode:
+    known: dict[str, Any]
+    if (own := group.attribute(OWN)) is not None:
+        infos = group.group("infos")
         known = {
-            **episode_fields(parse_json(str(about[OWN]).encode())),
-            "times": one.infos["time"],
-            "behaviour_probabilities": one.infos["behaviour_probabilities"][:-1],
-            "keys": _unpadded(one.infos["keys"]) if "keys" in one.infos else None,
+            **episode_fields(_fields(own)),
+            "times": infos.numbers("time"),
+            "behaviour_probabilities": infos.numbers("behaviour_probabilities")[:-1],
+            "keys": _unpadded(infos.numbers("keys")) if "keys" in infos else None,
         }
     else:
-        known = {"seed": about.get("seed"), "origin": Origin(game=number)}
-    terminated = bool(one.terminations[-1])
-    truncated = bool(one.truncations[-1]) or not terminated
-    known = {"source": source, "terminated": terminated, "truncated": truncated, **known}
-    return imported_episode(info, unknown, one.observations, one.actions, one.rewards, **known)
+        seed = group.attribute("seed")
+        known = {"seed": None if seed is None else int(seed), "origin": Origin(game=number)}
+    observations = _pictures(group, info.observation) if jpeg else group.numbers("observations")
+    terminated, truncated = (_ends(group.numbers(name)) for name in ("terminations", "truncations"))
+    known = {"source": source, "terminated": terminated, "truncated": truncated or not terminated, **known}
+    return imported_episode(info, unknown, observations, group.numbers("actions"), group.numbers("rewards"), **known)
 
 
-def _info(found: Any, unknown: Unknown) -> DatasetInfo:
+def _fields(own: Any) -> dict[str, Any]:
+    try:
+        found = parse_json(own)
+    except (ValueError, TypeError, AttributeError) as error:
+        raise BadInput(f"its {OWN} cannot be read ({error})") from None
+    if not isinstance(found, dict):
+        raise BadInput(f"its {OWN} is {quoted(found)}, expected the fields of an episode")
+    return found
+
+
+def _ends(marks: NDArray[Any]) -> bool:
+    """True if the last decision is marked."""
+    if marks.ndim != 1 or not len(marks):
+        raise BadInput("it has no decision")
+    return bool(marks[-1])
+
+
+def _pictures(group: ForeignGroup, observation: ObservationSpec) -> NDArray[np.uint8]:
+    """Observations that are stored as JPEG files."""
+    from PIL import Image
+
+    stored = group.array("observations")
+    if len(stored.shape) not in (1, 2):
+        raise BadInput(f"observations have shape {quoted(stored.shape)}, expected pictures as JPEG files")
+    rows = []
+    for row in range(stored.shape[0]):
+        content = np.asarray(stored[row]).astype(np.uint8).tobytes()
+        group.require(observation.size, len(content))
+        with Image.open(io.BytesIO(content), formats=["JPEG"]) as picture:
+            if picture.size != (observation.shape[1], observation.shape[0]):
+                raise BadInput(f"row {row}: a picture of {picture.size}, expected observations {observation}")
+            rows.append(np.asarray(picture, dtype=np.uint8))
+    return np.array(rows, dtype=np.uint8)
+
+
+def _info(metadata: Mapping[str, Any], spaces: Mapping[str, gymnasium.Space[Any]], unknown: Unknown) -> DatasetInfo:
     environment = unknown.environment
     if environment is None:
-        if found.env_spec is None:
+        if metadata.get("env_spec") is None:
             raise BadInput("environment_id is not set: the Minari dataset does not name its environment")
-        environment = EnvironmentSpec.from_json({"id": found.env_spec.id, "settings": dict(found.env_spec.kwargs)})
-    observation, actions = interface_of(found.observation_space, found.action_space, str(environment))
+        try:
+            found = parse_json(metadata["env_spec"])
+            environment = EnvironmentSpec.from_json({"id": found["id"], "settings": found["kwargs"]})
+        except BadInput:
+            raise
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise BadInput(f"env_spec cannot be read ({quoted(error, LONGEST_REASON)})") from None
+    observation, actions = interface_of(spaces["observation_space"], spaces["action_space"], str(environment))
     return DatasetInfo(environment, observation, actions)
 
 
@@ -179,6 +284,6 @@ def _unpadded(rows: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], ...]:
 
 def _data(path: Path) -> Path | None:
     for folder in (path / DATA, path):
-        if (folder / METADATA).is_file() and any(folder.glob("main_data.hdf5")):
+        if (folder / METADATA).exists() and (folder / MAIN).exists():
             return folder
     return None

@@ -1,6 +1,7 @@
 """Chrome or Chromium under Selenium."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,10 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 
 # WebGL without a graphics card.
 _FLAGS = ("--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
+
+
+VERSIONS = re.compile(r"only supports \w+ version", re.IGNORECASE)
+"""Words of a driver that is of another version than its browser."""
 
 
 @contextmanager
@@ -43,8 +48,13 @@ def open_browser(headless: bool = True, binary: str | None = None) -> Iterator[A
     try:
         browser = webdriver.Chrome(options=options, service=service)
     except (WebDriverException, OSError) as error:
+        if VERSIONS.search(why := first_line(error)):
+            raise BadInput(
+                f"the driver is of another version than the browser ({why}); update both, or remove the chromedriver "
+                "on the path, so that Selenium fetches the right one"
+            ) from None
         raise BadInput(
-            f"no Chrome or Chromium could be started ({first_line(error)}); install one (Debian: apt install chromium "
+            f"no Chrome or Chromium could be started ({why}); install one (Debian: apt install chromium "
             "chromium-driver), or name it by the setting browser"
         ) from None
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from ...common.checks import quoted
 from ...common.errors import BadInput
+from ...common.progress import plain_console
 from ...datasets.folder import DESCRIPTION, read_info, require_same
 from ...datasets.schema import DatasetInfo
 from ...envs.actions import action_names
@@ -14,7 +15,7 @@ from ...envs.spec import EnvironmentSpec, interface_of
 from ..settings import EnvironmentPageSettings
 from ..source import Source
 from .environment_entries import read_environment_entry
-from .environment_game import EnvironmentGame
+from .environment_game import EnvironmentGame, storable
 from .environment_keys import key_map
 from .library import Library
 from .server import PageServer
@@ -42,11 +43,12 @@ def open_environment(settings: EnvironmentPageSettings, folder: Path) -> Source:
             require_same(read_info(folder), info, folder)
         with spec.refusing():
             _require_pictures(env, spec)
+        _require_storable(env, info)
         fps = settings.fps or min(float(env.metadata.get("render_fps") or FASTEST), FASTEST)
         shown = {"id": spec.id, "fps": fps, "keys": keys.keys, "help": keys.help(), "waits": keys.default is None}
         server = PageServer(
             Library(folder, {}, read_environment_entry),
-            lambda: EnvironmentGame(env, keys, info, settings.player, settings.epsilon),
+            lambda: EnvironmentGame(env, keys, info, settings.player, settings.epsilon, _said),
             {"player": settings.player, "environment": shown},
             settings.port,
             num_keys=len(keys.keys),
@@ -64,3 +66,14 @@ def _require_pictures(env: gymnasium.Env[object, object], spec: EnvironmentSpec)
     if not isinstance(picture, np.ndarray) or picture.dtype != np.uint8 or picture.shape[2:] != (3,):
         found = f"{picture.dtype} {list(picture.shape)}" if isinstance(picture, np.ndarray) else quoted(type(picture))
         raise BadInput(f"environment {spec}: its pictures (rgb_array) are {found}, expected uint8 [height, width, 3]")
+
+
+def _require_storable(env: gymnasium.Env[object, object], info: DatasetInfo) -> None:
+    try:
+        storable(env.reset(seed=0)[0], info)
+    except ValueError as error:
+        raise BadInput(f"environment {info.environment}: {error}, so its games cannot be recorded") from None
+
+
+def _said(text: str) -> None:
+    plain_console().print(text, highlight=False, soft_wrap=True)

@@ -40,7 +40,7 @@ def hold(folder: Path, how: str) -> "subprocess.Popen[str]":
     return process
 
 
-def test_a_second_sole_writer_is_refused_until_the_first_is_killed(tmp_path: Path) -> None:
+def test_a_second_exclusive_lock_is_refused_until_the_first_is_killed(tmp_path: Path) -> None:
     first = hold(tmp_path, "alone")
     try:
         with pytest.raises(BadInput, match=r"^out=.*another process is writing there"), exclusive_lock(tmp_path, "out"):
@@ -166,3 +166,25 @@ def test_a_lock_waits_until_the_process_that_has_it_is_gone(tmp_path: Path) -> N
     with lock_waiting(tmp_path):
         assert time.monotonic() - began > 0.15
     first.communicate()
+
+
+def test_a_pipe_in_the_place_of_a_folder_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    FolderLock(tmp_path / "pipe").close()
+    with lock_waiting(tmp_path / "pipe"):
+        pass
+
+
+def test_a_writer_that_is_forgotten_leaves_its_folder(tmp_path: Path) -> None:
+    writer = FolderLock(tmp_path)
+    del writer
+    with claimed(tmp_path) as mine:
+        assert mine
+
+
+def test_a_folder_with_nothing_but_what_a_killed_process_left_is_empty(tmp_path: Path) -> None:
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / f".{'0' * 32}.partial").touch()
+    with whole_folder(tmp_path / "new", "out") as partial:
+        (partial / "file").touch()
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["file"]

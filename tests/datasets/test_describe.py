@@ -1,7 +1,9 @@
 """The derived files: checksums, card and Croissant metadata."""
 
+import errno
 import hashlib
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import pyarrow.dataset as pads
 import pytest
 from qwop.common.errors import BadInput
 from qwop.datasets import DatasetInfo, DatasetWriter, Episode, open_dataset
+from qwop.datasets.card import card_is_true
 from qwop.datasets.checksums import CHECKSUMS
 from qwop.datasets.describe import describe
 from qwop.datasets.describe_command import DescribeSettings, run
@@ -86,6 +89,41 @@ def test_the_card_has_front_matter_and_follows_the_episodes(
     assert "# My games\n\nMade on a rainy day.\n" in text
     assert "| episodes | 4 |" in text
     assert text.count("| episodes |") == 1
+
+
+def test_a_players_name_is_no_html_in_the_card(
+    tmp_path: Path, info: DatasetInfo, make_episode: Callable[..., Episode]
+) -> None:
+    name = "<img src=x onerror=alert(1)> & [here](javascript:alert(1))"
+    DatasetWriter(tmp_path, info).write(make_episode(player=name))
+    describe(tmp_path)
+    text = (tmp_path / "README.md").read_text()
+    assert "| players | &lt;img src=x onerror=alert(1)&gt; &amp; [here]\\(javascript:alert(1)) 1 |" in text
+    assert "<img" not in text
+    assert card_is_true(tmp_path, open_dataset(tmp_path).summary())
+
+
+def test_a_description_may_begin_with_a_byte_order_mark(folder: Path) -> None:
+    path = folder / "dataset.json"
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    describe(folder, accept=True)
+    assert len(open_dataset(folder)) == 3
+
+
+def test_what_is_no_folder_is_said(folder: Path) -> None:
+    os.mkfifo(folder / "pipe")
+    for name, found in (("pipe", "not a folder"), ("dataset.json", "not a folder"), ("none", "no such folder")):
+        with pytest.raises(BadInput, match=rf"{name}: {found}; expected the folder of a dataset"):
+            describe(folder / name)
+
+
+def test_a_folder_that_may_not_be_entered_is_said(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: object) -> list[str]:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr("os.listdir", refuse)
+    with pytest.raises(BadInput, match=r": permission denied; expected the folder of a dataset"):
+        open_dataset(folder)
 
 
 def test_croissant_metadata_name_every_column(folder: Path) -> None:

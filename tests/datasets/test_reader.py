@@ -256,6 +256,8 @@ def with_column(name: str, values: Any, kind: pa.DataType) -> Callable[[pa.Table
     [
         (without_metadata, "its metadata lacks schema_version"),
         (with_metadata(schema_version=9), "schema version 9, expected at most 2; upgrade"),
+        (with_metadata(schema_version=True), "schema_version is true, expected a whole number"),
+        (with_metadata(schema_version="2"), "schema_version is 2, expected a whole number"),
         (with_metadata(actions=12), "says actions is 11, not 12"),
         (
             with_metadata(environment={"id": "QWOP-v1", "settings": {"frames_per_step": 4}}),

@@ -23,12 +23,25 @@ for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ[_name] = "1"
 
 MAINS = {
-    "record": "recorder.main",
-    "pretrain": "pretrain.main",
-    "reestimate": "pretrain.reestimate_main",
+    "record": "recorder.command",
+    "pretrain": "pretrain.command",
+    "reestimate": "pretrain.reestimate_command",
     "finetune": "finetune.main",
-    "evaluate": "evaluation.main",
+    "evaluate": "evaluation.command",
+    "search": "search.command",
+    "distil": "search.distil_command",
+    "study": "study.command",
+    "population": "population.main",
 }
+
+WORK = (
+    "recorder.main", "pretrain.main", "pretrain.reestimate_main", "finetune.training", "evaluation.main", "search.main",
+    "search.distil_main", "study.main", "population.run",
+)  # fmt: skip
+"""What the commands import when they run."""
+
+VERBS = ("verify", "describe", "upgrade", "merge", "split", "drop", "relabel", "export", "import")
+"""Verbs of `qwop-dataset`; as the first word of a command each stands for it."""
 
 _PIPE = 2**20
 """Bytes that a child may say before it has to be read."""
@@ -118,9 +131,11 @@ def preload() -> None:
     from qwop.envs import replay
     from qwop.envs.qwop.vector import QWOPVectorEnv
     from qwop.finetune.replay.sum_tree import SumTree
-    from qwop.recorder import by_policy  # noqa: F401
+    from qwop.recorder import policy_source  # noqa: F401
 
-    for module in (*MAINS.values(), "finetune.training"):  # which the command itself imports when it runs
+    for name in (*MAINS, *VERBS):
+        main_of(name)
+    for module in WORK:
         importlib.import_module(f"qwop.{module}")
     torch.set_num_threads(1)
     replay(np.full(30, 5, np.uint8))
@@ -137,10 +152,18 @@ def preload() -> None:
     assert len(threads) - threads.count("jemalloc_bg_thd") == 1, f"children would lack some threads: {threads}"
 
 
+def main_of(name: str) -> Any:
+    """The main of a command, by its name or verb."""
+    if name not in VERBS:
+        return importlib.import_module(f"qwop.{MAINS[name]}").main
+    verbs = importlib.import_module("qwop.datasets.main").VERBS
+    return importlib.import_module(verbs[name][0]).command
+
+
 @functools.cache
 def _settings(command: tuple[str, ...]) -> tuple[Any, Any]:
     """The main of a command, and the settings of its line."""
-    main = importlib.import_module(f"qwop.{MAINS[command[0]]}").main
+    main = main_of(command[0])
     return main, main.read(command[1:])
 
 

@@ -23,6 +23,18 @@ def test_a_run_survives_a_fault_of_each_kind(work: str) -> None:
     survive("--moments", "1", "--work", work)
 
 
+def test_promises_hold_on_a_disk_with_faults() -> None:
+    survive("--seeds", "120", "--quick")
+
+
+@pytest.mark.exhaustive
+@pytest.mark.timeout(14400)
+@pytest.mark.parametrize("first", [10_000, 20_000, 30_000, 40_000])
+def test_promises_hold_for_ten_thousand_seeds(first: int) -> None:
+    survive("--seeds", "2400", "--first", str(first), "--quick")
+    survive("--seeds", "100", "--first", str(first))
+
+
 @pytest.mark.exhaustive
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("work", ["recording", "cloning", "ACER", "DDQN", "PPO"])

@@ -173,6 +173,8 @@ class Trials:
         if run.is_file():
             run.unlink()
         shutil.rmtree(run, ignore_errors=True)
+        if self.work.copies:
+            shutil.copytree(self.folder / self.work.copies, run)
         return run
 
     def _start(self) -> tuple[Path, Child]:
@@ -202,8 +204,7 @@ class Trials:
 
     def _is_over(self, run: Path) -> bool:
         """Work that refuses to be done twice, and is done."""
-        finished = {"cloning": "pretraining.json", "re-estimating": "dataset.json"}.get(self.work.name)
-        over = finished is not None and (run / finished).exists()
+        over = bool(self.work.over) and (run / self.work.over).exists()
         if over:
             self._require_same(run)
         return over

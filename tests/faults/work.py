@@ -2,8 +2,9 @@
 
 import hashlib
 import json
+import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -11,14 +12,20 @@ import torch
 from qwop.common.errors import BadInput
 from qwop.common.folder_lock import LEFTOVER
 from qwop.datasets import open_dataset
+from qwop.datasets.exchange.export_command import ExportSettings
+from qwop.datasets.exchange.export_command import run as export
+from qwop.datasets.folder import EPISODE_NAME
 from qwop.datasets.from_keys import episode_from_keys, qwop_info
+from qwop.datasets.origin import Origin
 from qwop.datasets.reader import read_episode
+from qwop.datasets.schema import DatasetInfo
 from qwop.datasets.writer import DatasetWriter
-from qwop.envs.spec import EnvironmentSpec
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.checkpoint import checkpoints, load_checkpoint
 from qwop.policies.files import load_policy, save_policy
-from qwop.policies.networks import ActorCritic
+from qwop.policies.networks import Actor, ActorCritic, Values
 from qwop.policies.policy import Policy
+from qwop.search.found import found_episode
 
 SHORT = {"frames_per_step": 3, "reward": "shaped", "observation_lag": 0, "time_limit": 3.0}
 """Games of at most 30 decisions."""
@@ -33,19 +40,27 @@ _MIXED = ("schedule=kurodo-published", "schedule.scale=0.00034", "demonstrations
 
 @dataclass(frozen=True)
 class Work:
-    """One command. arguments: without its folder, which the setting `place` names. resumes: with resume=true."""
+    """One command. arguments: without its folder, which the setting `place` names.
+
+    resumes: with resume=true, where the run's folder has this file. over: a file that says that the work is done, which
+    is then refused to be done again. games: subfolder of the dataset that is its result ('' for its folder, None where
+    it has other results). copies: folder whose copy it works on.
+    """
 
     name: str
     arguments: tuple[str, ...]
     place: str = "out"
-    resumes: bool = False
+    resumes: str = ""
+    over: str = ""
+    games: str | None = None
+    copies: str = ""
 
     def command(self, folder: str, *more: str) -> list[str]:
         return [*self.arguments, f"{self.place}={folder}", *more]
 
     def again(self, folder: Path) -> list[str]:
         """The command that a person gives after an interruption."""
-        more = ["resume=true"] if self.resumes and (folder / "metrics.jsonl").exists() else []
+        more = ["resume=true"] if self.resumes and (folder / self.resumes).exists() else []
         return self.command(folder.name, *more)
 
 
@@ -56,34 +71,66 @@ WORK = {
             "recording",
             ("record", "source=policy", "source.policy=policy.safetensors", "source.episodes=25", "source.num_envs=4"),
             place="dataset",
+            games="",
         ),
         Work(
             "cloning",
             ("pretrain", "dataset=demonstrations", "epochs=8", "games=2", "hidden=[32]"),
+            over="pretraining.json",
         ),
         Work(
             "ACER",
             (*_TRAINING, *_MIXED, "algorithm=acer", "policy=policy.safetensors", "loop.capacity=64",
              "loop.start=8", "loop.value_decisions=160"),
-            resumes=True,
+            resumes="metrics.jsonl",
         ),
         Work(
             "DDQN",
             (*_TRAINING, *_MIXED, "algorithm=ddqn", "policy=scratch", "loop.capacity=2000", "loop.start=100",
              "loop.batch_size=32", "loop.train_every=16", "algorithm.hidden=[32]"),
-            resumes=True,
+            resumes="metrics.jsonl",
         ),
         Work(
             "PPO",
             (*_TRAINING, "algorithm=ppo", "policy=policy.safetensors", "schedule=live-only", "schedule.scale=0.00034",
              "loop.steps=20", "algorithm.minibatch=80", "algorithm.hidden=[32]"),
-            resumes=True,
+            resumes="metrics.jsonl",
         ),
         Work(
             "re-estimating",
             ("reestimate", "dataset=demonstrations", "cloning.epochs=6", "folds=2", "cloning.hidden=[32]"),
+            over="dataset.json",
+            games="",
         ),
         Work("evaluating", ("evaluate", "policy=policy.safetensors", "episodes=20", "video=false")),
+        Work(
+            "searching",
+            ("search", "policy=runner.safetensors", "games=2", "width=2", "lookahead=2", "every=5", "threads=1",
+             "video=false"),
+            games="games",
+        ),
+        Work(
+            "distilling",
+            ("distil", "policy=runner.safetensors", "games=[searched]", "own_games=2", "steps=20", "max_idle_frames=5"),
+            over="policy.safetensors",
+        ),
+        Work("studying", ("study", "study=study.yaml")),
+        Work(
+            "population",
+            ("population", "agents=2", "rounds=2", "agent=vtrace", "agent.hidden=[16]", "agent.memory=16",
+             "work.num_games=4", "work.steps=10", "work.unrolls=1", "work.opponents=2", "race.time_limit=2",
+             "evaluation.games=2", "video=false"),
+            resumes="history.jsonl",
+        ),
+        Work("describing", ("describe",), place="dataset", games="", copies="demonstrations"),
+        Work("setting aside", ("verify", "set_aside=true"), place="dataset", games="", copies="damaged"),
+        Work("merging", ("merge", "dataset=demonstrations", "others=[demonstrations]", "duplicates=skip"), games="",
+             over="dataset.json"),
+        Work("splitting", ("split", "dataset=demonstrations", "parts={a: 0.5, b: 0.5}"), over="b", games="b"),
+        Work("dropping", ("drop", "dataset=demonstrations", "episodes=[1,3]"), over="dataset.json", games=""),
+        Work("relabelling", ("relabel", "dataset=demonstrations", "reward=speed"), over="dataset.json", games=""),
+        Work("exporting", ("export", "dataset=demonstrations", "to=huggingface"), over="dataset.json"),
+        Work("importing", ("import", "dataset=hub"), over="dataset.json", games=""),
     )
 }  # fmt: skip
 
@@ -101,6 +148,38 @@ def prepare(folder: Path) -> None:
         keys = np.repeat(random.integers(0, 16, 20), 4).astype(np.uint8)
         writer.write(episode_from_keys(keys, info, player="tests", source="page", epsilon=0.05))
 
+    _prepare_runner(folder)
+    study = "\n".join(
+        [
+            "command: qwop-evaluate",
+            "settings: [policy=policy.safetensors, episodes=2, video=false, late=0, num_envs=1]",
+            "space:",
+            "  max_idle_frames: {type: int, low: 0, high: 20}",
+            "objective: {file: evaluation.json, figure: mean_return, curve: null}",
+            "budget: {trials: 2, repeats: 1, random_trials: 1, pruner: none, finalists: 1, fresh_seeds: 2}",
+        ]
+    )
+    (folder / "study.yaml").write_text(study + "\n")
+    shutil.copytree(folder / "demonstrations", folder / "damaged")
+    path = folder / "damaged" / "episode-000002.parquet"
+    path.write_bytes(path.read_bytes()[:-5])
+    export(ExportSettings(str(folder / "demonstrations"), "huggingface", str(folder / "hub")))
+
+
+def _prepare_runner(folder: Path) -> None:
+    """Make a policy that can be searched with, and two games that such a search may have found."""
+    generator = torch.Generator().manual_seed(0)
+    task = EnvironmentSpec(
+        "QWOP-v1", {"observation": "full", "frames_per_step": 3, "reward": "race", "time_limit": 3.0}
+    )
+    runner = Policy(Actor(94, 11, (8,), generator), task, ObservationSpec((94,)), values=Values(94, (8,), generator))
+    save_policy(folder / "runner.safetensors", runner)
+    writer = DatasetWriter(folder / "searched", DatasetInfo(task, runner.observation, runner.actions))
+    for number in range(2):
+        actions = np.random.default_rng(number).integers(11, size=20)
+        game = found_episode(task, actions, 4, "search", Origin(sha256="0" * 64, game=number))
+        writer.write(replace(game, outcome="finished"))
+
 
 def require_whole(folder: Path) -> None:
     """AssertionError unless every file of a folder that has its name is whole; hidden ones are not finished."""
@@ -108,19 +187,23 @@ def require_whole(folder: Path) -> None:
         if path.is_dir() or LEFTOVER.fullmatch(path.name) or any(LEFTOVER.fullmatch(part) for part in path.parts):
             continue
         try:
-            _require_whole_file(path)
+            _require_atomic_file(path)
         except (BadInput, ValueError) as error:
             raise AssertionError(f"{path}: {error}") from None
 
 
-def _require_whole_file(path: Path) -> None:
+def _require_atomic_file(path: Path) -> None:
     match path.suffix:
         case ".safetensors":
             load_policy(path)
         case ".checkpoint":
             load_checkpoint(path)
+        case ".parquet" if not EPISODE_NAME.fullmatch(path.name) or path.parent.name == "set-aside":
+            pass  # of another tool; or what is not whole, and known to be
         case ".parquet":
-            read_episode(path, open_dataset(path.parent).info)
+            damaged = path.parents[1] / "damaged" / path.name
+            if not (damaged.exists() and damaged.read_bytes() == path.read_bytes()):
+                read_episode(path, open_dataset(path.parent).info)
         case ".json":
             json.loads(path.read_text())
         case ".yaml" | ".html":
@@ -135,11 +218,12 @@ def require_clean(folder: Path) -> None:
 
 def digest(work: Work, folder: Path) -> dict[str, str]:
     """Results of a run: a digest of each file that interruptions must not change, or of each game by its number."""
-    if work.name in ("recording", "re-estimating"):
-        return games(folder)
+    if work.games is not None:
+        return games(folder / work.games)
     weights = [path for path in folder.rglob("*.safetensors") if not LEFTOVER.fullmatch(path.name)]
-    figures = [*folder.glob("phases/*.json"), *folder.glob("evaluation.json")]
-    found = {path: path.read_bytes() for path in weights}
+    names = ("phases/*.json", "evaluation.json", "study.json")
+    figures = [path for name in names for path in folder.glob(name)]
+    found = {path: path.read_bytes() for path in [*weights, *folder.glob("*/train-*.parquet")]}
     found |= {path: json.dumps(json.loads(path.read_text()), sort_keys=True).encode() for path in figures}
     return {str(path.relative_to(folder)): _sha(data) for path, data in sorted(found.items())}
 

@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 import torch
 from qwop.datasets import embedded_dataset, open_dataset
+from qwop.datasets.exchange.export_command import ExportSettings
+from qwop.datasets.exchange.export_command import run as export
 from qwop.datasets.from_keys import episode_from_keys, qwop_info
 from qwop.datasets.origin import Origin
 from qwop.datasets.reconstruction.samples import write_samples
@@ -31,7 +33,8 @@ RUN = (
 
 
 def make_originals(folder: Path) -> None:
-    """Write `policy.safetensors`, `dueling.safetensors`, `keys.txt`, `recording.npz`, `dataset` and `run`."""
+    """Write `policy.safetensors`, `dueling.safetensors`, `keys.txt`, `recording.npz`, `dataset`, `run`, and the dataset
+    as `hub` and `minari`."""
     folder.mkdir(parents=True)
     generator = torch.Generator().manual_seed(0)
     task = EnvironmentSpec("QWOP-v1", {"frames_per_step": 4, "time_limit": 6.0})
@@ -45,6 +48,8 @@ def make_originals(folder: Path) -> None:
     keys = np.concatenate(open_dataset(embedded_dataset())[0].keys or ())
     write_keys(folder / "keys.txt", keys[:300], "a game")
     _dataset(folder / "dataset", keys)
+    for to, name in (("huggingface", "hub"), ("minari", "minari")):
+        export(ExportSettings(str(folder / "dataset"), to, str(folder / name)))
     _recording(folder / "recording.npz")
     _run([f"out={folder / 'run'}", *RUN])
 

@@ -9,6 +9,8 @@ from typing import Any
 
 from qwop.common.errors import naming
 from qwop.datasets import open_dataset
+from qwop.datasets.exchange.import_command import DatasetImportSettings
+from qwop.datasets.exchange.import_command import command as import_command
 from qwop.datasets.from_keys import replay_episode
 from qwop.datasets.main import main as dataset_command
 from qwop.datasets.reconstruction.samples import read_samples
@@ -71,6 +73,10 @@ def read_keys_file(path: Path, out: Path) -> None:
 def read_recording_file(path: Path, out: Path) -> None:
     for _ in open_import(ImportSettings(files=(str(path),)), out).episodes:
         pass
+
+
+def import_folder(folder: Path, out: Path) -> None:
+    import_command.run(DatasetImportSettings(str(folder), str(out / "imported")))
 
 
 def resume_run(folder: Path, out: Path) -> None:
@@ -158,6 +164,23 @@ KINDS = {
         resume_run, _resumed, finetune_command,
     ),
     "log of a run": Kind("run", "metrics.jsonl", lambda: mutations.any_file(17), resume_run, _resumed, finetune_command),
+}  # fmt: skip
+
+
+KINDS |= {
+    f"import of {file}": Kind(
+        original, file, changes, import_folder, lambda folder, out: ["import", str(folder), f"out={out / 'imported'}"],
+        dataset_command,
+    )
+    for original, file, changes in (
+        ("hub", "dataset.json", lambda: ((name, _of_text(change)) for name, change in mutations.json_documents(18))),
+        ("hub", "episodes/train-00000.parquet", lambda: mutations.any_file(19)),
+        ("hub", "steps/train-00000.parquet", lambda: mutations.any_file(20)),
+        ("minari", "data/metadata.json", lambda: _alternating(
+            ((name, _of_text(change)) for name, change in mutations.json_documents(21)), mutations.any_file(22)
+        )),
+        ("minari", "data/main_data.hdf5", lambda: mutations.any_file(23)),
+    )
 }  # fmt: skip
 
 

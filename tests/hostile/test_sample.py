@@ -11,6 +11,7 @@ import pytest
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits of memory and /proc are Linux's")
 def test_hostile_files_are_read_or_refused_in_a_line() -> None:
     command = [sys.executable, "-m", "tests.hostile", "50", "policy", "keys", "dataset.json", "samples", "recording"]
+    command += [f"import of {name}" for name in ("episodes/train-00000.parquet", "data/metadata.json")]
     done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
-    assert done.stdout.count("\n") == 6
+    assert done.stdout.count("\n") == 8

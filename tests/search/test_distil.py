@@ -3,9 +3,11 @@
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from qwop.common.errors import BadInput
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.networks import Actor
 from qwop.policies.policy import Policy
@@ -103,3 +105,18 @@ def test_a_rare_decision_that_is_missed_is_learned_soon() -> None:
 
 def test_the_policy_stays_as_it_was_elsewhere() -> None:
     assert shifted(own=100.0)[1] < 0.3 * shifted(own=0.0)[1]
+
+
+@pytest.mark.parametrize("value", [1e300, 2.0])
+def test_a_rate_above_one_is_refused(value: float) -> None:
+    with pytest.raises(BadInput, match="learning_rate"):
+        DistilSettings(learning_rate=value)
+
+
+def test_a_training_that_diverges_is_refused() -> None:
+    network, generator = make(), torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        network.policy_head.bias.fill_(torch.inf)
+    states = torch.randn(4, 94, generator=generator)
+    with pytest.raises(BadInput, match=r"learning_rate=0\.0001: the training diverges; lower it"):
+        distil(network, states, torch.zeros(4, dtype=torch.int64), states, DistilSettings(steps=2))

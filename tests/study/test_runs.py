@@ -1,14 +1,17 @@
 """One run of a command: its folder, its figure, and everything that can go wrong with it."""
 
+import errno
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from qwop.common.command import Command
 from qwop.common.errors import BadInput
+from qwop.common.files import cannot_be_written
 from qwop.common.settings import Settings, setting
 from qwop.study.runs import CommandRun, RunFailed, figure_of
 from qwop.study.settings import ObjectiveSettings
@@ -129,3 +132,37 @@ def test_settings_that_the_command_does_not_accept_are_named_before_any_run(
 
 def test_the_command_line_of_a_run_can_be_given_to_a_shell(make: Make) -> None:
     assert make("how=well").words({"x": "0.5"}, 7) == ["qwop-toy", "how=well", "x=0.5", "seed=7"]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.ENOSPC, "No space left on device", "x"),
+        OSError(errno.EIO, "Input/output error"),
+        PermissionError(errno.EACCES, "Permission denied", "x"),
+        OSError(errno.EMFILE, "Too many open files"),
+        MemoryError(),
+        cannot_be_written(Path("x"), OSError(errno.ENOSPC, "No space left on device")),
+    ],
+    ids=repr,
+)
+def test_a_fault_of_the_machine_is_not_the_runs_and_the_run_is_repeated(
+    error: Exception, make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play = make()
+    with monkeypatch.context() as broken:
+        broken.setattr(TOY, "run", Mock(side_effect=error))
+        with pytest.raises((BadInput, OSError)) as raised:
+            play({}, 0, tmp_path / "run")
+    assert not isinstance(raised.value, OSError) or raised.value.filename  # which a command prints in a line
+    assert list(tmp_path.iterdir()) == []
+    assert play({"x": "0.5"}, 3, tmp_path / "run") == 3.5
+
+
+@pytest.mark.parametrize("error", [OSError("of a library"), BadInput("of a setting"), ConnectionError(111, "refused")])
+def test_other_errors_are_the_runs(
+    error: Exception, make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TOY, "run", Mock(side_effect=error))
+    with pytest.raises(RunFailed):
+        make()({}, 0, tmp_path / "run")

@@ -1,10 +1,20 @@
 // The keys of the game, with the time of every change, so that each frame gets the keys held during it.
 
-const BITS = { q: 1, w: 2, o: 4, p: 8 };
-const CODES = { KeyQ: 1, KeyW: 2, KeyO: 4, KeyP: 8 };
+export const PAGE_KEYS = ["r", "l", "g", "x"]; // of the page itself
 
-// The letter decides if it is a Latin one; on other keyboards, the position of the key does.
-const qwopBit = (event) => BITS[event.key.toLowerCase()] ?? (/^[a-z]$/i.test(event.key) ? 0 : CODES[event.code] ?? 0);
+const BITS = { q: 1, w: 2, o: 4, p: 8 };
+
+// The name of the key that an event is about, of those given or its own. The character decides if it is one of them or a
+// Latin letter; on other keyboards the position does, by the letter or digit that is there on an American one: Russian
+// letters, the digits of a French keyboard.
+export function nameOf(event, names) {
+  const own = event.key.toLowerCase();
+  if (names.includes(own) || /^[a-z]$/.test(own) || (event.key.length > 1 && event.key !== "Dead")) return own;
+  const place = /^(?:Key|Digit)([A-Z0-9])$/.exec(event.code ?? "")?.[1].toLowerCase();
+  return names.includes(place) ? place : own;
+}
+
+const qwopBit = (event) => BITS[nameOf(event, Object.keys(BITS))] ?? 0;
 
 // True for elements that take letters themselves.
 export const isField = (element) => Boolean(element.matches?.("input:not([type=range]), select, textarea"));
@@ -21,6 +31,12 @@ export class Keyboard {
       event.preventDefault();
       this.press(event.code, bit, event.timeStamp);
     });
+    // While Command is held, macOS reports no key that is released.
+    const released = (event) => {
+      if (event.key === "Meta") this.releaseAll(event.timeStamp);
+    };
+    target.addEventListener("keydown", released);
+    target.addEventListener("keyup", released);
     target.addEventListener("keyup", (event) => this.release(event.code, event.timeStamp));
     // No event reports keys that are released in another window.
     window.addEventListener("blur", () => this.releaseAll());
@@ -36,8 +52,10 @@ export class Keyboard {
     if (this.held.delete(button)) this.change(time, 0);
   }
 
-  releaseAll() {
-    if (this.held.size) { this.held.clear(); this.change(performance.now(), 0); }
+  releaseAll(time = performance.now()) {
+    if (!this.held.size) return;
+    this.held.clear();
+    this.change(time, 0);
   }
 
   get mask() {

@@ -190,9 +190,9 @@ function count(now) {
 
 window.addEventListener("keydown", (event) => {
   if (event.repeat || event.ctrlKey || event.altKey || event.metaKey) return;
-  const key = event.key.toLowerCase();
   const now = body.dataset.state;
   if (["closed", "lost", "loading"].includes(now)) return;
+  const key = game.keyOf(event);
   if (key === "r") begin();
   else if (key === "l") drawer($("drawer").hidden);
   else if (key === "g" && !environment) setGhost(game.ghost ? null : games.chosen ?? games.bestOf("embedded") ?? games.best);

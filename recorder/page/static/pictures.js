@@ -1,6 +1,6 @@
 // Any Gymnasium environment on the page: its own pictures, at a speed that suits a person.
 
-import { Keyboard } from "./keyboard.js";
+import { Keyboard, nameOf, PAGE_KEYS } from "./keyboard.js";
 import { LiveGame } from "./live_game.js";
 
 const $ = (id) => document.getElementById(id);
@@ -29,8 +29,9 @@ export class Pictures {
   constructor(canvas, environment) {
     Object.assign(this, { canvas, frame: 1000 / environment.fps, picture: null, last: 0, total: 0, games: 0 });
     const names = environment.keys.map((name) => (name === "Space" ? " " : name.toLowerCase()));
+    this.keyOf = (event) => nameOf(event, [...names, ...PAGE_KEYS]);
     this.keyboard = new Keyboard(window, (event) => {
-      const index = names.indexOf(event.key.toLowerCase());
+      const index = names.indexOf(this.keyOf(event));
       return index < 0 ? 0 : 1 << index;
     });
     this.title = environment.id;
@@ -91,8 +92,8 @@ export class Pictures {
 
   best(game) { return game ? `best return ${game.total.toFixed(1)}` : ""; }
 
-  result({ outcome, total, steps }) {
-    const title = outcome === "terminated" ? "Game over" : "Time is up";
+  result({ outcome, total, steps, problem }) {
+    const title = problem ?? (outcome === "terminated" ? "Game over" : "Time is up");
     return `${title}: return ${total.toFixed(1)} in ${steps} steps`;
   }
 

@@ -1,6 +1,6 @@
 // QWOP on the page: the runner drawn from rows of numbers, ghosts to race against, and games played back.
 
-import { Keyboard } from "./keyboard.js";
+import { Keyboard, nameOf, PAGE_KEYS } from "./keyboard.js";
 import { FRAME, LiveGame } from "./live_game.js";
 import { rowAt } from "./rows.js";
 import { Scene } from "./scene.js";
@@ -23,6 +23,7 @@ export class Qwop {
   constructor(scene) {
     const { row, pose } = scene.data;
     Object.assign(this, { scene, size: row, pose, METRES: pose, SECONDS: pose + 1, KEYS: pose + 2 });
+    this.keyOf = (event) => nameOf(event, [...this.startKeys, ...PAGE_KEYS]);
     this.keyboard = new Keyboard(window);
     this.caps = [...document.querySelectorAll(".keys kbd")];
     this.title = "Run 100 metres";

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -288,6 +289,16 @@ def test_a_browser_that_does_not_start_is_said(fake: Path, tmp_path: Path) -> No
     broken.chmod(0o755)
     with pytest.raises(BadInput, match="could be started"):
         OriginalPage(PageSettings(folder=str(fake), browser=str(broken)))
+
+
+def test_a_driver_of_another_version_is_not_a_missing_browser(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    webdriver = pytest.importorskip("selenium.webdriver", reason="Selenium is not installed (the extra 'browser')")
+    from selenium.common.exceptions import SessionNotCreatedException
+
+    said = "session not created: This version of ChromeDriver only supports Chrome version 114\nCurrent browser is 126"
+    monkeypatch.setattr(webdriver, "Chrome", Mock(side_effect=SessionNotCreatedException(said)))
+    with pytest.raises(BadInput, match=r"driver is of another version than the browser \(.*version 114\); update both"):
+        OriginalPage(PageSettings(folder=str(fake)))
 
 
 @pytest.mark.needs(module="selenium")

@@ -1,6 +1,7 @@
 """The page's server with games of other environments, over a WebSocket client."""
 
 import json
+import re
 import socket
 from collections.abc import Callable, Iterator
 from io import BytesIO
@@ -14,7 +15,7 @@ from PIL import Image
 from qwop.common.errors import BadInput
 from qwop.datasets import open_dataset
 from qwop.datasets.schema import DatasetInfo
-from qwop.envs.spec import EnvironmentSpec
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.recorder.page.environment_entries import read_environment_entry
 from qwop.recorder.page.environment_game import EnvironmentGame
 from qwop.recorder.page.environment_keys import KeyMap, key_map
@@ -227,3 +228,67 @@ def test_wrong_settings_are_refused_before_anything_is_opened(
     with pytest.raises(BadInput, match=said):
         open_environment(EnvironmentPageSettings(**settings), tmp_path / "dataset")
     assert list(tmp_path.iterdir()) == []
+
+
+class Failing(gymnasium.Env[Any, Any]):
+    """Gives, at the fourth decision, what an episode cannot hold."""
+
+    observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (2,), np.float32)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def __init__(self, render_mode: str | None = None, observation: Any = None, reward: Any = 1.0) -> None:
+        self.render_mode, self._observation, self._reward, self._count = render_mode, observation, reward, 0
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        self._count = 0
+        return np.zeros(2, np.float32), {}
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        self._count += 1
+        strange = self._count == 4
+        if strange and self._reward is None:
+            raise RuntimeError("of the environment")
+        seen = self._observation if strange and self._observation is not None else np.full(2, self._count, np.float32)
+        return seen, self._reward if strange else 1.0, False, False, {}
+
+    def render(self) -> Any:
+        return np.zeros((8, 8, 3), np.uint8)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"observation": np.array([1, np.inf], np.float32)}, "its observation holds a number that is not finite"),
+        ({"observation": np.array([np.nan, 1], np.float32)}, "its observation holds a number that is not finite"),
+        ({"observation": np.zeros(3, np.float32)}, r"its observation has shape \[3\], expected \[2\]"),
+        ({"observation": "seen"}, "could not convert"),
+        ({"reward": np.inf}, "its reward is inf, expected a finite number"),
+        ({"reward": np.ones(3)}, r"its reward is \[1\. 1\. 1\.\], expected a finite number"),
+        ({"reward": "much"}, "could not convert"),
+        ({"reward": None}, "of the environment"),
+    ],
+    ids=repr,
+)
+def test_a_game_whose_environment_fails_is_kept_up_to_then(settings: dict[str, Any], said: str) -> None:
+    env = Failing("rgb_array", **settings)
+    info = DatasetInfo(EnvironmentSpec("Any-v0"), ObservationSpec((2,)), 2)
+    lines: list[str] = []
+    game = EnvironmentGame(env, KeyMap({frozenset("a"): 1}, None), info, "me", 0.05, lines.append)
+    game.advance(1, [1] * 9)
+    episode = game.episode()
+    assert game.over
+    assert (len(episode), episode.terminated, episode.truncated) == (3, False, True)
+    assert episode.observations[:, 0].tolist() == [0, 1, 2, 3]
+    assert len(lines) == 1
+    assert lines[0].endswith("; the game is kept up to the 3 decisions before")
+    assert game.result()["problem"] in lines[0]
+    assert re.search(said, lines[0])
+
+
+def test_a_reward_may_be_an_array_of_one_number() -> None:
+    info = DatasetInfo(EnvironmentSpec("Any-v0"), ObservationSpec((2,)), 2)
+    env, keys = Failing("rgb_array", reward=np.array([2.5])), KeyMap({frozenset("a"): 1}, None)
+    game = EnvironmentGame(env, keys, info, "me", 0.05)
+    game.advance(1, [1] * 5)
+    assert game.episode().rewards.tolist() == [1, 1, 1, 2.5, 1]

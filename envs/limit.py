@@ -1,0 +1,32 @@
+"""The limit of games in environments that have none, so that evaluations and recordings end."""
+
+import gymnasium
+
+from .capabilities import NONE
+from .spec import EnvironmentSpec
+
+LONGEST = 5_000
+"""Decisions of a game in an environment that neither Gymnasium nor its own settings limit; most have 200 to 1,000."""
+
+
+def default_limit(spec: EnvironmentSpec) -> int | None:
+    """Decisions after which a game is truncated where its environment has no limit; None where it has one.
+
+    An environment's own vector form, and those with abilities that we know, end their games themselves.
+    """
+    registered = gymnasium.envs.registration.registry.get(spec.registered_id)
+    if registered is None or registered.vector_entry_point is not None or spec.capabilities != NONE:
+        return None
+    if registered.max_episode_steps is not None or "max_episode_steps" in spec.settings:
+        return None
+    return LONGEST
+
+
+def limit_note(spec: EnvironmentSpec) -> list[str]:
+    """A line about the limit to print before games are played; none where the environment has its own."""
+    if (limit := default_limit(spec)) is None:
+        return []
+    return [
+        f"{spec.id} sets no limit of decisions, so its games are truncated after {limit:,}; "
+        "environment.max_episode_steps sets another"
+    ]

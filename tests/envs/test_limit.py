@@ -1,0 +1,60 @@
+"""Environments without a limit of decisions: their games end, and a line says so."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+from qwop.envs.limit import LONGEST, default_limit, limit_note
+from qwop.envs.spec import EnvironmentSpec, ObservationSpec
+from qwop.policies.networks import ActorCritic
+from qwop.policies.policy import Policy
+from qwop.policies.rollout import play
+
+
+class Endless(gymnasium.Env[Any, Any]):
+    observation_space = gymnasium.spaces.Box(-1, 1, (2,), np.float32)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        return np.zeros(2, np.float32), {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        return np.zeros(2, np.float32), 1.0, False, False, {}
+
+
+@pytest.fixture
+def endless() -> Iterator[EnvironmentSpec]:
+    gymnasium.register("Endless-v0", entry_point=Endless)
+    yield EnvironmentSpec("Endless-v0")
+    del gymnasium.registry["Endless-v0"]
+
+
+def played(spec: EnvironmentSpec) -> int:
+    policy = Policy(ActorCritic(2, 2, (4,), torch.Generator().manual_seed(0)), spec, ObservationSpec((2,)))
+    (game,) = play(policy, episodes=1, seed=0, greedy=True, num_envs=1, keep_observations=False)
+    assert game.truncated
+    assert not game.terminated
+    return len(game.actions)
+
+
+def test_games_without_an_end_are_truncated(endless: EnvironmentSpec, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert default_limit(endless) == LONGEST
+    (note,) = limit_note(endless)
+    assert note.startswith("Endless-v0 sets no limit of decisions, so its games are truncated after 5,000")
+    monkeypatch.setattr("qwop.envs.limit.LONGEST", 30)
+    assert played(endless) == 30
+
+
+def test_a_setting_changes_the_limit(endless: EnvironmentSpec) -> None:
+    spec = EnvironmentSpec(endless.id, {"max_episode_steps": 7})
+    assert limit_note(spec) == []
+    assert played(spec) == 7
+
+
+@pytest.mark.parametrize("name", ["CartPole-v1", "QWOP-v1", "Unknown-v0"])
+def test_environments_with_a_limit_keep_theirs(name: str) -> None:
+    assert limit_note(EnvironmentSpec(name)) == []
