@@ -1,5 +1,6 @@
 """Comparison of a resumed run's settings with those that it was started with."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -7,12 +8,23 @@ from .checks import quoted
 from .errors import BadInput
 from .former_names import current_settings
 from .reading import MEGABYTE, parse_yaml, read_text
-from .settings import Settings, defaults
+from .settings import Settings, declarations, defaults
 
 
 def settings_before(path: Path, cls: type[Settings]) -> dict[str, Any]:
     """Read the settings that a run was started with; settings that are new since then get their defaults."""
-    return {**defaults(cls), **read_settings(path)}
+    before = {**defaults(cls), **read_settings(path)}
+    return before | {name: {**given, **before[name]} for name, given in _of_chosen_options(before, cls)}
+
+
+def _of_chosen_options(before: dict[str, Any], cls: type[Settings]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The defaults of each option that the settings choose, by the group's name."""
+    for name, spec in declarations(cls).items():
+        leader = spec.follows or name
+        group = before.get(leader)
+        chosen = group.get(declarations(cls)[leader].tag) if isinstance(group, dict) else None
+        if chosen in spec.options and isinstance(before.get(name), dict):
+            yield name, defaults(spec.options[chosen])
 
 
 def read_settings(path: Path) -> dict[str, Any]:

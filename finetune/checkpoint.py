@@ -27,8 +27,9 @@ from ..common.reading import MEGABYTE, open_regular, parse_json
 NAME = re.compile(r"decisions-([0-9]+)\.(checkpoint|pt)")
 """Files ending in .pt were written by earlier versions of this program and can only be resumed by those."""
 
-VERSION = 5
-"""Version of the state in a checkpoint. A run can only be resumed by the version that started it."""
+VERSION, READABLE = 5, (4, 5)
+"""Version of the state in a checkpoint that is written, and those that can be resumed from. 4 lacks what players
+achieved."""
 
 METADATA = "state"
 
@@ -107,7 +108,7 @@ def load_checkpoint(path: Path) -> dict[str, Any]:
     except (SafetensorError, OSError, KeyError, TypeError, ValueError, RuntimeError) as error:
         reason = f"{type(error).__name__}: {quoted(error, 200)}"
         raise BadInput(f"{path}: not a checkpoint of this program ({reason}); {remove}") from None
-    if not isinstance(state, dict) or state.pop("version", None) != VERSION:
+    if not isinstance(state, dict) or state.pop("version", None) not in READABLE:
         raise BadInput(f"{path}: {OTHER_VERSION}")
     return state
 

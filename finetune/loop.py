@@ -118,7 +118,7 @@ class Loop:
     def set_state(self, state: dict[str, Any]) -> None:
         """Continue where `get_state` was called, in a loop whose schedule is the same up to there."""
         self.decisions = self._logged = int(state["decisions"])
-        self._begun_at = int(state["begun_at"])
+        self._begun_at = int(state.get("begun_at", 0))
         self._schedule.set_state(state["schedule"])
         self._go_to_environment(int(state["phase"]))
         self._play.set_state(state["collector"])

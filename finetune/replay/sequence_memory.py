@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...envs.spec import ObservationSpec
-from ..experience.sequences import Sequences, TruncatedObservations, source_shares
+from ..experience.sequences import DEMONSTRATIONS, Sequences, TruncatedObservations, source_shares
 from .observation_store import observation_store
 from .ring import Ring
 
@@ -96,11 +96,19 @@ class SequenceMemory:
         """Restore what `get_state` gave, every sequence in its slot."""
         self._observations.drop(self._ring.by_age())
         slots = self._ring.refill(len(state["arrays"]["source"]), int(state["start"]))
+        arrays = {**self._imitated(state["arrays"]), **state["arrays"]}
         for name, array in self._arrays.items():
-            array[slots] = state["arrays"][name]
+            array[slots] = arrays[name]
         self._observations.put_packed(slots, state["observations"])
         self._finals.clear()
         self._hold(slots, TruncatedObservations(**state["finals"]))
+
+    def _imitated(self, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        """What a state of an earlier version lacks: its demonstrations are imitated by their actions."""
+        one_hot = np.eye(self._arrays["player"].shape[-1], dtype=np.float32)[arrays["actions"]]
+        shown = arrays["source"] == DEMONSTRATIONS
+        zeros = np.zeros(arrays["actions"].shape, dtype=np.float32)
+        return {"player": one_hot * shown[:, np.newaxis, np.newaxis], "returns": zeros, "known": zeros > 0}
 
     def _take(self, slots: NDArray[np.int64]) -> Sequences:
         held = [(i, *self._finals[int(slot)]) for i, slot in enumerate(slots) if int(slot) in self._finals]

@@ -8,17 +8,17 @@ from numpy.typing import NDArray
 from qwop.envs.spec import ObservationSpec
 from qwop.finetune.replay.observation_store import ArrayStore, FrameStore, observation_store
 
-GREY = ObservationSpec((4, 8, 8), "uint8")
+GREY = ObservationSpec((4, 36, 36), "uint8")
 
 
 def stacks(count: int, seed: int = 0, stack: int = 4) -> NDArray[np.uint8]:
-    """The observations [count, stack, 8, 8] of an episode of distinct frames."""
-    frames = np.random.default_rng(seed).integers(256, size=(count + stack - 1, 8, 8)).astype(np.uint8)
+    """The observations [count, stack, 36, 36] of an episode of distinct frames."""
+    frames = np.random.default_rng(seed).integers(256, size=(count + stack - 1, 36, 36)).astype(np.uint8)
     return np.stack([frames[i : i + stack] for i in range(count)])
 
 
 def pairs(seen: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Each observation with the next one, [count - 1, 2, stack, 8, 8]."""
+    """Each observation with the next one, [count - 1, 2, stack, 36, 36]."""
     return np.stack([seen[:-1], seen[1:]], axis=1)
 
 
@@ -35,7 +35,7 @@ def test_pictures_alone_are_kept_by_frames(observation: ObservationSpec, kind: t
     assert isinstance(observation_store(3, 2, observation), kind)
 
 
-@pytest.mark.parametrize("shape", [(4, 8, 8), (8, 8), (8, 8, 3), (2, 8, 8, 3)])
+@pytest.mark.parametrize("shape", [(4, 36, 36), (36, 36), (36, 36, 3), (2, 36, 36, 3)])
 def test_what_is_put_is_taken(shape: tuple[int, ...]) -> None:
     store = FrameStore(10, 2, ObservationSpec(shape, "uint8"))
     put = np.random.default_rng(0).integers(256, size=(6, 2, *shape)).astype(np.uint8)
@@ -92,7 +92,7 @@ def test_the_packed_form_holds_each_frame_once_and_restores_everything() -> None
     one.put(np.arange(40), seen)
     other.put(np.arange(7), pairs(stacks(8, seed=1)))
     packed = one.packed(np.arange(20, 40))
-    assert packed["frames"].nbytes == 24 * 64
+    assert packed["frames"].nbytes == 24 * 36 * 36
     other.drop(np.arange(7))
     other.put_packed(np.arange(30, 50), packed)
     other.check_valid()

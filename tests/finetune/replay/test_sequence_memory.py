@@ -197,3 +197,21 @@ def test_what_a_player_did_and_achieved_is_kept_for_demonstrations_and_is_nothin
     assert np.array_equal(held.returns[~live][-2:], achieved)
     assert np.array_equal(held.known[~live][-2:], achieved > 5)
     assert (held.player[~live] == 0.25).all()
+
+
+def test_a_state_of_an_earlier_version_has_its_demonstrations_imitated_by_their_actions(
+    memory: SequenceMemory, make_sequences: Callable[..., Sequences]
+) -> None:
+    memory.push(interleave(make_sequences(3), make_sequences(3, first=50, source=DEMONSTRATIONS)))
+    state = memory.get_state()
+    for name in ("player", "returns", "known"):
+        del state["arrays"][name]
+    memory.set_state(state)
+    found = memory.contents()
+    shown = found.source == DEMONSTRATIONS
+    assert found.player is not None
+    assert (found.player[~shown] == 0).all()
+    assert (found.player[shown].argmax(-1) == found.actions[shown]).all()
+    assert (found.player[shown].sum(-1) == 1).all()
+    assert found.known is not None
+    assert not found.known.any()

@@ -12,11 +12,11 @@ from qwop.finetune.replay.transition_memory import TransitionMemory
 
 from ..transitions import make_transitions
 
-PICTURES = ObservationSpec((4, 8, 8), "uint8")
+PICTURES = ObservationSpec((4, 36, 36), "uint8")
 
 
 def pictures(n: int, first: int = 0) -> Transitions:
-    frames = np.random.default_rng(0).integers(256, size=(1000, 8, 8)).astype(np.uint8)
+    frames = np.random.default_rng(0).integers(256, size=(1000, 36, 36)).astype(np.uint8)
     seen = np.stack([frames[i : i + 4] for i in range(first, first + n + 1)])
     return replace(make_transitions(n, first=first), observations=seen[:-1], next_observations=seen[1:])
 
@@ -70,7 +70,7 @@ def test_its_state_puts_everything_back_and_holds_each_frame_once() -> None:
     one.push(pictures(30))
     one.push(pictures(5, first=30))
     state = one.get_state()
-    assert state["observations"]["frames"].shape == (30 + 4, 64)
+    assert state["observations"]["frames"].shape == (30 + 4, 36 * 36)
     other.set_state(state)
     for each in (one, other):
         each.push(pictures(2, first=35))
