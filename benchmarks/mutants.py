@@ -107,7 +107,12 @@ MUTANTS = (
     Mutant("acer: values are not bounded", LEARNER, "values = self._bounded(unbounded)", "values = unbounded"),
     Mutant("acer: targets are not bounded", LEARNER, "rho, self._bounded(q_ret),", "rho, q_ret,"),
     Mutant("acer: bounds of unscaled rewards", LEARNER, "scale = self.settings.reward_scale", "scale = 1.0"),
-    Mutant("acer: imitates live play", LEARNER, "cross_entropy * demonstrated.unsqueeze(-1)", "cross_entropy"),
+    Mutant(
+        "acer: imitates live play",
+        LEARNER,
+        "weights = demonstrated * self._imitation_weights(batch, targets)",
+        "weights = self._imitation_weights(batch, targets)",
+    ),
     Mutant("acer: critic_only moves the policy", LEARNER, 'if not name.startswith("q_head.")', "if False"),
     Mutant(
         "acer: μ is not renewed when sampled",
@@ -121,7 +126,12 @@ MUTANTS = (
         "self._behaviour.at_insertion(self._demonstrations.next(count), self.learner.probabilities)",
         "self._demonstrations.next(count)",
     ),
-    Mutant("acer: imitation has a weight of 1", LEARNER, "loss + now.imitation * (cross", "loss + (cross"),
+    Mutant(
+        "acer: imitation has a weight of 1",
+        LEARNER,
+        "loss + now.imitation * acer.imitation_loss",
+        "loss + acer.imitation_loss",
+    ),
     Mutant(
         "acer: memory is kept in another environment",
         AGENT,
@@ -184,7 +194,7 @@ MUTANTS = (
         "dqn, rlpd: steps wait across a pause",
         "finetune/agents/q_learning.py",
         "        if not phase.live:\n            self._n_step.restart()\n",
-        "",
+        "        pass\n",
     ),
     Mutant("dqn: the target is never copied", DQN_AGENT, "                self.learner.copy_target()\n", ""),
     Mutant(

@@ -23,7 +23,7 @@ def _of_chosen_options(before: dict[str, Any], cls: type[Settings]) -> Iterator[
         leader = spec.follows or name
         group = before.get(leader)
         chosen = group.get(declarations(cls)[leader].tag) if isinstance(group, dict) else None
-        if chosen in spec.options and isinstance(before.get(name), dict):
+        if isinstance(chosen, str) and chosen in spec.options and isinstance(before.get(name), dict):
             yield name, defaults(spec.options[chosen])
 
 

@@ -9,8 +9,6 @@ from ..common.errors import BadInput
 from ..common.files import require_writable_folder
 from ..common.progress import plain_console
 from ..common.settings import Settings, setting
-from .server import HOST, page_server
-from .site import files, write_site
 
 
 @dataclass(frozen=True)
@@ -33,6 +31,9 @@ class PlaySettings(Settings):
 
 def run(settings: PlaySettings) -> None:
     """Write the page, if asked for, and serve it until Ctrl-C."""
+    from .server import HOST, page_server  # with the game's engine, which --help does without
+    from .site import files, write_site
+
     console = plain_console()
     if settings.out is not None:
         folder = Path(settings.out)

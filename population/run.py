@@ -72,9 +72,11 @@ class Run:
             if state is not None:
                 with restoring(checkpoints(self._out / "checkpoints")[-1]):
                     self._population.set_state(dict(state))
+            else:
+                self._population.begin(start)  # refuses policies that its agents cannot be, before anything is written
             write_configuration(settings, self._out)
             if state is None:
-                self._begin(start)
+                self._save_first()
             self._history = History(self._out, None if state is None else self._population.round)
             with saying_how_to_continue(self._console, lambda: f"round {self._population.round}", lambda: True):
                 try:
@@ -87,8 +89,7 @@ class Run:
             self._save_policies()
             self._end(against)
 
-    def _begin(self, start: Sequence[tuple[str, Policy]]) -> None:
-        self._population.begin(start)
+    def _save_first(self) -> None:
         for member in self._population.members:
             save_policy(self._out / FIRST / _name(member.id), self._population.policy(member))
         self._checkpoint()

@@ -221,7 +221,7 @@ BY_HAND = [
     ("pretrain", "learning_rate=nan", "learning_rate=nan: expected a number, more than 0"),
     ("pretrain", "max_idle_frames=999999999", "max_idle_frames=999999999: expected a whole number from 0 to 3,000"),
     ("pretrain", "splits=6", "splits=6, held_out=0.2: together more than all episodes; at most 5"),
-    ("record", "source.kind=x", "source.kind=x: expected page, environment, browser, keyboard, policy or import"),
+    ("record", "source.kind=x", "source.kind=x: expected page, environment, browser, keyboard, policy, import or keys"),
     ("record", "~source.kind", "source.kind is missing: expected page, environment, browser"),
     ("record", "source=null", "source is not set: choose one of browser, environment, import"),
     (
@@ -245,14 +245,14 @@ BY_HAND = [
     ("evaluate", "policy=champion environment.shaping=x", "shaping=x: expected a number, at least 0"),
     ("evaluate", "policy=champion environment.delya=1", "delya"),
     ("evaluate", "policy=champion world=moon", "world=moon: expected simulator or original"),
-    ("finetune", "", "no schedule: choose one, such as schedule=kurodo (there are alone, anneal, any-start,"),
+    ("finetune", "", "no schedule: choose one, such as schedule=kurodo (there are anneal, any-start,"),
     ("finetune", "schedule=null", "no schedule: choose one"),
     ("finetune", "schedule=kurodo schedule=null", "no schedule: choose one"),
     ("finetune", "~schedule", "no schedule: choose one"),
     (
         "finetune",
         "schedule=kurdo",
-        "schedule=kurdo: no such option; did you mean kurodo? The options are alone, anneal",
+        "schedule=kurdo: no such option; did you mean kurodo? The options are anneal, any-start",
     ),
     ("study", "study.budget.trials=2", "study.budget.trials=2: no study is chosen that it could change"),
     ("finetune", "schedule=kurodo ~loop", "loop is missing, and its settings are needed: leave ~loop out"),
@@ -315,7 +315,7 @@ BY_HAND = [
     ("finetune", "schedule=kurodo +schedule.phases.alone.live=false", "phases.alone.live=false: neither live play nor"),
     (
         "finetune",
-        "schedule=kurodo +schedule.phases.alone.entropy=-1",
+        "schedule=kurodo schedule.phases.alone.entropy=-1",
         "alone.entropy=-1: expected a number or [",
     ),
     (

@@ -42,17 +42,17 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 LANGUAGES = {"sh", "python", "yaml", "text"}
 DATASET = "qwop-dataset"  # has verbs, each with settings of its own
 MAINS = (
-    "recorder.main",
-    "pretrain.main",
-    "pretrain.reestimate_main",
+    "recorder.command",
+    "pretrain.command",
+    "pretrain.reestimate_command",
     "finetune.main",
-    "evaluation.main",
-    "evaluation.watch",
+    "evaluation.command",
+    "evaluation.watch_command",
     "play.main",
-    "search.main",
-    "search.distil_main",
+    "search.command",
+    "search.distil_command",
     "population.main",
-    "study.main",
+    "study.command",
 )
 COMMANDS = {main.program: main for main in (import_module(f"qwop.{module}").main for module in MAINS)}
 TARGETS = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.M))

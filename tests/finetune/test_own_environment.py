@@ -13,10 +13,10 @@ from qwop.datasets import DatasetInfo, DatasetWriter, open_dataset
 from qwop.datasets.verification.command import command as verify
 from qwop.envs.actions import action_names
 from qwop.envs.spec import EnvironmentSpec
-from qwop.evaluation.main import main as evaluate
-from qwop.evaluation.watch import main as watch
+from qwop.evaluation.command import main as evaluate
+from qwop.evaluation.watch_command import main as watch
 from qwop.finetune.main import main as finetune
-from qwop.pretrain.main import main as pretrain
+from qwop.pretrain.command import main as pretrain
 from qwop.recorder.page.environment_game import EnvironmentGame
 from qwop.recorder.page.environment_keys import key_map
 
@@ -60,7 +60,12 @@ def test_games_of_a_keyboard_are_cloned_and_improved_in_every_command(
     assert dataset.info.environment.id == "KeyWorld-v0"
     assert dataset.info.observation.shape == (10,)
     assert dataset.info.names == ("[0, 0]", "[1, 0]", "[0, 1]", "[1, 1]")
-    tuned = ["policy=clone/policy.safetensors", "demonstrations=games", "algorithm=acer-small", "schedule=kurodo"]
+    tuned = [
+        "policy=clone/policy.safetensors",
+        "demonstrations=games",
+        "algorithm=acer-small",
+        "schedule=kurodo-published",
+    ]
     tuned += ["schedule.scale=0.0005", "evaluation.episodes=2", "evaluation.drawn=0", "video=false", "out=tuned"]
     for command, arguments in (
         (verify, ["dataset=games"]),

@@ -161,14 +161,14 @@ def test_d3rlpy_returns_decisions_and_endings_to_the_bit(
         assert not ours.terminated or not theirs.observations[-1].any()
 
 
-def test_expert_files_return_all_but_the_last_decision_to_the_bit(games: Dataset, tmp_path: Path) -> None:
+def test_expert_files_return_every_decision_to_the_bit(games: Dataset, tmp_path: Path) -> None:
     back = there_and_back(games, "baselines", tmp_path / "there.npz", **QWOP)
     assert back.info == games.info
     for ours, theirs in zip(games, back, strict=True):
-        assert np.array_equal(theirs.observations, ours.observations[:-1])
-        assert np.array_equal(theirs.actions, ours.actions[:-1])
-        assert np.array_equal(theirs.rewards, ours.rewards[:-1])
-        assert theirs.truncated
+        assert np.array_equal(theirs.observations[:-1], ours.observations[:-1])  # the last one is not in the file
+        assert np.array_equal(theirs.actions, ours.actions)
+        assert np.array_equal(theirs.rewards, ours.rewards)
+        assert theirs.terminated  # they are shorter than a game may be
 
 
 def test_an_export_says_what_is_lost(games: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -200,10 +200,10 @@ def test_nothing_is_overwritten(to: str, out: str, message: str, games: Dataset,
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("absent", "no such file or folder; expected the folder of a Minari dataset"),
+        ("absent", "no such file or folder; expected arrays .* the folder of a Minari dataset"),
         ("folder", "cannot be imported; expected"),
         pytest.param("file.h5", "environment_id is not set", marks=pytest.mark.needs(module="d3rlpy")),
-        ("file.npz", "environment_id is not set"),
+        ("file.npz", "not a zip file; expected arrays observations"),
     ],
 )
 def test_what_cannot_be_imported_is_said(name: str, message: str, tmp_path: Path) -> None:

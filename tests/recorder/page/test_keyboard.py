@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import qwop.recorder.page.server as server
+import qwop.envs.pictures.scene as scene
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
 
-STATIC = Path(server.__file__).with_name("static")
+STATIC = Path(scene.__file__).with_name("static")
 
 SCRIPT = """
 const heard = {};
