@@ -35,6 +35,21 @@ def test_train_your_own(tmp_path: Path) -> None:
     assert (tmp_path / "my_policy.safetensors").is_file()
 
 
+def test_an_environment_of_ones_own(tmp_path: Path) -> None:
+    """key_world.py keeps Gymnasium's contract, and is solved by walking towards the goal."""
+    script = (
+        "import gymnasium, key_world, numpy as np; from gymnasium.utils.env_checker import check_env;"
+        "env = gymnasium.make('KeyWorld-v0'); check_env(env.unwrapped, skip_render_check=True);"
+        "seen, _ = env.reset(seed=0); over = False\n"
+        "while not over:\n"
+        "    right = seen['distance'][0] > 0\n"
+        "    seen, reward, over, *_ = env.step(np.array([not right, right], np.int8))\n"
+        "print(reward)"
+    )
+    said = subprocess.run([sys.executable, "-c", script], cwd=EXAMPLES, capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == "1.0"
+
+
 @pytest.mark.needs(module="stable_baselines3")
 def test_ppo_with_stable_baselines(tmp_path: Path) -> None:
     said = run("ppo_with_stable_baselines.py", tmp_path, "--steps", 256, "--games", 2, "--episodes", 2)

@@ -65,7 +65,7 @@ def test_a_pupil_comes_to_act_like_its_teacher(name: str, teacher: Path, finetun
     settings = (*SMALL, *ALGORITHMS[name], *taught, "environment=CartPole-v1", f"teacher={teacher}")
     code, _, said = finetune(*settings, "algorithm.learning_rate=0.01", "out=run")
     assert code == 0, said
-    losses = [row["learner/teaching"] for row in rows(tmp_path / "run")]
+    losses = [row["learner/kickstarting"] for row in rows(tmp_path / "run")]
     entropy = -sum(p * math.log(p) for p in (1 / (1 + math.exp(3)), 1 / (1 + math.exp(-3))))
     assert losses[0] > 0.5
     assert losses[-1] < entropy + 0.1
@@ -76,7 +76,7 @@ def test_a_pupil_that_sees_pictures_resumes_to_the_bit(finetune: Finetune, tmp_p
     for run in ("whole", "half"):
         code, _, said = finetune(*PICTURES, f"out={run}")
         assert code == 0, said
-    losses = [row["learner/teaching"] for row in rows(tmp_path / "whole")]
+    losses = [row["learner/kickstarting"] for row in rows(tmp_path / "whole")]
     assert losses[-1] < losses[0] < 2.6
     taken = checkpoints(tmp_path / "half/checkpoints")
     assert len(taken) > 1
@@ -95,7 +95,7 @@ def test_a_phase_without_teaching_has_no_teacher(teacher: Path, finetune: Finetu
     settings = (*SMALL, *ALGORITHMS["vtrace"], *phases, "environment=CartPole-v1", f"teacher={teacher}", "out=run")
     code, _, said = finetune(*settings)
     assert code == 0, said
-    found = {(row["phase"], "learner/teaching" in row) for row in rows(tmp_path / "run")}
+    found = {(row["phase"], "learner/kickstarting" in row) for row in rows(tmp_path / "run")}
     assert found == {("alone", True), ("after", False)}
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import os
+import platform
 import re
 import resource
 import select
@@ -34,6 +35,8 @@ OURS = [Path(sysconfig.get_paths()[name]).resolve() for name in ("stdlib", "pure
 OURS += [Path(sys.prefix).resolve(), Path(__file__).resolve().parents[2], *map(Path, sys.path[1:])]
 
 READ, REFUSED = "read", "refused"
+
+platform.processor()  # starts a program once, and libraries that are imported in a child ask for it
 
 
 @dataclass(frozen=True)
