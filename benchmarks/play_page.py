@@ -1,4 +1,4 @@
-"""How fast the page of `qwop-play` is in headless Chromium: python benchmarks/play_page.py
+"""Speed of the page of `qwop-play` in headless Chromium: python benchmarks/play_page.py
 
 Loaded bytes, time to the first picture, and the times between pictures while a run beside the live champion goes on, on
 a desktop's screen and a phone's, drawn without a GPU. Needs the extra `browser`.

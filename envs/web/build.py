@@ -80,7 +80,7 @@ def build(path: Path) -> Path:
 
 
 def origin() -> dict[str, str]:
-    """What a module built now depends on: the sources' digest and the tools' versions."""
+    """Inputs of a module built now: the sources' digest and the tools' versions."""
     linker = subprocess.run([LINKER, "--version"], capture_output=True, text=True, check=True).stdout.strip()
     return {"sources": sources_digest(), "numba": numba.__version__, "llvmlite": llvmlite.__version__, "lld": linker}
 
