@@ -1,4 +1,4 @@
-"""The interface between the training loop and an agent that learns."""
+"""The interface between the training loop and a learning agent."""
 
 from collections.abc import Callable
 from typing import Any
@@ -27,7 +27,7 @@ class Agent(HasParts):
 
     @property
     def network(self) -> Any:
-        """The policy that learns, in place."""
+        """The policy network, trained in place."""
         return self.learner.network
 
     @property
@@ -40,33 +40,34 @@ class Agent(HasParts):
         return {"learner": self.learner}
 
     def fit_initial_values(self, play: Callable[[], Sequences], now: PhaseValues) -> None:
-        """Prepare before the schedule begins. Each call of `play` returns more live play, which does not count."""
+        """Prepare before the schedule begins. Each call of `play` returns live play outside the schedule."""
 
     def learn(self, live: Sequences | None, now: PhaseValues) -> None:
-        """Take in an iteration's live play (None in phases without any) and learn as much as one iteration allows."""
+        """Store an iteration's live play (None in phases without live play) and run the iteration's updates."""
         raise NotImplementedError
 
     def advance(self, decisions: int, planned: int) -> None:
-        """Set what depends on the progress of the whole run: `decisions` of the `planned` ones."""
+        """Update values that depend on overall progress (`decisions` of `planned`), such as ε."""
 
     def begin_phase(self, phase: Phase) -> None:
-        """Enter the first phase or the next. Demonstrations leave the memory at once if it uses none."""
+        """Start a phase. If it uses no demonstrations, remove them from memory immediately."""
 
     def change_environment(self) -> None:
-        """Drop all data of the environment so far: the next phase is played in another one."""
+        """Drop all data of the previous environment, because the next phase uses another one."""
 
     def drop_partial_episodes(self) -> None:
-        """Handle the end of all games in progress: the next live play starts new ones."""
+        """Discard unfinished episodes: the next live play starts new games."""
 
     def measurements(self) -> dict[str, float]:
-        """The agent's own numbers for a row of the log, besides those of `Metrics`."""
+        """Agent-specific values for a row of the log, in addition to those of `Metrics`."""
         return {}
 
 
 class LiveAgent(Agent):
-    """Learns once from each iteration's live play, which is then forgotten.
+    """Learns once from each iteration's live play, which is then discarded.
 
-    An earlier policy may have played it (`overlap`, actors); the importance weights and ratios refer to that policy.
+    The rollouts may come from an earlier policy (`overlap`, actors); importance weights and ratios refer to that
+    policy.
     """
 
     learner: LiveLearner[Any, Any]
@@ -83,13 +84,13 @@ class LiveAgent(Agent):
 
 
 class FractionalCounter:
-    """Accumulates fractional amounts and hands out their whole part: a rate of 0.25 gives 1 every fourth time."""
+    """Accumulates fractional amounts and returns their whole part: a rate of 0.25 gives 1 every fourth time."""
 
     def __init__(self) -> None:
         self._owed = 0.0
 
     def take(self, amount: float) -> int:
-        """Add an amount; return the whole number that is due now and keep the rest."""
+        """Add an amount; return the whole part of the total and carry the rest over."""
         self._owed += amount
         whole = int(self._owed)
         self._owed -= whole

@@ -1,4 +1,4 @@
-"""What all learners have in common: settings, tensors on a device, and states for checkpoints."""
+"""Base classes of learners: settings, tensors on a device, and states for checkpoints."""
 
 import copy
 from typing import Any, Generic, TypeVar
@@ -19,27 +19,27 @@ S = TypeVar("S")
 
 
 class HasParts:
-    """Something whose state is that of its parts."""
+    """Base class of objects whose state is the states of their parts."""
 
     @property
     def parts(self) -> dict[str, Any]:
-        """All that a checkpoint holds, by name."""
+        """The parts saved in a checkpoint, by name."""
         raise NotImplementedError
 
     def get_state(self) -> dict[str, Any]:
-        """Everything that the rest of the run depends on. Has no side effects."""
+        """The full state needed to continue the run. Has no side effects."""
         return {name: state_of(part) for name, part in self.parts.items()}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Continue where `get_state` was called."""
+        """Restore a state returned by `get_state`."""
         for name, part in self.parts.items():
             to_state(part, state[name])
 
 
 class Learner(HasParts, Generic[N, S]):
-    """Learns a network in place, one `update` at a time, from a batch and the values that the schedule has now.
+    """Trains a network in place, one `update` at a time, from a batch and the schedule's current values.
 
-    These multiply the settings' learning rate and weight of the entropy, and their γ is that of the settings at the
+    The schedule's values multiply the settings' learning rate and entropy weight; their γ is the settings' γ at the
     environment's decision rate.
     """
 
@@ -53,7 +53,7 @@ class Learner(HasParts, Generic[N, S]):
 
 
 class LiveLearner(Learner[N, S]):
-    """Learns from the newest live play, which is then forgotten."""
+    """Learns from the newest live play, which is then discarded."""
 
     def update(self, played: Sequences, now: PhaseValues) -> UpdateStats:
         raise NotImplementedError
@@ -74,7 +74,7 @@ def state_of(part: Any) -> Any:
 
 
 def to_state(part: Any, state: Any) -> None:
-    """Set a part to what `state_of` found."""
+    """Restore a part from a state returned by `state_of`."""
     if isinstance(part, nn.Module | Optimizer):
         part.load_state_dict(state)
     elif isinstance(part, np.random.Generator):

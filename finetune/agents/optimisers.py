@@ -11,14 +11,14 @@ Tensors = list[Tensor] | tuple[Tensor, ...]
 
 
 class _RMSprop(Optimizer):
-    """θ ← θ − lr·g/√(v + ε), where each subclass estimates v, the variance of the gradient g, in its own way."""
+    """θ ← θ − lr·g/√(v + ε), where subclasses define the estimate v of the variance of the gradient g."""
 
     def __init__(self, params: Iterable[Tensor], lr: float, decay: float, epsilon: float) -> None:
         super().__init__(params, {"lr": lr, "decay": decay, "epsilon": epsilon})
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> None:  # type: ignore[override]
-        """Take one step; parameters without a gradient stay as they are."""
+        """Take one step; parameters without a gradient do not change."""
         assert closure is None
         for group in self.param_groups:
             parameters = [parameter for parameter in group["params"] if parameter.grad is not None]
@@ -35,14 +35,14 @@ class _RMSprop(Optimizer):
     def _mean_squares(
         self, parameters: list[Tensor], gradients: list[Tensor], decay: float, start: float
     ) -> list[Tensor]:
-        """Decaying means of the squared gradients, these included."""
+        """Decaying means of the squared gradients, including the current ones."""
         mean_squares = self._averages("mean_square", parameters, start)
         torch._foreach_mul_(mean_squares, decay)
         torch._foreach_addcmul_(mean_squares, gradients, gradients, 1.0 - decay)
         return mean_squares
 
     def _averages(self, name: str, parameters: list[Tensor], start: float) -> list[Tensor]:
-        """The state of this name of each parameter; new ones are filled with `start`."""
+        """The named state tensor of each parameter; new ones are filled with `start`."""
         for parameter in parameters:
             if name not in self.state[parameter]:
                 self.state[parameter][name] = torch.full_like(parameter, start)

@@ -1,4 +1,4 @@
-"""What agents that learn Q from transitions in memory have in common."""
+"""Common parts of agents that learn Q from transitions in memory."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
@@ -46,7 +46,7 @@ class QAgent(Agent):
 
     @torch.no_grad()
     def advance(self, decisions: int, planned: int) -> None:
-        """Set ε, in the network."""
+        """Set the network's ε."""
         a = self.learner.settings
         self.network.epsilon.fill_(linear(a.epsilon_start, a.epsilon_end, decisions / (a.epsilon_share * planned)))
 
@@ -81,7 +81,7 @@ class NStepSettings(Protocol):
 
 
 def refuse_critic_only(phases: Sequence[Phase], algorithm: str) -> None:
-    """Raise BadInput for phases that learn values alone: here the values are the policy."""
+    """Raise BadInput for critic-only phases: here the Q values define the policy."""
     for phase in phases:
         if phase.critic_only:
             raise BadInput(
@@ -90,7 +90,7 @@ def refuse_critic_only(phases: Sequence[Phase], algorithm: str) -> None:
 
 
 def require_capacity(capacity: int, start: int, most: int) -> None:
-    """Raise BadInput unless the memory holds `start` transitions, and the most that one iteration can bring."""
+    """Raise BadInput unless the memory can hold `start` transitions, and `most`, the maximum of one iteration."""
     if capacity < max(most, start):
         raise BadInput(
             f"loop.capacity={capacity}: fewer transitions than loop.start={start}, or than one iteration can bring "
@@ -99,9 +99,9 @@ def require_capacity(capacity: int, start: int, most: int) -> None:
 
 
 def transitions_for(run: "Run[Any, Any]") -> Transitions | None:
-    """The demonstrations that a run learns from; None if it has, or uses, none.
+    """The demonstrations that a run learns from; None if it has none or uses none.
 
-    γ is that of the first phase that uses them.
+    γ is taken from the first phase that uses them.
     """
     phases = run.settings.phases
     if run.demonstrations is None or not run.settings.uses_demonstrations:

@@ -1,4 +1,4 @@
-"""The algorithms that `algorithm=` chooses from. Their code, and with it PyTorch, is loaded when it is first used."""
+"""The algorithms available to `algorithm=`. Their code, and with it PyTorch, is loaded on first use."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 class Algorithm:
     """An algorithm and its parts.
 
-    settings, loop: classes of its settings and of those of its loop. module: of its agent, with the functions `build`,
-    `new_network` and, where populations can have it, `new_learner`. starts_from_scratch: policy=null means a new
-    network, otherwise the pretrained policy or a clone of the demonstrations. asynchronous: corrects for live play by
-    an older policy, so actors need not wait for each other. kickstarts: can imitate a teacher.
+    settings, loop: classes of its settings and of its loop's. module: the agent's module, with functions `build`,
+    `new_network` and, if populations support it, `new_learner`. starts_from_scratch: policy=null means a new
+    network, otherwise the pretrained policy or a clone of the demonstrations. asynchronous: corrects for rollouts
+    of an older policy, so actors need not wait for each other. kickstarts: can imitate a teacher.
     """
 
     settings: type[Any]
@@ -40,7 +40,7 @@ class Algorithm:
     kickstarts: bool = False
 
     def build(self, run: "Run[Any, Any]") -> "Agent":
-        """Make the agent of a run, which learns the network of its policy in place."""
+        """Make the agent of a run, which trains the policy's network in place."""
         agent: Agent = self._loaded.build(run)
         return agent
 
@@ -52,7 +52,7 @@ class Algorithm:
     def new_learner(
         self, network: Any, settings: Settings, seed: int, device: "torch.device"
     ) -> "LiveLearner[Any, Any]":
-        """Make a learner by itself; the seed decides everything random."""
+        """Make a standalone learner; the seed determines all randomness."""
         learner: LiveLearner[Any, Any] = self._loaded.new_learner(network, settings, seed, device)
         return learner
 

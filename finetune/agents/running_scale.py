@@ -1,4 +1,4 @@
-"""Running statistics of live play, with which a new network scales its observations."""
+"""Running statistics of live play that scale the observations of a new network."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ from ..experience.sequences import Sequences
 
 
 class RunningScale:
-    """Updates a new network's scaler with the statistics of all live play. A scaler that had statistics before stays
+    """Updates a new network's scaler with the statistics of all live play. A scaler that already has statistics stays
     fixed."""
 
     accepts_none = True
@@ -21,11 +21,11 @@ class RunningScale:
 
     @contextmanager
     def learning_from(self, played: Sequences) -> Iterator[None]:
-        """Context manager of an update on this live play, whose statistics are added before the first update and after
-        later ones.
+        """Context manager around an update on this live play. Its statistics are added before the first update, but
+        after later ones.
 
-        An untrained policy is nearly uniform at any scale, but learns little from unscaled observations. A later
-        update's ratios must start from the policy that played, and so from its scale.
+        An untrained policy is nearly uniform at any scale, but learns little from unscaled observations. The ratios of
+        later updates must start from the behaviour policy, and so from its scale.
         """
         first = not self._network.scaler.fitted
         if first:
@@ -44,8 +44,8 @@ class RunningScale:
             self._seen.set_state(state)
 
     def _add(self, played: Sequences) -> None:
-        """Add the observations, if statistics are kept, and scale by them from now on."""
+        """Add the observations to the running statistics, if kept, and update the scaler."""
         if self._seen is not None:
             self._seen.add(played.observations[:, :-1].reshape(played.actions.size, -1))
-            assert isinstance(self._network.scaler, ObservationScaler)  # the only one that can lack statistics
+            assert isinstance(self._network.scaler, ObservationScaler)  # no other scaler can lack statistics
             self._seen.put_into(self._network.scaler)

@@ -28,7 +28,7 @@ class LiveSettings(Settings):
 
     @property
     def decisions(self) -> int:
-        """Decisions of an iteration."""
+        """Decisions per iteration."""
         return self.num_envs * self.steps
 
     @property
@@ -71,7 +71,7 @@ class ClipsRewards(Settings):
     )
 
     def with_clipped_rewards(self, played: "Sequences") -> "Sequences":
-        """Return the sequences with the rewards to learn from."""
+        """Return the sequences with rewards clipped if the settings say so."""
         return replace(played, rewards=np.clip(played.rewards, -1.0, 1.0)) if self.clip_rewards else played
 
 

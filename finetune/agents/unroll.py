@@ -1,4 +1,4 @@
-"""Recurrent networks run over recorded sequences."""
+"""Unrolls of recurrent networks over recorded sequences."""
 
 from collections.abc import Callable
 from typing import Generic, NamedTuple, TypeVar
@@ -16,8 +16,8 @@ Output = TypeVar("Output")
 
 
 class Stopped(NamedTuple, Generic[Output]):
-    """Outputs of a network for the final observations of the sequences, int64 [m], whose episode a time limit ended at
-    this step."""
+    """Network outputs for final observations at one step, in the sequences (int64 [m]) whose episode a time limit ended
+    there."""
 
     step: int
     sequences: NDArray[np.int64]
@@ -25,8 +25,8 @@ class Stopped(NamedTuple, Generic[Output]):
 
 
 class Outputs(NamedTuple, Generic[Output]):
-    """Outputs of a network for each step's observations, for those that a time limit stopped at, and for the last
-    ones; the latter two without gradients. state: after the k steps."""
+    """Network outputs for each step's observations, for the final observations of truncated episodes, and for the last
+    observations; the latter two without gradients. state: after the k steps."""
 
     steps: list[Output]
     stopped: list[Stopped[Output]]
@@ -43,9 +43,9 @@ def unroll_network(
 ) -> Outputs[Output]:
     """Run the network over the sequences, starting from the state stored with each.
 
-    perceive: computes what needs no state from observations [m, *shape], for all steps at once. core: computes the
-    outputs for n of these rows in a state, and the following state. The state is reset where an episode begins, and no
-    gradient passes into the state before a sequence, nor over such a reset.
+    perceive: the stateless encoder of observations [m, *shape], run for all steps at once. core: maps n encoded rows
+    and a state to the outputs and the next state. The state is reset where an episode begins. No gradient passes into
+    the state before a sequence or across a reset.
     """
     n, k = played.actions.shape
     observations, finals, actions, rewards = (
@@ -55,7 +55,7 @@ def unroll_network(
     over = played.terminated | played.truncated
     initial = network.initial_state(n)
     state = to_tensors(played.state, device)
-    encoded = perceive(observations.transpose(0, 1).flatten(0, 1))  # a step's rows side by side
+    encoded = perceive(observations.transpose(0, 1).flatten(0, 1))  # rows of a step are contiguous
     ends = perceive(finals) if len(finals) else encoded
     steps, stopped = [], []
     for t in range(k):

@@ -1,1 +1,1 @@
-"""Live play, and the sequences and transitions that it is stored and learned as."""
+"""Live play, and the sequences and transitions that store it."""

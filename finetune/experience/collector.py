@@ -1,4 +1,4 @@
-"""Live play: sequences from a vector environment, by a copy of the policy."""
+"""Live play: collects sequences from a vector environment with a copy of the policy."""
 
 import copy
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from .sequences import LIVE, Sequences, TruncatedObservations
 
 
 class PolicySnapshot:
-    """π(·|s) of a network at the time of the last `take`; on the CPU, where the games are."""
+    """Copy of a network as of the last `take`, on the CPU, where the games run."""
 
     def __init__(self, network: Network) -> None:
         self._network = copy.deepcopy(network).cpu().requires_grad_(False)
@@ -36,21 +36,21 @@ class PolicySnapshot:
         return to_arrays(self._network.initial_state(n))
 
     def step(self, observations: NDArray[Any], state: ArrayState) -> tuple[NDArray[np.float32], ArrayState]:
-        """π(·|s) float32 [n, A] of observations [n, *shape], and the following state."""
+        """π(·|s) float32 [n, A] of observations [n, *shape], and the next state."""
         rows = torch.from_numpy(observations)
         with torch.inference_mode():
             logits, following = self._network.step(rows, to_tensors(state))
             return torch.softmax(logits, dim=-1).numpy(), to_arrays(following)
 
     def feed(self, state: ArrayState, actions: NDArray[np.int64], rewards: NDArray[np.float32]) -> ArrayState:
-        """The state after the actions that were taken, [n], and their rewards, [n]; for the next `step`."""
+        """The state for the next `step`, updated with the actions taken, [n], and their rewards, [n]."""
         return feed_arrays(self._network, state, actions, rewards)
 
 
 @dataclass(frozen=True)
 class EpisodeStats:
-    """A live episode that ended: its return and decisions; where the environment reports them, metres, seconds from
-    the first key, game frames since the reset, and True if the runner finished."""
+    """Statistics of a finished live episode: return and decisions; if the environment reports them, metres, seconds
+    since the first key, game frames since the reset, and True if the runner finished."""
 
     total_reward: float
     decisions: int
@@ -61,12 +61,12 @@ class EpisodeStats:
 
 
 class Collector:
-    """Plays `steps` decisions at a time in every environment, with actions drawn from a policy.
+    """Plays `steps` decisions at a time in every environment, with actions sampled from a policy.
 
     Episodes continue from one sequence to the next. An Atari game that continues after a lost life is one episode in
-    the log, although its sequences say `terminated`. `env` resets in the same step, as `make_vector`'s do. Where the
-    environment can save its games (`saves_games`), the state holds them. Elsewhere the state can only be taken right
-    after `restart`, and restoring it starts the same new games.
+    the log, although its sequences say `terminated`. `env` resets in the same step, as `make_vector`'s do. If the
+    environment can save its games (`saves_games`), the state includes them. Otherwise the state can only be taken
+    right after `restart`, and restoring it starts the same new games.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Collector:
         generator: np.random.Generator,
         state: dict[str, Any] | None = None,
     ) -> None:
-        """Begin new games, or continue those of an earlier collector's state."""
+        """Start new games, or continue from an earlier collector's state."""
         self._env = env
         self._steps = steps
         self._generator = generator
@@ -92,10 +92,10 @@ class Collector:
             self.set_state(state)
 
     def collect(self, policy: PolicySnapshot, progress: float = 0.0) -> tuple[Sequences, list[EpisodeStats]]:
-        """Play the next sequence of every environment; returns them and the episodes that ended in them.
+        """Play the next sequence of every environment; return the sequences and the episodes that ended in them.
 
-        progress: the share of the phase that is over, for environments that follow it (`follow`). Those with a teacher
-        (`teacher_probabilities`) also give its probabilities π_T(·|s).
+        progress: fraction of the phase completed, for environments that depend on it (`follow`). Environments with a
+        teacher (`teacher_probabilities`) also return its probabilities π_T(·|s).
         """
         if hasattr(self._env, "set_phase_progress"):
             self._env.set_phase_progress(progress)
@@ -159,7 +159,7 @@ class Collector:
         return sequences, ends
 
     def enter(self, env: VectorEnv[Any, Any, Any]) -> None:
-        """Close the vector environment and start new games in another of the same size."""
+        """Close the current vector environment and start new games in `env`, which has the same size."""
         self._env.close()
         self._env = env
         self.restart()
@@ -169,12 +169,12 @@ class Collector:
         return hasattr(self._env, "get_state")
 
     def restart(self) -> None:
-        """Drop the games under way and start new ones."""
+        """Discard the games in progress and start new ones."""
         self._seed = int(self._generator.integers(2**31))
         self._reset(self._seed)
 
     def get_state(self) -> dict[str, Any]:
-        """The games under way, or the seed of games that have just started."""
+        """The games in progress, or the seed of games that have just started."""
         if not self.saves_games():
             if self._lengths.any() or self._policy_state is not None:
                 raise ValueError("games that cannot be saved are under way; restart the collector first")
@@ -189,7 +189,7 @@ class Collector:
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Continue where the state was taken; BadInput where several actors played."""
+        """Restore a state; raise BadInput if several actors played."""
         if "actors" in state:
             raise BadInput(
                 f"distributed=local: the checkpoint has the games of {len(state['actors'])} actors; resume with the "

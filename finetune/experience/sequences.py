@@ -15,7 +15,7 @@ SOURCES = ("live", "demonstrations")
 
 
 def source_shares(source: NDArray[np.int8]) -> dict[str, float]:
-    """The share of each source in `source`, int8 [n]; 0 everywhere when it is empty."""
+    """The share of each source in `source`, int8 [n]; all 0 if it is empty."""
     counts = np.bincount(source, minlength=len(SOURCES))
     return {name: float(count) / max(len(source), 1) for name, count in zip(SOURCES, counts, strict=True)}
 
@@ -35,16 +35,16 @@ class TruncatedObservations(NamedTuple):
 class Sequences:
     """n sequences of k steps.
 
-    observations float32 or uint8 [n, k + 1, *shape]: the last one is for bootstrapping; after a step that ended an
-    episode comes the first observation of the next. actions int64 [n, k]; rewards float32 [n, k];
+    observations float32 or uint8 [n, k + 1, *shape]: the last one is for bootstrapping; a step that ended an episode
+    is followed by the first observation of the next. actions int64 [n, k]; rewards float32 [n, k];
     behaviour_probabilities float32 [n, k, A], μ(·|s_t); terminated, truncated bool [n, k], of the step; finals: the
     final observations of truncated episodes; source int8 [n], into SOURCES; state: the policy's at each sequence's
-    start, arrays [n, ...], none for a memoryless policy; teacher float32 [n, k, A], a teacher's π_T(·|s_t), if one was
-    asked; signals float32 [n, k], rewards to predict, where they are not `rewards`.
+    start, arrays [n, ...], none for a memoryless policy; teacher float32 [n, k, A], a teacher's π_T(·|s_t), if present;
+    signals float32 [n, k], rewards to predict, if they differ from `rewards`.
 
-    Of demonstrations, and 0 of live play among them: player float32 [n, k, A], the probabilities to imitate, one-hot
-    where only the action is known; returns float32 [n, k], the discounted return that the player achieved from the step
-    on; known bool [n, k], true where that is all of it, because the game came to its end.
+    For demonstrations only (0 for live play in the same batch): player float32 [n, k, A], the probabilities to imitate,
+    one-hot where only the action is known; returns float32 [n, k], the discounted return that the demonstrator achieved
+    from this step; known bool [n, k], true where that return is complete, because the game was played to its end.
     """
 
     observations: NDArray[Any]
@@ -71,7 +71,7 @@ class Sequences:
         return int(self.actions.shape[1])
 
     def check_valid(self) -> None:
-        """Assert that shapes fit each other and that every truncated step has its final observation."""
+        """Assert that shapes agree and that every truncated step has its final observation."""
         n, k = self.actions.shape
         assert self.observations.shape[:2] == (n, k + 1)
         assert self.rewards.shape == self.terminated.shape == self.truncated.shape == (n, k)
@@ -96,7 +96,7 @@ def concatenate(parts: Sequence[Sequences], order: NDArray[np.int64] | None = No
         return np.concatenate([getattr(part, name) for part in parts])[order]
 
     def filled(name: str) -> NDArray[Any] | None:
-        """The same, with zeros for parts without it; None if all are."""
+        """The concatenated field, with zeros for parts without it; None if no part has it."""
         found = [getattr(part, name) for part in parts]
         like = next((one for one in found if one is not None), None)
         if like is None:
@@ -128,12 +128,12 @@ def concatenate(parts: Sequence[Sequences], order: NDArray[np.int64] | None = No
 
 def interleave(live: Sequences, demonstrations: Sequences) -> Sequences:
     """Merge both, with demonstrations spread evenly among live sequences, so that replay never holds a block of one
-    kind."""
+    source."""
     return concatenate([live, demonstrations], evenly_mixed(len(live), len(demonstrations)))
 
 
 def evenly_mixed(n: int, m: int) -> NDArray[np.int64]:
-    """An order, int64 [n + m], of n items and m more after them in which both are spread evenly."""
-    # Item i of n is placed at (i + ½)/n; on a tie that of m comes second.
+    """A permutation, int64 [n + m], of n items followed by m others that spreads both evenly."""
+    # Item i of n is placed at (i + ½)/n; on a tie the item of m is second.
     positions = np.concatenate([(np.arange(n) + 0.5) / max(n, 1), (np.arange(m) + 0.5) / max(m, 1)])
     return np.argsort(positions, kind="stable")

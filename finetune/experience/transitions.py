@@ -15,8 +15,8 @@ class Transitions:
     """m transitions.
 
     observations s and next_observations s' [m, *shape]; actions int64 [m]; rewards float32 [m],
-    Σ_j γ^j r_{t+j}; discounts float32 [m], of the value of s': γ^steps, or 0 where the episode ended there; source
-    int8 [m], into SOURCES.
+    Σ_j γ^j r_{t+j}; discounts float32 [m], of the bootstrap value at s': γ^steps, or 0 where the episode ended
+    there; source int8 [m], into SOURCES.
     """
 
     observations: NDArray[Any]
@@ -36,9 +36,9 @@ class Transitions:
 class NStep:
     """Makes n-step transitions from the sequences of `streams` games, each continuing from one sequence to the next.
 
-    R = Σ_{j<m} γ^j r_{t+j} with m = n, or as many steps as the episode still has, and a bootstrap from s_{t+m} with
-    discount γ^m: none where the episode terminated there, and from its final observation where it was truncated. Every
-    decision starts one transition; those whose steps are not all played yet wait for the next sequences.
+    R = Σ_{j<m} γ^j r_{t+j} with m = n, or fewer at the end of an episode, and a bootstrap from s_{t+m} with discount
+    γ^m: none if the episode terminated there, and from its final observation if it was truncated. Every decision starts
+    one transition; incomplete transitions wait for the next sequences.
     """
 
     def __init__(self, streams: int, n: int) -> None:
@@ -49,7 +49,7 @@ class NStep:
         self._waiting: dict[str, NDArray[Any]] | None = None
 
     def push(self, sequences: Sequences, gamma: float) -> Transitions:
-        """Return the transitions that these steps complete, at this discount, stream by stream, in the order played."""
+        """Return the transitions that these steps complete, with discount γ, stream by stream, in the order played."""
         if len(sequences) != self._streams:
             raise ValueError(f"{len(sequences)} sequences for {self._streams} streams")
         played = {name: getattr(sequences, name) for name in ("actions", "rewards", "terminated", "truncated")}
@@ -85,7 +85,7 @@ class NStep:
         )
 
     def restart(self) -> None:
-        """Forget the waiting steps, because new games begin."""
+        """Discard the waiting steps, because new games begin."""
         self._waiting = None
 
     def get_state(self) -> dict[str, Any]:
@@ -98,7 +98,7 @@ class NStep:
     def _returns(
         self, played: dict[str, NDArray[Any]], gamma: float
     ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]:
-        """The return of the transition from every step, its number of steps, and True where all of them were played."""
+        """The return of the transition from every step, its number of steps, and True where it is complete."""
         done = played["terminated"] | played["truncated"]
         steps = done.shape[1]
         rewards = np.zeros(done.shape)
@@ -113,7 +113,7 @@ class NStep:
 
 
 class TransitionStream:
-    """Serves transitions in order, over and over. The cursor is its whole state."""
+    """Serves transitions in order, cyclically. Its state is the cursor."""
 
     def __init__(self, transitions: Transitions) -> None:
         if not len(transitions):
@@ -135,7 +135,7 @@ class TransitionStream:
 
 def mixed(live: Transitions, demonstrations: Transitions) -> Transitions:
     """Merge both, with demonstrations spread evenly among live transitions, so that replay never holds a block of one
-    kind."""
+    source."""
     return joined([live, demonstrations])[evenly_mixed(len(live), len(demonstrations))]
 
 

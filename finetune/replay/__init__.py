@@ -1,1 +1,1 @@
-"""Replay memories, and the demonstrations that enter them."""
+"""Replay memories and demonstrations."""

@@ -1,16 +1,16 @@
-"""The behaviour probabilities μ that demonstrations carry into replay, and the modes to choose them.
+"""The behaviour probabilities μ of demonstrations in replay, and the modes that set them.
 
 The modes differ in their effect on ACER where the policy gives a demonstrated action the probability π(a):
 
 - `recorded`: the stored probabilities. Exact for demonstrations of a stochastic agent. A greedy agent's or a person's
   are one-hot, which makes ρ meaningless, so they are refused even when mixed with others.
 - `current`: π of the learner when the demonstration enters the memory, as in the published system. ρ starts at 1, so
-  traces are not cut, and the pull towards the action has full strength however small π(a) is. Biased.
+  traces are not cut, and the gradient towards the action has full strength however small π(a) is. Biased.
 - `current_at_sampling`: π of the learner whenever the demonstration is sampled. ρ is always 1; nothing is truncated.
-- `smoothed`: (1 − ε)·one-hot + ε/A. ρ is about π(a): the pull is weak where imitation is needed, and traces are cut
-  early. The default, because it does not go stale: `current` stores an ever older policy, and ρ of demonstrations that
-  stay in memory grows into the hundreds.
-- `cloned`: π of a cloned policy, mixed with a floor so that ρ stays finite. The closest to the theory.
+- `smoothed`: (1 − ε)·one-hot + ε/A. ρ is about π(a): the gradient is weak where imitation is needed, and traces are
+  cut early. The default, because it does not go stale: with `current`, the stored policy ages, and ρ of demonstrations
+  that stay in memory grows into the hundreds.
+- `cloned`: π of a cloned policy, mixed with a floor so that ρ stays finite. Closest to the theory.
 """
 
 from collections.abc import Callable
@@ -34,16 +34,16 @@ ONE_HOT_SHARE = 0.01
 
 
 class Behaviour:
-    """Sets the μ of demonstrations when the mode says so."""
+    """Sets the μ of demonstrations at the point that the mode defines."""
 
     def __init__(self, settings: BehaviourSettings) -> None:
         self._settings, self._mode = settings, _MODES[settings.mode]
 
     def prepare(self, demonstrations: Demonstrations, clone: Probabilities, name: str) -> None:
-        """Set the μ of all demonstrations, in the modes where it is known from the start.
+        """Set the μ of all demonstrations, in modes where it is known from the start.
 
-        clone: policy for the mode `cloned`. name: of the demonstrations in error messages. Raises BadInput for
-        probabilities that no importance weight can use.
+        clone: policy for the mode `cloned`. name: of the demonstrations, for error messages. Raises BadInput for
+        probabilities that cannot be used in importance weights.
         """
         if self._mode.known is not None:
             demonstrations.replace_behaviour(self._mode.known(demonstrations, clone, name, self._settings))
@@ -53,7 +53,7 @@ class Behaviour:
         return _replaced(sequences, current) if self._mode.at_insertion else sequences
 
     def at_sampling(self, batch: Sequences, current: Probabilities) -> Sequences:
-        """Set the μ of the demonstrations in a batch from memory, which may hold live sequences, too."""
+        """Set the μ of the demonstrations in a batch from memory, which may also hold live sequences."""
         return _replaced(batch, current) if self._mode.at_sampling else batch
 
 
@@ -100,7 +100,7 @@ def _cloned(
 
 
 class _Mode(NamedTuple):
-    """The moment at which μ is set: from the start, by the function `known`, or by the learner's policy later."""
+    """The point at which μ is set: at the start, by the function `known`, or later, from the learner's policy."""
 
     known: Callable[[Demonstrations, Probabilities, str, BehaviourSettings], NDArray[np.float32]] | None = None
     at_insertion: bool = False
@@ -117,7 +117,7 @@ _MODES = {
 
 
 def _replaced(sequences: Sequences, current: Probabilities) -> Sequences:
-    """The sequences, those of demonstrations with the current policy's probabilities."""
+    """The sequences, with μ of demonstrations replaced by the current policy's probabilities."""
     which = np.flatnonzero(sequences.source == DEMONSTRATIONS)
     if not len(which):
         return sequences

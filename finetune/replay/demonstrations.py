@@ -15,8 +15,8 @@ from ..experience.sequences import DEMONSTRATIONS, Sequences, TruncatedObservati
 class Demonstrations:
     """Serves all decisions of some episodes, joined end to end, from `streams` cursors that start evenly spread.
 
-    Every stream goes through the recordings in order, `steps` decisions a sequence, and wraps around at the end; a
-    sequence may span the end of an episode, as live ones do. Streams take turns. The cursors are the whole state.
+    Every stream reads the recordings in order, `steps` decisions per sequence, and wraps around at the end; a sequence
+    may span the end of an episode, as in live play. Streams alternate. The state is the cursors.
     """
 
     def __init__(self, episodes: Iterable[Episode], streams: int, steps: int) -> None:
@@ -39,7 +39,7 @@ class Demonstrations:
         self._returns = np.zeros(len(self._actions), dtype=np.float32)
         self._terminated = np.zeros(len(self._actions), dtype=np.bool_)
         self._terminated[ends] = [episode.terminated for episode in kept]
-        # Leaving a game does not terminate it, so its last step bootstraps as at a time limit.
+        # An abandoned game did not terminate, so its last step bootstraps as at a time limit.
         self._truncated = np.zeros(len(self._actions), dtype=np.bool_)
         self._truncated[ends] = ~self._terminated[ends]
         self._known = self._terminated[ends][self._episode]
@@ -72,7 +72,7 @@ class Demonstrations:
         self._behaviour = probabilities
 
     def discount_returns(self, gamma: float) -> float:
-        """Serve returns with this discount; returns the standard deviation of those of games played to their end."""
+        """Compute returns with this discount; return the standard deviation over games played to their end."""
         episodes = np.split(self._rewards, np.cumsum(self._lengths)[:-1])
         self._returns = np.concatenate([discounted_returns(rewards, gamma) for rewards in episodes]).astype(np.float32)
         whole = self._returns[self._known]

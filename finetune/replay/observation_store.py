@@ -1,4 +1,4 @@
-"""Observations of a replay memory: numbers in one array, pictures with each frame stored once."""
+"""Observation storage of a replay memory: vectors in one array, images with each frame stored once."""
 
 from typing import Any
 
@@ -12,18 +12,18 @@ BLOCK = 4096
 
 
 class ArrayStore:
-    """`capacity` slots, each of which holds `each` observations of one shape and type, as they are in one array."""
+    """`capacity` slots of `each` observations of one shape and type, stored unchanged in one array."""
 
     def __init__(self, capacity: int, each: int, observation: ObservationSpec) -> None:
         self._array = observation.zeros(capacity, each)
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the observations take."""
+        """Memory used by the observations, in bytes."""
         return self._array.nbytes
 
     def put(self, slots: NDArray[np.int64], observations: NDArray[Any]) -> None:
-        """Store observations [n, each, *shape] in these slots, in place of what they held."""
+        """Store observations [n, each, *shape] in these slots, replacing their contents."""
         self._array[slots] = observations
 
     def take(self, slots: NDArray[np.int64]) -> NDArray[Any]:
@@ -31,24 +31,24 @@ class ArrayStore:
         return self._array[slots]
 
     def drop(self, slots: NDArray[np.int64]) -> None:
-        """Forget what these slots hold; here they are overwritten when they are needed."""
+        """Free these slots. Does nothing here: they are overwritten when reused."""
 
     def packed(self, slots: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
-        """Contents of these slots, in order, as compact as in the store; for `put_packed`."""
+        """Contents of these slots, in order, in the store's compact form; for `put_packed`."""
         return {"observations": self._array[slots]}
 
     def put_packed(self, slots: NDArray[np.int64], packed: dict[str, NDArray[Any]]) -> None:
-        """Store in these slots what `packed` returned for as many slots."""
+        """Store the result of `packed` for the same number of slots in these slots."""
         self._array[slots] = packed["observations"]
 
 
 class FrameStore:
-    """The same for pictures: each distinct frame is stored once, and stacks are assembled when they are read.
+    """Store for images: each distinct frame is stored once, and stacks are assembled when read.
 
-    The observation after a decision shares all but one frame of its stack with the one before, and is itself the one
-    before the next decision: of the eight frames of a transition with stacks of four, one is new. Frames are recognised
-    by their content, so this holds for any environment, for n-step transitions, at the ends of episodes and for
-    demonstrations alike. A frame leaves with the last observation that shows it.
+    The observation after a decision shares all but one frame of its stack with the observation before it, and is also
+    the observation before the next decision: of the eight frames of a transition with stacks of four, one is new.
+    Frames are identified by content, so this works for any environment, n-step transitions, the ends of episodes and
+    demonstrations. A frame is removed with the last observation that contains it.
     """
 
     def __init__(self, capacity: int, each: int, observation: ObservationSpec) -> None:
@@ -69,12 +69,12 @@ class FrameStore:
 
     @property
     def frames(self) -> int:
-        """Distinct frames stored."""
+        """Number of distinct frames stored."""
         return len(self._uses) - len(self._free)
 
     def put(self, slots: NDArray[np.int64], observations: NDArray[Any]) -> None:
         frames = np.ascontiguousarray(observations).reshape(len(slots), self._index.shape[1], self._frame_size)
-        # Before the old contents are removed, so that frames in both are kept.
+        # Added before the old contents are removed, so that shared frames are kept.
         numbers = np.array([[self._number(frame) for frame in row] for row in frames], dtype=np.int32)
         self.drop(slots)
         self._index[slots] = numbers
@@ -111,14 +111,14 @@ class FrameStore:
             self._uses[number] -= 1
 
     def check_valid(self) -> None:
-        """Assert that every frame is used as often as the index says, and that free ones are not."""
+        """Assert that reference counts match the index and that free frames are unused."""
         shown = self._index[self._index >= 0]
         assert np.array_equal(np.bincount(shown, minlength=len(self._uses)), self._uses)
         assert np.array_equal(np.flatnonzero(self._uses == 0), np.sort(self._free))
         assert len(self._known) <= self.frames
 
     def _number(self, frame: NDArray[np.uint8]) -> int:
-        """The number of a frame, stored if it is new; it has one more use."""
+        """Store a frame if it is new, increment its reference count, and return its number."""
         key = hash(frame.tobytes())
         number = self._known.get(key, -1)
         # Two frames with the same hash are both stored, but only the first is found again.

@@ -1,4 +1,4 @@
-"""Prioritised replay (Schaul et al. 2016): transitions sampled in proportion to the size of their TD error."""
+"""Prioritised replay (Schaul et al. 2016): transitions sampled in proportion to their absolute TD error."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -32,7 +32,7 @@ def importance_weights(probabilities: NDArray[np.float64], size: int, beta: floa
 
 
 class PrioritisedMemory(TransitionMemory):
-    """The newest `capacity` transitions, drawn in proportion to their priorities; a source can be removed at once.
+    """The newest `capacity` transitions, sampled in proportion to priority; one source can be removed in a single call.
 
     A new transition gets the largest priority seen so far (1 at first), so that it is soon sampled.
     """
@@ -49,7 +49,7 @@ class PrioritisedMemory(TransitionMemory):
         return slots
 
     def sample(self, n: int, beta: float, generator: np.random.Generator) -> Sample:
-        """n transitions, each drawn with P(i) from the whole memory. Raises ValueError while the memory is empty."""
+        """Sample n transitions, each with probability P(i). Raises ValueError while the memory is empty."""
         if not len(self):
             raise ValueError("nothing to sample: the memory is empty")
         total = self._tree.total
@@ -58,14 +58,14 @@ class PrioritisedMemory(TransitionMemory):
         return Sample(self._read(slots), weights.astype(np.float32), slots)
 
     def update(self, slots: NDArray[np.int64], errors: NDArray[np.float32]) -> None:
-        """Set new priorities from the errors δ [B], neither weighted nor clipped, of the sample from `slots`."""
+        """Set the priorities of `slots` from the TD errors δ [B] of their sample, neither weighted nor clipped."""
         demonstrated = self._columns["source"][slots] == DEMONSTRATIONS
         priorities = np.abs(errors.astype(np.float64)) + self._settings.epsilon + self._settings.bonus * demonstrated
         self._largest = max(self._largest, float(priorities.max()))
         self._tree.set(slots, priorities**self._settings.alpha)
 
     def clear(self) -> None:
-        """Drop everything, including the largest priority."""
+        """Remove all transitions and reset the largest priority."""
         super().clear()
         self._largest = 1.0
 

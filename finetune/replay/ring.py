@@ -1,4 +1,4 @@
-"""The bookkeeping of a ring buffer: which slots are filled, and in which order they are overwritten."""
+"""Slot indices of a ring buffer: the filled slots, and the order in which they are overwritten."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ class Ring:
         self.start = 0
 
     def push(self, n: int) -> NDArray[np.int64]:
-        """The slots, int64 [n], that the next n items take, each in place of the oldest once the ring is full."""
+        """Allocate slots, int64 [n], for the next n items, each overwriting the oldest once the ring is full."""
         if n > self.capacity:
             raise ValueError(f"{n} items at once into a memory of {self.capacity}")
         slots = (self.start + self.size + np.arange(n)) % self.capacity
@@ -29,12 +29,12 @@ class Ring:
         return (self.start + np.arange(self.size)) % self.capacity
 
     def refill(self, size: int, start: int = 0) -> NDArray[np.int64]:
-        """Hold `size` items from now on, the oldest at `start`; their slots, oldest first."""
+        """Reset to `size` items with the oldest at `start`; return their slots, oldest first."""
         self.start, self.size = start, size
         return self.by_age()
 
     def check_valid(self) -> None:
-        """Assert that only a full ring starts anywhere but at 0."""
+        """Assert that `start` is 0 unless the ring is full."""
         assert 0 <= self.size <= self.capacity
         assert 0 <= self.start < self.capacity
         assert self.start == 0 or self.size == self.capacity

@@ -12,7 +12,7 @@ from .ring import Ring
 
 
 class SequenceMemory:
-    """The newest `capacity` sequences; a source can be removed at once. Each frame of pictures is stored once.
+    """The newest `capacity` sequences; one source can be removed in a single call. Each image frame is stored once.
 
     Removal keeps the order of the rest and frees the slots, so no sequence of the source remains.
     """
@@ -38,7 +38,7 @@ class SequenceMemory:
         return self._ring.size
 
     def push(self, sequences: Sequences) -> None:
-        """Store the sequences, in their order, each in place of the oldest once the memory is full."""
+        """Store the sequences in order, each overwriting the oldest once the memory is full."""
         slots = self._ring.push(len(sequences))
         for name, array in self._arrays.items():
             given = getattr(sequences, name)
@@ -49,7 +49,7 @@ class SequenceMemory:
         self._hold(slots, sequences.finals)
 
     def sample(self, n: int, generator: np.random.Generator) -> Sequences:
-        """n sequences, each drawn uniformly from the whole memory."""
+        """Sample n sequences uniformly from the whole memory, with replacement."""
         if not len(self):
             raise ValueError("nothing to sample: the memory is empty")
         return self._take(generator.integers(len(self), size=n))
@@ -59,7 +59,7 @@ class SequenceMemory:
         return self._take(self._ring.by_age())
 
     def remove(self, source: int) -> int:
-        """Drop every sequence of this source, now; returns how many there were."""
+        """Remove every sequence of this source immediately; return their number."""
         by_age = self._ring.by_age()
         kept = by_age[self._arrays["source"][by_age] != source]
         for array in self._arrays.values():
@@ -72,11 +72,11 @@ class SequenceMemory:
         return len(by_age) - len(kept)
 
     def shares(self) -> dict[str, float]:
-        """The share of the stored sequences that each source has; 0 everywhere when nothing is stored."""
+        """The share of each source in the stored sequences; all 0 if the memory is empty."""
         return source_shares(self._arrays["source"][: len(self)])
 
     def check_valid(self) -> None:
-        """Assert that the structure agrees with itself."""
+        """Assert that the internal state is consistent."""
         self._ring.check_valid()
         assert all(0 <= slot < len(self) for slot in self._finals)
         self.contents().check_valid()
@@ -93,7 +93,7 @@ class SequenceMemory:
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Restore what `get_state` gave, every sequence in its slot."""
+        """Restore a state from `get_state`, every sequence in its slot."""
         self._observations.drop(self._ring.by_age())
         slots = self._ring.refill(len(state["arrays"]["source"]), int(state["start"]))
         arrays = {**self._imitated(state["arrays"]), **state["arrays"]}
@@ -104,7 +104,7 @@ class SequenceMemory:
         self._hold(slots, TruncatedObservations(**state["finals"]))
 
     def _imitated(self, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """What a state of an earlier version lacks: its demonstrations are imitated by their actions."""
+        """Fields missing from states of earlier versions, whose demonstrations are imitated by their actions."""
         one_hot = np.eye(self._arrays["player"].shape[-1], dtype=np.float32)[arrays["actions"]]
         shown = arrays["source"] == DEMONSTRATIONS
         zeros = np.zeros(arrays["actions"].shape, dtype=np.float32)
@@ -121,7 +121,7 @@ class SequenceMemory:
         return Sequences(observations=self._observations.take(slots), finals=finals, **columns)
 
     def _hold(self, slots: NDArray[np.int64], finals: TruncatedObservations) -> None:
-        """Keep the final observations of the sequences in these slots."""
+        """Store the final observations of the sequences in these slots."""
         for sequence in np.unique(finals.sequence):
             mine = finals.sequence == sequence
             self._finals[int(slots[sequence])] = (finals.step[mine], finals.observations[mine])

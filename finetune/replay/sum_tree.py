@@ -1,4 +1,4 @@
-"""The sum tree of prioritised replay."""
+"""Sum tree for prioritised replay."""
 
 import numpy as np
 from numba import njit
@@ -34,7 +34,7 @@ class SumTree:
         return self._nodes[self._width + slots]
 
     def set(self, slots: NDArray[np.int64], values: NDArray[np.float64]) -> None:
-        """Set values; the last one counts where a slot is named twice."""
+        """Set values; if a slot occurs twice, its last value is used."""
         slots = np.asarray(slots, dtype=np.int64)
         values = np.broadcast_to(np.asarray(values, dtype=np.float64), slots.shape)
         if len(slots) and (slots.min() < 0 or slots.max() >= self.capacity):
@@ -79,7 +79,7 @@ def _find(nodes, width, masses):  # type: ignore[no-untyped-def]
         node = 1
         while node < width:
             left = nodes[2 * node]
-            # Rounding can leave some mass where the right child has none.
+            # Through rounding, some mass can remain although the right child is 0.
             if mass < left or nodes[2 * node + 1] == 0.0:
                 node = 2 * node
             else:

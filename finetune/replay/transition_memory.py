@@ -23,9 +23,9 @@ class Sample:
 
 
 class TransitionMemory:
-    """The newest `capacity` transitions, drawn uniformly; a source can be removed at once.
+    """The newest `capacity` transitions, sampled uniformly; one source can be removed in a single call.
 
-    Each frame of pictures is stored once: a million transitions of 84 × 84 × 4 take about 7 GB.
+    Each image frame is stored once: a million transitions of 84 × 84 × 4 take about 7 GB.
     """
 
     def __init__(self, capacity: int, observation: ObservationSpec) -> None:
@@ -36,7 +36,7 @@ class TransitionMemory:
             "discounts": np.zeros(capacity, dtype=np.float32),
             "source": np.zeros(capacity, dtype=np.int8),
         }
-        # The observations before and after a transition, in one store because they share frames.
+        # Observations before and after a transition are in one store, because they share frames.
         self._observations = observation_store(capacity, 2, observation)
 
     def __len__(self) -> int:
@@ -44,17 +44,17 @@ class TransitionMemory:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the transitions take."""
+        """Memory used by the transitions, in bytes."""
         return self._observations.nbytes + sum(column.nbytes for column in self._columns.values())
 
     def push(self, transitions: Transitions) -> NDArray[np.int64]:
-        """Store them, in their order, each in place of the oldest once the memory is full; returns their slots."""
+        """Store them in order, each overwriting the oldest once the memory is full; return their slots."""
         slots = self._ring.push(len(transitions))
         self._write(slots, transitions)
         return slots
 
     def sample(self, n: int, beta: float, generator: np.random.Generator) -> Sample:
-        """n transitions, each drawn uniformly from the whole memory; beta has nothing to correct, and weights are 1.
+        """Sample n transitions uniformly from the whole memory, with replacement. beta is ignored; weights are 1.
 
         Raises ValueError while the memory is empty.
         """
@@ -71,22 +71,22 @@ class TransitionMemory:
         return self._read(self._ring.by_age())
 
     def remove(self, source: int) -> int:
-        """Drop every transition of this source, now; returns how many there were."""
+        """Remove every transition of this source immediately; return their number."""
         by_age = self._ring.by_age()
         kept = by_age[self._columns["source"][by_age] != source]
         self._refill(self._state_of(kept))
         return len(by_age) - len(kept)
 
     def clear(self) -> None:
-        """Drop everything."""
+        """Remove all transitions."""
         self._refill(self._state_of(np.zeros(0, dtype=np.int64)))
 
     def shares(self) -> dict[str, float]:
-        """The share of the stored transitions that each source has; 0 everywhere when nothing is stored."""
+        """The share of each source in the stored transitions; all 0 if the memory is empty."""
         return source_shares(self._columns["source"][: len(self)])
 
     def check_valid(self) -> None:
-        """Assert that the structure agrees with itself."""
+        """Assert that the internal state is consistent."""
         self._ring.check_valid()
 
     def get_state(self) -> dict[str, Any]:
@@ -94,7 +94,7 @@ class TransitionMemory:
         return {**self._state_of(self._ring.by_age()), "start": self._ring.start}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Restore what `get_state` gave, every transition in its slot."""
+        """Restore a state from `get_state`, every transition in its slot."""
         self._refill(state, int(state["start"]))
 
     def _state_of(self, slots: NDArray[np.int64]) -> dict[str, Any]:
@@ -105,7 +105,7 @@ class TransitionMemory:
         }
 
     def _refill(self, state: dict[str, Any], start: int = 0) -> NDArray[np.int64]:
-        """Hold what `_state_of` gave and nothing else, the oldest at `start`; returns the slots, oldest first."""
+        """Replace the contents with a state from `_state_of`, the oldest at `start`; return the slots, oldest first."""
         self._observations.drop(self._ring.by_age())
         slots = self._ring.refill(len(state["columns"]["source"]), start)
         for name, column in self._columns.items():

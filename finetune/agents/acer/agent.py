@@ -1,4 +1,4 @@
-"""ACER as an agent: live play and demonstrations into memory, updates from both."""
+"""ACER agent: stores live play and demonstrations in memory and updates from both."""
 
 import math
 from collections.abc import Callable
@@ -54,8 +54,8 @@ class AcerAgent(Agent):
         self._demonstrations_due = FractionalCounter()
 
     def fit_initial_values(self, play: Callable[[], Sequences], now: PhaseValues) -> None:
-        """Fit the critic to the initial policy. An untrained, uniform policy needs no such start: both are learned
-        together."""
+        """Fit the critic to the initial policy. Skipped for an untrained, uniform policy, which is learned together
+        with its critic."""
         if not self._settings.value_decisions:
             return
         with self._metrics.timer.section("fitting values"):
@@ -123,7 +123,7 @@ class AcerAgent(Agent):
         }
 
     def _next_demonstrations(self, now: PhaseValues) -> Sequences | None:
-        """Demonstrations to store in this iteration; None in a phase without any."""
+        """Demonstrations to store in this iteration; None in a phase without demonstrations."""
         if self._demonstrations is None or not now.uses_demonstrations:
             return None
         count = self._demonstrations_due.take(now.demonstrations * self._settings.num_envs)
@@ -136,7 +136,7 @@ def new_network(settings: AcerSettings) -> MakeNetwork:
 
 
 def build(run: "Run[AcerSettings, AcerLoopSettings]") -> AcerAgent:
-    """Make the agent that learns the policy's network, in place; one of PPO gets a Q head first."""
+    """Make the agent, which trains the policy's network in place. A PPO network gets a Q head first."""
     policy, loop, phases = run.policy, run.loop, run.settings.phases
     network = policy.network
     if isinstance(network, Actor):

@@ -44,7 +44,7 @@ class _ActorStep(NamedTuple):
 
 
 class AcerLearner(Learner[ActorCritic, AcerSettings]):
-    """Learns the network in place.
+    """Trains the network in place.
 
     The average network starts as a copy. The statistics of observation scaling are part of both and stay fixed.
     """
@@ -79,8 +79,8 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
     def update(self, batch: Sequences, now: PhaseValues, *, diagnose: bool = False) -> UpdateStats | None:
         """Take one optimiser step on the batch.
 
-        `critic_only` updates only the Q head, so the policy stays as it is. `imitation` is the weight of the
-        cross-entropy with the player of demonstrations.
+        `critic_only` updates only the Q head, so the policy does not change. `imitation` is the weight of the
+        cross-entropy with the demonstrator's policy.
         """
         n, k = batch.actions.shape
         observations = self._tensor(batch.observations).flatten(0, 1).flatten(1)
@@ -123,8 +123,8 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
     def fit_values(self, played: Sequences, gamma: float) -> None:
         """Set the Q head to V of the current policy, the same for every action, estimated from its own live play.
 
-        An untrained critic would lead a good policy astray before it has learned the policy's values. The hidden layers
-        and the policy keep their bits.
+        An untrained critic would degrade a good policy before it has learned that policy's values. The hidden layers
+        and the policy stay bit-identical.
         """
         n, k = played.actions.shape
         features = self._features(played.observations).view(n, k + 1, -1)
@@ -167,8 +167,8 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
 
     @torch.no_grad()
     def _imitation_weights(self, batch: Sequences, targets: _Targets) -> Tensor:
-        """Weights of imitating each step [n, k]: 1, but where its player's return is known and learned from, less where
-        it falls short of V."""
+        """Imitation weight of each step, [n, k]: 1, reduced where the demonstrator's return is known, learned from and
+        below V."""
         ones = torch.ones_like(targets.values)
         if not self.settings.achieved_returns or batch.known is None:
             return ones
@@ -227,8 +227,8 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
     def _demonstrated(
         self, batch: Sequences, targets: _Targets, step: _ActorStep | None, imitation: float
     ) -> dict[str, float]:
-        """How the learner stands to the demonstrations of a batch: its value of their states and the return achieved
-        from there (scaled), −log π of their actions, and the share of them that the update makes less probable."""
+        """Statistics of the demonstrations in a batch: V of their states and the return achieved from there (scaled),
+        −log π of their actions, and the share of these actions that the update makes less probable."""
         mine = self._tensor(batch.source == DEMONSTRATIONS)
         index = targets.actions.unsqueeze(-1)
         figures = {"nats": -torch.log(targets.pi.gather(-1, index).squeeze(-1) + acer.EPSILON)[mine].mean()}

@@ -1,13 +1,13 @@
 """ACER with discrete actions (Wang et al. 2017, "Sample Efficient Actor-Critic with Experience Replay"), as formulas.
 
 Symbols are the paper's: π the policy, μ the behaviour policy, ρ = π/μ, c the truncation of importance weights,
-Qret the Retrace target, φ the statistics of π that the trust region lives in, δ its size.
+Qret the Retrace target, φ the statistics of π on which the trust region is defined, δ its size.
 
-φ can be chosen. As in stable-baselines it can be the probability vector π(·|s) itself, with ∂KL/∂φ = −π_avg/π; or the
-logits, with ∂KL/∂φ = π − π_avg. Both forbid the same steps but project them differently: the gradient of an almost
-impossible action's probability is of order 1/π(a), and what the projection takes from it is added to the other actions.
+φ is either the probability vector π(·|s) itself, as in stable-baselines, with ∂KL/∂φ = −π_avg/π; or the logits, with
+∂KL/∂φ = π − π_avg. Both forbid the same steps but project them differently: the gradient of an almost impossible
+action's probability is of order 1/π(a), and the part that the projection removes is added to the other actions.
 
-Everything here is a target or a gradient with respect to φ: no result is meant to carry a gradient to the parameters.
+Every function returns a target or a gradient with respect to φ; no result carries a gradient to the parameters.
 """
 
 import torch
@@ -88,9 +88,9 @@ def policy_gradient(
 def entropy_gradient(pi: Tensor, epsilon: float = EPSILON) -> Tensor:
     """∂H/∂φ + 1 = −log φ [..., A] of the entropy H = −Σ φ log φ.
 
-    The constant −1 makes no difference to a gradient with respect to the logits. With respect to probabilities it
-    belongs to g, because the trust region looks at k·g. Added to g before the trust region, with its weight, the bonus
-    works; stable-baselines adds it to the loss of the logits instead, where it never reaches φ.
+    The constant −1 does not affect a gradient with respect to the logits. With respect to probabilities it is part of
+    g, because the trust region depends on k·g. The bonus is effective when added to g, with its weight, before the
+    trust region; stable-baselines adds it to the loss of the logits instead, where it never reaches φ.
     """
     return -torch.log(pi + epsilon)
 
@@ -124,26 +124,26 @@ def critic_loss(q_taken: Tensor, q_ret: Tensor) -> Tensor:
 
 
 def achieved_targets(q_ret: Tensor, returns: Tensor, known: Tensor) -> Tensor:
-    """Targets of Q(s_t, a_t): the player's return G_t where it is known, Retrace's elsewhere; all [n, k].
+    """Targets of Q(s_t, a_t): the demonstrator's return G_t where it is known, Retrace's target elsewhere; all [n, k].
 
-    G_t needs neither μ nor bootstrapping, and says how the player went on after the action. Retrace asks how the
-    learner would: where that is another way, little more than the first reward is left of the player's.
+    G_t needs neither μ nor bootstrapping and evaluates the demonstrator's continuation. Retrace evaluates the learner's
+    own: where the two policies differ, it keeps little more than the first of the demonstrator's rewards.
     """
     return torch.where(known, returns, q_ret)
 
 
 def imitation_weights(returns: Tensor, values: Tensor, tolerance: Tensor | float) -> Tensor:
-    """w = clamp(1 + (G − V)/s, 0, 1) of a decision's imitation, [...]: 1 where the player achieved at least V(s), 0
-    where it fell short of it by the tolerance s or more.
+    """Imitation weight w = clamp(1 + (G − V)/s, 0, 1) of a decision, [...]: 1 where the demonstrator achieved at least
+    V(s), 0 where its return is lower by the tolerance s or more.
 
-    Self-imitation learning (Oh et al. 2018) has (G − V)₊ instead, which leaves nothing to imitate of a player who is as
-    good as the learner. returns G, values V(s): held constant.
+    Self-imitation learning (Oh et al. 2018) uses (G − V)₊ instead, which is zero for a demonstrator who is as good as
+    the learner. returns G, values V(s): held constant.
     """
     return (1.0 + (returns - values) / tolerance).clamp(0.0, 1.0)
 
 
 def imitation_loss(logits: Tensor, player: Tensor, weights: Tensor) -> Tensor:
-    """−mean w·Σ_a p(a|s)·log π(a|s), p being the player's probabilities, one-hot where only its action is known.
+    """−mean w·Σ_a p(a|s)·log π(a|s), with p the demonstrator's probabilities, one-hot where only its action is known.
 
     logits, player: [..., A]; weights w: [...].
     """
@@ -151,10 +151,10 @@ def imitation_loss(logits: Tensor, player: Tensor, weights: Tensor) -> Tensor:
 
 
 def trace_lengths(rho: Tensor, done: Tensor) -> Tensor:
-    """Σ_t ∏_{1 ≤ i ≤ t} min(1, ρ_i) [n]: number of steps that the first target of a sequence effectively looks ahead.
+    """Σ_t ∏_{1 ≤ i ≤ t} min(1, ρ_i) [n]: effective lookahead, in steps, of the first target of a sequence.
 
-    The first step counts as 1, whatever ρ_0: Qret_0 = r_0 + … holds the first reward whole. rho ρ_t(a_t), done (bool,
-    the step ended an episode): [n, k].
+    The first step counts as 1, whatever ρ_0, because Qret_0 = r_0 + … contains the full first reward. rho ρ_t(a_t),
+    done (bool, the step ended an episode): [n, k].
     """
     carried = rho[:, 1:].clamp(max=1.0) * ~done[:, :-1]
     return 1.0 + carried.cumprod(dim=1).sum(dim=1)

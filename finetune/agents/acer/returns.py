@@ -1,4 +1,4 @@
-"""First values of a policy from its live play, and bounds of values from the returns of complete episodes."""
+"""Initial values of a policy from its live play, and value bounds from the returns of complete episodes."""
 
 from typing import Any
 
@@ -19,10 +19,10 @@ MARGIN = 0.25
 
 
 class ReturnRange:
-    """The least and the largest discounted return of any step of the episodes seen so far.
+    """The smallest and largest discounted return of any step of the episodes seen so far.
 
-    A critic that bootstraps from actions absent from the data can diverge; the returns seen so far show which of its
-    values are impossible. Live play arrives as sequences of `streams` games that continue from one sequence to the
+    A critic that bootstraps from actions absent from the data can diverge; the returns seen so far bound the plausible
+    values. Live play arrives as sequences of `streams` games that continue from one sequence to the
     next.
     """
 
@@ -32,7 +32,7 @@ class ReturnRange:
 
     @property
     def bounds(self) -> tuple[float, float] | None:
-        """The bounds of values, `MARGIN` wider than the returns and including 0; None before an episode has ended."""
+        """The value bounds: the return range, widened by `MARGIN` and including 0; None until an episode has ended."""
         if self._low > self._high:
             return None
         low, high = min(self._low, 0.0), max(self._high, 0.0)
@@ -55,12 +55,12 @@ class ReturnRange:
             self._open[stream] += rewards[start:].tolist()
 
     def restart(self) -> None:
-        """Forget everything, because rewards or their discount change."""
+        """Reset all statistics, because rewards or their discount change."""
         self._low, self._high = np.inf, -np.inf
         self.drop_partial_episodes()
 
     def drop_partial_episodes(self) -> None:
-        """Forget the episodes under way, which will not be continued."""
+        """Discard unfinished episodes, which will not be continued."""
         self._open = [[] for _ in self._open]
 
     def get_state(self) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def lstd(features: Tensor, next_features: Tensor, rewards: Tensor, gamma: float)
     """w with V(s) = wᵀφ(s), by least-squares temporal differences from steps of one policy (Bradtke and Barto 1996).
 
     Solves (Σ φ_t (φ_t − γ φ_{t+1})ᵀ + ridge) w = Σ φ_t r_t. features φ(s_t), next_features φ(s_{t+1}), 0 after a
-    terminal step: [steps, size], the last feature being the constant 1, whose weight the ridge leaves alone; rewards
+    terminal step: [steps, size], the last feature is the constant 1, whose weight is not regularised; rewards
     [steps]; result [size], float64.
     """
     phi, following, r = (one.to(torch.float64) for one in (features, next_features, rewards))

@@ -1,4 +1,4 @@
-"""DQN as an agent: n-step transitions into memory, updates on samples from it."""
+"""DQN agent: stores n-step transitions in memory and updates on samples from it."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -59,7 +59,7 @@ class DqnAgent(QAgent):
             self._update_once(now, diagnose=number == 0)
 
     def advance(self, decisions: int, planned: int) -> None:
-        """Set ε, in the network, and β."""
+        """Set ε (in the network) and β."""
         super().advance(decisions, planned)
         self._beta = linear(self.learner.settings.beta_start, 1.0, decisions / planned)
 
@@ -100,7 +100,7 @@ class DqnAgent(QAgent):
         self._metrics.add_batch(sample.transitions.source, stats)
 
     def _next_demonstrations(self, now: PhaseValues) -> Transitions | None:
-        """Demonstrations to store in this iteration; None in a phase without any."""
+        """Demonstrations to store in this iteration; None in a phase without demonstrations."""
         if self._demonstrations is None or not now.uses_demonstrations:
             return None
         return self._demonstrations.next(self._demonstrations_due.take(now.demonstrations * self._settings.decisions))
@@ -120,7 +120,7 @@ def new_network(settings: DqnSettings) -> MakeNetwork:
 
 
 def build(run: "Run[DqnSettings, DqnLoopSettings]") -> DqnAgent:
-    """Make the agent that learns the policy's network, in place."""
+    """Make the agent, which trains the policy's network in place."""
     policy, loop, algorithm, phases = run.policy, run.loop, run.algorithm, run.settings.phases
     network = policy.network
     if not isinstance(network, QNetwork):

@@ -20,7 +20,7 @@ from .settings import ADAM, DqnSettings
 
 
 class DqnLearner(Learner[QNetwork, DqnSettings]):
-    """Learns the network in place. The target network is a copy that changes only in `copy_target`."""
+    """Trains the network in place. The target network is a copy that changes only in `copy_target`."""
 
     def __init__(self, network: QNetwork, settings: DqnSettings, device: torch.device) -> None:
         if max(settings.quantiles, 1) != network.quantiles:
@@ -49,7 +49,7 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
         """Take one optimiser step on L = mean_i w_i·(L_i + imitation·J_E,i·[i is a demonstration]).
 
         weights: importance weights w, float32 [B]. Returns the TD errors
-        δ, float32 [B], and, if asked for, a stats.
+        δ, float32 [B], and, if requested, update statistics.
         """
         actions, w = self._tensor(batch.actions), self._tensor(weights)
         rewards = self._tensor(batch.rewards) * self.settings.reward_scale
@@ -94,13 +94,13 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
 
     @torch.no_grad()
     def _q_next(self, following: Tensor) -> Tensor:
-        """Q(s', ·) of the learned network, [B, A], to choose actions by."""
+        """Q(s', ·) of the online network, [B, A], used to select actions."""
         q: Tensor = self.network(following)
         return q
 
     @torch.no_grad()
     def _clip(self) -> Tensor:
-        """Clip the gradient of each parameter to the largest norm allowed; returns the norms before clipping."""
+        """Clip the gradient of each parameter to the maximum norm; return the norms before clipping."""
         gradients = [parameter.grad for parameter in self._parameters if parameter.grad is not None]
         norms = torch.stack(list(torch._foreach_norm(gradients)))
         factors = (self.settings.max_gradient_norm / (norms + 1e-6)).clamp(max=1.0)

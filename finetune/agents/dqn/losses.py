@@ -2,7 +2,7 @@
 
 Symbols are the papers': Q the learned network (online), Q⁻ the target network, δ = y − Q(s, a) the temporal-difference
 error, w the importance weight of a sample, θ_i the quantiles of a return. A transition is (s, a, r, d, s'), n steps
-long: r is the sum of its discounted rewards and d the discount of what comes after, γⁿ, or 0 where the episode ended
+long: r is the sum of its discounted rewards and d the discount of the bootstrap value, γⁿ, or 0 where the episode ended
 (`transitions.Transitions`).
 
 No target carries a gradient.
@@ -58,8 +58,8 @@ def margin_loss(q: Tensor, actions: Tensor, margin: float) -> Tensor:
 def quantile_targets(rewards: Tensor, discounts: Tensor, q_next: Tensor, quantiles_next_target: Tensor) -> Tensor:
     """T_j = r + d·θ⁻_j(s', a*) [B, N], a* = argmax_a of q_next.
 
-    q_next [B, A] are the values of the network that chooses: the target network's in Dabney et al. 2018, the learned
-    one's in a double learner. rewards, discounts [B]; quantiles_next_target θ⁻(s', ·): [B, A, N].
+    q_next [B, A] are the values of the network that selects a*: the target network in Dabney et al. 2018, the online
+    network in a double learner. rewards, discounts [B]; quantiles_next_target θ⁻(s', ·): [B, A, N].
     """
     best = double_action(q_next)[:, None, None].expand(-1, 1, quantiles_next_target.shape[-1])
     following = quantiles_next_target.gather(1, best).squeeze(1)

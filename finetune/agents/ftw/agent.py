@@ -1,4 +1,4 @@
-"""The two-timescale agent as an algorithm."""
+"""The two-timescale agent: functions that build its network, learner and agent."""
 
 from typing import TYPE_CHECKING
 
@@ -24,12 +24,12 @@ def new_network(settings: FtwSettings) -> MakeNetwork:
 
 
 def new_learner(network: TwoTimescaleActorCritic, settings: FtwSettings, seed: int, device: torch.device) -> FtwLearner:
-    """Make a learner by itself."""
+    """Make a standalone learner."""
     return FtwLearner(network, settings, device, np.random.default_rng(seed))
 
 
 def build(run: "Run[FtwSettings, FtwLoopSettings]") -> LiveAgent:
-    """Make the agent that learns the policy's network in place."""
+    """Make the agent, which trains the policy's network in place."""
     network = run.policy.network
     if not isinstance(network, TwoTimescaleActorCritic):
         raise BadInput(

@@ -23,7 +23,7 @@ Scale = Callable[[Tensor], Tensor]
 
 
 class FeatureControl(nn.Module):
-    """Dueling Q values for changing the observation, cell by cell; of a vector, each number is a cell."""
+    """Dueling Q values for changing each cell of the observation; in a vector, each feature is a cell."""
 
     def __init__(self, latent: int, width: int, actions: int, cells: int, generator: torch.Generator) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class FeatureControl(nn.Module):
 
 
 class PixelControl(nn.Module):
-    """The same for pictures: cells of 4 × 4 pixels in the middle of the newest frame, through a deconvolution.
+    """Feature control for images: cells of 4 × 4 pixels in the middle of the newest frame, through a deconvolution.
 
     84 × 84 pixels give 20 × 20 cells, as in UNREAL.
     """

@@ -20,11 +20,11 @@ from .unroll import TwoTimescaleUnroll, unroll
 
 
 class FtwLearner(LiveLearner[TwoTimescaleActorCritic, FtwSettings]):
-    """Learns the policy's network, with its values, in place, and the networks of the auxiliary tasks.
+    """Trains the policy's network, including its value head, in place, and the networks of the auxiliary tasks.
 
         L = L_π + c_V·L_V − c_H·H + β₁·KL(Q‖P) + β₂·KL(P‖N(0, 0.1²)) + c_PC·L_PC + c_RP·L_RP
 
-    generator draws the observations of reward prediction, and the first weights of the auxiliary networks.
+    generator samples the observations for reward prediction and the initial weights of the auxiliary networks.
 
     A network whose scaler has no statistics yet gets running ones from all live play; existing statistics stay fixed.
     """
@@ -58,7 +58,7 @@ class FtwLearner(LiveLearner[TwoTimescaleActorCritic, FtwSettings]):
         }
 
     def update(self, played: Sequences, now: PhaseValues) -> UpdateStats:
-        """Take `passes` steps on the sequences. Rewards are predicted from `played.signals`, if there are any."""
+        """Take `passes` steps on the sequences. Reward prediction uses `played.signals` if present."""
         with self._scale.learning_from(played):
             self._stores.add(played, played.rewards if played.signals is None else played.signals)
             steps = [self._step(played, now) for _ in range(self.settings.passes)]
@@ -80,7 +80,7 @@ class FtwLearner(LiveLearner[TwoTimescaleActorCritic, FtwSettings]):
         return scalars | {"gradient_norm": norm.item()}
 
     def _terms(self, played: Sequences, found: TwoTimescaleUnroll) -> dict[str, tuple[float, Tensor]]:
-        """The losses beside those of V-trace: weight and value of each. What has no weight is left out."""
+        """The losses in addition to those of V-trace: weight and value of each. Losses with zero weight are omitted."""
         settings = self.settings
         terms = {
             "posterior_kl": (settings.posterior_kl, ftw.posterior_loss(found.posterior, found.prior)),

@@ -1,4 +1,4 @@
-"""The losses of the For The Win agent (Jaderberg et al. 2019) beside those of V-trace, as formulas.
+"""The losses of the For The Win agent (Jaderberg et al. 2019) in addition to those of V-trace, as formulas.
 
 z is the latent, Q its posterior and P its prior. The auxiliary tasks are those of UNREAL (Jaderberg et al. 2017).
 """
@@ -20,23 +20,23 @@ def kl_divergence(one: Gaussian, other: Gaussian) -> Tensor:
 
 
 def posterior_loss(posterior: Gaussian, prior: Gaussian) -> Tensor:
-    """mean_t KL(Q_t‖P_t), of Gaussians [n, k, d]: both learn from it."""
+    """mean_t KL(Q_t‖P_t), of Gaussians [n, k, d], with gradients to both."""
     return kl_divergence(posterior, prior).mean()
 
 
 def prior_loss(prior: Gaussian, ticked: Tensor) -> Tensor:
     """mean_t [the slow core ticked]·KL(P_t‖N(0, 0.1²)), of Gaussians [n, k, d] and ticked, bool [n, k].
 
-    Between ticks P_t does not change, and has been counted already.
+    Between ticks P_t does not change, so its divergence is counted only once.
     """
     widest = Gaussian(torch.zeros_like(prior.mean), torch.full_like(prior.std, PRIOR_STD))
     return (kl_divergence(prior, widest) * ticked).mean()
 
 
 def changes(scaled: Tensor) -> Tensor:
-    """|x_{t+1} − x_t| of each number, the pseudo-rewards [n, k, C] of feature control, of observations [n, k + 1, C].
+    """Pseudo-rewards of feature control: |x_{t+1} − x_t| of each feature, [n, k, C], of observations [n, k + 1, C].
 
-    All numbers of a scaled observation have a similar spread, so their changes need no further scaling.
+    All features of a scaled observation have a similar spread, so their changes need no further scaling.
     """
     return (scaled[:, 1:] - scaled[:, :-1]).abs()
 

@@ -1,4 +1,4 @@
-"""Observations that precede a reward, and as many that do not, for reward prediction (Jaderberg et al. 2017)."""
+"""Stores of observations before rewarding and unrewarding steps, for reward prediction (Jaderberg et al. 2017)."""
 
 from typing import Any, NamedTuple
 
@@ -16,14 +16,15 @@ SHARE = 8
 
 
 class Windows(NamedTuple):
-    """observations [m, 3, *shape]: three in a row of one episode. rewards float32 [m]: of the action after the last."""
+    """observations [m, 3, *shape]: three consecutive ones of an episode. rewards float32 [m]: of the action after
+    them."""
 
     observations: NDArray[Any]
     rewards: NDArray[np.float32]
 
 
 class RewardStores:
-    """The newest windows that precede a reward, and as many that do not; a batch is half of each."""
+    """The newest windows, in one store for rewarding and one for unrewarding steps; a batch takes half from each."""
 
     def __init__(self, capacity: int, generator: np.random.Generator) -> None:
         self._none, self._some = _Store(capacity), _Store(capacity)
@@ -34,7 +35,7 @@ class RewardStores:
         return min(len(self._none), len(self._some))
 
     def add(self, played: Sequences, signals: NDArray[np.float32]) -> None:
-        """Add windows of live play; signals, [n, k], are the rewards that are to be predicted."""
+        """Add windows of live play; signals, [n, k], are the rewards to predict."""
         over = played.terminated | played.truncated
         within = np.ones(over.shape, dtype=np.bool_)
         within[:, : WINDOW - 1] = False
@@ -51,12 +52,12 @@ class RewardStores:
                 store.add(Windows(played.observations[row[:, None], steps], signals[row, step]))
 
     def sample(self, count: int) -> Windows:
-        """Draw count // 2 windows of each kind, with replacement; some of each must be stored."""
+        """Sample count // 2 windows of each kind, with replacement; neither store may be empty."""
         halves = [store.sample(count // 2, self._generator) for store in (self._none, self._some)]
         return Windows(*(np.concatenate(parts) for parts in zip(*halves, strict=True)))
 
     def get_state(self) -> dict[str, Any]:
-        """The windows; the generator is its owner's."""
+        """The windows; the caller saves the generator."""
         return {"none": self._none.get_state(), "some": self._some.get_state()}
 
     def set_state(self, state: dict[str, Any]) -> None:
@@ -88,7 +89,7 @@ class _Store:
         return Windows(*(part[slots] for part in self._windows))
 
     def get_state(self) -> dict[str, Any] | None:
-        """Copies of the filled slots, oldest first, and the slot of the oldest, because windows are drawn by slot."""
+        """Copies of the filled slots, oldest first, and the slot of the oldest, because windows are sampled by slot."""
         if self._windows is None:
             return None
         windows = {name: part[self._ring.by_age()] for name, part in self._windows._asdict().items()}

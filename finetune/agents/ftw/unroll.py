@@ -18,7 +18,7 @@ from ..vtrace.unroll import Unroll, outputs
 
 
 class TwoTimescaleUnroll(NamedTuple):
-    """policy: what V-trace learns from. latents [n, k + 1, latent], of the last state too. posterior, prior:
+    """policy: input of the V-trace losses. latents [n, k + 1, latent], including the last state. posterior, prior:
     [n, k, latent]. ticked: bool [n, k]."""
 
     policy: Unroll
@@ -39,7 +39,7 @@ def unroll(
     """Run the network over the sequences; see `unroll_network`.
 
     slow_gradient multiplies gradients from the fast core into the slow one. With critic_only, gradients of the values
-    reach the value head alone.
+    reach only the value head.
     """
 
     def core(features: tuple[Tensor, ...], state: State) -> tuple[CoreOutput, State]:

@@ -1,4 +1,4 @@
-"""PPO as an agent: one update on each iteration's live play, which is then forgotten."""
+"""PPO agent: one update on each iteration's live play, which is then discarded."""
 
 import copy
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class PpoAgent(LiveAgent):
     """Learns from each iteration's live play; in phases with imitation, also from demonstrated decisions.
 
-    With `overlap`, an iteration is played by the policy before the last update, so clipping stays valid.
+    With `overlap`, rollouts come from the policy of one update earlier; ratios refer to it, so clipping stays valid.
     """
 
     learner: PpoLearner
@@ -40,13 +40,13 @@ def new_network(settings: PpoSettings) -> MakeNetwork:
 
 
 def new_learner(network: Actor, settings: PpoSettings, seed: int, device: torch.device) -> PpoLearner:
-    """Make a learner by itself, with an untrained network of values."""
+    """Make a standalone learner, with an untrained value network."""
     values = Values(network.observation, settings.hidden, torch.Generator().manual_seed(seed + 1))
     return PpoLearner(network, values, settings, device, np.random.default_rng(seed))
 
 
 def build(run: "Run[PpoSettings, PpoLoopSettings]") -> PpoAgent:
-    """Make the agent that learns the policy's network, in place, from the policy's values, or untrained ones.
+    """Make the agent, which trains the policy's network in place, starting from its value network or an untrained one.
 
     With `shared`, an `ActorCritic` without values becomes a `ValuedActor` first.
     """

@@ -24,7 +24,7 @@ PATIENCE = 1.5
 
 
 class Minibatch(NamedTuple):
-    """Some steps, [m, ...]: observations, actions, log μ(a|s), advantages, returns, and π_T of a teacher."""
+    """A minibatch of steps, [m, ...]: observations, actions, log μ(a|s), advantages, returns, and π_T of a teacher."""
 
     observations: Tensor
     actions: Tensor
@@ -34,15 +34,15 @@ class Minibatch(NamedTuple):
     teacher: Tensor | None
 
     def take(self, part: Tensor) -> "Minibatch":
-        # Rows as wholes, unlike observations[part].
+        # index_select copies whole rows; observations[part] does not.
         return Minibatch._make(None if one is None else one.index_select(0, part) for one in self)
 
 
 class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
-    """Learns the policy's network in place, and V(s) in a network of its own, or by the value head of a `ValuedActor`.
+    """Trains the policy's network in place, and V(s) in a separate network or in the value head of a `ValuedActor`.
 
     A network whose scaler has no statistics yet gets running ones from all live play; existing statistics stay fixed.
-    Two networks share no weight, so each step computes the gradient of V in a thread beside that of the policy.
+    Two networks share no weights, so each step computes the gradient of V in a thread parallel to the policy's.
     """
 
     def __init__(
@@ -54,8 +54,8 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
         shuffle: np.random.Generator,
         demonstrated: Rows | None = None,
     ) -> None:
-        """values: None for a `ValuedActor`, and only for it. shuffle: draws minibatches. demonstrated: decisions to
-        imitate."""
+        """values: None for a `ValuedActor`, and only for it. shuffle: generator of minibatches. demonstrated: decisions
+        to imitate."""
         if (values is None) != isinstance(network, ValuedActor):
             raise ValueError("a network of values is needed beside a policy without a value head, and only there")
         super().__init__(network, settings, device)
@@ -65,12 +65,12 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
         self._optimiser = torch.optim.Adam(
             self._parameters(), lr=settings.learning_rate, eps=settings.epsilon, foreach=True
         )
-        # MKL would otherwise give that thread as many threads as there are cores.
+        # Otherwise MKL would start one thread per core from that thread.
         threads = (torch.get_num_threads(),)
         self._beside = ThreadPoolExecutor(1, "critic", initializer=torch.set_num_threads, initargs=threads)
 
     def update(self, played: Sequences, now: PhaseValues) -> UpdateStats:
-        """Take up to `epochs` passes over the sequences. Decisions to imitate are drawn anew for each step."""
+        """Take up to `epochs` passes over the sequences. Decisions to imitate are sampled anew for each step."""
         n, k = played.actions.shape
         played = self.settings.with_clipped_rewards(played)
         with self._scale.learning_from(played):
@@ -167,14 +167,14 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
             }
 
     def _add_critic_gradient(self, critic: Values, observations: Tensor, returns: Tensor) -> None:
-        """Give the weights of V's own network their gradient."""
+        """Compute the gradient of the separate value network."""
         self._critic_loss(self._own_value(critic, observations), returns).backward()
 
     def _critic_loss(self, values: Tensor, returns: Tensor) -> Tensor:
         return self.settings.value_coefficient * ppo.value_loss(values, returns)
 
     def _imitation_loss(self, rows: Rows) -> Tensor:
-        """Cross-entropy of the policy with the demonstrated probabilities, or with the actions without them."""
+        """Cross-entropy of the policy with the demonstrated probabilities, or with the actions if none are given."""
         logits = self.network.policy_head(self._features(self._tensor(rows.observations)))
         probabilities = None if rows.probabilities is None else self._tensor(rows.probabilities)
         return cloning_loss(logits, self._tensor(rows.actions), probabilities=probabilities)

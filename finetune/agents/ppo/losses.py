@@ -1,6 +1,6 @@
 """Proximal policy optimisation (Schulman et al. 2017), as formulas.
 
-π is the policy being learned, μ the one that acted, ρ = π(a|s)/μ(a|s) their ratio, V the value of a state, Â an
+π is the policy being learned, μ the behaviour policy, ρ = π(a|s)/μ(a|s) their ratio, V the value of a state, Â an
 estimate of the advantage of an action.
 """
 
@@ -22,12 +22,13 @@ def advantages(
     """Generalised advantage estimates Â (Schulman et al. 2016), [n, k].
 
         δ_t = r_t + γ·V'_t − V(s_t)
-        Â_t = δ_t + γλ·[the episode goes on]·Â_{t+1}
+        Â_t = δ_t + γλ·[the episode continues]·Â_{t+1}
 
-    with V'_t = V(s_{t+1}) where the episode goes on, V of what a time limit stopped at, and 0 after a terminal step.
+    with V'_t = V(s_{t+1}) where the episode continues, V of the final observation after a time limit, and 0 after a
+    terminal step.
 
     rewards, terminated, truncated: [n, k], of the steps. values: [n, k + 1], V of the states before them and of the
-    last one. final_values: [n, k], V of the observation that a truncated step stopped at.
+    last one. final_values: [n, k], V of the final observation of truncated steps.
     """
     over = terminated | truncated
     following = torch.where(over, final_values, values[:, 1:]).masked_fill(terminated, 0.0)

@@ -1,4 +1,4 @@
-"""RLPD as an agent: live transitions into memory, batches of live and demonstrated ones, many updates."""
+"""RLPD agent: many updates, on batches of live transitions from memory and demonstrated ones."""
 
 from typing import TYPE_CHECKING
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class RlpdAgent(QAgent):
     """Learns from batches of both live and demonstrated transitions.
 
-    Demonstrations are kept apart from the memory, which would overwrite them. In a phase with `demonstrations` d, every
-    batch holds d of them for each live transition. d = 1 is the paper's symmetric sampling; with d = 0 none are used.
+    Demonstrations are stored separately, because the memory would overwrite them. In a phase with `demonstrations` d,
+    every batch holds d of them for each live transition. d = 1 is the paper's symmetric sampling; d = 0 uses none.
     """
 
     learner: RlpdLearner
@@ -59,7 +59,7 @@ class RlpdAgent(QAgent):
         return {"memory/transitions": float(len(self.memory)), "learner/epsilon": float(self.network.epsilon)}
 
     def _batch(self, now: PhaseValues) -> Transitions:
-        """Live transitions, and as many demonstrated ones for each as the phase says; both drawn uniformly."""
+        """Live and demonstrated transitions in the phase's ratio, both sampled uniformly."""
         size, shown = self._settings.batch_size, 0
         if self._demonstrated is not None:
             share = now.demonstrations / (1.0 + now.demonstrations) if now.live else 1.0
@@ -81,7 +81,7 @@ def new_network(settings: RlpdSettings) -> MakeNetwork:
 
 
 def build(run: "Run[RlpdSettings, RlpdLoopSettings]") -> RlpdAgent:
-    """Make the agent that learns the policy's network, in place."""
+    """Make the agent, which trains the policy's network in place."""
     network, loop, algorithm = run.policy.network, run.loop, run.algorithm
     if not isinstance(network, EnsembleQ):
         raise BadInput(

@@ -19,9 +19,9 @@ from .settings import RlpdSettings
 
 
 class RlpdLearner(Learner[EnsembleQ, RlpdSettings]):
-    """Learns the ensemble in place; the target ensemble follows it a little with every update.
+    """Trains the ensemble in place; the target ensemble is its moving average.
 
-    generator: draws the subsets of members.
+    generator: samples the subsets of members.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """RLPD with discrete actions (Ball et al. 2023, "Efficient Online Reinforcement Learning with Offline Data").
 
 Q_i is member i of the ensemble, Q⁻_i its target network. A transition is (s, a, r, d, s'), n steps long: r is the sum
-of its discounted rewards and d the discount of what comes after, γⁿ, or 0 where the episode ended
+of its discounted rewards and d the discount of the bootstrap value, γⁿ, or 0 where the episode ended
 (`transitions.Transitions`). No target carries a gradient.
 """
 
@@ -22,7 +22,7 @@ def subset_target(rewards: Tensor, discounts: Tensor, q_next: Tensor, q_next_tar
 
 
 def ensemble_loss(q_taken: Tensor, target: Tensor) -> Tensor:
-    """L = Σ_i mean_b ½(y_b − Q_i(s_b, a_b))², of Q_i(s, a) [M, B] and y [B]: every member learns by itself."""
+    """L = Σ_i mean_b ½(y_b − Q_i(s_b, a_b))², of Q_i(s, a) [M, B] and y [B]: each member has its own loss."""
     return 0.5 * (target - q_taken).square().mean(dim=1).sum()
 
 

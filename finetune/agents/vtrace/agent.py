@@ -1,4 +1,4 @@
-"""V-trace as an agent: one update on each iteration's live play, which is then forgotten."""
+"""V-trace agent: one update on each iteration's live play, which is then discarded."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -36,12 +36,12 @@ def require_live_only(phases: Sequence[Phase], algorithm: str) -> None:
 def new_learner(
     network: RecurrentActorCritic, settings: VtraceSettings, seed: int, device: torch.device
 ) -> VtraceLearner:
-    """Make a learner by itself; nothing in it is random."""
+    """Make a standalone learner, which uses no randomness."""
     return VtraceLearner(network, settings, device)
 
 
 def build(run: "Run[VtraceSettings, VtraceLoopSettings]") -> LiveAgent:
-    """Make the agent that learns the policy's network in place."""
+    """Make the agent, which trains the policy's network in place."""
     network = run.policy.network
     if not isinstance(network, RecurrentActorCritic):
         raise BadInput(

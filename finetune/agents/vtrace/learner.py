@@ -20,7 +20,7 @@ from .unroll import Unroll, unroll
 
 
 class VtraceLearner(LiveLearner[RecurrentActorCritic, VtraceSettings]):
-    """Learns the policy's network, with its values, in place.
+    """Trains the policy's network, including its value head, in place.
 
     A network whose scaler has no statistics yet gets running ones from all live play; existing statistics stay fixed.
     """
@@ -50,14 +50,14 @@ class VtraceLearner(LiveLearner[RecurrentActorCritic, VtraceSettings]):
 
 
 class Objective(NamedTuple):
-    """A loss to descend, and figures for the log."""
+    """A loss to minimise, and statistics for the log."""
 
     loss: Tensor
     scalars: dict[str, float]
 
 
 def actor_critic(played: Sequences, found: Unroll, settings: VtraceSettings, now: PhaseValues) -> Objective:
-    """L = L_π + c_V·L_V − c_H·H of an unroll of the sequences, with a teacher + λ·H(π_T ‖ π).
+    """L = L_π + c_V·L_V − c_H·H of an unroll of the sequences, plus λ·H(π_T ‖ π) with a teacher.
 
     λ is `kickstarting`; `entropy` multiplies c_H. `critic_only`: L = c_V·L_V.
     """

@@ -1,6 +1,6 @@
 """The V-trace actor-critic (Espeholt et al. 2018), as formulas.
 
-π is the policy being learned, μ the one that acted, ρ_t = π(a_t|s_t)/μ(a_t|s_t), V the value of a state.
+π is the policy being learned, μ the behaviour policy, ρ_t = π(a_t|s_t)/μ(a_t|s_t), V the value of a state.
 """
 
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from torch import Tensor
 
 
 class VTrace(NamedTuple):
-    """targets: v_t, for V(s_t) to learn; advantages: of the actions, for the policy; [n, k] both, without gradients."""
+    """targets: v_t, regression targets of V(s_t); advantages: of the actions; both [n, k], without gradients."""
 
     targets: Tensor
     advantages: Tensor
@@ -31,14 +31,14 @@ def vtrace(
     """The targets and advantages of n sequences of k steps.
 
         δ_t = ρ̄_t·(r_t + γ·V'_t − V(s_t))
-        v_t = V(s_t) + δ_t + γ·c̄_t·[the episode goes on]·(v_{t+1} − V(s_{t+1}))
+        v_t = V(s_t) + δ_t + γ·c̄_t·[the episode continues]·(v_{t+1} − V(s_{t+1}))
         advantage_t = ρ̄_t·(r_t + γ·v'_t − V(s_t))
 
-    with ρ̄_t = min(ρ̄, ρ_t) and c̄_t = min(c̄, ρ_t). V'_t is V(s_{t+1}) and v'_t is v_{t+1} where the episode goes on, both
-    are V of what a time limit stopped at, and 0 after a terminal step; v_k = V(s_k).
+    with ρ̄_t = min(ρ̄, ρ_t) and c̄_t = min(c̄, ρ_t). V'_t is V(s_{t+1}) and v'_t is v_{t+1} where the episode
+    continues; both are V of the final observation after a time limit, and 0 after a terminal step. v_k = V(s_k).
 
     rewards, terminated, truncated, rho: [n, k], of the steps. values: [n, k + 1], V of the states before them and of
-    the last one. final_values: [n, k], V of the observation that a truncated step stopped at.
+    the last one. final_values: [n, k], V of the final observation of truncated steps.
     """
     over = terminated | truncated
     clipped, traces = rho.clamp(max=rho_bar), rho.clamp(max=c_bar)

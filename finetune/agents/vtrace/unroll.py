@@ -15,7 +15,7 @@ from ..unroll import Stopped, unroll_network
 
 class Unroll(NamedTuple):
     """logits [n, k, A] of π(·|s_t). values [n, k + 1] of the states before the steps and of the last one. final_values
-    [n, k], of the observation that a truncated step stopped at, 0 elsewhere. state: after the k steps."""
+    [n, k], of the final observations of truncated steps, 0 elsewhere. state: after the k steps."""
 
     logits: Tensor
     values: Tensor
@@ -28,7 +28,7 @@ def unroll(
 ) -> Unroll:
     """Run the network over the sequences; see `unroll_network`.
 
-    With critic_only, gradients of the values reach the value head alone.
+    With critic_only, gradients of the values reach only the value head.
     """
 
     def perceive(observations: Tensor) -> tuple[Tensor]:
@@ -53,8 +53,8 @@ def outputs(
     *,
     critic_only: bool,
 ) -> Unroll:
-    """What the heads make of the features of the steps, [n, k, width], of the last observations and of those that a
-    time limit stopped at."""
+    """Apply the heads to the features of the steps, [n, k, width], of the last observations and of the final
+    observations of truncated episodes."""
     values = network.value_head(features.detach() if critic_only else features).squeeze(-1)
     with torch.no_grad():  # only for bootstrapping
         after = network.value_head(last)
