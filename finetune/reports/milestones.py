@@ -17,7 +17,7 @@ TIMES = {"60 s": 60.0, "47.34 s (the published agent)": 47.34, "45.53 s (the bes
 class Milestone:
     """Decisions, game frames and seconds of computing until the first row of a log that meets a condition.
 
-    None where no row does, or where the log has no frames.
+    None if no row does, or if the log has no frames.
     """
 
     name: str
