@@ -42,7 +42,7 @@ class Observer:
 
 
 LivePlay = PhaseCollector | ActorsCollector
-"""Source of live play: games in this process, or actors in others."""
+"""Source of live play: games in this process, or actors in other processes."""
 
 
 class Loop:

@@ -8,7 +8,7 @@ from .schedules.phase import Phase
 from .settings import FinetuneSettings
 
 Read = Callable[[Sequence[str]], FinetuneSettings]
-"""Reads the settings of a command line, which knows the options of `algorithm`."""
+"""Reads settings from command-line arguments, with the options of `algorithm`."""
 
 
 def stages(settings: FinetuneSettings, read: Read) -> list[FinetuneSettings]:

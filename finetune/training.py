@@ -32,14 +32,14 @@ from .stages import Read, stage_of, stages
 from .start import SCRATCH, Start, find_start
 
 START, TEACHER, POLICY = "start.safetensors", "teacher.safetensors", "policy.safetensors"
-"""The initial policy of a run, its teacher and the policy that it leaves, in its folder."""
+"""A run's initial policy, its teacher and its final policy, in its folder."""
 
 OUTSIDE = 0.2
-"""Fraction of the critic's values beyond the returns seen so far that the terminal warns about."""
+"""Fraction of the critic's values outside the returns seen so far, above which the terminal warns."""
 
 
 LATE = 0.25
-"""Fraction of the schedule before the first update that the terminal warns about."""
+"""Fraction of the schedule before the first update, above which the terminal warns."""
 
 
 class Training(Observer):

@@ -44,7 +44,7 @@ class WeightAverage:
 
 
 SHARE = 0.1
-"""Largest share of all decisions so far that a recent average reaches back over."""
+"""Largest window of a recent average, as a share of all decisions so far."""
 
 
 class RecentAverage:

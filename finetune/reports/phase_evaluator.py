@@ -20,7 +20,7 @@ from ..schedules.phase import Phase
 from .run_log import RunLog
 
 LOSS = 0.1
-"""Smallest loss in the share of games finished that is worth a warning."""
+"""Smallest drop in the share of games finished that causes a warning."""
 
 START = "0-start.json"
 """Evaluation of the initial policy, in the folder of the phases."""

@@ -15,7 +15,7 @@ from .milestones import SPEED, seconds_of
 METRICS = "metrics.jsonl"
 
 LARGEST_LOG = 256 * MEGABYTE
-"""Bytes; a row has about a kilobyte."""
+"""Largest size in bytes; a row takes about a kilobyte."""
 
 EVALUATED = ("finish_share", "best_seconds", "median_seconds", "mean_metres", "mean_return")
 """Figures of an evaluation that the tracker shows."""

@@ -17,7 +17,7 @@ EVERY = 10
 """Frames between two states of a demonstration."""
 
 LEFT = 10.0
-"""Seconds that a game from a state still has before its time limit, at least."""
+"""Minimum seconds from a state to the game's time limit."""
 
 
 def demonstrated_states(

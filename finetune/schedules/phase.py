@@ -45,7 +45,7 @@ class PhaseValues(NamedTuple):
 
 
 RAMPS = ("demonstrations", "learning_rate", "imitation", "kickstarting", "entropy")
-"""Values that change linearly over a phase; the others hold for all of it."""
+"""Values that change linearly over a phase; the others are constant."""
 
 RAMP = "a number or [start, end], at least 0"
 
@@ -74,7 +74,7 @@ def ramp(default: Ramp, help: str) -> Any:
 
 
 FIRST_STRETCH = 0.1
-"""Share of the stretch that order=backwards opens at once, at its far end."""
+"""Share of the stretch that order=backwards opens at first, at its far end."""
 
 
 @dataclass(frozen=True)

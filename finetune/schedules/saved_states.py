@@ -13,13 +13,13 @@ from ...envs.qwop.vector import QWOPVectorEnv
 from ...envs.vector import Infos
 
 CAPACITY = 256
-"""Saved states of earlier games that are kept; a new one then replaces a random one."""
+"""Largest number of saved states of earlier games; beyond it, a new one replaces a random one."""
 
 KEEP_SHARE = 0.25
 """Probability, for each step in which some game is in the stretch, of saving one of these games."""
 
 NOT_BEFORE, NOT_AFTER = 5, 1
-"""Whole seconds before a fall between which states are kept: time enough to prevent it, and not much more."""
+"""Whole seconds before a fall between which states are kept: enough time to prevent it, and little more."""
 
 
 @dataclass(frozen=True)

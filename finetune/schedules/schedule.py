@@ -9,7 +9,7 @@ from .phase import Phase, PhaseValues
 from .stability import ReturnMonitor
 
 PUBLISHED_RATE = 9.0
-"""Decisions a second of the published training, also used for environments without a clock."""
+"""Decisions per second of the published training, also used for environments without a clock."""
 
 
 class Schedule:
