@@ -1,7 +1,7 @@
 """Checkpoints: the complete state of a run in one file, written atomically.
 
-A checkpoint is a safetensors file: its tensors are numbered, and its metadata hold everything else as JSON, in which a
-marked object stands for a tensor. Loading one runs no code and takes no more memory than the file has bytes.
+A checkpoint is a safetensors file with numbered tensors. Its metadata hold everything else as JSON, in which marked
+objects refer to tensors. Loading one runs no code and takes no more memory than the file's size.
 """
 
 import json
@@ -43,7 +43,7 @@ OTHER_VERSION = "written by another version of this program; resume with that on
 
 
 def save_checkpoint(folder: Path, decisions: int, state: dict[str, Any], keep: int = 2) -> Path:
-    """Write the state of a run after so many decisions; delete all but the newest `keep` checkpoints.
+    """Write the state of a run after this many decisions; delete all but the newest `keep` checkpoints.
 
     `state` consists of nested dicts and lists of numbers, strings, tensors and arrays. Tensors that are not finite are
     refused with BadInput before anything is written or deleted.
@@ -65,7 +65,7 @@ def save_checkpoint(folder: Path, decisions: int, state: dict[str, Any], keep: i
 
 
 def _not_finite(tensors: dict[str, Tensor]) -> str | None:
-    """The name of the first tensor with a number that is not finite."""
+    """Name of the first tensor with a value that is not finite."""
     return next((name for name, tensor in tensors.items() if not torch.isfinite(tensor).all()), None)
 
 

@@ -1,4 +1,4 @@
-"""The training loop: live play along a schedule, an agent that learns, a log, checkpoints."""
+"""The training loop: live play along a schedule, updates of an agent, a log, checkpoints."""
 
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -29,10 +29,10 @@ class Progress:
 
 
 class Observer:
-    """Follows a run: `Loop` calls these methods, which do nothing unless a subclass defines them."""
+    """Callbacks of a run, called by `Loop`. They do nothing unless a subclass overrides them."""
 
     def evaluate(self, loop: "Loop", index: int, *, within: bool) -> None:
-        """Handle the end of the phase of this number or, with `within`, an evaluation that is due during it."""
+        """Handle the end of phase `index` or, with `within`, an evaluation that is due during it."""
 
     def checkpoint(self, loop: "Loop") -> None:
         """Handle a checkpoint that has been written."""
@@ -42,17 +42,17 @@ class Observer:
 
 
 LivePlay = PhaseCollector | ActorsCollector
-"""Source of live play: games in this process, or actors in others."""
+"""Source of live play: games in this process, or actors in other processes."""
 
 
 class Loop:
     """Runs a schedule.
 
-    One iteration is `num_envs` sequences of `steps` decisions, from which the agent learns. A checkpoint is a barrier:
-    nothing is being collected while it is taken, so its state is complete, and a resumed run equals an uninterrupted
-    one to the bit. A phase with its own environment starts new games there; live play in progress is dropped. A phase
-    with a `weight_average` leaves the mean of its last weights, from which the next one continues. The last checkpoint
-    is taken when the schedule is over, and a longer schedule can continue from it.
+    One iteration collects `num_envs` sequences of `steps` decisions, and the agent learns from them. A checkpoint is a
+    barrier: no play is being collected while it is taken, so its state is complete, and a resumed run is bit-identical
+    to an uninterrupted one. A phase with its own environment starts new games there and drops live play in progress. A
+    phase with a `weight_average` ends with the mean of its last weights, from which the next phase continues. The last
+    checkpoint is taken at the end of the schedule; a longer schedule can continue from it.
     """
 
     def __init__(self, run: "Run[Any, Any]", agent: Agent, play: LivePlay) -> None:
@@ -89,7 +89,7 @@ class Loop:
 
     @property
     def phase_index(self) -> int:
-        """The number of the current phase; of the last one that was played, once all are over."""
+        """Number of the current phase or, once all are over, of the last one played."""
         return self._schedule.place
 
     @property
@@ -98,12 +98,12 @@ class Loop:
         return self._schedule.finished
 
     def policy_in(self, phase: int) -> Policy:
-        """The policy as it stands, for the environment of the phase of this number."""
+        """Current policy, labelled with the environment of this phase."""
         spec = self._environments.specs[phase]
         return replace(self._policy, environment=spec, network=self.agent.network, values=self.agent.values)
 
     def get_state(self) -> dict[str, Any]:
-        """Everything that the rest of the run depends on; call it at a barrier."""
+        """State that the rest of the run depends on. Call it only at a barrier."""
         assert self._pending is None
         return {
             "decisions": self.decisions,
@@ -116,7 +116,7 @@ class Loop:
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Continue where `get_state` was called, in a loop whose schedule is the same up to there."""
+        """Restore a state from `get_state`. The schedules must agree up to that point."""
         self.decisions = self._logged = int(state["decisions"])
         self._begun_at = int(state.get("begun_at", 0))
         self._schedule.set_state(state["schedule"])
@@ -136,7 +136,7 @@ class Loop:
         self.agent.advance(self.decisions - self._begun_at, self._schedule.planned)
 
     def _count(self, phase: Phase, returns: list[float]) -> None:
-        """Advance the schedule; write a row of the log, evaluate and change phases where that is due."""
+        """Advance the schedule; log, evaluate and change phases when due."""
         index, before = self._schedule.index, self._schedule.progress
         self.decisions += self._settings.decisions
         over = self._schedule.advance(self._settings.decisions, returns)
@@ -177,14 +177,14 @@ class Loop:
             self._pending = None
 
     def _play_aside(self) -> Sequences:
-        """Play an iteration that does not count."""
+        """Play an iteration that the schedule does not count."""
         self._actor.take(self.agent.network)
         return self._play.collect(self._actor)[0]
 
     def _live(self) -> tuple[Sequences, list[float]]:
-        """The next live play and the returns of the episodes that ended in it.
+        """Return the next rollouts and the returns of the episodes that ended in them.
 
-        Where play and learning overlap, collecting the live play after that begins.
+        With `overlap`, also start to collect the rollouts after these.
         """
         with self._log.metrics.timer.section("waiting for live play"):
             if self._pending is None:
@@ -207,7 +207,7 @@ class Loop:
     def _checkpoint(self) -> None:
         with self._log.metrics.timer.section("checkpoint"):
             if not self._play.saves_games():
-                # A resumed run must start new games, so the uninterrupted one does, too.
+                # A resumed run must start new games here, so an uninterrupted run does too.
                 self._play.restart()
                 self.agent.drop_partial_episodes()
             save_checkpoint(self._folder, self.decisions, self.get_state())

@@ -15,14 +15,14 @@ from .experience.sequences import SOURCES
 
 @dataclass(frozen=True)
 class UpdateStats:
-    """Figures of one update: for the whole batch, and for each source in it."""
+    """Statistics of one update: over the whole batch, and by source."""
 
     scalars: dict[str, float]
     by_source: dict[str, dict[str, float]]
 
 
 def means_by_source(source: NDArray[np.int8], **figures: Any) -> dict[str, dict[str, float]]:
-    """The mean of each figure, an array or a tensor [n, ...], over the items of every source in `source`, int8 [n]."""
+    """Mean of each figure, an array or tensor [n, ...], over the items of each source in `source`, int8 [n]."""
     found = {}
     for number, name in enumerate(SOURCES):
         mine = source == number
@@ -32,12 +32,12 @@ def means_by_source(source: NDArray[np.int8], **figures: Any) -> dict[str, dict[
 
 
 def mean_figures(figures: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """The mean over all rows of each figure that the first one has."""
+    """Mean over all rows of each figure in the first row."""
     return {name: float(np.mean([row[name] for row in figures])) for name in figures[0]}
 
 
 class Timer:
-    """Seconds spent on each part of the work since the last reading."""
+    """Seconds spent in each section since the last `read`."""
 
     def __init__(self) -> None:
         self._seconds: dict[str, float] = {}
@@ -45,7 +45,7 @@ class Timer:
 
     @contextmanager
     def section(self, part: str) -> Iterator[None]:
-        """Count the time spent inside for this part."""
+        """Context manager: add the time spent inside to this section."""
         start = time.perf_counter()
         try:
             yield
@@ -53,7 +53,7 @@ class Timer:
             self._seconds[part] = self._seconds.get(part, 0.0) + time.perf_counter() - start
 
     def read(self) -> tuple[float, dict[str, float]]:
-        """Return the seconds in total and for each part, and reset them to 0."""
+        """Return the total seconds and those of each section, and reset them to 0."""
         now = time.perf_counter()
         total, parts = now - self._since, self._seconds
         self._since, self._seconds = now, {}
@@ -61,7 +61,7 @@ class Timer:
 
 
 class Metrics:
-    """Collects episodes and updates until `row` summarises them."""
+    """Accumulates episodes and updates until `row` summarises them."""
 
     def __init__(self) -> None:
         self.timer = Timer()
@@ -70,7 +70,7 @@ class Metrics:
         self._sampled = np.zeros(len(SOURCES))
 
     def add_episodes(self, ends: list[EpisodeStats]) -> None:
-        """Add live episodes that ended."""
+        """Add finished live episodes."""
         self._episodes += ends
 
     def add_batch(self, source: NDArray[np.int8], stats: UpdateStats | None) -> None:
@@ -85,7 +85,7 @@ class Metrics:
 
     @property
     def frames(self) -> int:
-        """Game frames of the episodes gathered, where they are known."""
+        """Game frames of the collected episodes, if known."""
         return sum(end.frames or 0 for end in self._episodes)
 
     def row(self) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""What a resumed run may change of its settings."""
+"""Settings that a resumed run may change."""
 
 from itertools import zip_longest
 from pathlib import Path
@@ -23,7 +23,7 @@ MAY_DIFFER = ("resume", "out", "device", "tracker", "threads", "video", "distrib
 def require_resumable(settings: FinetuneSettings, out: Path) -> dict[str, Any] | None:
     """Load the newest checkpoint of the run in `out`; None if the run was killed before its first one.
 
-    Raises BadInput if no run has begun there, or one with other settings. Phases of its schedule that have not started
+    Raises BadInput if no run has begun there, or if its settings differ. Phases of its schedule that have not started
     may differ, and phases may be added.
     """
     newest = newest_checkpoint(out, checkpoints(out / "checkpoints"), (out / METRICS).exists())
@@ -54,7 +54,7 @@ def _settings_before(path: Path) -> dict[str, Any]:
 def _require_same_past(before: dict[str, Any], now: dict[str, Any], begun: int, out: Path) -> None:
     require_same(before.get("scale", 1.0), now.get("scale", 1.0), "schedule.scale", out)
     require_same(before.get("decisions"), now.get("decisions"), "schedule.decisions", out)
-    if now.get("decisions") is not None:  # another phase would change the lengths of those that are over
+    if now.get("decisions") is not None:  # another phase would change the lengths of past phases
         require_same(before["phases"], now["phases"], "schedule.phases", out)
     pairs = zip_longest(parse_phases(before["phases"])[:begun], parse_phases(now["phases"])[:begun])
     for number, (was, given) in enumerate(pairs):

@@ -1,4 +1,4 @@
-"""A training run: all that it is made of, and the loop that carries it out."""
+"""A training run: its parts, and the loop built from them."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,11 +30,11 @@ L = TypeVar("L", bound=LiveSettings)
 
 @dataclass(frozen=True)
 class Run(Generic[A, L]):
-    """Everything that a run is made of. Its algorithm has settings of type A, and the algorithm's loop of type L.
+    """All parts of a run. A is the type of the algorithm's settings, L that of its loop's.
 
-    policy: trained in place. teacher: a policy, and its name, that phases with kickstarting imitate. folder: of the
-    checkpoints. stage: its number among the `stages` of a schedule. begun_at: decisions of the stages before. whole:
-    the phases of all stages, if there are several. The seed decides everything that is random.
+    policy: trained in place. teacher: the policy that phases with kickstarting imitate, and its name. folder: for
+    checkpoints. stage: number among the `stages` of a schedule. begun_at: decisions of the earlier stages. whole: the
+    phases of all stages, if there are several. The seed determines everything random.
     """
 
     settings: FinetuneSettings
@@ -90,12 +90,12 @@ class Run(Generic[A, L]):
 
     @property
     def for_play(self) -> np.random.Generator:
-        """Draws actions, and seeds the games."""
+        """Generator of actions and of the games' seeds."""
         return self._generators[0]
 
     @property
     def for_agent(self) -> np.random.Generator:
-        """Draws samples and orders."""
+        """Generator of samples and of their shuffling."""
         return self._generators[1]
 
     @cached_property
@@ -105,9 +105,9 @@ class Run(Generic[A, L]):
 
 
 def build(run: Run[Any, Any]) -> Loop:
-    """Compose the loop of a run; BadInput where the parts do not fit each other."""
+    """Build the loop of a run; BadInput if its parts do not fit together."""
     _require_teacher(run)
-    assert run.schedule.planned  # made before the agent, so that it is refused first
+    assert run.schedule.planned  # computed before the agent is built, so that errors in the schedule come first
     agent = run.settings.chosen_algorithm.build(run)
     return Loop(run, agent, _live_play(run))
 
@@ -129,7 +129,7 @@ def _require_teacher(run: Run[Any, Any]) -> None:
 
 
 def _live_play(run: Run[Any, Any]) -> LivePlay:
-    """Live play, in this process or by actors."""
+    """Make the collector of live play: in this process or with actors."""
     loop, distributed, phase = run.loop, run.settings.distributed, run.schedule.index
     if not isinstance(distributed, RaySettings):
         return PhaseCollector(run.environments, phase, loop.steps, run.for_play)

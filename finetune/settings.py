@@ -1,4 +1,4 @@
-"""The settings of `qwop-finetune`; none of what they need is PyTorch, so that `--help` is quick."""
+"""The settings of `qwop-finetune`. Importing them does not load PyTorch, so `--help` is fast."""
 
 from dataclasses import dataclass
 
@@ -142,13 +142,13 @@ class FinetuneSettings(Settings):
 
     @property
     def starts_from_scratch(self) -> bool:
-        """True if policy=null is a new network: by the algorithm, or in an environment named without demonstrations."""
+        """True if policy=null is a new network: by the algorithm, or if an environment but no dataset is named."""
         named = self.environment is not None and self.demonstrations is None
         return self.chosen_algorithm.starts_from_scratch or named
 
     @property
     def chosen_algorithm(self) -> Algorithm:
-        """The algorithm that the settings are of."""
+        """The algorithm that these settings configure."""
         return ALGORITHMS[option_of(declarations(FinetuneSettings)["algorithm"], self.algorithm)]
 
     @property

@@ -1,4 +1,4 @@
-"""Stages of a schedule: phases in a row that one algorithm learns in."""
+"""Stages of a schedule: consecutive phases with the same algorithm."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -8,14 +8,14 @@ from .schedules.phase import Phase
 from .settings import FinetuneSettings
 
 Read = Callable[[Sequence[str]], FinetuneSettings]
-"""Reads the settings of a command line, which knows the options of `algorithm`."""
+"""Reads settings from command-line arguments, with the options of `algorithm`."""
 
 
 def stages(settings: FinetuneSettings, read: Read) -> list[FinetuneSettings]:
-    """The settings of each stage, with its own algorithm and loop; the phases of the others are empty there.
+    """Split settings into those of each stage, with its own algorithm and loop, and the other stages' phases empty.
 
-    A stage without length is left out, unless nothing else is left. Raises BadInput for a phase whose algorithm does
-    not exist.
+    Stages of length 0 are omitted; if all are, the first one is kept. Raises BadInput for a phase whose algorithm
+    does not exist.
     """
     starts = [number for number, phase in enumerate(settings.phases) if phase.algorithm is not None or not number]
     made = []
@@ -30,7 +30,7 @@ def stages(settings: FinetuneSettings, read: Read) -> list[FinetuneSettings]:
 
 
 def stage_of(phase: int, all_stages: list[FinetuneSettings]) -> int:
-    """The number of the stage that the phase of this number is in."""
+    """Number of the stage that contains this phase."""
     return next(number for number, stage in enumerate(all_stages) if _has_length(stage.phases[phase]))
 
 
@@ -39,7 +39,7 @@ def _has_length(phase: Phase) -> bool:
 
 
 def _with_algorithm(settings: FinetuneSettings, phase: Phase, read: Read) -> FinetuneSettings:
-    """The settings with the algorithm that the phase names, if it does."""
+    """Settings with the phase's algorithm, if it names one."""
     if phase.algorithm is None:
         return settings
     with naming(f"schedule.phases.{phase.name}.algorithm"):

@@ -27,7 +27,7 @@ PRETRAINED = Path("runs/pretrain/policy.safetensors")
 
 @dataclass(frozen=True)
 class Start:
-    """The policy to continue, the demonstrations (None where no phase uses any), and lines that report the choice."""
+    """Initial policy, demonstrations (None if no phase uses any), and lines that report the choice."""
 
     policy: Policy
     demonstrations: Dataset | None
@@ -48,7 +48,7 @@ def find_start(
 
     Without a policy: the pretrained one if it exists and no demonstrations are named, else a clone of the
     demonstrations. Without demonstrations, if some are needed: the embedded ones. new_network makes the network of
-    policy=scratch; settings are those of a new environment, and those that a policy file need not give.
+    policy=scratch. settings: those of a new environment; a policy file may omit them.
     """
     if environment is not None and policy != SCRATCH:
         raise BadInput(f"environment={environment}: only policy={SCRATCH} can choose it; a policy file names its own")
@@ -84,7 +84,7 @@ def _new_policy(
     new_network: MakeNetwork,
     generator: torch.Generator,
 ) -> Policy:
-    """Make an untrained policy for the environment, or for that of the dataset."""
+    """Make an untrained policy for the environment, by default the dataset's."""
     if environment is None:
         if dataset is None:
             raise BadInput(f"policy={SCRATCH}: name its environment (environment=CartPole-v1), or demonstrations")
@@ -100,7 +100,7 @@ def _new_policy(
 
 
 def _require_same(policy: Policy, name: str, dataset: Dataset) -> None:
-    """Raise BadInput unless the demonstrations are of the policy's task; rewards and time limits may differ."""
+    """Raise BadInput unless the demonstrations match the policy's task. Rewards and time limits may differ."""
     own = DatasetInfo(without_reward_settings(policy.environment), policy.observation, policy.actions)
     shown = replace(dataset.info, environment=without_reward_settings(dataset.info.environment))
     if differences := shown.differences(own):

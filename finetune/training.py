@@ -1,4 +1,4 @@
-"""One run of `qwop-finetune`: the policy that it starts from, the run itself, and what it leaves in its folder."""
+"""One run of `qwop-finetune`: initial policy, training, and the files in its folder."""
 
 import copy
 from contextlib import closing
@@ -32,18 +32,18 @@ from .stages import Read, stage_of, stages
 from .start import SCRATCH, Start, find_start
 
 START, TEACHER, POLICY = "start.safetensors", "teacher.safetensors", "policy.safetensors"
-"""The initial policy of a run, its teacher and the policy that it leaves, in its folder."""
+"""A run's initial policy, its teacher and its final policy, in its folder."""
 
 OUTSIDE = 0.2
-"""Fraction of the critic's values beyond the returns seen so far that the terminal warns about."""
+"""Fraction of the critic's values outside the returns seen so far, above which the terminal warns."""
 
 
 LATE = 0.25
-"""Fraction of the schedule before the first update that the terminal warns about."""
+"""Fraction of the schedule before the first update, above which the terminal warns."""
 
 
 class Training(Observer):
-    """Carries out a run, and shows, evaluates and saves what comes of it."""
+    """Trains along a schedule; shows progress, evaluates and saves results."""
 
     def __init__(self, settings: FinetuneSettings, read: Read) -> None:
         self._settings, self._read, self._out = settings, read, Path(settings.out)
@@ -56,7 +56,7 @@ class Training(Observer):
         self._planned_later = 0
 
     def run(self) -> None:
-        """Train from the start, or go on with the run in the folder, to the end of the schedule; write the report."""
+        """Start or resume the run in the folder, train to the end of the schedule, and write the report."""
         settings, device = self._settings, choose_device(self._settings.device)
         torch.set_num_threads(settings.threads)
         require_tracker(settings.tracker)
@@ -84,7 +84,7 @@ class Training(Observer):
         ]
         with self._bar, closing(self._log):
             number = 0 if state is None else stage_of(state["phase"], every)
-            for later in runs[number + 1 :]:  # what does not fit is refused now, not after hours
+            for later in runs[number + 1 :]:  # build later stages now, so that errors come at once, not after hours
                 later.settings.chosen_algorithm.build(replace(later, policy=copy.deepcopy(policy)))
             loop = build(runs[number])
             self._planned_later = sum(run.schedule.planned for run in runs[number + 1 :])
@@ -97,7 +97,7 @@ class Training(Observer):
             else:
                 with restoring(checkpoints(folder)[-1]):
                     loop.set_state(state)
-                self.checkpoint(loop)  # the run may have been killed between its last checkpoint and this
+                self.checkpoint(loop)  # repeat this step: the run may have been killed before it
             self._results.forget_after(loop.decisions)
             write_configuration(settings, self._out)
             over = loop.finished and number == len(runs) - 1
@@ -131,7 +131,7 @@ class Training(Observer):
         self._bar.update(self._task, description=_describe(now), completed=now.decisions, total=total)
 
     def _start(self, resumed: bool) -> Start:
-        """The initial policy and the demonstrations, said in the terminal."""
+        """Choose the initial policy and the demonstrations, and print the choice."""
         settings, algorithm = self._settings, self._settings.chosen_algorithm
         first = settings.policy or (SCRATCH if settings.starts_from_scratch else None)
         start = find_start(
@@ -159,7 +159,7 @@ class Training(Observer):
             self._say(said)
 
     def _finish(self, was_over: bool) -> None:
-        """Choose the policy that the run leaves; write its film and the report."""
+        """Choose the final policy; write its film and the report."""
         kept = self._keep_best() if self._settings.schedule.keep == BEST else None
         why_not: str | None = "the schedule was over already; add a phase to continue"
         if not was_over:
@@ -188,7 +188,7 @@ class Training(Observer):
 
 
 def late_learning(loop: LiveSettings, planned: int) -> str | None:
-    """A warning about a memory whose filling takes a large part of the schedule; None where it does not."""
+    """Warning if filling the memory takes a large part of the schedule, else None."""
     if loop.before_learning <= LATE * planned:
         return None
     return (
@@ -198,7 +198,7 @@ def late_learning(loop: LiveSettings, planned: int) -> str | None:
 
 
 def outside_warning(now: Progress) -> str:
-    """A warning about a critic whose values leave the range of all returns seen."""
+    """Warning about a critic whose values leave the range of all returns seen."""
     row = now.row
     low, high = row["learner/value_low"], row["learner/value_high"]
     return (
@@ -209,7 +209,7 @@ def outside_warning(now: Progress) -> str:
 
 
 def _copy_for_training(policy: Policy, settings: FinetuneSettings) -> Policy:
-    """A copy of the policy with its own network, labelled with the settings that train it, without paths."""
+    """Copy the policy and its network; label it with the training settings, without paths."""
     made: dict[str, Any] = {
         "command": "qwop-finetune",
         "settings": {name: value for name, value in to_plain(settings).items() if name not in MAY_DIFFER},

@@ -11,8 +11,8 @@ from ..policies.networks import Network
 class WeightAverage:
     """θ̄ = (θ_1 + … + θ_n)/n over the weights after each of n iterations (Polyak and Juditsky 1992).
 
-    The last update leaves the weights somewhere around an optimum; their mean lies nearer to it. Buffers, such as the
-    statistics that scale observations, are not averaged.
+    Individual iterates fluctuate around the optimum; their average is closer to it. Buffers, such as the statistics
+    that scale observations, are not averaged.
     """
 
     def __init__(self, network: Network) -> None:
@@ -22,7 +22,7 @@ class WeightAverage:
 
     @torch.no_grad()
     def add(self) -> None:
-        """Count the network's current weights."""
+        """Add the network's current weights to the mean."""
         if not self._count:
             self._sums = [torch.zeros_like(one, dtype=torch.float64) for one in self._weights]
         torch._foreach_add_(self._sums, [one.double() for one in self._weights])
@@ -30,7 +30,7 @@ class WeightAverage:
 
     @torch.no_grad()
     def settle(self) -> None:
-        """Set the network's weights to their mean, if any were counted, and start again."""
+        """Set the network's weights to the mean, if any were added, and reset it."""
         if self._count:
             torch._foreach_copy_(self._weights, torch._foreach_div(self._sums, self._count))
         self._sums, self._count = [], 0
@@ -44,7 +44,7 @@ class WeightAverage:
 
 
 SHARE = 0.1
-"""Largest share of all decisions so far that a recent average reaches back over."""
+"""Largest window of a recent average, as a share of all decisions so far."""
 
 
 class RecentAverage:
@@ -62,14 +62,14 @@ class RecentAverage:
 
     @torch.no_grad()
     def add(self, decisions: int) -> None:
-        """Count the network's weights after that many more decisions."""
+        """Update the average with the network's weights after this many more decisions."""
         self._decisions += decisions
         window = max(min(self._window, SHARE * self._decisions), decisions)
         for name, average in self._averages.items():
             average.lerp_(self._weights[name], decisions / window)
 
     def get_state(self) -> dict[str, Any]:
-        """The averages by name, and the decisions so far."""
+        """Averages by name, and the decisions so far."""
         return {
             "weights": {name: one.clone() for name, one in self._averages.items()},
             "decisions": self._decisions,

@@ -62,7 +62,7 @@ class PopulationAgents(Discounted):
 
     @property
     def algorithm(self) -> Algorithm:
-        """The algorithm that they learn by; it makes their networks and learners from `settings`."""
+        """The agents' algorithm, which makes their networks and learners from `settings`."""
         return ALGORITHMS[next(name for name, kind in AGENTS.items() if kind is type(self))]
 
     @property

@@ -1,4 +1,4 @@
-"""Inherited values that changed, and the agents that carry these changes."""
+"""Changes of inherited values, and the agents that carry them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ INHERITED = ("rewards", "genes")
 class Change:
     """A value that changed when agent `child` copied agent `parent`.
 
-    kind, name: the value, in an agent's entry of the history. carriers: the agents that descend from this copy now.
+    kind, name: locate the value in an agent's history entry. carriers: the agents now descended from this copy.
     """
 
     round: int
@@ -25,8 +25,8 @@ class Change:
 
 
 def carried_changes(rows: Sequence[Mapping[str, Any]]) -> list[Change]:
-    """Return the changes that an agent of the last row carries, from the rows of a history: the most common first, and
-    of equally common ones the earlier first."""
+    """Return the changes carried by agents of the last row of a history: the most common first, and of equally common
+    ones the earlier first."""
     if not rows:
         return []
     agents = list(rows[0]["agents"])
@@ -34,7 +34,7 @@ def carried_changes(rows: Sequence[Mapping[str, Any]]) -> list[Change]:
     copies: list[tuple[int, int, int, Mapping[str, Any], Mapping[str, Any]]] = []
     for row in rows:
         now = row["agents"]
-        # Within a round, agents copy one after the other: a parent may itself have become a copy.
+        # Within a round, agents copy in turn, so a parent may itself just have become a copy.
         for child, parent in row["copies"]:
             ancestry[child] = (*ancestry[parent], len(copies))
             copies.append((row["round"], child, parent, agents[parent], now[child]))

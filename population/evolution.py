@@ -12,7 +12,7 @@ BETTER = 0.7
 """Probability of losing against another agent above which it is copied."""
 
 CHANCE, CHANGE = 0.05, 0.2
-"""Probability that an inherited value changes, and the share by which it does."""
+"""Probability that an inherited value changes, and the relative size of the change."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Choice:
-    """A gene with one of several values, each as likely; a change draws it anew."""
+    """A gene with one of several values, each as likely; a change redraws it."""
 
     values: tuple[float, ...]
 
@@ -45,7 +45,7 @@ class Choice:
 
 
 FRAMES = "frames_per_step"
-"""The gene of the game frames for each decision of an agent in races, where it evolves."""
+"""Gene of an agent's game frames per decision in races, if it evolves."""
 
 REWARD = Range(-1.0, 1.0)
 """Initial weights w of the events in an agent's own reward."""
@@ -54,8 +54,8 @@ REWARD = Range(-1.0, 1.0)
 @dataclass(frozen=True)
 class Member:
     """An agent of a population. id: fixed for its place in the population. genes: hyper-parameters by name. rewards:
-    weights w by event. decisions: learned from by itself, since its last copy. parent: the id that it last copied.
-    generation: number of copies in its ancestry. founder: the id of the initial agent that its weights descend from.
+    weights w by event. decisions: that it has learned from since its last copy. parent: id of the agent last copied.
+    generation: number of copies in its ancestry. founder: id of the initial agent that its weights descend from.
     """
 
     id: int
@@ -72,7 +72,7 @@ def should_copy(member: Member, other: Member, burn_in: int, *, better: float = 
     """True if the member copies the other: it has learned from `burn_in` decisions, and the other is better.
 
     Better means that it beats the member with a probability above `better`. literal: apply the rule as some articles
-    state it, that the member wins with a probability below `better`, which is also true between equals.
+    state it: the member wins with a probability below `better`, which also holds between equals.
     """
     if member.decisions < burn_in or member.id == other.id:
         return False
@@ -81,7 +81,7 @@ def should_copy(member: Member, other: Member, burn_in: int, *, better: float = 
 
 
 def exploit(member: Member, parent: Member) -> Member:
-    """The member with all that it inherits: genes, rewards and rating. The caller copies the weights."""
+    """Return the member with its parent's genes, rewards and rating. The caller copies the weights."""
     return replace(
         member,
         rating=parent.rating,
@@ -104,9 +104,9 @@ def explore(
     redraw: float = 0.0,
     rewards: bool = True,
 ) -> Member:
-    """The member with each gene and, if `rewards`, each reward changed with probability `chance`: times 1 ± `change`.
+    """Return the member with each gene and, if `rewards`, each reward times 1 ± `change` with probability `chance`.
 
-    Whole numbers and choices are drawn anew. Such a change never flips the sign of a reward, so each reward is
+    Whole numbers and choices are redrawn instead. Such a change never flips the sign of a reward, so each reward is
     also redrawn with probability `redraw`.
     """
 

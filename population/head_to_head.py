@@ -1,4 +1,4 @@
-"""Races between policies, to compare them."""
+"""Head-to-head races between policies, for comparison."""
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
@@ -31,7 +31,7 @@ Report = Callable[[int], None]
 @dataclass(frozen=True)
 class HeadToHead:
     """Races of a policy against `name`. results, float64 [n]: 1 won, ½ drawn, 0 lost. metres: of both, float64 [n, 2];
-    seconds: of both where they finished, else NaN."""
+    seconds: of both if they finished, else NaN."""
 
     name: str
     results: NDArray[np.float64]
@@ -60,7 +60,7 @@ class HeadToHead:
         return f"{len(ended)}" + (f" (median {np.median(ended):.2f} s)" if len(ended) else "")
 
     def to_json(self) -> dict[str, Any]:
-        """The figures, and the result of each race."""
+        """Convert to JSON: the figures, and the result of each race."""
         finishes = np.isfinite(self.seconds).sum(axis=0)
         return {
             "against": self.name,
@@ -87,10 +87,10 @@ def play_head_to_head(
     num_games: int = 64,
     report: Report = lambda races: None,
 ) -> HeadToHead:
-    """Race the policy against the others, which are called `name`.
+    """Race the policy against the others, reported together as `name`.
 
-    Race k begins with k idle frames and is against `others[k % len(others)]`; it depends on (seed, k) alone. Where one
-    of the two decides more often, the race has its rate, and the other keeps to its own. Raises BadInput if one of them
+    Race k begins with k idle frames, is against `others[k % len(others)]` and depends only on (seed, k). The race runs
+    at the higher decision rate of the two; the slower policy keeps its own rate. Raises BadInput if either of them
     cannot run in the race.
     """
     results, metres = np.zeros(games), np.zeros((games, 2))
@@ -114,9 +114,9 @@ def play_head_to_head(
 
 
 def tournament(policies: Sequence[Policy], meet: Callable[[Policy, Policy], HeadToHead]) -> NDArray[np.float64]:
-    """Let each policy meet each other one; returns the share of points that each won, float64 [n].
+    """Play a round-robin tournament; returns each policy's share of points, float64 [n].
 
-    A race won counts 1, and one drawn ½.
+    A win counts 1, a draw ½.
     """
     points = np.zeros(len(policies))
     for one, other in itertools.combinations(range(len(policies)), 2):
@@ -129,7 +129,7 @@ def tournament(policies: Sequence[Policy], meet: Callable[[Policy, Policy], Head
 def film_race(
     path: Path, policies: tuple[Policy, Policy], race: EnvironmentSpec, *, greedy: bool, idle_frames: int = 0
 ) -> Path:
-    """Write a film of a race between two policies, side by side."""
+    """Film a race between two policies, side by side."""
 
     def pictures() -> Iterator[NDArray[np.uint8]]:
         drawn: list[Any] = []
@@ -144,7 +144,7 @@ def film_race(
 
 
 def shared_race(race: EnvironmentSpec, policies: Sequence[Policy]) -> EnvironmentSpec:
-    """The race at the rate of the policy that decides most often; BadInput unless that is a multiple of its own."""
+    """The race at the highest rate of these policies; BadInput unless that is a multiple of the race's own rate."""
     frames = min([decision_frames(race), *(decision_frames(policy.environment) for policy in policies)])
     if decision_frames(race) % frames:
         raise BadInput(
@@ -162,10 +162,10 @@ def _play(
     seed: int,
     drawn: list[Any] | None = None,
 ) -> Iterator[tuple[Infos, NDArray[np.bool_]]]:
-    """Play races that begin with so many idle frames each, decision by decision.
+    """Play races with these numbers of idle frames at the start, one decision per iteration.
 
-    Yields the infos of both runners, [2n, ...], and the races that have just ended, bool [n], whose places are then
-    used for new ones. drawn: called with pictures of the races before each decision.
+    Yields the infos of both runners, [2n, ...], and the races that have just ended, bool [n]; new races then take their
+    places. drawn: collects pictures of the races before each decision.
     """
     race = shared_race(race, policies)
     views = [ObservationMap.of(policy, race, quoted(policy.environment.id), may_hold=True) for policy in policies]
@@ -198,7 +198,7 @@ def _play(
             for side in range(2):
                 events = infos["events"][side::2].copy()
                 if step % views[side].hold:
-                    events[:, _DECISION] = 0.0  # not one of its own
+                    events[:, _DECISION] = 0.0  # not a decision of its own
                 earned[side] += weighted(weights[side], events)
             yield infos, (terminated | truncated)[0::2]
     finally:

@@ -15,10 +15,10 @@ LARGEST_HISTORY = 1024 * MEGABYTE
 
 
 class History:
-    """Writes a row for each round into a folder; `rows` are all of them."""
+    """Writes one row per round into a folder; `rows` holds all of them."""
 
     def __init__(self, folder: Path, resume_at: int | None = None) -> None:
-        """Begin, or continue after so many rounds: later rows are dropped."""
+        """Start a history, or continue it after this many rounds: later rows are dropped."""
         self._path = folder / HISTORY
         self.rows: list[dict[str, Any]] = []
         if resume_at is not None and os.path.lexists(self._path):
@@ -26,7 +26,7 @@ class History:
         write_atomic(self._path, "".join(json.dumps(row) + "\n" for row in self.rows))
 
     def write(self, done: Round, seconds: float) -> dict[str, Any]:
-        """Add a round that took so many seconds; return its row."""
+        """Add a round and its duration in seconds; return its row."""
         agents = []
         for member, figures in zip(done.members, done.figures, strict=True):
             agents.append(

@@ -9,19 +9,19 @@ WIDTH, ROW, LEFT, RIGHT, TOP, BOTTOM = 1060, 22, 76, 20, 26, 28
 STYLE = """
 svg.tree { min-width: 870px; } svg.tree line { stroke-width: 4; } svg.tree .copy { stroke-width: 1.4; }
 """
-"""Style of the tree in a page. On a telephone it is scrolled, so that its text stays at 11 pixels."""
+"""Style of the tree in a page. On a phone it scrolls, so that its text stays at 11 pixels."""
 
 
 def agent_colour(number: int, count: int) -> str:
-    """Return the colour of an agent, and of those descended from it."""
+    """Return the colour of an agent and its descendants."""
     return f"hsl({round(360 * number / count)}, 62%, {(38, 52)[number % 2]}%)"
 
 
 def family_tree(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Draw the agents as lines along the rounds, from the rows of a history; an empty text without rows.
+    """Draw the agents as lines over rounds, from the rows of a history; an empty string without rows.
 
-    Each line has the colour of the first agent that its weights are descended from. Where an agent copied another, an
-    arrow leads from that one's line to its own.
+    Each line has the colour of the initial agent that its weights descend from. Where an agent copied another, an arrow
+    leads from the other's line to its own.
     """
     if not rows:
         return ""

@@ -1,4 +1,4 @@
-"""`qwop-population`: a population of agents that race each other, learn, and evolve."""
+"""`qwop-population`: a population of agents that race against each other, learn and evolve."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from .settings import FIRST, PopulationSettings
 
 
 def run(settings: PopulationSettings) -> None:
-    """Let the population evolve; leave policies, checkpoints, history, report and evaluation in `out`."""
+    """Train and evolve the population; write policies, checkpoints, history, report and evaluation to `out`."""
     from .run import Run  # with PyTorch, which --help does without
 
     with exclusive_lock(Path(settings.out), "out", within=("checkpoints", "agents", FIRST)):

@@ -1,4 +1,4 @@
-"""A population: agents that play, learn, are rated, and copy better ones, round by round."""
+"""A population: in each round, agents play, learn, are rated and copy better ones."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -32,7 +32,7 @@ class Copy:
 
 @dataclass(frozen=True)
 class Round:
-    """Result of a round: the agents after it, and figures and seconds of each."""
+    """Result of a round: the agents after it, with figures and seconds of each."""
 
     number: int
     decisions: int
@@ -46,8 +46,8 @@ class Round:
 class Population:
     """The agents, their learners' states, and the record of their matches.
 
-    Rivals never learn and are numbered after the agents. The seed decides everything, whichever process plays the
-    rounds.
+    Rivals never learn and are numbered after the agents. The seed determines everything, regardless of which process
+    plays the rounds.
     """
 
     def __init__(self, settings: PopulationSettings, trainer: AgentTrainer, workers: Workers, rivals: int = 0) -> None:
@@ -62,9 +62,9 @@ class Population:
         self._play: list[dict[str, Any] | None] = []
 
     def begin(self, start: Sequence[tuple[str, Policy]] = ()) -> None:
-        """Make the agents; the first ones with the weights of the policies given, each with its name.
+        """Make the agents; the first ones start from the weights of the given policies, (name, policy) each.
 
-        An ancestor is, to the bit, the only agent of a population of one. Raises BadInput if a policy does not fit.
+        An ancestor trains bit-identically to a run with agents=1. Raises BadInput if a policy does not fit.
         """
         random = self._generator
         for number in range(self._settings.agents):
@@ -80,14 +80,14 @@ class Population:
             self._play.append(None)
 
     def _first_genes(self, number: int, random: np.random.Generator) -> dict[str, float]:
-        """Draw an agent's genes; the first one decides as often as `race` says."""
+        """Draw an agent's genes; the first agent has the decision rate of `race`."""
         fixed = {FRAMES: float(self._settings.race.frames_per_step)} if number == 0 else {}
         return {name: fixed[name] if name in fixed else gene.draw(random) for name, gene in self._genes.items()}
 
     def play_round(self, report: Report = lambda number: None) -> Round:
-        """Let every agent play and learn, rate them, and let them copy better ones.
+        """Play and train every agent, rate them, and copy better ones.
 
-        As long as there is only their ancestor, it plays and learns in the place of each, one after the other.
+        While only the ancestor exists, it plays and learns in place of each agent, in turn.
         """
         alone = self._ancestor_alone
         done = self._take_turns(report) if alone else self._learn_apart(report)
@@ -132,19 +132,19 @@ class Population:
 
     @property
     def _ancestor_alone(self) -> bool:
-        """True while the first agent, the ancestor of all others, is the only one that there is."""
+        """True while the first agent, the ancestor of all others, is the only one."""
         return self.decisions < self._settings.ancestor_decisions
 
     @property
     def _decisions_of_each(self) -> int:
-        """Decisions that the weights of any agent have learned from, its ancestor's among them."""
+        """Decisions that each agent's weights have learned from, including its ancestor's."""
         agents = self._settings.agents
-        whole = agents * self._settings.work.decisions  # an ancestor ends with a whole round
+        whole = agents * self._settings.work.decisions  # an ancestor's training ends with a whole round
         alone = min(self.decisions, -(-self._settings.ancestor_decisions // whole) * whole)
         return alone + (self.decisions - alone) // agents
 
     def _descend(self) -> list[Copy]:
-        """Let the others go on as copies of their ancestor, with genes and rewards of their own."""
+        """Make the others copies of their ancestor, with their own genes and rewards."""
         ancestor, *others = self.members
         self.members = [ancestor, *(replace(one, parent=0, generation=1, founder=0) for one in others)]
         return [Copy(one.id, ancestor.id) for one in others]
@@ -155,16 +155,16 @@ class Population:
 
     @property
     def best(self) -> list[Member]:
-        """The agents, the best one first."""
+        """The agents, best first."""
         return sorted(self.members, key=lambda member: (-member.rating, member.id))
 
     def policy(self, member: Member) -> Policy:
-        """Return an agent's policy as it stands."""
+        """Return an agent's current policy."""
         training = {"command": "qwop-population", "agent": member.id, "round": self.round, "genes": dict(member.genes)}
         return self._trainer.policy(member.genes, member.rewards, self._learners[member.id], training)
 
     def get_state(self) -> dict[str, Any]:
-        """Everything that the rest of the run depends on."""
+        """State that the rest of the run depends on."""
         return {
             "round": self.round,
             "decisions": self.decisions,
@@ -176,7 +176,7 @@ class Population:
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Continue where `get_state` was called, with the same settings."""
+        """Restore a state from `get_state`, with the same settings."""
         self.round, self.decisions = int(state["round"]), int(state["decisions"])
         self._generator.bit_generator.state = state["generator"]
         self.record.set_state(state["record"])
@@ -204,7 +204,7 @@ class Population:
         return (member.id, weight) if taught and weight else (None, 0.0)
 
     def _schedule(self, member: Member, ratings: NDArray[np.float64]) -> tuple[int, ...]:
-        """Draw the opponents of a round; none where agents play alone."""
+        """Draw the opponents of a round; none if agents play alone."""
         if not self._settings.is_race:
             return ()
         if self._settings.opponents == "itself":
@@ -220,7 +220,7 @@ class Population:
         return tuple(int(number) for number in drawn)
 
     def _able_to_meet(self, member: Member) -> NDArray[np.bool_]:
-        """The others that decide as often as the agent, or less often by a whole factor; bool [agents and rivals]."""
+        """Mask of others with the agent's decision rate, or one lower by a whole factor; bool [agents and rivals]."""
         own = member.genes.get(FRAMES, 1.0)
         able = [one.id != member.id and one.genes.get(FRAMES, 1.0) % own == 0.0 for one in self.members]
         return np.array([*able, *[True] * self.rivals])
@@ -267,9 +267,9 @@ class Population:
 
 
 def _can_go_on(play: dict[str, Any] | None, before: Member, now: Member) -> bool:
-    """True if an agent that has copied another can go on with its games: at the same rate, and without a memory.
+    """True if an agent that copied another can continue its games: the rate is unchanged, and it has no memory.
 
-    New games would all begin at the same time: at first, only falls would end, and starts be learned from.
+    New games would all begin at the same time: at first, only starts would be sampled, and only falls would end games.
     """
     return play is not None and not play.get("policy") and before.genes.get(FRAMES) == now.genes.get(FRAMES)
 

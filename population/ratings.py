@@ -1,4 +1,4 @@
-"""Elo ratings of agents from the results of their matches, by maximum likelihood, and the opponents to meet next."""
+"""Elo ratings of agents from match results, by maximum likelihood, and probabilities of the next opponents."""
 
 import math
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _MOST_STEPS, _CLOSE = 100, 1e-9
 
 def win_probability(lead: NDArray[np.float64] | float) -> NDArray[np.float64]:
     """Return the probability 1/(1 + 10^(−lead/400)) that the side with this lead in rating wins."""
-    # By tanh, which does not overflow.
+    # tanh does not overflow.
     return np.asarray(0.5 * (1.0 + np.tanh(0.5 * SCALE * np.asarray(lead, dtype=np.float64))))
 
 
@@ -47,13 +47,13 @@ def fit_ratings(
     """Fit ratings ψ to matches: the side of +1 wins match k with probability 1/(1 + 10^(−ψᵀm_k/400)).
 
     sides: m, float64 [M, P]: how many players each agent has in each match, those of the other side negative. results:
-    y, float64 [M], of the side of +1: 1 won, ½ drawn, 0 lost. counts: c, float64 [M], where a row stands for so many
-    matches, y being their mean result; one each by default. pinned: an agent whose rating is `ANCHOR`. prior: standard
+    y, float64 [M], of the side of +1: 1 won, ½ drawn, 0 lost. counts: c, float64 [M], the number of matches in
+    each row, with y their mean result; 1 by default. pinned: an agent whose rating is `ANCHOR`. prior: standard
     deviation of a Gaussian prior around `ANCHOR` for every other; infinite: none. relative: give the errors of the
     distance from the mean rating, whose level only the prior determines if no agent is pinned.
 
     ψ maximises Σ_k c_k·(y_k·log P_k + (1 − y_k)·log(1 − P_k)) − Σ_i (ψ_i − ANCHOR)²/(2·prior²), which is concave; the
-    errors are those of the Gaussian with the same curvature. ValueError where the matches do not determine ψ.
+    errors are those of the Gaussian with the same curvature. ValueError if the matches do not determine ψ.
     """
     m, y = np.asarray(sides, dtype=np.float64), np.asarray(results, dtype=np.float64)
     c = np.ones(len(y)) if counts is None else np.asarray(counts, dtype=np.float64)
@@ -61,7 +61,7 @@ def fit_ratings(
         raise ValueError(f"sides {list(m.shape)} and results {list(y.shape)}: expected [M, P], and [M] from 0 to 1")
     free = np.array([agent for agent in range(m.shape[1]) if agent != pinned], dtype=np.int64)
     m_free, precision = m[:, free], 1.0 / prior**2
-    psi = np.zeros(len(free))  # from the anchor
+    psi = np.zeros(len(free))  # relative to the anchor
     lead = ANCHOR * m.sum(axis=1)
 
     def log_posterior(psi: NDArray[np.float64]) -> float:
@@ -93,7 +93,7 @@ def fit_ratings(
 
 
 def match_weights(lead: NDArray[np.float64] | float) -> NDArray[np.float64]:
-    """Return exp(−(P − ½)²/(2σ²)), P being the probability that the side with this lead in rating wins."""
+    """Return exp(−(P − ½)²/(2σ²)), where P is the probability that the side with this lead in rating wins."""
     return np.asarray(np.exp(-((win_probability(lead) - 0.5) ** 2) / (2 * SPREAD**2)))
 
 
@@ -102,7 +102,7 @@ def opponent_probabilities(
 ) -> NDArray[np.float64]:
     """Return the probability of each agent, float64 [P], to be the player's opponent; 0 for the player itself.
 
-    able: those that can meet the player, bool [P]; None: all others.
+    able: agents that can meet the player, bool [P]; None: all others.
     """
     weights = match_weights(ratings[player] - ratings)
     weights[player] = 0.0

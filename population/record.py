@@ -10,8 +10,8 @@ from .ratings import PRIOR, Ratings, fit_ratings
 
 
 class Record:
-    """Matches between n agents; old ones fade, because agents change. matches: float64 [n, n], symmetric, the number
-    that still count for each pair. points: float64 [n, n], wins of the row's agent, with draws as halves.
+    """Matches between n agents. Old matches fade, because agents change. matches: float64 [n, n], symmetric, faded
+    number of matches of each pair. points: float64 [n, n], wins of the row's agent, with draws as ½.
     """
 
     def __init__(self, count: int) -> None:
@@ -32,7 +32,7 @@ class Record:
         self.points *= keep
 
     def inherit(self, child: int, parent: int) -> None:
-        """Give the child the record of its parent, whose weights it now has, in place of its own."""
+        """Replace the child's record with that of its parent, whose weights it has copied."""
         for values in (self.matches, self.points):
             values[child, :] = values[parent, :]
             values[:, child] = values[:, parent]
@@ -58,8 +58,8 @@ class Record:
 
 
 def compare_scores(scores: Iterable[NDArray[np.float64]], record: Record) -> None:
-    """Add matches that compare the scores of every pair of agents, each made alone, float64 [games]. Every game of one
-    is compared with every game of the other; together they count as many matches as the agent with fewer games has.
+    """Add matches that compare the scores, float64 [games], of every pair of agents that play alone. Every game of one
+    is compared with every game of the other; together they count as many matches as the smaller number of games.
     """
     made = list(scores)
     for one, mine in enumerate(made):

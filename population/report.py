@@ -1,4 +1,4 @@
-"""`report.html`: the evolution of a population, in one file that opens without a server."""
+"""`report.html`: the evolution of a population, one file that needs no server."""
 
 import json
 from collections import Counter
@@ -29,7 +29,7 @@ MOST_CHANGED = 6
 """Events in the table of changed rewards."""
 
 MOST_LISTED = 3
-"""Values of a gene that are listed with their agents; of more, only the lowest and the highest are."""
+"""Largest number of a gene's values listed with their agents; of more, only the lowest and highest are listed."""
 
 MOST_CARRIED = 10
 """Rows in the table of inherited changes."""
@@ -71,7 +71,7 @@ Value = Callable[[Mapping[str, Any]], float | None]
 
 
 def write_report(folder: Path, settings: PopulationSettings, rows: Sequence[Mapping[str, Any]]) -> Path:
-    """Draw `folder/report.html` from the rows of the history and, where they exist, the evaluation and the film."""
+    """Write `folder/report.html` from the rows of the history and, if they exist, the evaluation and the film."""
     parts = ["<h1>A population of agents</h1>"]
     if rows:
         parts += _sections(folder, settings, rows)
@@ -169,13 +169,13 @@ def _explanation(settings: PopulationSettings) -> str:
 
 
 def _alone(settings: PopulationSettings, rows: Sequence[Mapping[str, Any]]) -> int:
-    """The number of rounds in which the ancestor learned alone."""
+    """Number of rounds in which only the ancestor learned."""
     before = sum(row["decisions"] < settings.ancestor_decisions for row in rows)
     return min(before + 1, len(rows)) if settings.ancestor_decisions else 0
 
 
 def _valued(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The events that have ever had a weight in an agent's reward."""
+    """Events that ever had a weight in an agent's reward."""
     return [
         name
         for name in rows[-1]["agents"][0]["rewards"]
@@ -214,7 +214,7 @@ def _agents(row: Mapping[str, Any], races: bool) -> str:
 
 
 def _progress(rows: Sequence[Mapping[str, Any]], races: bool, alone: int) -> str:
-    """alone: rounds, before the first ratings, of an ancestor."""
+    """Charts of the agents' progress. alone: number of the ancestor's rounds, before the first ratings."""
     charts = []
     if rated := rows[alone:]:
         charts.append(
@@ -250,7 +250,7 @@ def _chart(
     log: bool = False,
     spread: Value | None = None,
 ) -> str:
-    """A line for each agent, by round."""
+    """Chart with one line per agent, over rounds."""
     count = len(rows[0]["agents"])
     kept = _thinned(rows)
     lines: dict[str, list[tuple[float, float]]] = {}
@@ -269,7 +269,7 @@ def _chart(
 
 
 def _thinned(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """At most about `MOST_POINTS` rows, the last among them."""
+    """At most about `MOST_POINTS` rows, including the last."""
     every = -(-len(rows) // MOST_POINTS)
     return list(reversed(list(reversed(rows))[::every]))
 
@@ -279,7 +279,7 @@ def _entry(group: str, name: str) -> Value:
 
 
 def _heat(row: Mapping[str, Any]) -> str:
-    """A table of the agents' internal rewards, the best agent first."""
+    """Table of the agents' internal rewards, best agent first."""
     names = list(row["agents"][0]["rewards"])
     head = "".join(f"<th>{escape(name.replace('_', ' '))}</th>" for name in names)
     body = []
@@ -291,7 +291,7 @@ def _heat(row: Mapping[str, Any]) -> str:
 
 
 def _changed_rewards(rows: Sequence[Mapping[str, Any]]) -> str:
-    """A table of the events whose weight has changed most since the first round, averaged over the agents."""
+    """Table of the events whose weight, averaged over the agents, changed most since the first round."""
 
     def means(row: Mapping[str, Any]) -> dict[str, float]:
         agents = row["agents"]
@@ -304,7 +304,7 @@ def _changed_rewards(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _spread_of_genes(rows: Sequence[Mapping[str, Any]]) -> str:
-    """A table of the values that the agents had at first, and have now."""
+    """Table of the agents' initial and current values."""
 
     def spread(row: Mapping[str, Any], name: str) -> str:
         counts = Counter(agent["genes"][name] for agent in row["agents"])
@@ -318,7 +318,7 @@ def _spread_of_genes(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _inherited_changes(rows: Sequence[Mapping[str, Any]]) -> str:
-    """A table of the changes made in copying that most agents carry now; an empty text without any."""
+    """Table of the changes made in copying that most agents now carry; an empty string without any."""
     changes = carried_changes(rows)[:MOST_CARRIED]
     if not changes:
         return ""

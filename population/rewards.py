@@ -45,7 +45,7 @@ def drawn_rewards(generator: np.random.Generator) -> dict[str, float]:
 
 def initial_rewards(kind: str, generator: np.random.Generator) -> dict[str, float]:
     """Return the first weights of an agent: drawn, chosen by hand ("both", "fixed"), or "varied", chosen by hand with a
-    log-uniform factor between 1/`FACTOR` and `FACTOR` each. Every kind takes as many numbers from the generator."""
+    log-uniform factor between 1/`FACTOR` and `FACTOR` each. All kinds draw equally many numbers from the generator."""
     drawn = drawn_rewards(generator)
     if kind == "drawn":
         return drawn

@@ -1,4 +1,4 @@
-"""Races of one agent as an environment: rivals play the other runners."""
+"""Races of one agent as an environment, against rivals."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -27,9 +27,10 @@ _WON, _LOST, _DECISION = EVENTS.index("won"), EVENTS.index("lost"), EVENTS.index
 
 @dataclass(frozen=True)
 class ObservationMap:
-    """Terms on which a policy of `QWOP-v1` or of races runs in a race.
+    """Mapping of a race's observations and rate to those of a policy of `QWOP-v1` or of races.
 
-    columns: of the race's observation, int64 [m], that it sees. hold: decisions of the race for each of its own.
+    columns: of the race's observation, int64 [m], that the policy sees. hold: decisions of the race per decision of the
+    policy.
     """
 
     columns: NDArray[np.int64]
@@ -37,8 +38,8 @@ class ObservationMap:
 
     @classmethod
     def of(cls, policy: Policy, race: EnvironmentSpec, name: str, *, may_hold: bool = False) -> "ObservationMap":
-        """Raise BadInput, naming the policy, unless it can run in this race; with may_hold also in one in which others
-        decide a whole number of times as often."""
+        """Make the mapping for a policy in this race; BadInput with its name if it cannot run there. may_hold: allow a
+        race whose rate is a whole multiple of the policy's."""
         with naming(name):
             columns = seen_columns(policy, race)
             hold, rest = divmod(decision_frames(policy.environment), decision_frames(race))
@@ -63,7 +64,7 @@ def seen_columns(policy: Policy, race: EnvironmentSpec) -> NDArray[np.int64]:
 
 
 def decision_frames(environment: EnvironmentSpec) -> int:
-    """Game frames for each decision in QWOP or in races; 1 for anything else."""
+    """Game frames per decision in QWOP and races; 1 for other environments."""
     rate = environment.capabilities.decisions_per_second
     return 1 if rate is None else round(FRAMES_A_SECOND / rate)
 
@@ -72,7 +73,7 @@ def decision_frames(environment: EnvironmentSpec) -> int:
 class Rival:
     """A runner that plays but does not learn here.
 
-    weights: of the events in its own reward, float64 [E]. greedy: it always takes the most probable action.
+    weights: of the events in its own reward, float64 [E]. greedy: always takes the most probable action.
     """
 
     player: Any
@@ -82,21 +83,21 @@ class Rival:
 
 
 class NoProgressTimer:
-    """Follows the progress of n runners.
+    """Measures the time without progress of n runners.
 
-    farthest: metres of new ground up to the last notable progress (`TIE_METRES`), float64 [n]; since: the clock then,
-    in seconds, float64 [n].
+    farthest: metres at the last notable progress (more than `TIE_METRES`), float64 [n]. since: clock at that time, in
+    seconds, float64 [n].
     """
 
     def __init__(self, count: int) -> None:
         self.farthest, self.since = np.zeros(count), np.zeros(count)
 
     def begin(self, runners: NDArray[np.bool_]) -> None:
-        """Forget these runners' progress: they start."""
+        """Reset the progress of these runners, at their start."""
         self.farthest[runners] = self.since[runners] = 0.0
 
     def seconds(self, metres: NDArray[np.float64], clock: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Seconds, float64 [n], that each has made no notable progress, given its metres and its clock now."""
+        """Update from metres and clock, float64 [n] each; return the seconds without notable progress, float64 [n]."""
         progress = metres > self.farthest + TIE_METRES
         self.farthest[progress], self.since[progress] = metres[progress], clock[progress]
         return clock - self.since
@@ -120,12 +121,12 @@ class RaceEnd:
 
 
 class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any]]):
-    """n races of two, in each of which the agent runs against one of its rivals; for the agent, n environments.
+    """n races of the agent against one of its rivals each; for the agent, n environments.
 
-    An environment begins its next race in the same step, against the next of the rivals in `schedule`. A race also ends
-    once its result is clear: the agent is down and the rival is farther (few fall back again), or the agent has
-    finished and the rival has not. And it is stopped, like at its time limit, when nobody runs any more: whoever is not
-    down has made no notable progress for `standstill` seconds. The reward is w·ρ with the agent's own `weights`.
+    Autoreset happens in the same step, with the next rival in `schedule`. A race also ends once its result is clear:
+    the agent is down and the rival is farther (few fall back again), or the agent has finished and the rival has not.
+    It is truncated, as at its time limit, once every runner that is not down has made no notable progress for
+    `standstill` seconds. The reward is w·ρ with the agent's own `weights`.
     """
 
     metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012  (Gymnasium's form)
@@ -148,9 +149,9 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
         self._clear()
 
     def enter(self, weights: NDArray[np.float64], rivals: Mapping[int, Rival], schedule: Sequence[int]) -> None:
-        """Set the agent's weights, float64 [E], the rivals by number, and the order in which new races meet them.
+        """Set the agent's weights, float64 [E], the rivals by number, and their order in new races.
 
-        Races in progress continue against their rival.
+        Races in progress continue against the same rival number.
         """
         self._weights, self._rivals, self._schedule, self._next = weights, rivals, list(schedule), 0
 
@@ -165,7 +166,7 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
         return np.stack(signals, axis=1).astype(np.float32)
 
     def reset(self, *, seed: int | Sequence[int | None] | None = None, options: Any = None) -> Any:
-        assert isinstance(seed, int)  # a collector's
+        assert isinstance(seed, int)  # from a collector
         self._generator = np.random.default_rng(seed)
         self._clear()
         self._observations, infos = self._race.reset(seed=seed)
@@ -215,12 +216,12 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
         }
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Continue where `get_state` was called."""
+        """Restore a state from `get_state`."""
         self._clear()
         self._observations = self._race.set_state(state["race"])
         self._rival = np.array(state["rival"], dtype=np.int64)
         self._states = {int(number): tuple(parts) for number, parts in state["rivals"].items()}
-        if "steps" in state:  # else of a version in which all decided equally often
+        if "steps" in state:  # missing in states of versions with one rate for all
             self._steps, self._held, self._earned = (np.array(state[name]) for name in ("steps", "held", "earned"))
         self._generator.bit_generator.state = state["generator"]
         self._standing.set_state(state["standing"])
@@ -233,11 +234,11 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
         self._rival = np.full(self.num_envs, -1)
         self._steps = np.zeros(self.num_envs, dtype=np.int64)  # of the race
         self._held = np.zeros(self.num_envs, dtype=np.int64)  # the rivals' actions
-        self._earned = np.zeros(self.num_envs)  # by them since they decided
+        self._earned = np.zeros(self.num_envs)  # the rivals' rewards since their last decision
 
     def _rivals_decide(self) -> NDArray[np.int64]:
-        """The rivals' actions, int64 [n]; each rival decides for all of its races at once, and holds its actions as
-        long as it does."""
+        """Return the rivals' actions, int64 [n]. Each rival decides for all of its races in one batch and repeats its
+        actions for `hold` decisions."""
         uniforms = self._generator.random(self.num_envs)
         for number in np.unique(self._rival).tolist():
             rival = self._rivals[number]
@@ -251,11 +252,11 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
         return self._held
 
     def _rivals_hear(self, events: NDArray[np.float64]) -> None:
-        """Feed the rivals their own actions and rewards, once those that hold their actions have come to the end."""
+        """Feed the rivals their own actions and rewards, at the end of each of their decisions."""
         for number in np.unique(self._rival).tolist():
             rows, rival = np.flatnonzero(self._rival == number), self._rivals[number]
             hold, theirs = rival.view.hold, events[rows]
-            theirs[self._steps[rows] % hold > 0, _DECISION] = 0.0  # not one of its own
+            theirs[self._steps[rows] % hold > 0, _DECISION] = 0.0  # not a decision of its own
             self._earned[rows] += weighted(rival.weights, theirs)
             over = rows[(self._steps[rows] + 1) % hold == 0]
             if not over.size:
@@ -267,7 +268,7 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
         self._steps += 1
 
     def _certain(self, infos: Infos, running: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Races under way that count as won and as lost, bool [n] each: nearly all of them would end so."""
+        """Races in progress that count as won and as lost, bool [n] each: nearly all of them would end that way."""
         outcome, metres, clock = (infos[name] for name in ("outcome", "distance", "clock"))
         finished = outcome == batch.FINISHED
         down = (outcome != batch.RUNNING) & ~finished
@@ -277,7 +278,7 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
         return won & running, down[0::2] & farther & running
 
     def _nobody_runs(self, infos: Infos) -> NDArray[np.bool_]:
-        """Races, bool [n], in which nobody makes progress any more."""
+        """Mask of races, bool [n], in which neither runner makes progress any more."""
         standing = self._standing.seconds(infos["distance"], infos["clock"]) > self._standstill
         idle: NDArray[np.bool_] = standing | (infos["outcome"] != batch.RUNNING)
         return idle[0::2] & idle[1::2]

@@ -1,4 +1,4 @@
-"""One run of `qwop-population`: the population, and all that it leaves in its folder."""
+"""One run of `qwop-population`: the population, and the files in its folder."""
 
 import json
 import time
@@ -47,7 +47,7 @@ MAY_DIFFER = (
 """Settings in which a resumed run may differ from its earlier part."""
 
 BEST = "best.safetensors"
-"""The best agent: the highest rated one, and in the end the winner of the finals."""
+"""The best agent: the highest rated one, at the end the winner of the finals."""
 
 
 class Run:
@@ -73,7 +73,7 @@ class Run:
                 with restoring(checkpoints(self._out / "checkpoints")[-1]):
                     self._population.set_state(dict(state))
             else:
-                self._population.begin(start)  # refuses policies that its agents cannot be, before anything is written
+                self._population.begin(start)  # refuses unsuitable policies before anything is written
             write_configuration(settings, self._out)
             if state is None:
                 self._save_first()
@@ -140,7 +140,7 @@ class Run:
         console.print(f"report: {self._report()}", highlight=False, soft_wrap=True)
 
     def _finals(self, finalists: Sequence[Member], report: Report) -> list[dict[str, Any]]:
-        """The finalists, the best one first, and the share of points that each won in races among them."""
+        """Finalists, best first, with each one's share of points in races among them."""
         if not (self._settings.is_race and self._settings.evaluation.games) or len(finalists) == 1:
             return [{"agent": one.id} for one in finalists]
         policies = [self._population.policy(one) for one in finalists]
@@ -179,7 +179,7 @@ class Run:
         )
 
     def _against(self, rivals: Mapping[str, Policy]) -> dict[str, list[Policy]]:
-        """The policies to race against at the end, by name; empty for the first agents, which may not exist yet."""
+        """Opponents of the final races, by name; an empty list for the first agents, which may not exist yet."""
         if not self._settings.is_race:
             return {}
         found = {name: [] if name == FIRST else [rivals.get(name) or self._runner(name, final=True)]
@@ -192,7 +192,7 @@ class Run:
         return {name: self._runner(name) for name in self._settings.rivals or ()}
 
     def _runner(self, name: str, *, final: bool = False) -> Policy:
-        """Load a policy that can run in the races, or, with `final`, in a final race."""
+        """Load a policy, and check that it can run in the races or, with `final`, in a final race."""
         policy = load_policy(name)
         race = shared_race(self._task, [policy]) if final else self._task
         ObservationMap.of(policy, race, name, may_hold=final)
@@ -207,7 +207,7 @@ class Run:
         found = {}
         for number, name in enumerate(self._settings.teachers or ()):
             found[number] = load_policy(name)
-            teacher_of(found[number], self._task, name)  # refused here by its name
+            teacher_of(found[number], self._task, name)  # refuse it here, with its name
         return found
 
     def _checkpoint(self) -> None:
@@ -223,7 +223,7 @@ class Run:
         return self._settings.video and self._settings.is_race
 
     def _film(self, best: Sequence[Member]) -> None:
-        """Film a race between the first two, or of a single one against itself."""
+        """Film a race between the best two, or of a single agent against itself."""
         one, other = (self._population.policy(member) for member in (best[0], best[min(1, len(best) - 1)]))
         film_race(self._out / FILM, (one, other), self._task, greedy=True)
 
@@ -232,9 +232,9 @@ class Run:
 
 
 def require_resumable(settings: PopulationSettings, out: Path) -> dict[str, Any] | None:
-    """Load the newest checkpoint of the run in `out`; None for a new run, and for one killed before its first.
+    """Load the newest checkpoint of the run in `out`; None for a new run, or one killed before its first checkpoint.
 
-    Raises BadInput if a run exists but is not to be resumed, or if there is none to resume, or one with other settings.
+    Raises BadInput if a run exists without resume=true, if there is none to resume, or if its settings differ.
     """
     found = checkpoints(out / "checkpoints")
     if not settings.resume:

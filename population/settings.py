@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 RACE = "QWOPRace-v1"
 
 FIRST = "first"
-"""Folder of the agents as they began; in `evaluation.against`, all of them."""
+"""Folder of the initial agents; in `evaluation.against`, all of them."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class KickstartingSettings(Settings):
     )
 
     def at(self, decisions: int) -> float:
-        """The weight after that many decisions of an agent."""
+        """Weight after this many decisions of an agent."""
         return self.weight * max(0.0, 1.0 - decisions / self.decisions)
 
 
@@ -241,7 +241,7 @@ class PopulationSettings(Settings):
 
     @property
     def genes(self) -> dict[str, Range | Choice]:
-        """All that evolves besides rewards, by name."""
+        """Values that evolve besides rewards, by name."""
         rates = self.evolution.frames_per_step
         return {**self.agent.genes, **({FRAMES: Choice(rates)} if rates else {})}
 

@@ -1,4 +1,4 @@
-"""One agent's round: play, learn, and return the results."""
+"""One agent's training in a round: play, learn, return the results."""
 
 import copy
 import time
@@ -31,7 +31,7 @@ from .rival_races import ObservationMap, RaceEnd, Rival, RivalRaces, seen_column
 from .settings import RaceSettings, WorkSettings
 
 KEPT = 16
-"""Learners and networks that a trainer keeps, by their genes, because orthogonal first weights take long to make."""
+"""Learners and networks that a trainer caches by genes, because orthogonal initial weights are slow to compute."""
 
 FrozenGenes = tuple[tuple[str, float], ...]
 
@@ -47,10 +47,10 @@ class RivalState:
 
 @dataclass(frozen=True)
 class TrainingTask:
-    """Work of an agent in a round. learner: its learner's state. play: the state of its games, None to begin new ones.
-    rivals: opponents from the population, by number. schedule: numbers of the opponents of its next races, in order.
-    seed: decides everything random that is not in `play`. teacher: number of the policy to imitate, with the weight
-    `imitation`.
+    """One agent's training task for a round. learner: state of its learner. play: state of its games, None for new
+    ones. rivals: opponents from the population, by number. schedule: numbers of the opponents of its next races, in
+    order. seed: determines everything random that is not in `play`. teacher: number of the policy to imitate, with the
+    weight `imitation`.
     """
 
     genes: Genes
@@ -66,8 +66,8 @@ class TrainingTask:
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """Result of a round: the states for the next one, races or scores of games that ended, mean measurements, and
-    seconds by kind of work."""
+    """Result of a round: states for the next one, races or scores of finished games, mean measurements, and seconds by
+    kind of work."""
 
     learner: dict[str, Any]
     play: dict[str, Any]
@@ -78,9 +78,9 @@ class TrainingResult:
 
 
 class AgentTrainer:
-    """Carries out the rounds of agents, one after the other. A round depends only on its task. fixed: rivals that
-    never learn, numbered after the agents. teachers: policies to imitate, by the numbers that tasks name. device: of
-    the learners, by its name in the settings; games are played on the CPU.
+    """Runs training tasks, one at a time. A result depends only on its task. fixed: rivals that never learn, numbered
+    after the agents. teachers: policies to imitate, by their number in tasks. device: of the learners, as named in the
+    settings; games are played on the CPU.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class AgentTrainer:
         self.observation, self.actions = environment.interface()
         self._race = race or RaceSettings()
         self._is_race = environment.capabilities.group > 1
-        self._envs: dict[int, VectorEnv] = {}  # by frames a decision
+        self._envs: dict[int, VectorEnv] = {}  # by frames per decision
         self._fixed = {
             number: Rival(
                 PolicySnapshot(policy.network),
@@ -116,9 +116,9 @@ class AgentTrainer:
         self._learner_with = lru_cache(KEPT)(lambda genes: self._new_learner(self._new_network(genes), genes))
 
     def begin(self, genes: Genes, seed: int, policy: Policy | None = None) -> dict[str, Any]:
-        """Return the state of a new agent's learner; with the weights of a policy, if one is given.
+        """Return the state of a new agent's learner, with the weights of a policy if given.
 
-        BadInput unless the policy's network is of the shape that the agents have. It may see less than they do.
+        Raises BadInput unless the policy's network has the agents' architecture and widths. It may see fewer features.
         """
         network = self._new_network(_frozen(genes), seed)
         if policy is not None:
@@ -131,7 +131,7 @@ class AgentTrainer:
     def policy(
         self, genes: Genes, rewards: Mapping[str, float], learner: dict[str, Any], training: Mapping[str, Any]
     ) -> Policy:
-        """Return the policy of an agent in this state, with averaged weights; in races with its own rewards."""
+        """Return the policy of an agent in this state, with averaged weights and, in races, its own rewards."""
         network = copy.deepcopy(self._network(genes, learner["network"] | learner["average"]["weights"]))
         settings = dict(self._environment(genes).settings)
         if rewards:
@@ -139,7 +139,7 @@ class AgentTrainer:
         return Policy(network, EnvironmentSpec(self.environment.id, settings), self.observation, training)
 
     def train(self, task: TrainingTask) -> TrainingResult:
-        """Play and learn all unrolls of a round."""
+        """Play and learn from all unrolls of a round."""
         learner = self._learner_with(_frozen(task.genes))
         network = learner.network
         learner.set_state(copy.deepcopy(task.learner))  # optimisers may change their state in place
@@ -188,13 +188,13 @@ class AgentTrainer:
             env.close()
 
     def _environment(self, genes: Genes) -> EnvironmentSpec:
-        """The environment at the rate at which an agent with these genes decides."""
+        """The environment at the decision rate of an agent with these genes."""
         if FRAMES not in genes:
             return self.environment
         return EnvironmentSpec(self.environment.id, {**self.environment.settings, FRAMES: int(genes[FRAMES])})
 
     def _env(self, genes: Genes) -> VectorEnv:
-        """The games of agents that decide at this rate."""
+        """Vector environment at the decision rate of these genes."""
         frames = int(genes.get(FRAMES, 0))
         if frames not in self._envs:
             spec, games = self._environment(genes), self._work.num_games
@@ -207,7 +207,7 @@ class AgentTrainer:
         return self._envs[frames]
 
     def _network(self, genes: Genes, weights: dict[str, torch.Tensor]) -> Network:
-        """A network with these weights, until the next call."""
+        """Shared network with these weights, valid until the next call."""
         network = self._network_with(_frozen(genes))
         network.load_state_dict(weights)
         return network
@@ -223,8 +223,8 @@ class AgentTrainer:
         return RecentAverage(network, self._agents.weight_average)
 
     def _rival(self, state: RivalState, genes: Genes) -> Rival:
-        """A rival of an agent with these genes. If it decides more often, which may come about in the middle of a race,
-        it keeps to the race's rate."""
+        """Make a rival of an agent with these genes. If its own rate is higher, which can happen in the middle of a
+        race, it decides at the race's rate."""
         hold = max(int(state.genes.get(FRAMES, 1) // genes.get(FRAMES, 1)), 1)
         every = ObservationMap(np.arange(self.observation.size), hold)
         network = self._network(state.genes, state.network)
@@ -236,7 +236,7 @@ def _frozen(genes: Genes) -> FrozenGenes:
 
 
 def _on_cpu(state: Any) -> Any:
-    """A state without a device, which workers and rivals anywhere can take."""
+    """Move a state's tensors to the CPU, for workers and rivals on any device."""
     if isinstance(state, torch.Tensor):
         return state.cpu()
     if isinstance(state, dict):
@@ -245,7 +245,7 @@ def _on_cpu(state: Any) -> Any:
 
 
 def _take_weights(network: Network, policy: Policy, columns: NDArray[np.int64]) -> None:
-    """Copy the policy's weights. It sees these columns of the network's observations; the others get the weight 0."""
+    """Copy the policy's weights to these columns of the network's observations; the other columns get weight 0."""
     given, wanted = policy.network.state_dict(), network.state_dict()
     if columns.size < network.observation.size:
         given = {name: _widened(name, tensor, wanted.get(name), columns) for name, tensor in given.items()}
@@ -261,7 +261,7 @@ def _take_weights(network: Network, policy: Policy, columns: NDArray[np.int64]) 
 
 
 def _widened(name: str, tensor: torch.Tensor, wanted: torch.Tensor | None, columns: NDArray[np.int64]) -> torch.Tensor:
-    """A tensor over observations, [..., columns], as part of one that is wanted; any other as it is."""
+    """Place a tensor over observations, [..., columns], in one of the wanted shape; return any other unchanged."""
     if wanted is None or tensor.shape == wanted.shape or tensor.shape != (*wanted.shape[:-1], columns.size):
         return tensor
     made = torch.ones_like(wanted) if name.endswith("scaler.std") else torch.zeros_like(wanted)
@@ -270,14 +270,14 @@ def _widened(name: str, tensor: torch.Tensor, wanted: torch.Tensor | None, colum
 
 
 def event_weights_of(environment: EnvironmentSpec) -> NDArray[np.float64]:
-    """Return the rewards of the events, float64 [E], in the races that a policy was made for; 0 for other games."""
+    """Return the event rewards, float64 [E], of the races that a policy was trained in; 0 for other games."""
     if environment.capabilities.group == 1:
         return np.zeros_like(RaceTask().weights)
     return np.array(RaceTask(**environment.settings).weights)
 
 
 def teacher_of(policy: Policy, environment: EnvironmentSpec, name: str) -> Teacher:
-    """Return the policy as a teacher of agents in this environment; BadInput, naming it, if it could not play there."""
+    """Make the policy a teacher in this environment; BadInput with its name if it cannot play there."""
     if environment.capabilities.group == 1:
         return Teacher.of(policy, environment, name)
     return Teacher(policy, ObservationMap.of(policy, environment, name).columns, name)

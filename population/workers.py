@@ -1,4 +1,4 @@
-"""Rounds in this process, one after the other, or by workers in other processes."""
+"""Training tasks of a round: in this process, one at a time, or by workers in other processes."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -12,13 +12,13 @@ Report = Callable[[int], None]
 
 
 class Serial:
-    """Carries out the tasks of a round in this process."""
+    """Runs the tasks of a round in this process."""
 
     def __init__(self, trainer: AgentTrainer) -> None:
         self._trainer = trainer
 
     def run_tasks(self, tasks: Mapping[int, TrainingTask], report: Report) -> dict[int, TrainingResult]:
-        """Return the result of each agent's task; report(number) is called as each is done."""
+        """Return the result of each agent's task; report(number) is called after each."""
         done = {}
         for number, task in tasks.items():
             done[number] = self._trainer.train(task)
@@ -27,10 +27,10 @@ class Serial:
 
 
 class Distributed:
-    """Trainers in other processes, each with one task at a time.
+    """Runs tasks on trainers in other processes, each with one task at a time.
 
-    A round depends only on its task, so any worker may carry it out. If a worker dies, its replacement repeats the
-    round, with the same result; `replaced` counts these.
+    A result depends only on its task, so any worker can run it. If a worker dies, its replacement repeats the task with
+    the same result; `replaced` counts replacements.
     """
 
     def __init__(self, engine: Engine, count: int, *arguments: Any) -> None:

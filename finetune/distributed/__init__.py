@@ -1,1 +1,1 @@
-"""Live play by actors in processes of their own, on this machine or on a cluster, for one learner."""
+"""Live play by actors in separate processes, on this machine or a cluster, for one learner."""

@@ -1,4 +1,4 @@
-"""Live play along a schedule: by a collector in this process, or by several in processes of their own."""
+"""Live play along a schedule: by one collector in this process, or by several in separate processes."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
@@ -17,7 +17,7 @@ MOST_DEATHS = 3
 
 
 class PhaseCollector(Collector):
-    """Plays the environment of a phase."""
+    """Collector that plays the environment of the current phase."""
 
     def __init__(self, environments: PhaseEnvironments, phase: int, steps: int, generator: np.random.Generator) -> None:
         self._environments = environments
@@ -29,7 +29,7 @@ class PhaseCollector(Collector):
 
 
 class PlayingActor(PhaseCollector):
-    """The same in a process of its own, with one thread."""
+    """`PhaseCollector` in a separate process, with one thread."""
 
     def __init__(self, environments: PhaseEnvironments, phase: int, steps: int, generator: np.random.Generator) -> None:
         torch.set_num_threads(1)
@@ -44,15 +44,15 @@ class Engine(Protocol):
     """Makes objects in other processes, and calls their methods."""
 
     def launch(self, made: Callable[..., Any], *arguments: Any) -> Any:
-        """Make an object of a class in a process of its own; return a reference to it."""
+        """Make an object in a separate process; return a reference to it."""
         ...
 
     def ask(self, actor: Any, method: str, *arguments: Any) -> Any:
-        """Begin a call of one of its methods; return its handle. Calls of an actor are carried out in order."""
+        """Start a call of one of the actor's methods; return its handle. Calls to one actor run in order."""
         ...
 
     def first_done(self, handles: Sequence[Any]) -> Any:
-        """Wait for one of these calls, in order where several are done."""
+        """Wait for one of these calls; the first in order if several are done."""
         ...
 
     def result(self, handle: Any) -> Any:
@@ -68,16 +68,16 @@ class Actors(Engine, Protocol):
         ...
 
     def share(self, value: Any) -> Any:
-        """Return a reference that can be passed to several actors, so that the value is sent once."""
+        """Return a reference to pass to several actors, so that the value is sent only once."""
         ...
 
 
 class ActorsCollector:
-    """Sends the policy to actors and gathers what they play.
+    """Broadcasts the policy to actors and collects their rollouts.
 
-    In step, an iteration is one batch of sequences from each actor, in order, all played by the policy given to
-    `collect`; with one actor it equals a `Collector`'s, to the bit. Asynchronously it is the batch of the first actor
-    to finish, played by a policy some iterations old. Each actor works on one batch at a time, so nothing piles up.
+    Synchronously, an iteration is one batch of sequences from each actor, in order, all played by the policy given to
+    `collect`; with one actor it is bit-identical to a `Collector`'s. Asynchronously, it is the batch of the first actor
+    to finish, played by a policy some iterations old. Each actor plays one batch at a time, so no backlog builds up.
 
     An actor that dies is replaced by one with new games, and the request is repeated. `replaced` counts them.
     """
@@ -105,7 +105,7 @@ class ActorsCollector:
         number = next(one for one, handle in self._under_way.items() if handle == done)
         part, ends = self._result(number, self._under_way.pop(number), request)
         self._under_way[number] = self._actors.ask(self._members[number], *request)
-        return concatenate([part]), ends  # a copy: engines may give arrays that cannot be written
+        return concatenate([part]), ends  # a copy: engines may return read-only arrays
 
     def enter_phase(self, phase: int) -> None:
         """Start new games in the environment of this phase; play in progress is dropped."""
@@ -118,16 +118,16 @@ class ActorsCollector:
         return bool(self._ask_all("saves_games")[0])
 
     def restart(self) -> None:
-        """Drop the games under way and start new ones."""
+        """Drop the games in progress and start new ones."""
         self._drop()
         self._ask_all("restart")
 
     def get_state(self) -> dict[str, Any]:
-        """The states of the actors' games, without asynchronous live play in progress."""
+        """States of the actors' games, without asynchronous rollouts in progress."""
         return {"actors": self._ask_all("get_state")}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Continue where the state was taken; BadInput with another number of actors."""
+        """Restore a state from `get_state`; BadInput with a different number of actors."""
         states = state.get("actors")
         if not isinstance(states, list) or len(states) != len(self._members):
             found = len(states) if isinstance(states, list) else "none"
@@ -147,19 +147,19 @@ class ActorsCollector:
         return self._results([request] * len(self._members))
 
     def _results(self, requests: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """The results of a request to each actor, which all work at the same time."""
+        """Send one request to each actor, in parallel, and return the results."""
         handles = [self._actors.ask(member, *one) for member, one in zip(self._members, requests, strict=True)]
         return [self._result(number, handle, requests[number]) for number, handle in enumerate(handles)]
 
     def _result(self, number: int, handle: Any, request: tuple[Any, ...]) -> Any:
-        """The result of a call; where the actor has died, that of the same request to its replacement."""
+        """Return the result of a call. If the actor has died, repeat the request with its replacement."""
         for _ in range(MOST_DEATHS):
             try:
                 return self._actors.result(handle)
             except ActorDied as death:
                 cause = death
             self.replaced += 1
-            self._under_way.pop(number, None)  # what the dead one was playing
+            self._under_way.pop(number, None)  # the dead actor's rollout in progress
             self._members[number] = self._actors.start(self._phase, self._generator.spawn(1)[0])
             handle = self._actors.ask(self._members[number], *request)
         raise BadInput(

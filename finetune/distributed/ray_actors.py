@@ -40,7 +40,7 @@ class RayEngine:
                 self._connect(count, address)
 
     def launch(self, made: Callable[..., Any], *arguments: Any) -> Any:
-        """Make an object of a class in a process of its own; return a reference to it."""
+        """Make an object in a separate process; return a reference to it."""
         return self._ray.remote(num_cpus=1, max_restarts=0)(made).remote(*arguments)
 
     def _connect(self, count: int, address: str | None) -> None:
@@ -93,13 +93,13 @@ class RayEngine:
             return self._ray.get(handle)
         except errors.RayActorError as error:
             lines = str(error).strip().splitlines()
-            # The error of an actor that could not be made comes last, after its traceback.
+            # If an actor's constructor failed, the error is the last line, after its traceback.
             raise ActorDied(lines[-1 if error.actor_init_failed else 0]) from None
         except (errors.OutOfMemoryError, errors.ObjectLostError) as error:
-            # Killed by Ray, or gone with the machine that held its result.
+            # Killed by Ray, or the machine with its result was lost.
             raise ActorDied(str(error).strip().partition("\n")[0]) from None
         except errors.RayTaskError as error:
-            if isinstance(error.cause, BadInput):  # whose text here would be a traceback
+            if isinstance(error.cause, BadInput):  # str(error) would be a traceback
                 raise BadInput(str(error.cause)) from None
             raise
 
@@ -116,7 +116,7 @@ class RayActors(RayEngine):
 
 
 def _require_answer(address: str) -> None:
-    """Raise BadInput unless `host:port` or `ray://host:port` answers; Ray itself resolves other addresses."""
+    """Raise BadInput unless `host:port` or `ray://host:port` accepts connections. Ray resolves other addresses."""
     found = re.fullmatch(r"(?:ray://)?([\w.-]+):(\d{1,5})", address)
     if found is None:
         return

@@ -1,4 +1,4 @@
-"""Settings of live play in other processes."""
+"""Settings of live play in separate processes."""
 
 from dataclasses import dataclass
 
@@ -14,10 +14,10 @@ class Local(Settings):
 class RaySettings(Settings):
     """Live play by actors on Ray (Moritz et al. 2018).
 
-    Algorithms with importance weights for older live play (V-trace, ACER) take whichever actor's play is ready; each
-    actor then plays `loop.num_envs` games. For other algorithms the actors share the games and play in step. In a
-    population each actor plays and learns for one agent at a time, with the same results as a single process, to the
-    bit.
+    Algorithms with importance weights for older live play (V-trace, ACER) use the first rollout that is ready; each
+    actor then plays `loop.num_envs` games. For other algorithms the games are divided among the actors, which play
+    synchronously. In a population each actor plays and trains for one agent at a time, with results bit-identical to
+    those of a single process.
     """
 
     actors: int = setting(2, "Processes that play; those of a population learn, too.", at_least=1, at_most=4096)

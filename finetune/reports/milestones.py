@@ -7,7 +7,7 @@ from typing import Any
 Row = dict[str, Any]
 
 SPEED = "speed/decisions_per_second"
-"""Column of each row."""
+"""Column of a log's rows."""
 
 TIMES = {"60 s": 60.0, "47.34 s (the published agent)": 47.34, "45.53 s (the best human)": 45.53, "40 s": 40.0}
 """Times over 100 m, in seconds, that count as milestones."""
@@ -17,7 +17,7 @@ TIMES = {"60 s": 60.0, "47.34 s (the published agent)": 47.34, "45.53 s (the bes
 class Milestone:
     """Decisions, game frames and seconds of computing until the first row of a log that meets a condition.
 
-    None where no row does, or where the log has no frames.
+    None if no row does, or if the log has no frames.
     """
 
     name: str

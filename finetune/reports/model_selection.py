@@ -1,4 +1,4 @@
-"""Choice of the policy that a run keeps, among those evaluated."""
+"""Selection of a run's final policy among those evaluated."""
 
 import math
 from collections.abc import Mapping
@@ -19,9 +19,9 @@ class Candidate:
 
     @property
     def rank(self) -> tuple[float, ...]:
-        """Order of policies: more greedy games finished, then the lower median time, then metres.
+        """Sort key of policies: more greedy games finished, then lower median time, then metres.
 
-        Without a track it is the mean return.
+        Without a track: mean return.
         """
         figures = self.figures
         if "finishes" not in figures:
@@ -32,9 +32,9 @@ class Candidate:
 
 
 def best_policy(run: Path, start: Path) -> Candidate:
-    """Return the best of the evaluated policies of the run in `run`, the earliest of equals.
+    """Return the best evaluated policy of the run in `run`; the earliest of equals.
 
-    start: file of the initial policy, which is one of them. Raises BadInput for a file that is no evaluation.
+    start: file of the initial policy, which is one of them. Raises BadInput for a file that is not an evaluation.
     """
     found = [
         Candidate(start if path.name == START else path.with_suffix(".safetensors"), path, read_evaluation(path))

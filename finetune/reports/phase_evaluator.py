@@ -1,4 +1,4 @@
-"""Results of a run: policy and evaluation at its start and after each phase, and a film of the last best game."""
+"""Results of a run: policy and evaluation at its start and after each phase, and a film of its best game."""
 
 import json
 import math
@@ -20,14 +20,14 @@ from ..schedules.phase import Phase
 from .run_log import RunLog
 
 LOSS = 0.1
-"""Smallest loss in the share of games finished that is worth a warning."""
+"""Smallest drop in the share of games finished that causes a warning."""
 
 START = "0-start.json"
 """Evaluation of the initial policy, in the folder of the phases."""
 
 
 class _Judged(NamedTuple):
-    """An evaluation and its figures, those of drawn games among them."""
+    """An evaluation and its figures, including those of games with drawn actions."""
 
     games: Evaluation
     figures: Mapping[str, Any]
@@ -38,8 +38,8 @@ class PhaseEvaluator:
 
     Writes `phases/<number>-<name>.safetensors` and, unless the evaluation has no games, `.json` of the same name;
     within a phase the name ends in the decisions so far. The initial policy's evaluation is `phases/0-start.json`.
-    Each evaluation also goes to TensorBoard. Beside the greedy games, `drawn` games with drawn actions are played (not
-    within phases): a greedy runner may wait at the start for ever.
+    Each evaluation is also logged to TensorBoard. Besides the greedy games, `drawn` games with drawn actions are played
+    (not within phases), because a greedy runner may never leave the start.
     """
 
     def __init__(self, folder: Path, settings: EvaluationSettings, drawn: int, log: RunLog) -> None:
@@ -51,16 +51,16 @@ class PhaseEvaluator:
         self._evaluated: dict[Path, Evaluation] = {}
 
     def add_start(self, policy: Policy) -> str | None:
-        """Evaluate the initial policy; returns a summary in one line, None without games."""
+        """Evaluate the initial policy; returns a one-line summary, None without games."""
         if self._settings.episodes == 0:
             return None
         self._folder.mkdir(parents=True, exist_ok=True)
         return f"start: {_line(self._evaluate('start', policy, self._folder / START, 0, self._drawn).figures)}"
 
     def add(self, index: int, phase: Phase, policy: Policy, decisions: int, *, within: bool = False) -> str:
-        """Save and evaluate the policy after so many decisions; returns a summary in one line.
+        """Save and evaluate the policy after this many decisions; returns a one-line summary.
 
-        within: the phase goes on.
+        within: the phase is not over.
         """
         path = self._folder / f"{index + 1}-{phase.name}{f'-{decisions}' if within else ''}.safetensors"
         save_policy(path, policy)
@@ -76,17 +76,17 @@ class PhaseEvaluator:
         return f"{said}\nwarning: {phase.name} lost what the policy could do in {better}: {_line(before[better])}"
 
     def forget_after(self, decisions: int) -> None:
-        """Remove what was evaluated within phases after so many decisions, for a run that goes on from there."""
+        """Remove evaluations within phases after this many decisions, for a run resumed from there."""
         for path in self._folder.glob("*.json"):
             if read_evaluation(path).get("decisions", 0) > decisions:
                 path.unlink()
                 path.with_suffix(".safetensors").unlink(missing_ok=True)
 
     def keep(self, path: Path, policy: Policy) -> None:
-        """Make an evaluated policy the one that the run leaves, instead of the last one.
+        """Make an evaluated policy the run's final one, instead of the last one.
 
-        path: its evaluation, which gets the drawn games if it was made within a phase. The others are only played again
-        if it was made before the run was resumed.
+        path: its evaluation. Drawn games are added if it was made within a phase. Greedy games are repeated only if it
+        was made before the run was resumed.
         """
         figures = read_evaluation(path)
         if self._last is None or self._last.figures["decisions"] != figures["decisions"]:
@@ -95,19 +95,19 @@ class PhaseEvaluator:
 
     @property
     def last(self) -> str | None:
-        """Summary of the evaluation of the policy that the run leaves; None before the first of a phase."""
+        """Summary of the final policy's evaluation; None before the first evaluation of a phase."""
         return None if self._last is None else _line(self._last.figures)
 
     @property
     def gain(self) -> str | None:
-        """Comparison of that evaluation with that of the start, in one line; None without one of them."""
+        """One-line comparison of that evaluation with the initial one; None if either is missing."""
         start = self._folder / START
         if self._last is None or not start.exists():
             return None
         return gain(read_evaluation(start), self._last.figures)
 
     def film_best(self) -> str | None:
-        """Write the best game of that evaluation to `best.mp4`; returns the reason if that is impossible."""
+        """Write the best game of that evaluation to `best.mp4`; returns the reason if it cannot."""
         if self._last is None:
             return "no game was evaluated"
         path = self._folder.parent / "best.mp4"
@@ -123,8 +123,8 @@ class PhaseEvaluator:
         played: Evaluation | None = None,
         before: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
     ) -> _Judged:
-        """Play the policy's games and write their figures. played: the greedy ones, if they are known. before: earlier
-        evaluations, by name; the best of those that the policy clearly falls behind goes with the figures."""
+        """Play the policy's games and write their figures. played: the greedy games, if already played. before: earlier
+        evaluations by name. The best one that clearly beats the policy is recorded with the figures."""
         evaluation = self._evaluated[path] = played or evaluate(policy, self._settings)
         figures = {"phase": name, "decisions": decisions, **evaluation.to_json()}
         if self._settings.greedy and drawn:
@@ -139,7 +139,7 @@ class PhaseEvaluator:
 
 
 def read_evaluation(path: Path) -> dict[str, Any]:
-    """Read the evaluation at a phase's end; BadInput where it is none."""
+    """Read the evaluation at a phase's end; BadInput if the file is not one."""
     try:
         document = parse_json(read_text(path, MEGABYTE, "remove it"))
     except BadInput:
@@ -152,8 +152,8 @@ def read_evaluation(path: Path) -> dict[str, Any]:
 
 
 def is_worse(figures: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
-    """True if a policy does clearly worse than one before: it finishes fewer games, greedy or drawn, by a tenth and two
-    standard errors of the difference; without a track, the intervals of the mean returns do not meet."""
+    """True if a policy is clearly worse than an earlier one: it finishes fewer games, greedy or drawn, by a tenth and
+    two standard errors of the difference. Without a track: the intervals of the mean returns do not overlap."""
     if _falls_behind(figures, before):
         return True
     return "drawn" in figures and "drawn" in before and _falls_behind(figures["drawn"], before["drawn"])
@@ -170,12 +170,12 @@ def _falls_behind(figures: Mapping[str, Any], before: Mapping[str, Any]) -> bool
 
 
 def _success(figures: Mapping[str, Any]) -> float:
-    """The share of games finished; without a track, the mean return."""
+    """Share of games finished; without a track, the mean return."""
     return float(figures["finishes"] / figures["episodes"] if "finishes" in figures else figures["mean_return"])
 
 
 def gain(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
-    """The difference between two evaluations in words."""
+    """Describe the difference between two evaluations."""
     parts = [_difference(before, after, "")]
     if "drawn" in before and "drawn" in after:
         parts.append(_difference(before["drawn"], after["drawn"], "drawn "))

@@ -1,4 +1,4 @@
-"""`report.html`: the report of a run, in one file that opens without a server."""
+"""`report.html`: the report of a run, one file that needs no server."""
 
 from dataclasses import replace
 from html import escape
@@ -39,10 +39,9 @@ INTERVALS = "In brackets: 95 % bootstrap intervals of the mean."
 
 
 def write_report(folder: Path, title: str, made_by: str = "", kept: str | None = None) -> Path:
-    """Draw `folder/report.html` from the run's log and, where they exist, `phases/*.json` and `best.mp4`.
+    """Write `folder/report.html` from the run's log and, if they exist, `phases/*.json` and `best.mp4`.
 
-    made_by: the command line. kept: name of the evaluation, without its suffix, by which the run chose the policy that
-    it leaves.
+    made_by: the command line. kept: name of the final policy's evaluation, without its suffix.
     """
     rows = read_metrics(folder)
     parts = [f"<h1>{escape(title)}</h1>"]
@@ -86,7 +85,7 @@ MILESTONE_COLUMNS = ("", "phase", "decisions", "game frames", "computing")
 
 
 def milestone_rows(rows: list[dict[str, Any]]) -> list[tuple[str, ...]]:
-    """The milestones of a log as text, by MILESTONE_COLUMNS; – where one was not reached or not logged."""
+    """Milestones of a log as text, by MILESTONE_COLUMNS; – if not reached or not logged."""
     table = []
     for one in milestones(rows):
         counts = ("–" if count is None else f"{count / 1e6:.1f} M" for count in (one.decisions, one.frames))
@@ -153,7 +152,7 @@ SECTIONS = {"Live play": LIVE, "Memory and demonstrations": MEMORY, "Learning": 
 
 
 def _charts(rows: list[dict[str, Any]], bands: list[Band], charts: tuple[Chart, ...]) -> str:
-    """The charts that the log has numbers for, in a grid; an empty text without any."""
+    """Grid of the charts for which the log has data; an empty string without any."""
     millions = bool(rows) and rows[-1]["decisions"] > 1_000_000
     unit = 1e6 if millions else 1e3
     shown = [replace(band, start=band.start / unit, end=band.end / unit) for band in bands]
@@ -194,7 +193,7 @@ def _evaluation_table(documents: list[tuple[str, dict[str, Any]]], kept: str | N
 
 
 def _named(name: str, document: dict[str, Any], kept: str | None) -> str:
-    """The evaluation's name, and what is to be said of it."""
+    """The evaluation's name, with remarks."""
     notes = ["kept"] if name == kept else []
     if (better := document.get("worse_than")) is not None:
         notes.append(f"clearly worse than {better}")

@@ -15,7 +15,7 @@ from .milestones import SPEED, seconds_of
 METRICS = "metrics.jsonl"
 
 LARGEST_LOG = 256 * MEGABYTE
-"""Bytes; a row has about a kilobyte."""
+"""Largest size in bytes; a row takes about a kilobyte."""
 
 EVALUATED = ("finish_share", "best_seconds", "median_seconds", "mean_metres", "mean_return")
 """Figures of an evaluation that the tracker shows."""
@@ -25,8 +25,8 @@ class RunLog:
     """Writes rows of `metrics` into a folder.
 
     A row is flat: `decisions`, `phase`, and numbers named `group/figure`. `time/seconds` (of computing, evaluations
-    included) and `live/frames` (of the game, in games that ended) count from the beginning of the run, across
-    resumptions. The report is drawn from the file. Nothing is written before `open`.
+    included) and `live/frames` (game frames of finished games) count from the beginning of the run, across
+    resumptions. The report is made from this file. Nothing is written before `open`.
     """
 
     def __init__(self, folder: Path, tracker: str = TENSORBOARD) -> None:
@@ -37,7 +37,7 @@ class RunLog:
         self._seconds, self._frames = 0.0, 0
 
     def open(self, resume_at: int | None = None) -> None:
-        """Begin, or continue at so many decisions: rows written after that checkpoint are dropped."""
+        """Start the log, or continue it at this many decisions: rows after that checkpoint are dropped."""
         self._folder.mkdir(parents=True, exist_ok=True)
         path = self._folder / METRICS
         if resume_at is not None and os.path.lexists(path):
@@ -45,13 +45,13 @@ class RunLog:
             write_atomic(path, "".join(json.dumps(row) + "\n" for row in kept))
             if kept:
                 self._seconds, self._frames = seconds_of(kept)[-1], kept[-1].get("live/frames", 0)
-        # An interrupt at the wrong moment delays closing it until its next flush.
+        # An interrupt at the wrong moment can delay closing until its next flush.
         self._board = open_tracker(self._kind, self._folder, resume_at)
         path.touch()
         self.metrics.timer.read()
 
     def write(self, decisions: int, played: int, phase: str, more: dict[str, float]) -> dict[str, Any]:
-        """Write a row on everything gathered since the last one, in which `played` decisions were made."""
+        """Write a row of the metrics since the last one, over `played` decisions."""
         seconds, parts = self.metrics.timer.read()
         self._seconds += seconds
         self._frames += self.metrics.frames
@@ -70,7 +70,7 @@ class RunLog:
         return row
 
     def evaluated(self, decisions: int, figures: Mapping[str, Any], kind: str) -> None:
-        """Add the figures of an evaluation after so many decisions to the tracker, as `evaluation/<kind>_<figure>`."""
+        """Log an evaluation's figures after this many decisions to the tracker, as `evaluation/<kind>_<figure>`."""
         assert self._board is not None
         for name in EVALUATED:
             if figures.get(name) is not None:
@@ -87,7 +87,7 @@ def read_metrics(folder: Path) -> list[dict[str, Any]]:
 
 
 def _is_row(row: Any) -> bool:
-    """True for what `RunLog.write` writes."""
+    """True for a row written by `RunLog.write`."""
     return (
         isinstance(row, dict)
         and type(row.get("decisions")) is int

@@ -1,4 +1,4 @@
-"""States along demonstrations, to start games from."""
+"""States from demonstrations, as starts of games."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -17,15 +17,15 @@ EVERY = 10
 """Frames between two states of a demonstration."""
 
 LEFT = 10.0
-"""Seconds that a game from a state still has before its time limit, at least."""
+"""Minimum seconds from a state to the game's time limit."""
 
 
 def demonstrated_states(
     dataset: Dataset, environment: EnvironmentSpec, metres: tuple[float, ...]
 ) -> tuple[SavedState, ...]:
-    """Replay every episode and save its state each `EVERY` frames between these metres.
+    """Replay every episode and save its state every `EVERY` frames between these metres.
 
-    environment: the one that games will continue in; its observations, decision rate and rewards may differ from the
+    environment: the one in which games will continue; its observations, decision rate and rewards may differ from the
     dataset's. Raises BadInput if an episode has no keys, or if there is no state between these metres.
     """
     env = environment.make(max_idle_frames=0, delay=0.0).unwrapped
@@ -54,10 +54,10 @@ def demonstrated_states(
 
 
 def _states(env: QWOPEnv, episode: Episode) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """The info and the saved game after every `EVERY` frames of an episode, to the end of the game."""
+    """Yield the info and the saved game every `EVERY` frames of an episode, to the end of the game."""
     keys = np.concatenate(episode.keys or ())
     frames = np.arange(EVERY, len(keys), EVERY)
-    # The last frame before each state is played in `env`, which thereby observes and measures.
+    # Play the last frame before each state in `env`, so that it updates its observation and infos.
     for frame, page in zip(frames, states_along(episode, frames - 1), strict=True):
         env.continue_from(page, keys[: frame - 1])
         _, _, terminated, _, info = env.advance(int(keys[frame - 1]))

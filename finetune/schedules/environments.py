@@ -50,9 +50,9 @@ def require_same_dynamics(phases: Sequence[Phase], first: EnvironmentSpec, datas
 
 
 def relabelled_demonstrations(phases: Sequence[Phase], first: EnvironmentSpec, dataset: Dataset) -> list[Episode]:
-    """The demonstrations as they enter the memory, with the rewards of the phases that use them.
+    """Relabel the demonstrations with the rewards of the phases that use them.
 
-    Raises BadInput for phases that are played differently or have different rewards, and for rewards that cannot be
+    Raises BadInput if those phases differ in observations, actions or rewards, and for rewards that cannot be
     computed because episodes have no keys.
     """
     require_same_dynamics(phases, first, dataset)
@@ -67,19 +67,19 @@ def relabelled_demonstrations(phases: Sequence[Phase], first: EnvironmentSpec, d
     if wanted == _rewards(dataset.info.environment):
         return list(dataset)
     info = replace(dataset.info, environment=spec)
-    # The probabilities are kept, so how they would be smoothed does not matter.
+    # The probabilities are kept, so the smoothing setting does not matter.
     return [relabelled(episode, info, 0.05, same_decisions=True) for episode in dataset]
 
 
 def without_reward_settings(spec: EnvironmentSpec) -> EnvironmentSpec:
-    """The environment without `REWARD_SETTINGS`: equal where the same play has the same observations."""
+    """The environment without `REWARD_SETTINGS`: equal if the same play gives the same observations."""
     return EnvironmentSpec(
         spec.id, {name: value for name, value in spec.all_settings.items() if name not in REWARD_SETTINGS}
     )
 
 
 def _rewards(spec: EnvironmentSpec) -> tuple[Any, ...]:
-    """Settings that decide the rewards of an environment: the reward, and its weights where it has some."""
+    """Settings that determine an environment's rewards: the reward and, if it has any, its weights."""
     settings = spec.all_settings
     return tuple(settings.get(name) for name in ("reward", "shaping", "fall_penalty", "push_penalty"))
 
@@ -87,8 +87,8 @@ def _rewards(spec: EnvironmentSpec) -> tuple[Any, ...]:
 class PhaseEnvironments:
     """Makes the vector environment of every phase.
 
-    policy: that plays at first; its environment is that of the first phase. demonstrations: for restarts from their
-    states. teacher: for the phases with kickstarting, with its name.
+    policy: the initial one; its environment is that of the first phase. demonstrations: for restarts from their states.
+    teacher: for phases with kickstarting, with its name.
 
     Raises BadInput, before anything is played, for a phase whose observations or actions differ from the policy's.
     """

@@ -18,7 +18,7 @@ class Ramp:
     end: float
 
     def at(self, progress: float) -> float:
-        """The value when this share of the phase is over, 0 to 1."""
+        """Value at this progress of the phase, 0 to 1."""
         return self.start + (self.end - self.start) * progress
 
     @property
@@ -31,7 +31,7 @@ NONE, FULL = Ramp(0.0, 0.0), Ramp(1.0, 1.0)
 
 class PhaseValues(NamedTuple):
     """A phase's values at one moment; see `Phase`. gamma: the discount per decision, at the rate of the phase's
-    environment. uses_demonstrations holds for the whole phase."""
+    environment. uses_demonstrations is constant over the phase."""
 
     gamma: float
     demonstrations: float = 0.0
@@ -45,7 +45,7 @@ class PhaseValues(NamedTuple):
 
 
 RAMPS = ("demonstrations", "learning_rate", "imitation", "kickstarting", "entropy")
-"""Values that change linearly over a phase; the others hold for all of it."""
+"""Values that change linearly over a phase; the others are constant."""
 
 RAMP = "a number or [start, end], at least 0"
 
@@ -74,7 +74,7 @@ def ramp(default: Ramp, help: str) -> Any:
 
 
 FIRST_STRETCH = 0.1
-"""Share of the stretch that order=backwards opens at once, at its far end."""
+"""Share of the stretch that order=backwards opens at first, at its far end."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class RestartSettings(Settings):
             )
 
     def stretch(self, progress: float) -> tuple[float, float]:
-        """The stretch that is open when this share of the phase is over, metres."""
+        """Stretch in use at this progress of the phase, metres."""
         low, high = self.metres
         if self.order == "uniform":
             return low, high
@@ -200,7 +200,7 @@ class Phase(Settings):
 
     @property
     def needs_demonstrations(self) -> bool:
-        """True if demonstrations enter the memory, are imitated, or give states to start from."""
+        """True if demonstrations enter the memory, are imitated, or provide start states."""
         restarts = self.restarts is not None and self.restarts.source == "demonstrations"
         return self.uses_demonstrations or self.imitates or restarts
 
@@ -212,16 +212,16 @@ class Phase(Settings):
         return self.hours * 3600 * decisions_per_second
 
     def evaluation_due(self, before: float, after: float) -> bool:
-        """True if one of its evaluations comes after the first of these shares of the phase, up to the second."""
+        """True if an evaluation falls in the interval (before, after] of the phase's progress."""
         parts = self.evaluations + 1
         return int(after * parts) > int(before * parts)
 
     def averages(self, progress: float) -> bool:
-        """True if an iteration that begins when this share of the phase is over counts in the mean of the weights."""
+        """True if an iteration that begins at this progress of the phase counts in the mean of the weights."""
         return progress >= 1.0 - self.weight_average
 
     def at(self, progress: float, gamma: float) -> PhaseValues:
-        """The values in force when this share of the phase is over, and the discount in its environment."""
+        """Values at this progress of the phase, with the discount in its environment."""
         return PhaseValues(
             gamma=gamma,
             **{name: getattr(self, name).at(progress) for name in RAMPS},
@@ -239,7 +239,7 @@ def parse_phases(node: Any, place: str = "schedule.phases") -> tuple[Phase, ...]
 
 
 def plain_phases(phases: Sequence[Phase]) -> dict[str, Any]:
-    """Phases as plain data, as in a schedule's file: only the settings that differ from their defaults."""
+    """Convert phases to plain data, as in a schedule's file: only settings that differ from their defaults."""
     return {
         phase.name: {
             name: _plain_number(value) if name == "hours" and value is not None else value

@@ -17,9 +17,9 @@ class Restarts(VectorWrapper):
     """Games of QWOP, some of which start from a saved state.
 
     With `demonstrated`, all of its states are available from the beginning. Otherwise states are saved from earlier
-    games of the same vector environment that began at the real start; newer ones replace older ones, so they follow the
+    games of this vector environment that began at the real start. Newer states replace older ones, so they track the
     current policy. `infos["restarted"]`, bool [n], is true for steps of games that started from a saved state; their
-    time and metres include those of another game. With `settings.seconds` these games are truncated.
+    time and metres include those of the earlier game. With `settings.seconds` these games are truncated.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Restarts(VectorWrapper):
         self._most = None if seconds is None else max(round(seconds * env.task.decisions_per_second), 1)
 
     def set_phase_progress(self, progress: float) -> None:
-        """Note the share of the phase that is over, for order=backwards."""
+        """Set the phase's progress, for order=backwards."""
         self._progress = progress
 
     def reset(
@@ -81,7 +81,7 @@ class Restarts(VectorWrapper):
         return observations, rewards, terminated, truncated, infos
 
     def get_state(self) -> dict[str, Any]:
-        """Everything, for `set_state`, except the states of demonstrations, which the constructor sets."""
+        """State for `set_state`, without the states of demonstrations, which the constructor sets."""
         return {
             "env": self._qwop.get_state(),
             "source": self._source.get_state(),
@@ -98,9 +98,9 @@ class Restarts(VectorWrapper):
         return self._qwop.set_state(state["env"])
 
     def _end(self, over: NDArray[np.bool_], observations: NDArray[Any], infos: Infos) -> NDArray[Any]:
-        """End games that are still running after the step just played; returns all observations of what is next.
+        """End the games in `over` that are still running after the current step; return all next observations.
 
-        The infos get what `QWOPVectorEnv.step` gives for a game that ended.
+        Fills the infos as `QWOPVectorEnv.step` does for a finished game.
         """
         running = {name: value for name, value in infos.items() if not name.startswith("_")}
         final = infos.get("final_obs", observations)

@@ -1,4 +1,4 @@
-"""States of games to start other games from: where they come from, and which are kept."""
+"""Saved states as starts of games: their sources, and the choice of which to keep."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -13,45 +13,45 @@ from ...envs.qwop.vector import QWOPVectorEnv
 from ...envs.vector import Infos
 
 CAPACITY = 256
-"""Saved states of earlier games that are kept; a new one then replaces a random one."""
+"""Largest number of saved states of earlier games; beyond it, a new one replaces a random one."""
 
 KEEP_SHARE = 0.25
 """Probability, for each step in which some game is in the stretch, of saving one of these games."""
 
 NOT_BEFORE, NOT_AFTER = 5, 1
-"""Whole seconds before a fall between which states are kept: time enough to prevent it, and not much more."""
+"""Whole seconds before a fall between which states are kept: enough time to prevent it, and little more."""
 
 
 @dataclass(frozen=True)
 class SavedState:
-    """A game as `QWOPVectorEnv.save_game` gives it, and the metres that its runner had reached."""
+    """A game saved by `QWOPVectorEnv.save_game`, and the metres that its runner had reached."""
 
     metres: float
     game: dict[str, Any]
 
 
 class StateSource:
-    """Saved states that a game may start from. Subclasses collect them from the games of a vector environment; these
-    are given from the beginning, as those along demonstrations are, and belong to no checkpoint."""
+    """Saved states that a game may start from. Subclasses collect them from the games of a vector environment. Here
+    they are fixed, such as those of demonstrations, and not part of checkpoints."""
 
     def __init__(self, states: Sequence[SavedState]) -> None:
         self.states = states
 
     def watch(self, games: QWOPVectorEnv, infos: Infos, ended: NDArray[np.bool_], whole: NDArray[np.bool_]) -> None:
-        """Note what the step just played shows; `ended` and `whole`, bool [n]: over, and begun at the real start."""
+        """Process the current step. ended, whole: bool [n], games that are over, and that began at the real start."""
 
     def clear(self) -> None:
-        """Forget what was collected."""
+        """Discard the collected states."""
 
     def get_state(self) -> dict[str, Any]:
         return {}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Continue where `get_state` was called."""
+        """Restore a state from `get_state`."""
 
 
 class PassedStates(StateSource):
-    """States that games which began at the real start passed through between two distances, `metres`."""
+    """States between two distances, `metres`, from games that began at the real start."""
 
     def __init__(self, metres: tuple[float, ...], generator: np.random.Generator) -> None:
         self._low, self._high = metres
@@ -59,7 +59,7 @@ class PassedStates(StateSource):
         self.states: list[SavedState] = []
 
     def watch(self, games: QWOPVectorEnv, infos: Infos, ended: NDArray[np.bool_], whole: NDArray[np.bool_]) -> None:
-        """Occasionally save a random one of the games that are in the stretch."""
+        """Occasionally save a random game among those in the stretch."""
         metres = infos["distance"]
         rows = np.flatnonzero(~ended & whole & (self._low <= metres) & (metres < self._high))
         if not len(rows) or self._generator.random() >= KEEP_SHARE:
@@ -78,9 +78,9 @@ class PassedStates(StateSource):
 
 
 class StatesBeforeFalls(StateSource):
-    """States of each second from `NOT_BEFORE` to `NOT_AFTER` seconds before a game that began at the real start fell.
+    """One state a second, `NOT_BEFORE` to `NOT_AFTER` seconds before a fall in a game that began at the real start.
 
-    The policy fails from there, so practice follows its mistakes. metres: the stretch that they must lie in.
+    The policy fails from these states, so games practise its mistakes. metres: the stretch they must lie in.
     """
 
     def __init__(self, games: QWOPVectorEnv, metres: tuple[float, ...], generator: np.random.Generator) -> None:
@@ -123,7 +123,7 @@ class StatesBeforeFalls(StateSource):
 
 
 def keep(state: SavedState, states: list[SavedState], generator: np.random.Generator) -> None:
-    """Add a state, in place of a random one if there are `CAPACITY`."""
+    """Add a state; it replaces a random one if there are already `CAPACITY`."""
     if len(states) < CAPACITY:
         states.append(state)
     else:
@@ -131,5 +131,5 @@ def keep(state: SavedState, states: list[SavedState], generator: np.random.Gener
 
 
 def from_plain(states: Sequence[dict[str, Any]]) -> list[SavedState]:
-    """The states of a checkpoint."""
+    """Read the states of a checkpoint."""
     return [SavedState(**one) for one in states]

@@ -1,4 +1,4 @@
-"""The position of a run in its phases."""
+"""A run's position in its phases."""
 
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
@@ -9,16 +9,16 @@ from .phase import Phase, PhaseValues
 from .stability import ReturnMonitor
 
 PUBLISHED_RATE = 9.0
-"""Decisions a second of the published training, also used for environments without a clock."""
+"""Decisions per second of the published training, also used for environments without a clock."""
 
 
 class Schedule:
     """Counts decisions through phases.
 
-    rates: decisions a second of each phase, which turn hours into decisions; None counts as `PUBLISHED_RATE`. gammas:
-    the discount of each phase. scale: multiplies the length of every phase. decisions: of the whole schedule; the
-    phases are scaled to that sum, whatever the scale. whole: all phases where `phases` has only a stage of them, and
-    the others are empty.
+    rates: decisions per second of each phase, to convert hours into decisions; None means `PUBLISHED_RATE`. gammas:
+    discount of each phase. scale: multiplies the length of every phase. decisions: total of the schedule; phases are
+    scaled to this sum, and `scale` is ignored. whole: all phases, if `phases` has only those of one stage and the
+    others are empty.
     """
 
     def __init__(
@@ -54,17 +54,17 @@ class Schedule:
 
     @property
     def values(self) -> PhaseValues:
-        """The values of the current phase at this moment."""
+        """Current values of the current phase."""
         return self.phase.at(self.progress, self._gammas[self._index])
 
     @property
     def index(self) -> int:
-        """The number of the current phase, from 0; the number of phases once all are over."""
+        """Number of the current phase, from 0; the number of phases once all are over."""
         return self._index
 
     @property
     def place(self) -> int:
-        """The number of the current phase; of the last one that was played, once all are over."""
+        """Number of the current phase or, once all are over, of the last one played."""
         played = [number for number, length in enumerate(self.lengths) if length]
         return played[-1] if self.finished else self._index
 
@@ -78,7 +78,7 @@ class Schedule:
 
     @property
     def progress(self) -> float:
-        """The share of the current phase that is over."""
+        """Progress of the current phase, 0 to 1."""
         return self._played / self.lengths[self._index]
 
     @property
@@ -87,7 +87,7 @@ class Schedule:
         return sum(self.lengths[self._index :]) - self._played
 
     def advance(self, decisions: int, live_returns: Sequence[float] = ()) -> bool:
-        """Count decisions, and the returns of live episodes that ended; true if this ends a phase."""
+        """Count decisions and the returns of finished live episodes; true if this ends a phase."""
         self._played += decisions
         for one in live_returns:
             self._monitor.add(one)
@@ -108,7 +108,7 @@ class Schedule:
         return {"index": index, "played": self._played, "monitor": self._monitor.get_state()}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Continue where `get_state` was called, in a schedule with the same phases up to there."""
+        """Restore a state from `get_state`. The phases up to that position must be the same."""
         self._index = int(state["index"])
         self._played = int(state["played"])
         self._monitor.set_state(state["monitor"])
@@ -120,6 +120,6 @@ class Schedule:
 
 
 def _in_all(decisions: int, lengths: Sequence[float]) -> tuple[int, ...]:
-    """Whole numbers in proportion to the lengths, whose sum is `decisions`."""
+    """Integers proportional to the lengths, with the sum `decisions`."""
     ends = [round(decisions * end / sum(lengths)) for end in (0, *accumulate(lengths))]
     return tuple(end - start for start, end in pairwise(ends))

@@ -35,7 +35,7 @@ class ReturnMonitor:
         self._best = -np.inf
 
     def add(self, episode_return: float) -> None:
-        """Add the return of a live episode that ended."""
+        """Add the return of a finished live episode."""
         self._returns.append(episode_return)
         if len(self._returns) == self._settings.window:
             self._best = max(self._best, float(np.mean(self._returns)))
@@ -49,7 +49,7 @@ class ReturnMonitor:
         return loss > self._settings.drop * abs(self._best) and loss > self._settings.errors * error
 
     def restart(self) -> None:
-        """Forget all returns, because a new phase begins."""
+        """Clear all returns for a new phase."""
         self._returns.clear()
         self._best = -np.inf
 

@@ -1,4 +1,4 @@
-"""Games in which a teacher says what it would do: kickstarting (Schmitt et al. 2018)."""
+"""Teacher probabilities during live play, for kickstarting (Schmitt et al. 2018)."""
 
 from typing import Any
 
@@ -14,10 +14,10 @@ from ...policies.policy import Policy
 
 
 class Teacher:
-    """A policy without a memory that is asked for π_T(·|s). columns: int64 [m], the numbers that it sees of those that
-    it is shown; None for all.
+    """A policy without a memory that provides π_T(·|s). columns: int64 [m], the features of an observation that it
+    uses; None for all.
 
-    Raises BadInput, naming the policy, if it has a memory.
+    Raises BadInput with the policy's name if it has a memory.
     """
 
     def __init__(self, policy: Policy, columns: NDArray[np.int64] | None, name: str) -> None:
@@ -29,9 +29,9 @@ class Teacher:
 
     @classmethod
     def of(cls, policy: Policy, environment: EnvironmentSpec, name: str) -> "Teacher":
-        """A teacher for this environment; in QWOP, of pictures too, one that sees numbers.
+        """Make a teacher for this environment. In QWOP it may use features even if the pupil sees pixels.
 
-        Raises BadInput, naming the policy, if it could not play there.
+        Raises BadInput with the policy's name if it cannot play there.
         """
         theirs, shown = policy.environment, environment.capabilities.feature_names
         if theirs.id == environment.id and shown is not None:
@@ -52,7 +52,7 @@ class Teacher:
         )
 
     def probabilities(self, shown: NDArray[Any]) -> NDArray[np.float32]:
-        """π_T(·|s), float32 [n, A], of what it is shown, [n, *shape]."""
+        """π_T(·|s), float32 [n, A], for the observations `shown`, [n, *shape]."""
         rows = shown if self._columns is None else np.ascontiguousarray(shown[:, self._columns])
         with torch.inference_mode():
             found: NDArray[np.float32] = torch.softmax(self._network.logits(torch.from_numpy(rows)), dim=-1).numpy()
@@ -60,7 +60,7 @@ class Teacher:
 
 
 class TeacherWrapper(VectorWrapper):
-    """Games beside which a teacher stands. They are saved, and follow a phase, as without it."""
+    """Vector-environment wrapper that also queries a teacher. Saving and phase progress pass through."""
 
     def __init__(self, env: VectorEnv[Any, Any, Any], teacher: Teacher) -> None:
         super().__init__(env)
@@ -72,6 +72,6 @@ class TeacherWrapper(VectorWrapper):
         return getattr(self.env, name)
 
     def teacher_probabilities(self, observations: NDArray[Any]) -> NDArray[np.float32]:
-        """π_T(·|s), float32 [n, A], in the current states; observations [n, *shape] are the games' own."""
+        """π_T(·|s), float32 [n, A], in the current states; observations, [n, *shape], are those of the games."""
         games = self.unwrapped
         return self._teacher.probabilities(games.seen_numbers if isinstance(games, QWOPVectorEnv) else observations)
