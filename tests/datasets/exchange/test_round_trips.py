@@ -149,6 +149,7 @@ def test_d3rlpy_returns_decisions_and_endings_to_the_bit(
     dataset: Dataset = request.getfixturevalue(kind)
     if kind == "pictures":  # of an environment that is not installed
         monkeypatch.setattr(EnvironmentSpec, "interface", lambda _: (dataset.info.observation, dataset.info.actions))
+        monkeypatch.setattr(EnvironmentSpec, "action_names", lambda _: dataset.info.action_names)
     settings = QWOP if kind == "games" else {"environment_id": "Any-v0"}
     back = there_and_back(dataset, "d3rlpy", tmp_path / "there.h5", **settings)
     assert back.info == dataset.info
