@@ -18,7 +18,7 @@ ROWS = 2048
 class DenseLayers:
     """Linear layers with tanh or ReLU between them, evaluated with the weights of these modules, whatever they are now.
 
-    Call it under `torch.no_grad` or in inference mode.
+    Call it in inference mode.
     Results are stored by column, [outputs, n], because softmax and sums over few actions are faster that way.
     """
 

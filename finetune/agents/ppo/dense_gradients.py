@@ -42,12 +42,12 @@ class DenseGradients:
         critic = DenseLayers.of(values.trunk, values.head)
         return None if policy is None or critic is None else cls(network, policy, critic, settings)
 
-    @torch.no_grad()
+    @torch.inference_mode()
     def value(self, inputs: Tensor) -> Tensor:
         """V(s), [...], of inputs of the policy's trunk, [..., size]."""
         return self._critic.values(bounded(inputs, self._observation))
 
-    @torch.no_grad()
+    @torch.inference_mode()
     def step(
         self, batch: Minibatch, demonstrated: Demonstrated | None, now: PhaseValues, beside: Executor
     ) -> StepStats:
@@ -71,7 +71,7 @@ class DenseGradients:
             parameter.grad = None if now.critic_only else view
         return StepStats(log_ratio, bonus, norm, losses)
 
-    @torch.no_grad()  # in whatever thread
+    @torch.inference_mode()  # in whatever thread
     def _set_critic_gradient(self, batch: Minibatch) -> None:
         """∂/∂V of c·mean (V − R)² is 2c·(V − R)/m."""
         error = self._critic.forward(bounded(batch.inputs, self._observation)).sub_(batch.returns)
