@@ -1,6 +1,7 @@
 """Dense layers without autograd: forward and backward passes into buffers that are kept from call to call.
 
-For networks as small as a policy's, autograd's bookkeeping and new memory for every result take as long as the arithmetic.
+In networks as small as a policy's, autograd's bookkeeping and new memory for every result take as long as the
+arithmetic.
 """
 
 from collections.abc import Sequence
