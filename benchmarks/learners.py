@@ -5,8 +5,8 @@
 
 Each row is one task with the same settings on every side: games, rollout, batch, epochs, layers. Sides alternate, each
 repetition in a process of its own, which trains for a while before it is timed. `--against` names the Python of
-another checkout. `--profile` adds where our CPU time goes; its timers cost a few per cent. CleanRL is a collection of scripts and
-no package, so it is left out.
+another checkout. `--profile` adds where our CPU time goes; its timers cost a few per cent. CleanRL is a collection of
+scripts and no package, so it is left out.
 """
 
 import argparse
