@@ -196,7 +196,9 @@ MUTANTS = (
         "        if first:\n            self._add(played)",
         "        self._add(played)",
     ),
-    Mutant("dqn: priorities are never updated", DQN_AGENT, "self.memory.update(sample.slots, errors)", "pass"),
+    Mutant(
+        "dqn: priorities are never updated", DQN_AGENT, "self.memory.update(sample.slots, errors.cpu().numpy())", "pass"
+    ),
     Mutant(
         "dqn: the target chooses the action",
         DQN,

@@ -13,6 +13,7 @@ from qwop.policies.networks import Actor, ActorCritic, ValuedActor, Values
 from torch import Tensor
 
 from ...runs import NOW
+from ..live_play import make_batch
 
 M, SIZE, ACTIONS = 50, 3, 4
 SETTINGS = PpoSettings(
@@ -103,3 +104,18 @@ def test_other_networks_are_left_to_autograd() -> None:
     assert shared._dense is None
     linear = learner_of(Actor, (), torch.float32)
     assert linear._dense is None
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_a_gpu_learns_as_the_cpu_does() -> None:
+    found = []
+    for device in ("cpu", "cuda"):
+        network = Actor(2, 3, (16,), torch.Generator().manual_seed(0))
+        values = Values(2, (16,), torch.Generator().manual_seed(1))
+        settings = PpoSettings(minibatch=10, target_kl=100.0)
+        learner = PpoLearner(network, values, settings, torch.device(device), np.random.default_rng(0))
+        for number in range(3):
+            learner.update(make_batch(number), NOW)
+        found.append([one.detach().cpu() for one in learner._parameters()])
+    for mine, other in zip(*found, strict=True):
+        torch.testing.assert_close(mine, other, rtol=1e-3, atol=1e-4)
