@@ -48,7 +48,9 @@ def run(settings: EvaluateSettings) -> None:
     policy = load_policy(settings.policy, given=settings.environment.keys())
     spec = _environment(policy.environment, settings)
     in_original = settings.world == ORIGINAL
-    games = replace(settings.games, num_envs=1) if in_original else settings.games  # one browser
+    games = settings.games.playing(policy.greedy)
+    if in_original:
+        games = replace(games, num_envs=1)  # one browser
     agreements: list[Agreement] = []
 
     def compare_if_original(game: Game) -> None:

@@ -215,7 +215,7 @@ def _copy_for_training(policy: Policy, settings: FinetuneSettings) -> Policy:
         "settings": {name: value for name, value in to_plain(settings).items() if name not in MAY_DIFFER},
         "from": dict(policy.training),
     }
-    return replace(policy, network=copy.deepcopy(policy.network), training=made)
+    return replace(policy, network=copy.deepcopy(policy.network), training=made, greedy=True)
 
 
 def _describe(now: Progress) -> str:

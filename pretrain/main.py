@@ -24,10 +24,12 @@ from ..policies.devices import choose_device
 from ..policies.files import save_policy
 from ..policies.policy import Policy
 from ..policies.threads import use_one_thread
-from .clone import clone
+from .advice import next_step, worth
+from .clone import Clone, clone
 from .d3rlpy_backend import require_d3rlpy
 from .early_stopping import Epoch
 from .held_out import HeldOut, measure_held_out
+from .rate_search import at_rate, best, decisions_a_second, games_for_scaling, rates_to_try, runs_greedily, trials
 from .report import pretraining_page
 from .results import games_table, measures_table, write_json
 from .settings import PretrainSettings
@@ -63,7 +65,8 @@ def _pretrain(chosen: PretrainSettings) -> None:
     out = write_configuration(chosen, Path(chosen.out))
     made = {"command": "qwop-pretrain", "settings": to_plain(chosen)}
     try:
-        policy, splits, passes = _clone(dataset, chosen, out, made, console)
+        games = _at_the_best_rate(dataset, chosen, console)
+        policy, splits, passes = _clone(games, chosen, out, made, console)
     except KeyboardInterrupt:
         if (out / POLICY).exists():
             console.print(
@@ -73,11 +76,19 @@ def _pretrain(chosen: PretrainSettings) -> None:
         raise
     console.print(measures_table(splits))
     played = _play(policy, chosen, console)
+    if not (greedy := runs_greedily(played)):
+        save_policy(out / POLICY, replace(policy, training={**policy.training, **made}, greedy=False))
     made_by = command_line("qwop-pretrain", chosen)
     shown = pretraining_page(str(dataset.folder), splits, passes, played, made_by, to_yaml(chosen))
     write_atomic(out / REPORT, shown)
     write_json(out / MEASURES, str(dataset.folder), splits, played)
-    console.print(f"policy: {out / POLICY}\nreport: {out / REPORT}", highlight=False, soft_wrap=True)
+    lines = [
+        f"policy: {out / POLICY}",
+        f"report: {out / REPORT}",
+        *worth(splits, played, greedy),
+        next_step(out / POLICY, dataset, played, embedded=chosen.dataset is None),
+    ]
+    console.print("\n".join(lines), highlight=False, soft_wrap=True)
 
 
 def _require_new(chosen: PretrainSettings, out: Path) -> None:
@@ -98,6 +109,35 @@ def _require_enough(dataset: Dataset) -> None:
             f"{dataset.folder}: {len(dataset)} episode(s), expected at least 3: to learn from, to say when to stop, "
             "and to measure by; record more games"
         )
+
+
+def _at_the_best_rate(dataset: Dataset, chosen: PretrainSettings, console: Console) -> Dataset:
+    """The games at the decision rate whose clone runs best; as they are where there is no choice."""
+    rates = rates_to_try(dataset, chosen.frames_per_step)
+    if len(rates) < 2 or chosen.games == 0:
+        return at_rate(dataset, rates[0], chosen.observation) if rates else dataset
+    train, _ = hold_out(len(dataset), chosen.held_out, chosen.seed)
+    device = choose_device(chosen.device)
+
+    def make(games: Dataset) -> Clone:
+        return clone(
+            games.select(train), games.info, chosen.cloning, chosen.seed, device=device,
+            scaled_with=games_for_scaling(games),
+        )  # fmt: skip
+
+    tried = []
+    with progress_bar("rates", console) as bar:
+        task = bar.add_task("trying decision rates", total=len(rates))
+        for trial in trials(dataset, rates, chosen.observation, make, chosen.seed, chosen.max_idle_frames):
+            tried.append(trial)
+            bar.update(task, advance=1, description=str(trial))
+    kept = best(tried)
+    console.print(
+        f"decisions: tried {'; '.join(map(str, tried))}; kept {decisions_a_second(kept.frames_per_step)}",
+        highlight=False,
+        soft_wrap=True,
+    )
+    return kept.dataset
 
 
 def _clone(
@@ -129,7 +169,9 @@ def _clone(
                 if part == 0 and epoch.is_best:
                     save_policy(out / POLICY, replace(policy, training={**policy.training, **made}))
 
-            cloned = clone(dataset.select(train), dataset.info, cloning, chosen.seed, report, device)
+            cloned = clone(
+                dataset.select(train), dataset.info, cloning, chosen.seed, report, device, games_for_scaling(dataset)
+            )
             policies.append(cloned.policy)
             passes.append(cloned.epochs)
             bar.update(task, completed=(part + 1) * cloning.epochs)
