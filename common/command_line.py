@@ -4,7 +4,7 @@ import json
 import shlex
 from collections.abc import Iterator, Mapping
 from importlib import resources
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -37,6 +37,11 @@ def next_command(program: str, **settings: Any) -> str:
         f"{name}={_in_words(str(value) if isinstance(value, PurePath) else value)}" for name, value in settings.items()
     ]
     return f"next: {shlex.join([*program.split(), *words])}"
+
+
+def clone_next(dataset: Path) -> str:
+    """The line that names the command for a new dataset: to clone its player into runs/NAME."""
+    return next_command("qwop-pretrain", dataset=dataset, out=Path("runs") / dataset.name)
 
 
 def _words(settings: Settings, place: str = "") -> Iterator[str]:
