@@ -20,15 +20,18 @@ EPSILON = 0.05
 class RelabelledDataset(Dataset):
     """The games of a dataset of QWOP with keys, replayed for the task of `info` when they are read, and kept.
 
-    Decisions at the recorded rate stay as they are, with their behaviour probabilities; others are smoothed.
+    A policy's decisions at the recorded rate stay as they are, with their behaviour probabilities; others are smoothed.
+    A person's decisions begin with the first key: a clone that learned to wait for it would never stop waiting, because
+    nothing changes in the meantime.
     """
 
     def __init__(self, original: Dataset, info: DatasetInfo, read: dict[Path, Episode] | None = None) -> None:
         super().__init__(original.folder, info, original.files, original.checksums)
         self._original = original
         self._kept = {} if read is None else read
-        rates = (one.environment.all_settings["frames_per_step"] for one in (info, original.info))
-        self._same_decisions = len({*rates}) == 1
+        rates = {one.environment.all_settings["frames_per_step"] for one in (info, original.info)}
+        self._by_people = played_by_people(original)
+        self._same_decisions = len(rates) == 1 and not self._by_people
 
     def select(self, indices: Sequence[int]) -> "RelabelledDataset":
         return RelabelledDataset(self._original.select(indices), self.info, self._kept)
@@ -43,15 +46,21 @@ class RelabelledDataset(Dataset):
                 raise BadInput(
                     f"{path}: has no keys, so its game cannot be played again; qwop-dataset reconstruct finds them"
                 )
-            self._kept[path] = relabelled(episode, self.info, EPSILON, same_decisions=self._same_decisions)
+            self._kept[path] = relabelled(
+                episode,
+                self.info,
+                EPSILON,
+                same_decisions=self._same_decisions,
+                from_first_key=self._by_people,
+            )
         return self._kept[path]
 
 
 def with_task(dataset: Dataset, frames_per_step: int, observation: str) -> Dataset:
-    """The dataset's games at this decision rate, with these observations; the dataset itself if it has them."""
+    """The dataset's games at this decision rate, with these observations; itself if a policy played it so."""
     settings = dataset.info.environment.settings
     info = qwop_info(**{**settings, "frames_per_step": frames_per_step, "observation": observation})
-    return dataset if info == dataset.info else RelabelledDataset(dataset, info)
+    return dataset if info == dataset.info and not played_by_people(dataset) else RelabelledDataset(dataset, info)
 
 
 def can_be_relabelled(dataset: Dataset) -> bool:
