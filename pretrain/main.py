@@ -29,7 +29,7 @@ from .clone import Clone, clone
 from .d3rlpy_backend import require_d3rlpy
 from .early_stopping import Epoch
 from .held_out import HeldOut, measure_held_out
-from .rate_search import at_rate, best, decisions_a_second, games_for_scaling, rates_to_try, runs_greedily, trials
+from .rate_search import best, decisions_a_second, games_for_scaling, rates_to_try, runs_greedily, trials
 from .report import pretraining_page
 from .results import games_table, measures_table, write_json
 from .settings import PretrainSettings
@@ -65,8 +65,11 @@ def _pretrain(chosen: PretrainSettings) -> None:
     out = write_configuration(chosen, Path(chosen.out))
     made = {"command": "qwop-pretrain", "settings": to_plain(chosen)}
     try:
-        games = _at_the_best_rate(dataset, chosen, console)
+        games, whole = _at_the_best_rate(dataset, chosen, console)
         policy, splits, passes = _clone(games, chosen, out, made, console)
+        if whole is not None:  # measured by the clone that never saw some games, which this one has learned from
+            policy = whole
+            save_policy(out / POLICY, replace(policy, training={**policy.training, **made}))
     except KeyboardInterrupt:
         if (out / POLICY).exists():
             console.print(
@@ -111,17 +114,19 @@ def _require_enough(dataset: Dataset) -> None:
         )
 
 
-def _at_the_best_rate(dataset: Dataset, chosen: PretrainSettings, console: Console) -> Dataset:
-    """The games at the decision rate whose clone runs best; as they are where there is no choice."""
+def _at_the_best_rate(dataset: Dataset, chosen: PretrainSettings, console: Console) -> tuple[Dataset, Policy | None]:
+    """A person's games at the decision rate whose clone runs best, and this clone of all of them.
+
+    Other games stay as they are, and there is no clone yet.
+    """
     rates = rates_to_try(dataset, chosen.frames_per_step)
-    if len(rates) < 2 or chosen.games == 0:
-        return at_rate(dataset, rates[0], chosen.observation) if rates else dataset
-    train, _ = hold_out(len(dataset), chosen.held_out, chosen.seed)
+    if not rates:
+        return dataset, None
     device = choose_device(chosen.device)
 
     def make(games: Dataset) -> Clone:
         return clone(
-            games.select(train), games.info, chosen.cloning, chosen.seed, device=device,
+            games, games.info, chosen.cloning, chosen.seed, device=device,
             scaled_with=games_for_scaling(games),
         )  # fmt: skip
 
@@ -132,12 +137,13 @@ def _at_the_best_rate(dataset: Dataset, chosen: PretrainSettings, console: Conso
             tried.append(trial)
             bar.update(task, advance=1, description=str(trial))
     kept = best(tried)
+    told = "; ".join(map(str, tried))
     console.print(
-        f"decisions: tried {'; '.join(map(str, tried))}; kept {decisions_a_second(kept.frames_per_step)}",
+        f"decisions: tried {told}; kept {decisions_a_second(kept.frames_per_step)}",
         highlight=False,
         soft_wrap=True,
     )
-    return kept.dataset
+    return kept.dataset, kept.cloned.policy
 
 
 def _clone(

@@ -95,7 +95,7 @@ def trials(
     seed: int,
     max_idle_frames: int,
 ) -> Iterator[Trial]:
-    """Clone the games at each rate, and let each clone play. clone: makes one of the training part of a dataset."""
+    """Clone the games at each rate, and let each clone play. clone: makes one of a dataset's games."""
     for frames in rates:
         made = at_rate(dataset, frames, observation)
         cloned = clone(made)
