@@ -23,10 +23,7 @@ def verdict(before: Mapping[str, Any], after: Mapping[str, Any], decisions: int,
     if is_better(after, before):
         return "learned"
     if is_worse(after, before):
-        said, remedy = (
-            "did worse than at its start",
-            "a lower learning rate, or schedule.keep=best, which keeps the best",
-        )
+        said, remedy = "became worse", "a lower algorithm.learning_rate, or schedule.keep=best"
     else:
         said, remedy = "did not learn", "more decisions (schedule.scale), or another schedule"
     if entropy is not None and entropy < CERTAIN and not _runs(after):
