@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..common.command_line import next_command
-from ..datasets.reader import Dataset
+from ..envs.spec import EnvironmentSpec
 from ..evaluation.evaluate import Evaluation
 from .held_out import CLONE, REPEAT_LAST, HeldOut
 
@@ -23,9 +23,8 @@ def worth(splits: Sequence[HeldOut], games: Sequence[Evaluation], greedy: bool) 
     return said
 
 
-def next_step(policy: Path, dataset: Dataset, games: Sequence[Evaluation], embedded: bool) -> str:
+def next_step(policy: Path, environment: EnvironmentSpec, games: Sequence[Evaluation], embedded: bool) -> str:
     """The command that improves the clone, as a line to print."""
-    environment = dataset.info.environment
     if embedded:
         return next_command("qwop-finetune", policy=policy, schedule="from-clone", out=_beside(policy, "faster"))
     if not environment.capabilities.runs or not environment.capabilities.keys:
@@ -34,8 +33,12 @@ def next_step(policy: Path, dataset: Dataset, games: Sequence[Evaluation], embed
             out=_beside(policy, "better"), **{"schedule.decisions": 200_000},
         )  # fmt: skip
     finishes = any(one.summary().get("finishes") for one in games)
-    schedule = "from-person" if finishes else "beginner"
-    return next_command("qwop-finetune", policy=policy, schedule=schedule, out=_beside(policy, "faster"))
+    if not finishes:
+        return next_command("qwop-finetune", policy=policy, schedule="beginner", out=_beside(policy, "faster"))
+    # Its hours are for 15 decisions a second.
+    scale = min(1.0, environment.all_settings["frames_per_step"] / 2)
+    more = {} if scale == 1 else {"schedule.scale": scale}
+    return next_command("qwop-finetune", policy=policy, schedule="from-person", out=_beside(policy, "faster"), **more)
 
 
 def _beside(policy: Path, name: str) -> Path:

@@ -89,7 +89,7 @@ def _pretrain(chosen: PretrainSettings) -> None:
         f"policy: {out / POLICY}",
         f"report: {out / REPORT}",
         *worth(splits, played, greedy),
-        next_step(out / POLICY, dataset, played, embedded=chosen.dataset is None),
+        next_step(out / POLICY, policy.environment, played, embedded=chosen.dataset is None),
     ]
     console.print("\n".join(lines), highlight=False, soft_wrap=True)
 
@@ -135,7 +135,7 @@ def _at_the_best_rate(dataset: Dataset, chosen: PretrainSettings, console: Conso
         task = bar.add_task("trying decision rates", total=len(rates))
         for trial in trials(dataset, rates, chosen.observation, make, chosen.seed, chosen.max_idle_frames):
             tried.append(trial)
-            bar.update(task, advance=1, description=str(trial))
+            bar.update(task, advance=1)
     kept = best(tried)
     told = "; ".join(map(str, tried))
     console.print(
