@@ -45,8 +45,8 @@ def content_of(file: BufferedReader, path: Path, most: int, expected: str) -> by
         # Python sets aside as much memory as it is asked to read. A file of the system says that it has no bytes.
         size = min(os.fstat(file.fileno()).st_size, most)
         data = file.read(size + 1) or b""  # None where a file of the system has nothing yet
-        if len(data) > size:
-            data += file.read(most + 1 - len(data)) or b""
+        while size < len(data) <= most and (more := file.read(min(most + 1 - len(data), MEGABYTE))):
+            data += more
     except OSError as error:
         raise CannotBeRead(f"{path}: {reason(error)}; {expected}") from None
     if len(data) > most:
@@ -194,14 +194,16 @@ def reason(error: Exception) -> str:
 
 
 def read_rows(path: Path, largest: int, advice: str, is_row: Callable[[Any], bool]) -> list[dict[str, Any]]:
-    """Read a log of one JSON object a line, up to the first line that is no row (the last may have been cut off)."""
+    """Read a log of one JSON object a line. BadInput for a line that is no row, but a last one may be cut off."""
     rows = []
-    for line in read_text(path, largest, advice).splitlines():
+    lines = read_text(path, largest, advice).split("\n")
+    for number, line in enumerate(lines, 1):
         try:
             row = json.loads(line)  # which knows NaN: a loss may be
         except (ValueError, RecursionError):
-            break
-        if not is_row(row):
-            break
-        rows.append(row)
+            row = None
+        if is_row(row):
+            rows.append(row)
+        elif number < len(lines):
+            raise BadInput(f"{path}: line {number} is not a row of this log; {advice}")
     return rows

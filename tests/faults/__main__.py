@@ -4,15 +4,18 @@ For each kind of work and each fault, so many moments drawn uniformly over the r
 Exit code 1, and what went wrong, where one was not. Linux only.
 
 With --seeds, each seed decides a work, a fault of its disk and the call at which it comes (`disk.py`, `simulator.py`);
-a seed that fails prints the command that repeats it.
+a seed that fails prints the command that repeats it. `found.md` lists the seeds that have failed, and why.
 """
 
 import argparse
+import json
+import math
 import os
 import random
 import sys
 import tempfile
 import time
+import traceback
 from collections import Counter
 from pathlib import Path
 
@@ -20,6 +23,8 @@ import children
 from simulator import QUICK, Simulator
 from trials import FAULTS, Trials, can_mount, prepare
 from work import WORK
+
+FAILED = "failed"
 
 
 def main() -> int:
@@ -31,12 +36,16 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, help="folder to work in, which then stays; default: a temporary one")
     parser.add_argument("--seeds", type=int, default=0, help="simulate so many seeds instead (0)")
     parser.add_argument("--first", type=int, default=0, help="the first of these (0)")
+    parser.add_argument("--jobs", type=int, default=1, help="processes that share the seeds (1)")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="begin no seed after so long (no limit)")
     parser.add_argument("--quick", action="store_true", help="only works of less than a second")
     asked = parser.parse_args()
     children.preload()
     with tempfile.TemporaryDirectory(prefix="qwop-faults-") as temporary:
         folder = (asked.keep or Path(temporary)).resolve()
         folder.mkdir(parents=True, exist_ok=True)
+        if asked.seeds and asked.jobs > 1:
+            return share(asked, folder)
         prepare(folder)
         os.chdir(folder)  # where settings look for files
         if asked.seeds:
@@ -50,21 +59,71 @@ def main() -> int:
 
 def simulate(asked: argparse.Namespace, folder: Path) -> int:
     """Simulate the seeds; 1 if one failed."""
+    since = time.monotonic()
+    return report(*simulated(asked, folder, range(asked.first, asked.first + asked.seeds), since), since)
+
+
+def simulated(
+    asked: argparse.Namespace, folder: Path, seeds: range, since: float
+) -> tuple[Counter[str], Counter[str]]:
+    """Simulate these seeds, until `asked.seconds` have passed; how many ended in which way, and of which work."""
     works = tuple(name for name in asked.work if not asked.quick or name in QUICK)
     simulator = Simulator(folder, works)
-    failed, counts, since = 0, Counter[str](), time.monotonic()
-    for seed in range(asked.first, asked.first + asked.seeds):
+    ends, done = Counter[str](), Counter[str]()
+    for seed in seeds:
+        if time.monotonic() - since > asked.seconds:
+            break
+        work, fault = simulator.drawn(seed)
+        done[work.name] += 1
         try:
-            counts[simulator.run(seed).rpartition(": ")[2]] += 1
+            ends[simulator.run(seed).rpartition(": ")[2]] += 1
         except AssertionError as error:
-            failed += 1
-            work, fault = simulator.drawn(seed)
+            ends[FAILED] += 1
             given = "--quick" if asked.quick else " ".join(["--work", *(f"'{name}'" for name in works)])
             again = f"python tests/faults --seeds 1 --first {seed} {given}"
             print(f"{work.name}, {fault}: {str(error)[:3000]}\n  again: {again}", file=sys.stderr, flush=True)
+    return ends, done
+
+
+def share(asked: argparse.Namespace, folder: Path) -> int:
+    """Simulate the seeds in several processes, each in a folder of its own; 1 if one failed."""
+    since = time.monotonic()
+    pipes = [_forked(asked, folder / f"job-{job}", job, since) for job in range(asked.jobs)]
+    ends, done = Counter[str](), Counter[str]()
+    for pipe in pipes:
+        with os.fdopen(pipe) as said:
+            for total, counts in zip((ends, done), json.loads(said.read()), strict=True):
+                total.update(counts)
+    return report(ends, done, since)
+
+
+def _forked(asked: argparse.Namespace, folder: Path, job: int, since: float) -> int:
+    """Start a process with every so many-th seed; the end of its pipe, which gives what `simulated` does, as JSON."""
+    receive, send = os.pipe()
+    if os.fork():
+        os.close(send)
+        return receive
+    code = 1
+    try:
+        folder.mkdir()
+        prepare(folder)
+        os.chdir(folder)
+        seeds = range(asked.first + job, asked.first + asked.seeds, asked.jobs)
+        os.write(send, json.dumps(simulated(asked, folder, seeds, since)).encode())
+        code = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(code)
+
+
+def report(ends: Counter[str], done: Counter[str], since: float) -> int:
+    """Print how the seeds ended; 1 if one failed."""
+    failed, count = ends[FAILED], sum(ends.values())
+    ways = ", ".join(f"{number} {how}" for how, number in sorted(ends.items()) if how != FAILED)
+    works = ", ".join(f"{name} {number}" for name, number in sorted(done.items()))
     took = time.monotonic() - since
-    survived = ", ".join(f"{count} {how}" for how, count in sorted(counts.items()))
-    print(f"{asked.seeds - failed} of {asked.seeds} seeds survived ({survived}) in {took:.0f} s", flush=True)
+    print(f"{count - failed} of {count} seeds survived ({ways}) in {took:.0f} s: {works}", flush=True)
     return 1 if failed else 0
 
 
