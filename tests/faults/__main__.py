@@ -12,16 +12,20 @@ import json
 import math
 import os
 import random
+import shutil
 import sys
 import tempfile
 import time
 import traceback
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import children
 from simulator import QUICK, Simulator
-from trials import FAULTS, Trials, can_mount, prepare
+from trials import FAULTS, Reference, Trials, can_mount, prepare
 from work import WORK
 
 FAILED = "failed"
@@ -60,15 +64,18 @@ def main() -> int:
 def simulate(asked: argparse.Namespace, folder: Path) -> int:
     """Simulate the seeds; 1 if one failed."""
     since = time.monotonic()
-    return report(*simulated(asked, folder, range(asked.first, asked.first + asked.seeds), since), since)
+    simulator = Simulator(folder, works_of(asked))
+    return report(*simulated(asked, simulator, range(asked.first, asked.first + asked.seeds), since), since)
+
+
+def works_of(asked: argparse.Namespace) -> tuple[str, ...]:
+    return tuple(name for name in asked.work if not asked.quick or name in QUICK)
 
 
 def simulated(
-    asked: argparse.Namespace, folder: Path, seeds: range, since: float
+    asked: argparse.Namespace, simulator: Simulator, seeds: range, since: float
 ) -> tuple[Counter[str], Counter[str]]:
     """Simulate these seeds, until `asked.seconds` have passed; how many ended in which way, and of which work."""
-    works = tuple(name for name in asked.work if not asked.quick or name in QUICK)
-    simulator = Simulator(folder, works)
     ends, done = Counter[str](), Counter[str]()
     for seed in seeds:
         if time.monotonic() - since > asked.seconds:
@@ -79,7 +86,7 @@ def simulated(
             ends[simulator.run(seed).rpartition(": ")[2]] += 1
         except AssertionError as error:
             ends[FAILED] += 1
-            given = "--quick" if asked.quick else " ".join(["--work", *(f"'{name}'" for name in works)])
+            given = "--quick" if asked.quick else " ".join(["--work", *(f"'{name}'" for name in simulator.works)])
             again = f"python tests/faults --seeds 1 --first {seed} {given}"
             print(f"{work.name}, {fault}: {str(error)[:3000]}\n  again: {again}", file=sys.stderr, flush=True)
     return ends, done
@@ -87,29 +94,52 @@ def simulated(
 
 def share(asked: argparse.Namespace, folder: Path) -> int:
     """Simulate the seeds in several processes, each in a folder of its own; 1 if one failed."""
-    since = time.monotonic()
-    pipes = [_forked(asked, folder / f"job-{job}", job, since) for job in range(asked.jobs)]
+    since, works = time.monotonic(), works_of(asked)
+    known: dict[str, tuple[Reference, int]] = {}
+
+    def learn(place: Path, job: int) -> list[tuple[str, dict[str, Any], int]]:
+        simulator = Simulator(place, works)
+        found = ((name, simulator.without_faults(name)) for name in works[job :: asked.jobs])
+        return [(name, asdict(reference), calls) for name, (reference, calls) in found]
+
+    def run(place: Path, job: int) -> tuple[Counter[str], Counter[str]]:
+        seeds = range(asked.first + job, asked.first + asked.seeds, asked.jobs)
+        return simulated(asked, Simulator(place, works, known), seeds, known_since)
+
+    for part in in_processes(learn, folder, asked.jobs):
+        known.update({name: (Reference(**reference), calls) for name, reference, calls in part})
+    known_since = time.monotonic()
     ends, done = Counter[str](), Counter[str]()
-    for pipe in pipes:
-        with os.fdopen(pipe) as said:
-            for total, counts in zip((ends, done), json.loads(said.read()), strict=True):
-                total.update(counts)
+    for job in in_processes(run, folder, asked.jobs):
+        for total, counts in zip((ends, done), job, strict=True):
+            total.update(counts)
     return report(ends, done, since)
 
 
-def _forked(asked: argparse.Namespace, folder: Path, job: int, since: float) -> int:
-    """Start a process with every so many-th seed; the end of its pipe, which gives what `simulated` does, as JSON."""
+def in_processes(work: Callable[[Path, int], Any], folder: Path, jobs: int) -> list[Any]:
+    """Call `work` with a prepared folder and a number in as many processes; their results, which JSON can hold."""
+    pipes = [_forked(work, folder / f"job-{job}", job) for job in range(jobs)]
+    results = []
+    for pipe in pipes:
+        with os.fdopen(pipe) as said:
+            results.append(json.loads(said.read()))
+    return results
+
+
+def _forked(work: Callable[[Path, int], Any], folder: Path, job: int) -> int:
+    """Start a process that does the work; the end of its pipe."""
     receive, send = os.pipe()
     if os.fork():
         os.close(send)
         return receive
     code = 1
     try:
+        shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         prepare(folder)
         os.chdir(folder)
-        seeds = range(asked.first + job, asked.first + asked.seeds, asked.jobs)
-        os.write(send, json.dumps(simulated(asked, folder, seeds, since)).encode())
+        with os.fdopen(send, "w") as said:
+            json.dump(work(folder, job), said)
         code = 0
     except BaseException:
         traceback.print_exc()

@@ -33,9 +33,9 @@ class Reference:
 class Trials:
     """Trials of one kind of work in one folder, which has what the work reads (`work.prepare`)."""
 
-    def __init__(self, work: Work, folder: Path) -> None:
+    def __init__(self, work: Work, folder: Path, reference: Reference | None = None) -> None:
         self.work, self.folder = work, folder
-        self.reference = self._reference()
+        self.reference = reference or self._reference()
 
     def kill(self, random: float) -> bool:
         """SIGKILL: finished files are whole, and the resumed run equals the uninterrupted one."""
