@@ -5,15 +5,12 @@ from functools import cache
 from pathlib import Path
 
 from ..common.files import write_atomic
+from ..envs.pictures.scene import PAGE_RESOLUTION, Scene
 from ..envs.pictures.scene import SCRIPTS as PICTURE_SCRIPTS
-from ..envs.pictures.scene import Scene
 from ..envs.web import STATIC as ENGINE
 from ..policies.champion import CHAMPION, keys_path, policy_path
 
 SCRIPTS = Path(__file__).parent / "static"
-
-PIXELS_PER_UNIT = 40.0
-"""Resolution of the tiles; enough for a view 1,000 pixels high."""
 
 _UNUSED = ("player.css", "watch.js", "engine.json", "exactness.js", "decisions.js")
 """Files of other pages and of comparisons."""
@@ -25,7 +22,7 @@ VALUES = "values."
 @cache
 def files() -> dict[str, bytes]:
     """All files by their path relative to the page; `index.html` is the page."""
-    scene = Scene(PIXELS_PER_UNIT)
+    scene = Scene(PAGE_RESOLUTION)
     found = {
         file.name: file.read_bytes()
         for folder in (PICTURE_SCRIPTS, ENGINE, SCRIPTS)

@@ -23,7 +23,7 @@ export function runsOf(keys) {
 export const keysOf = (runs) => runs.flatMap(([frames, pressed]) => new Array(frames).fill(pressed));
 
 // The check bits follow from the states of all frames so far, so a change shows from its first frame on.
-class Checks {
+export class Checks {
   constructor(game) {
     this.words = new Int32Array(game.state.buffer, game.state.byteOffset, 2 * game.state.length);
     this.hash = 0x811c9dc5 | 0;
@@ -69,8 +69,8 @@ class Reader {
   }
 }
 
-// game: { keys, outcome, metres, name, day, tempo }; day: since 1970. Plays it to compute the checks.
-export function pack(module, { keys, outcome, metres, name, day, tempo = 1 }) {
+// game: { keys, outcome, metres, name, day, tempo, bits }; day: since 1970. Plays it for the check bits if there are none.
+export function pack(module, { keys, outcome, metres, name, day, tempo = 1, bits = bitsOf(module, keys) }) {
   const writer = new Writer();
   writer.number(VERSION);
   writer.number(OUTCOMES.indexOf(outcome) + 4 * TEMPOS.indexOf(tempo));
@@ -85,15 +85,17 @@ export function pack(module, { keys, outcome, metres, name, day, tempo = 1 }) {
     writer.bytes.push(Math.min(frames, 16) - 1 + 16 * pressed);
     if (frames >= 16) writer.number(frames - 16);
   }
+  for (let frame = 0; frame < keys.length; frame += 2) writer.bytes.push(bits[frame] + 16 * (bits[frame + 1] ?? 0));
+  return toText(writer.bytes);
+}
+
+function bitsOf(module, keys) {
   const game = new Game(module);
   const checks = new Checks(game);
-  keys.forEach((pressed, frame) => {
+  return keys.map((pressed) => {
     game.step(pressed);
-    const bits = checks.next();
-    if (frame % 2) writer.bytes[writer.bytes.length - 1] |= 16 * bits;
-    else writer.bytes.push(bits);
+    return checks.next();
   });
-  return toText(writer.bytes);
 }
 
 // What a packed game claims, and its keys; Refused for anything else.
@@ -170,7 +172,7 @@ export function recorder(game) {
   };
 }
 
-const toText = (bytes) => btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+const toText = (bytes) => btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join("")).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 
 function fromText(text) {
   try {
