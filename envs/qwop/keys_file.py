@@ -25,9 +25,7 @@ _PACKED = re.compile(r"^# game: ([\w-]+)$", re.MULTILINE)
 _LINE = re.compile(r"([0-9]{1,7})\s+(-|[QWOP]{1,4})")
 
 
-def write_keys(
-    path: str | os.PathLike[str], keys: ArrayLike, title: str, packed: PackedGame | None = None
-) -> Path:
+def write_keys(path: str | os.PathLike[str], keys: ArrayLike, title: str, packed: PackedGame | None = None) -> Path:
     """Write the keys of each frame, uint8 [n], under a title of one line; the file appears whole or not at all.
 
     packed: the game with its claims and check bits, so that a changed file is refused.
@@ -61,7 +59,8 @@ def read_game(path: str | os.PathLike[str]) -> tuple[NDArray[np.uint8], PackedGa
             continue
         found = _LINE.fullmatch(content.upper())
         if found is None:
-            raise BadInput(f"{path}, line {number}: {content[:40]!a}; expected frames and keys, such as '12 QP' or '3 -'")
+            found_there = f"{path}, line {number}: {content[:40]!a}"
+            raise BadInput(f"{found_there}; expected frames and keys, such as '12 QP' or '3 -'")
         frames.append(int(found[1]))
         pressed.append(sum(bit for letter, bit in LETTERS.items() if letter in found[2]))
     if not 0 < sum(frames) <= LONGEST_KEYS:

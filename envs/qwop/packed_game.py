@@ -92,9 +92,8 @@ class PackedGame:
             raise BadInput("the game is cut off")
         bits = np.stack([checks & 15, checks >> 4], axis=1).ravel()[:frames]
         tenths = signed // 2 if signed % 2 == 0 else -(signed + 1) // 2
-        return cls(
-            np.array(keys, np.uint8), bits, OUTCOMES[flags % 4], tenths / 10, name or "somebody", day, TEMPOS[flags // 4]
-        )
+        outcome, tempo = OUTCOMES[flags % 4], TEMPOS[flags // 4]
+        return cls(np.array(keys, np.uint8), bits, outcome, tenths / 10, name or "somebody", day, tempo)
 
     def replay(self) -> Replay:
         """Play the game. BadInput, with the frame, if it does not play as it says."""

@@ -70,9 +70,11 @@ export class Games {
   // The line about a game that has just ended.
   said({ number }, isBest) { return isBest ? `Your best so far, kept as game ${number}.` : `Kept as game ${number}.`; }
 
+  // Takes a game out of the list; returns false if that cannot be done now.
   remove({ number }) {
     this.list = this.list.filter((game) => game.number !== number);
     this.save();
+    return true;
   }
 
   // Puts a removed game back into its place.
@@ -93,7 +95,7 @@ export class Games {
 
   follow(run, now) {
     if (now - this.noted < KEEP) return;
-    this.noted = now;
+    this.noted = performance.now();
     write(RUNNING, { keys: run.game.keys, tempo: run.tempo });
   }
 

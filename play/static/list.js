@@ -48,20 +48,21 @@ export class List {
     const tr = document.createElement("tr");
     tr.classList.toggle("best", best);
     tr.classList.toggle("chosen", chosen);
-    const own = entry.number !== undefined;
+    const own = entry.number !== undefined || entry.collection === "own";
+    const recorded = entry.number !== undefined;
     const pace = entry.tempo && entry.tempo !== 1 ? `, at ${entry.tempo} ×` : "";
     const said = entry.policy ? entry.about ?? "policy" : `${figures(entry)}, ${ENDS[entry.outcome]}${pace}`;
-    tr.append(element("td", own ? `${entry.number}` : entry.name), element("td", said));
+    tr.append(element("td", own ? `${entry.number ?? "…"}` : entry.name), element("td", said));
     if (own) tr.append(element("td", dateOf(entry.day)));
     const actions = element("td", "", { className: "actions" });
     const { watch, race, link, file, discard } = this.actions;
-    const label = own ? `game ${entry.number}` : entry.name;
+    const label = recorded ? `game ${entry.number}` : entry.name;
     const add = (text, title, action) => actions.append(button(text, () => action(entry), { title, ariaLabel: `${text} ${label}` }));
     add("watch", "Play it back", watch);
     add(chosen ? "not race" : "race", "Run beside it", race);
-    if (entry.keys) add("link", "Copy a link that holds the whole game", link);
-    if (entry.keys) add("file", "Save its keys as a file", file);
-    if (own) add("discard", "Remove this game", discard);
+    if (entry.keys || own) add("link", "Copy a link that holds the whole game", link);
+    if (entry.keys || own) add("file", "Save its keys as a file", file);
+    if (recorded) add("discard", "Remove this game", discard);
     tr.append(actions);
     return tr;
   }

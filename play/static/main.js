@@ -20,21 +20,36 @@ if (calm) for (const strip of scene.data.strips) strip.share = 0; // the distanc
 const view = new View(scene);
 const keyboard = new Keyboard(window);
 const sound = new Sound();
-const games = new Games(module);
+const recorder = document.querySelector("meta[name=recorder]") && await import("./recorder.js"); // of qwop-record
+const games = recorder ? await recorder.open(module, view, () => race.refresh(Boolean(race.over))) : new Games(module);
 const opponents = new Opponents(module, games, () => { opponents.show(); showList(); race.changed(); });
-const sharing = new Sharing(module, view, (entry) => opponents.add(entry));
+const sharing = new Sharing(module, view, (entry, file) => {
+  opponents.add(entry);
+  if (entry.keys) games.take?.(entry, file);
+});
 const race = new Race(module, {
   view, keyboard, games, sound, opponents,
   listed: showList,
   choices: (game) => [["Watch", () => watch(game)], ["Copy link", () => sharing.link(game)]],
 });
 const replay = new Replay(module, view, (entry) => opponents.rows(entry));
+// The recorder's games are fetched when they are needed.
+const loaded = (action) => async (entry) => {
+  try {
+    await games.load?.(entry);
+  } catch {
+    view.toast("It cannot be loaded: there is no recorder.");
+    return;
+  }
+  action(entry);
+};
+
 const list = new List({
-  watch,
-  race: (entry) => opponents.race(entry),
-  link: (entry) => sharing.link(entry),
-  file: (entry) => sharing.file(entry),
-  discard: (entry) => race.discard(entry),
+  watch: loaded(watch),
+  race: loaded((entry) => opponents.race(entry)),
+  link: loaded((entry) => sharing.link(entry)),
+  file: loaded((entry) => sharing.file(entry)),
+  discard: loaded((entry) => race.discard(entry)),
 });
 
 function showList() {
@@ -94,7 +109,9 @@ $("leave").addEventListener("click", leaveReplay);
 $("race").addEventListener("click", () => { opponents.choose(replay.entry); begin(); });
 $("name").value = games.name;
 $("name").addEventListener("change", () => { games.name = $("name").value.trim(); $("name").value = games.name; });
-$("export").addEventListener("click", () => games.list.forEach((entry) => sharing.file(entry)));
+$("export").addEventListener("click", async () => {
+  for (const entry of games.list) await loaded((game) => sharing.file(game))(entry);
+});
 
 window.addEventListener("blur", () => race.pause());
 document.addEventListener("visibilitychange", () => { if (document.hidden) race.pause(); });
@@ -118,6 +135,6 @@ opponents.own = [
   { ...openKeys(module, await keys.text(), ""), name: "the fastest game" },
   policyEntry(await weights.arrayBuffer(), "the champion", "the policy that finishes from every start"),
 ];
-if (!openLink()) opponents.choose(opponents.choice);
+if (!openLink()) await opponents.choose(opponents.choice);
 document.body.dataset.loaded = "true";
 if (navigator.serviceWorker && location.protocol === "https:") navigator.serviceWorker.register("offline.js");

@@ -9,17 +9,18 @@ const BEGINNER = 50; // metres: whose best is below runs beside the pacer at fir
 export const titleOf = (entry) => (entry.number ? `your game ${entry.number}` : entry.name);
 
 export class Opponents {
-  // changed(): called after another choice, or another list.
+  // changed(): called after another choice. The choice is "pacer", "best", "none" or an entry.
   constructor(module, games, changed) {
-    Object.assign(this, { module, games, changed, builtin: [], guests: [] });
-    this.choice = (games.best?.metres ?? 0) < BEGINNER ? "pacer" : "none"; // "pacer", "best", "none" or an entry
+    Object.assign(this, { module, games, changed, builtin: [], guests: games.others ?? [] });
+    this.fast = (games.best?.metres ?? 0) >= BEGINNER; // the champion is the first choice, once it is there
+    this.choice = games.ghost ?? (this.fast ? "none" : "pacer");
     this.hidden = "pacer"; // who comes back with the ghost key
   }
 
   // The page's own runners have come: entries { name, policy, about } or { name, keys, outcome, metres, seconds }.
   set own(entries) {
     this.builtin = entries;
-    if (this.choice === "none") this.choice = entries.find(({ policy }) => policy) ?? "none";
+    if (this.fast && !this.games.ghost) this.choice = entries.find(({ policy }) => policy) ?? "none";
   }
 
   rows(entry) {
@@ -40,7 +41,8 @@ export class Opponents {
     return entry.policy ? new Live(entry.name, this.module, entry.policy) : new Recorded(titleOf(entry), this.rows(entry));
   }
 
-  choose(choice) {
+  async choose(choice) {
+    await this.games.load?.(choice);
     this.choice = choice;
     this.changed();
   }
@@ -56,7 +58,7 @@ export class Opponents {
   // An entry that was opened comes first; an earlier one of the same game goes.
   add(entry) {
     this.guests = [entry, ...this.guests.filter(({ packed }) => !packed || packed !== entry.packed)];
-    this.choose(entry);
+    return this.choose(entry);
   }
 
   // Fills the card's menu.

@@ -189,7 +189,10 @@ export class Race {
   }
 
   discard(game) {
-    this.games.remove(game);
+    if (!this.games.remove(game)) {
+      this.view.toast("It cannot be discarded now.");
+      return;
+    }
     if (this.opponents.chosen === game) this.opponents.choose("pacer");
     const mine = this.over?.game === game;
     if (mine) this.over.discarded = true;

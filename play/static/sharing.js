@@ -17,7 +17,7 @@ const fileName = ({ name, number, metres, seconds }) => (
 );
 
 export class Sharing {
-  // opened(entry): called with each game or policy from a file.
+  // opened(entry, file): called with each game or policy from a file, and the file's name.
   constructor(module, view, opened) { Object.assign(this, { module, view, opened }); }
 
   packed(entry) {
@@ -63,7 +63,7 @@ export class Sharing {
         const entry = isPolicy
           ? policyEntry(await given.arrayBuffer(), name)
           : { name, ...openKeys(this.module, await given.text(), name) };
-        this.opened(entry);
+        this.opened(entry, given.name);
         this.view.toast(`${entry.name}: ${isPolicy ? "a policy that runs beside you now" : `${figures(entry)}, beside you now`}.`);
       } catch (error) {
         this.refuse(given.name, error);
