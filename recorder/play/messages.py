@@ -63,7 +63,7 @@ def parse(message: str | bytes) -> Begin | Frames | End | Discard:
         raise ValueError("nested too deeply") from None
     match read:
         case {"type": "begin", "game": game, "player": str(player), "tempo": float() | int() as tempo, "file": file}:
-            fits = SLOWEST <= tempo <= 1 and (file is None or isinstance(file, str) and 0 < len(file) <= LONGEST_NAME)
+            fits = SLOWEST <= tempo <= 1 and (file is None or (isinstance(file, str) and 0 < len(file) <= LONGEST_NAME))
             if _is_game(game) and 0 < len(player) <= LONGEST_NAME and fits:
                 return Begin(game, player, float(tempo), file)
         case {"type": "frames", "game": game, "at": int(at), "frames": list(frames)}:
