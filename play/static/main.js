@@ -109,6 +109,11 @@ $("leave").addEventListener("click", leaveReplay);
 $("race").addEventListener("click", () => { opponents.choose(replay.entry); begin(); });
 $("name").value = games.name;
 $("name").addEventListener("change", () => { games.name = $("name").value.trim(); $("name").value = games.name; });
+$("name").addEventListener("keydown", ({ key }) => {
+  if (key !== "Enter") return;
+  $("name").blur();
+  if (!list.open && ["ready", "over"].includes(race.state)) begin();
+});
 $("export").addEventListener("click", async () => {
   for (const entry of games.list) await loaded((game) => sharing.file(game))(entry);
 });

@@ -56,7 +56,9 @@ class Recorder:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.said = folder, list[str]()
-        self.server = PlayServer(Library(folder, {}), INFO, 0.05, {"player": "me", "ghost": "none"}, 0, self.said.append)
+        self.server = PlayServer(
+            Library(folder, {}), INFO, 0.05, {"player": "me", "ghost": "none"}, 0, self.said.append
+        )
         self.server.start()
         self.address = urlsplit(self.server.address)
         self._thread = threading.Thread(target=self._write)

@@ -1,7 +1,6 @@
-"""The page in a real browser: games played by key events, recorded and played back."""
+"""The recorder's page of QWOP in a real browser: played by key events, recorded and played back."""
 
-import re
-import time
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,150 +10,168 @@ import pytest
 from qwop.datasets import open_dataset
 from qwop.envs import replay
 
-from .recording_page import RecordingPage
+from ..page.recording_page import RecordingPage
 
-OWN = "#games tr[data-collection=own]"
-"""Rows of the player's own games; the list contains the embedded ones, too."""
-
-TAP_LOGIC = """
-const done = arguments[arguments.length - 1];
-import('./keyboard.js').then(({ Keyboard }) => {
-  const target = new EventTarget();
-  const keyboard = new Keyboard(target);
-  const send = (type, key, time, more) => {
-    const event = new KeyboardEvent(type, { key, code: 'Key' + key.toUpperCase(), ...more });
-    Object.defineProperty(event, 'timeStamp', { value: time });
-    target.dispatchEvent(event);
-  };
-  send('keydown', 'q', 10); send('keyup', 'q', 12);                        // a tap within the first frame
-  send('keydown', 'W', 40); send('keydown', 'W', 50, { repeat: true });    // held, capital, repeating
-  send('keydown', 'o', 70); send('keyup', 'w', 120);
-  send('keydown', 'p', 130, { ctrlKey: true });                            // a shortcut, not the game's
-  send('keydown', 'x', 131);
-  done([0, 1, 2, 3, 4].map((frame) => keyboard.during(frame * 33, (frame + 1) * 33)));
-});
-"""
+pytestmark = pytest.mark.needs(module="selenium")
 
 
 class Page(RecordingPage):
     """The page of QWOP."""
 
-    def __init__(self, browser: Any, folder: Path) -> None:
-        super().__init__(browser, folder, "source=page", "source.player=me", "source.ghost=none")
+    def __init__(self, browser: Any, folder: Path, *arguments: str) -> None:
+        super().__init__(browser, folder, "source=page", "source.player=me", "source.ghost=none", *arguments)
+        self.wait_until(
+            lambda: self.browser.execute_script("return document.body.dataset.recorder") == "connected", "connected"
+        )
+
+    def run(self) -> None:
+        """Begin a game, and press a key in it."""
+        self.press("r")
+        self.wait("playing")
+        self.keys().key_down("q").key_down("o").pause(0.25).key_up("q").key_up("o").perform()
 
     def fall(self) -> None:
         """Play a game that ends by itself: a step with Q and O, then O until the runner falls."""
-        self.press("q")
-        self.wait("playing")
-        self.keys().key_down("q").key_down("o").pause(0.25).key_up("q").perform()
+        self.run()
+        self.lie_down()
+        self.wait_until(lambda: "recorded as game" in self.text("detail").lower(), "recorded")
+
+    def lie_down(self) -> None:
+        """Hold O until the runner falls."""
+        self.keys().key_down("o").perform()
         self.wait("over")
         self.keys().key_up("o").perform()
+
+    def wait_for_games(self, count: int) -> list[Any]:
+        self.wait_until(lambda: len(self.games()) == count, f"{count} games")
+        return list(open_dataset(self.folder))
+
+    def click(self, selector: str) -> None:
+        self.browser.find_element("css selector", selector).click()
+
+    def unsent(self) -> int:
+        """Games that the browser keeps for the recorder."""
+        return int(
+            self.browser.execute_script(
+                "return Object.keys(localStorage).filter((name) => name.includes('unsent')).length"
+            )
+        )
 
 
 @pytest.fixture
 def page(browser: Any, tmp_path: Path) -> Iterator[Page]:
     opened = Page(browser, tmp_path / "dataset")
+    browser.execute_script("localStorage.clear()")
+    browser.get_log("browser")  # what the page of an earlier recorder has said
     yield opened
     opened.stop()
 
 
 def test_a_game_played_by_keys_is_in_the_dataset_and_replays_exactly(page: Page) -> None:
+    name = page.browser.find_element("css selector", "#card #name")
+    assert name.get_attribute("value") == "me"
+    name.send_keys("\ue009a\ue009Zoë\ue007")  # all of it is replaced; Enter begins
+    page.wait("playing")
     page.fall()
     (episode,) = open_dataset(page.folder)
-    assert episode.keys is not None
-    keys = np.concatenate(episode.keys)
+    keys = episode.keys_of_frames
     assert 5 in keys  # q and o together
     assert keys[-1] == 4
     game = replay(keys)
     assert len(game.states) == len(keys) + 1
     assert game.events[-1, 4] == 1
-    assert episode.metres == game.states[-1, 0, 0] / 10
-    assert (episode.outcome, episode.player, episode.source) == ("fell", "me", "page")
+    assert (episode.outcome, episode.player, episode.source) == ("fell", "Zoë", "page")
     assert page.text("metres") == f"{game.events[-1, 0]:.1f} m"
     seconds = (len(keys) - np.flatnonzero(keys)[0]) / 30
     assert page.text("seconds") == f"{seconds:.2f} s"
-    assert "Fell" in page.text("title")
-    assert page.text("detail") == "Recorded as game 0."
+    assert page.unsent() == 0
     assert page.browser.get_log("browser") == []  # no error, and nothing that the page's own policy forbids
 
 
-def test_a_game_can_be_watched_raced_against_and_discarded(page: Page) -> None:
+def test_games_are_watched_raced_against_discarded_and_had_back(page: Page) -> None:
     page.fall()
-    page.press("l")
-    assert [row.get_attribute("data-name") for row in page.find(OWN)] == ["episode-000000"]
-    watch, race, discard = range(3)
-    page.find(f"{OWN} button")[race].click()
-    page.wait_until(lambda: page.find("#games tr.chosen"), "chosen")
-    page.find(f"{OWN} button")[watch].click()
-    page.wait("watching")
-    page.wait_until(lambda: page.text("ghost") == "me, game 0", "named")  # by the next frame that is drawn
-    page.press("\ue00c")  # escape
-    page.wait("over")
-
-    page.press("r")
-    page.wait("playing")
-    page.keys().key_down("w").pause(0.3).key_up("w").perform()
-    page.wait_until(
-        lambda: re.fullmatch(r"ghost of me: you are \d+\.\d m (ahead|behind)", page.text("ghost")), "racing"
-    )
+    page.run()
     page.press("r")  # leaves the game, which is kept
     page.wait("playing")
-    page.keys().key_down("o").perform()
-    page.wait("over")
-    page.keys().key_up("o").perform()
-    assert [episode.outcome for episode in open_dataset(page.folder)] == ["fell", "stopped", "fell"]
-
-    page.press("x")
-    page.wait_until(lambda: page.text("detail") == "Discarded.", "discarded")
+    assert [episode.outcome for episode in page.wait_for_games(2)] == ["fell", "stopped"]
+    page.browser.refresh()  # the list comes from the dataset now
+    page.wait("ready")
     page.press("l")
-    page.find(f"{OWN} button")[discard].click()  # the newest that is left: the one that was left
-    page.wait_until(lambda: len(page.find(OWN)) == 1, "one row")
-    assert [path.stem for path in page.games()] == ["episode-000000"]
-    assert len(list((page.folder / "discarded").iterdir())) == 2
+    rows = "#own tr"
+    page.wait_until(lambda: len(page.find(rows)) == 2, "two rows")
+    page.find(f"{rows}:last-child button")[1].click()  # race
+    page.wait_until(lambda: page.find("#own tr.chosen"), "chosen")
+    page.find(f"{rows}:last-child button")[0].click()
+    page.wait("watching")
+    page.wait_until(lambda: page.text("ghost").startswith("your game 1: "), "named")
+    page.press("\ue00c")  # escape
+    page.wait("ready")
+    page.press("l")
+    page.find(f"{rows}:last-child button")[-1].click()
+    page.wait_until(lambda: len(page.games()) == 1, "discarded")
+    page.browser.execute_script("document.querySelector('#drawer').close()")
+    page.click("#toast button")
+    first, again = page.wait_for_games(2)
+    assert {first.outcome, again.outcome} == {"fell", "stopped"}
     assert page.browser.get_log("browser") == []
 
 
-def test_a_frame_gets_the_keys_held_at_its_end_and_those_tapped_within_it(page: Page) -> None:
-    assert page.browser.execute_async_script(TAP_LOGIC) == [1, 2, 6, 4, 4]
+def test_a_page_that_is_reloaded_loses_nothing_and_records_nothing_twice(page: Page) -> None:
+    page.run()
+    page.browser.refresh()
+    (episode,) = page.wait_for_games(1)
+    assert episode.outcome == "stopped"
+    page.wait_until(lambda: page.unsent() == 0, "confirmed")
+    assert len(page.games()) == 1
+    assert not (page.folder / "discarded").exists()
 
 
-def test_stopping_is_shown_on_the_page_and_ends_with_a_summary(page: Page) -> None:
+def test_what_is_played_without_a_recorder_is_recorded_by_the_next_one(page: Page, tmp_path: Path) -> None:
+    page.run()
+    page.recorder.send_signal(signal.SIGKILL)
+    page.recorder.wait()
+    page.lie_down()  # the game goes on without it
+    assert "until the recorder is back" in page.text("detail")
+    page.run()
+    page.press("\ue00c")
+    page.wait("paused")
+    assert page.unsent() == 2
+    address = page.browser.current_url.split("/")[2]
+    again = Page(page.browser, page.folder, f"source.port={address.split(':')[1]}")
+    try:
+        fell, left = again.wait_for_games(2)
+        assert (fell.outcome, left.outcome) == ("fell", "stopped")
+        again.wait_until(lambda: again.unsent() == 0, "confirmed")
+        assert "2" in [cell.get_attribute("textContent") for cell in again.find("#own td:first-child")]
+    finally:
+        again.stop()
+
+
+def test_a_dropped_file_of_keys_is_recorded(page: Page) -> None:
+    from qwop.policies.champion import keys_path
+
+    for _ in range(2):  # the second time it is there already
+        page.browser.find_element("css selector", "#file").send_keys(str(keys_path("champion")))
+        (episode,) = page.wait_for_games(1)
+        page.wait_until(lambda: page.unsent() == 0, "confirmed")
+    assert (episode.outcome, episode.source) == ("finished", "champion_keys.txt")
+    assert len(page.games()) == 1
+
+
+def test_stopping_is_said_on_the_page_and_ends_with_a_summary(page: Page) -> None:
     page.fall()
     said = page.stop()
-    page.wait("closed")
-    assert "stopped" in page.text("title")
+    page.wait_until(lambda: "The recorder has stopped" in page.text("toast"), "said")
     assert page.recorder.returncode == 0
     assert "fell 1" in said
 
 
-def test_a_lost_connection_is_shown_and_the_page_tries_again_until_it_gives_up(page: Page) -> None:
-    page.press("q")
-    page.wait("playing")
-    page.recorder.kill()
-    page.wait("lost")
-    assert page.text("title") == "Connection lost"
-    page.press("r")
-    assert page.state == "lost"
-    page.wait("closed")
-    assert page.text("detail") == "Every finished game is in the dataset."
-
-
-def test_the_runner_is_drawn_on_the_track(page: Page) -> None:
-    """The shirt's blue above the track's red, as in the pictures of qwop.envs."""
-    time.sleep(0.3)
-    colours = page.browser.execute_script("""
-        const view = document.getElementById('view');
-        const pixels = view.getContext('2d').getImageData(0, 0, view.width, view.height).data;
-        const count = (r, g, b) => {
-          let found = 0;
-          for (let at = 0; at < pixels.length; at += 4) {
-            found += Math.abs(pixels[at] - r) + Math.abs(pixels[at + 1] - g) + Math.abs(pixels[at + 2] - b) < 12;
-          }
-          return found / (pixels.length / 4);
-        };
-        return [count(38, 94, 168), count(203, 96, 72), count(236, 176, 132)];
-    """)
-    shirt, track, skin = colours
-    assert shirt > 0.005
-    assert track > 0.05
-    assert skin > 0.005
+@pytest.mark.slow
+def test_a_recorder_that_hangs_for_a_while_records_what_came_meanwhile(page: Page) -> None:
+    page.recorder.send_signal(signal.SIGSTOP)
+    page.run()
+    page.lie_down()
+    assert page.text("detail").endswith("Being recorded …")
+    page.recorder.send_signal(signal.SIGCONT)
+    page.wait_until(lambda: "recorded as game" in page.text("detail").lower(), "recorded")
+    assert page.wait_for_games(1)[0].outcome == "fell"

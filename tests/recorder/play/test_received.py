@@ -82,7 +82,10 @@ def test_a_game_that_the_browser_played_otherwise_is_kept_apart_and_said(
     other = received(game)
     other.frames[17] ^= 64  # one check bit of frame 18
     found = receiver.record(other, game.sha256)
-    assert (found.name, found.problem) == (None, "the browser played it otherwise than the simulator does, from frame 18 on")
+    assert (found.name, found.problem) == (
+        None,
+        "the browser played it otherwise than the simulator does, from frame 18 on",
+    )
     found = receiver.record(received(game_of(KEYS, 2)), "0" * 64)  # all check bits fit, the digest does not
     assert found.problem is not None
     assert list(tmp_path.glob("*.parquet")) == []
