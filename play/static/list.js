@@ -33,8 +33,8 @@ export class List {
     }
   }
 
-  // own: your games; guests, builtin: other entries; best: your best game; chosen: the ghost's entry.
-  show({ own, guests, builtin, best, chosen }) {
+  // own: your games; guests, builtin, board: other entries; best: your best game; chosen: the ghost's entry.
+  show({ own, guests, builtin, board, best, chosen }) {
     $("nothing").hidden = own.length > 0;
     $("others").hidden = guests.length === 0;
     $("export").hidden = own.length === 0;
@@ -42,6 +42,7 @@ export class List {
     $("own").replaceChildren(...rows([...own].reverse()));
     $("guests").replaceChildren(...rows(guests));
     $("builtin").replaceChildren(...rows(builtin));
+    $("board").replaceChildren(...rows(board));
   }
 
   row(entry, best, chosen) {
@@ -50,10 +51,15 @@ export class List {
     tr.classList.toggle("chosen", chosen);
     const own = entry.number !== undefined || entry.collection === "own";
     const recorded = entry.number !== undefined;
+    if (entry.refused) {
+      tr.append(element("td", entry.name), element("td", `refused: ${entry.refused}`, { colSpan: 3 }));
+      return tr;
+    }
     const pace = entry.tempo && entry.tempo !== 1 ? `, at ${entry.tempo} ×` : "";
-    const said = entry.policy ? entry.about ?? "policy" : `${figures(entry)}, ${ENDS[entry.outcome]}${pace}`;
+    const ended = entry.board ? entry.kind : ENDS[entry.outcome];
+    const said = entry.policy ? entry.about ?? "policy" : `${figures(entry)}, ${ended}${pace}`;
     tr.append(element("td", own ? `${entry.number ?? "…"}` : entry.name), element("td", said));
-    if (own) tr.append(element("td", dateOf(entry.day)));
+    if (own || entry.board) tr.append(element("td", dateOf(entry.day)));
     const actions = element("td", "", { className: "actions" });
     const { watch, race, link, file, discard } = this.actions;
     const label = recorded ? `game ${entry.number}` : entry.name;

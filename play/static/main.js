@@ -1,5 +1,6 @@
 // The page: its parts, made and joined.
 
+import { Board } from "./board.js";
 import { bind } from "./controls.js";
 import { loadEngine } from "./engine.js";
 import { Games } from "./games.js";
@@ -20,6 +21,7 @@ if (calm) for (const strip of scene.data.strips) strip.share = 0; // the distanc
 const view = new View(scene);
 const keyboard = new Keyboard(window);
 const sound = new Sound();
+const board = new Board(module);
 const recorder = document.querySelector("meta[name=recorder]") && await import("./recorder.js"); // of qwop-record
 const games = recorder ? await recorder.open(module, view, () => race.refresh(Boolean(race.over))) : new Games(module);
 const opponents = new Opponents(module, games, () => { opponents.show(); showList(); race.changed(); });
@@ -54,7 +56,7 @@ const list = new List({
 
 function showList() {
   const { guests, builtin, chosen } = opponents;
-  list.show({ own: games.list, guests, builtin, best: games.best, chosen });
+  list.show({ own: games.list, guests, builtin, board: board.runs, best: games.best, chosen });
 }
 
 function begin() {
@@ -99,6 +101,7 @@ bind(keyboard, {
     race.pause();
     showList();
     list.toggle(!list.open);
+    if (list.open) board.load(showList);
   },
   sound: () => document.querySelector("[data-do=sound]").setAttribute("aria-pressed", String(sound.toggle())),
   discard: () => { if (!race.over.discarded) race.discard(race.over.game); },

@@ -1,6 +1,7 @@
 // A game in a few hundred bytes: its keys, what it claims, and four check bits for every frame. As text it fits into a
 // link. A game that does not play as it says is refused at the frame where it differs.
 
+import { Sha256, stateBytes } from "./digest.js";
 import { Game } from "./engine.js";
 import { Refused } from "./policy.js";
 
@@ -70,7 +71,7 @@ class Reader {
 }
 
 // game: { keys, outcome, metres, name, day, tempo, bits }; day: since 1970. Plays it for the check bits if there are none.
-export function pack(module, { keys, outcome, metres, name, day, tempo = 1, bits = bitsOf(module, keys) }) {
+export function pack(module, { keys, outcome, metres, name, day, tempo = 1, bits = prove(module, keys).bits }) {
   const writer = new Writer();
   writer.number(VERSION);
   writer.number(OUTCOMES.indexOf(outcome) + 4 * TEMPOS.indexOf(tempo));
@@ -89,13 +90,17 @@ export function pack(module, { keys, outcome, metres, name, day, tempo = 1, bits
   return toText(writer.bytes);
 }
 
-function bitsOf(module, keys) {
+// Plays keys and takes down what proves it: the check bits of every frame, and the digest of all states.
+export function prove(module, keys) {
   const game = new Game(module);
   const checks = new Checks(game);
-  return keys.map((pressed) => {
+  const digest = new Sha256().update(stateBytes(game));
+  const bits = keys.map((pressed) => {
     game.step(pressed);
+    digest.update(stateBytes(game));
     return checks.next();
   });
+  return { bits, sha256: digest.hex() };
 }
 
 // What a packed game claims, and its keys; Refused for anything else.

@@ -2,7 +2,7 @@
 
 import { Game } from "./engine.js";
 import { titleOf } from "./opponents.js";
-import { recorder } from "./packed.js";
+import { prove, recorder } from "./packed.js";
 import { Player as Film } from "./player.js";
 import { Player } from "./policy.js";
 import { $, figures } from "./view.js";
@@ -14,6 +14,15 @@ export class Replay {
   constructor(module, view, rowsOf) {
     Object.assign(this, { module, view, rowsOf, entry: null, growing: null });
     this.film = new Film($("player"), view.scene, (row) => view.draw(row, null), false);
+    $("proof").addEventListener("toggle", () => this.prove());
+  }
+
+  // The digest of all states, which is the same wherever the game is played exactly.
+  prove() {
+    const { entry } = this;
+    if (!$("proof").open || !entry?.keys) return;
+    entry.sha256 ??= prove(this.module, entry.keys).sha256;
+    $("digits").textContent = entry.sha256;
   }
 
   open(entry) {
@@ -26,6 +35,8 @@ export class Replay {
       this.film.open(this.rowsOf(entry));
     }
     $("player").hidden = false;
+    $("proof").hidden = !entry.keys;
+    this.prove();
     this.view.state("watching");
     this.view.write("split", "");
     this.view.write("ghost", entry.policy ? `${entry.name}, playing now` : `${titleOf(entry)}: ${figures(entry)}`);

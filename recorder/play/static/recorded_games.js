@@ -1,12 +1,11 @@
 // Your games, kept by the recorder: every frame is sent to it as it is played.
 
-import { Sha256, stateBytes } from "./digest.js";
 import { Connection } from "./connection.js";
-import { Game } from "./engine.js";
+import { Sha256 } from "./digest.js";
 import { bestOf, better, read, write } from "./games.js";
 import { today } from "./list.js";
 import { Outbox } from "./outbox.js";
-import { Checks } from "./packed.js";
+import { prove } from "./packed.js";
 
 const NAME = "qwop.name";
 const NOTE = 500; // ms between two notes of the game under way
@@ -14,20 +13,8 @@ const DAY = 86_400_000; // ms
 
 const numberOf = (name) => Number(name.split("-").pop()) + 1;
 
-// Plays keys; returns the frames as they are sent, and the digest of all states.
-function frames(module, keys) {
-  const game = new Game(module);
-  const checks = new Checks(game);
-  const digest = new Sha256().update(stateBytes(game));
-  const played = keys.map((pressed) => {
-    game.step(pressed);
-    digest.update(stateBytes(game));
-    return pressed | (checks.next() << 4);
-  });
-  return { played, sha256: digest.hex() };
-}
-
-const sent = ({ game, bits }) => game.keys.map((pressed, frame) => pressed | (bits[frame] << 4));
+// The frames of a game as they are sent: the keys, and sixteen times the check bits.
+const inFrames = (keys, bits) => keys.map((pressed, frame) => pressed | (bits[frame] << 4));
 
 export class RecordedGames {
   // settings: player, folder, ghost and next. shown: called with { changed } when the list has changed, { said } with a
@@ -60,7 +47,7 @@ export class RecordedGames {
   connected(now) { this.shown({ connected: now }); }
 
   resend() {
-    const close = ({ frames: played }) => frames(this.module, played.map((frame) => frame & 15)).sha256;
+    const close = ({ frames }) => prove(this.module, frames.map((frame) => frame & 15)).sha256;
     this.outbox.resend(close, this.running);
   }
 
@@ -98,7 +85,7 @@ export class RecordedGames {
     if (!this.running) this.running = this.outbox.begin(this.name, run.tempo);
     else if (run.bits.length === this.followed && now !== Infinity) return;
     this.followed = run.bits.length;
-    const played = sent(run);
+    const played = inFrames(run.game.keys, run.bits);
     this.outbox.send(this.running, played);
     if (now - this.noted < NOTE) return;
     this.noted = performance.now();
@@ -111,16 +98,16 @@ export class RecordedGames {
     const entry = { ...result, id, rows, name: this.name, day: today(), collection: "own" };
     this.list = [...this.list, entry];
     if (!this.best || better(entry, this.best)) this.best = entry;
-    this.kept = this.outbox.end(id, sent({ game: result, bits: result.bits }), result.sha256);
+    this.kept = this.outbox.end(id, inFrames(result.keys, result.bits), result.sha256);
     return entry;
   }
 
   // A game from a file is recorded, too; one that was recorded before is not again.
   take(entry, file) {
-    const { played, sha256 } = frames(this.module, entry.keys);
+    const { bits, sha256 } = prove(this.module, entry.keys);
     const game = new Sha256().update(Uint8Array.from(entry.keys)).hex().slice(0, 12);
     this.outbox.begin(entry.name.slice(0, 40), 1, file.slice(-100), game);
-    this.outbox.end(game, played, sha256);
+    this.outbox.end(game, inFrames(entry.keys, bits), sha256);
   }
 
   takeRunning() { return null; } // what was under way is sent with the next connection
@@ -163,11 +150,11 @@ export class RecordedGames {
 
   // A game that was discarded is recorded anew.
   restore(entry) {
-    const { played, sha256 } = frames(this.module, entry.keys);
+    const { bits, sha256 } = prove(this.module, entry.keys);
     entry.id = this.outbox.begin(entry.name, entry.tempo ?? 1);
     delete entry.file;
     this.list = [...this.list, entry];
-    this.outbox.end(entry.id, played, sha256);
+    this.outbox.end(entry.id, inFrames(entry.keys, bits), sha256);
   }
 
   get name() { return read(NAME, this.settings.player); }
