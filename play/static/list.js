@@ -42,8 +42,10 @@ export class List {
     $("own").replaceChildren(...rows([...own].reverse()));
     $("guests").replaceChildren(...rows(guests));
     $("builtin").replaceChildren(...rows(builtin));
-    $("board").replaceChildren(...rows(board));
+    $("board").replaceChildren(...rows(board.map((run, index) => Object.assign(run, { place: index + 1 }))));
   }
+
+  label({ place, name }) { return place ? `${place}. ${name}` : name; }
 
   row(entry, best, chosen) {
     const tr = document.createElement("tr");
@@ -58,7 +60,7 @@ export class List {
     const pace = entry.tempo && entry.tempo !== 1 ? `, at ${entry.tempo} ×` : "";
     const ended = entry.board ? entry.kind : ENDS[entry.outcome];
     const said = entry.policy ? entry.about ?? "policy" : `${figures(entry)}, ${ended}${pace}`;
-    tr.append(element("td", own ? `${entry.number ?? "…"}` : entry.name), element("td", said));
+    tr.append(element("td", own ? `${entry.number ?? "…"}` : this.label(entry)), element("td", said));
     if (own || entry.board) tr.append(element("td", dateOf(entry.day)));
     const actions = element("td", "", { className: "actions" });
     const { watch, race, link, file, discard } = this.actions;

@@ -11,7 +11,7 @@ export async function open(module, view, changed) {
   $("options").prepend($("name").closest("label"));
   $("nothing").textContent = "No games yet: each is recorded as you play.";
 
-  const next = element("p", "", { className: "next", hidden: true });
+  const next = element("p", "", { className: "next-command", hidden: true });
   $("choices").after(next);
   const name = (command) => {
     next.hidden = false;
