@@ -21,12 +21,13 @@ from ..policies.policy import Policy
 from .agents.settings import LiveSettings
 from .checkpoint import checkpoints
 from .loop import Loop, Observer, Progress
-from .reports.model_selection import Candidate, best_policy
+from .reports.model_selection import Candidate, best_policy, finalists
 from .reports.phase_evaluator import PhaseEvaluator
 from .reports.report import write_report
 from .reports.run_log import METRICS, RunLog
 from .resume import MAY_DIFFER, require_resumable
 from .run import Run, build
+from .schedules.environments import phases_in
 from .settings import BEST, FinetuneSettings
 from .stages import Read, stage_of, stages
 from .start import SCRATCH, Start, find_start
@@ -63,9 +64,12 @@ class Training(Observer):
         state = require_resumable(settings, self._out) if settings.resume else None
         require_new(self._out, begun=not settings.resume and (self._out / METRICS).exists())
         start, teacher = self._start(resumed=state is not None), self._teacher(resumed=state is not None)
+        fitting, left_out = self._fitting(start.policy.environment.id)
+        if left_out is not None:
+            self._say(left_out)
         policy = _copy_for_training(start.policy, settings)
         folder = self._out / "checkpoints"
-        every = stages(settings, self._read)
+        every = stages(fitting, self._read)
         taught = [any(phase.kickstarts for phase in stage.phases) for stage in every]
         runs: list[Run[Any, Any]] = [
             Run(
@@ -78,7 +82,7 @@ class Training(Observer):
                 teacher if taught[number] or not any(taught) else None,
                 self,
                 number,
-                whole=settings.phases,
+                whole=fitting.phases,
             )
             for number, stage in enumerate(every)
         ]
@@ -141,11 +145,23 @@ class Training(Observer):
             needs_demonstrations=any(phase.needs_demonstrations for phase in settings.phases),
             seed=settings.seed,
             new_network=algorithm.new_network(settings.algorithm),
-            settings=settings.phases[0].environment,
+            settings=self._fitting(settings.environment)[0].phases[0].environment,
         )
         for note in (*settings.notes, *start.notes):
             self._say(note)
         return start
+
+    def _fitting(self, environment: str | None) -> tuple[FinetuneSettings, str | None]:
+        """The settings for this environment, without those that the schedule has for another one, and a line that names
+        these."""
+        settings, schedule = self._settings, self._settings.schedule
+        if environment is None or schedule.environment is None:
+            return settings, None
+        phases, names = phases_in(environment, schedule.phases, schedule.environment)
+        said = (
+            f"note: this schedule is made for {schedule.environment}; in {environment} it leaves out {', '.join(names)}"
+        )
+        return replace(settings, schedule=replace(schedule, phases=phases)), said if names else None
 
     def _teacher(self, resumed: bool) -> tuple[str, Policy] | None:
         name = self._settings.teacher
@@ -177,6 +193,8 @@ class Training(Observer):
                 self._say(f"{title}: {said}")
 
     def _keep_best(self) -> Candidate:
+        for one in finalists(self._out, self._out / START):
+            self._results.add_drawn(one.evaluation, load_policy(one.policy))
         kept = best_policy(self._out, self._out / START)
         write_atomic(self._out / POLICY, kept.policy.read_bytes())
         self._results.keep(kept.evaluation, load_policy(kept.policy))
