@@ -39,8 +39,8 @@ class ScheduleSettings(Settings):
     keep: str = setting(
         LAST,
         "Policy to keep at the end: the last one, or the best of those evaluated, including the initial one. Best "
-        "means most greedy games finished, then most drawn ones, then the lower median time (without a track: the highest "
-        "mean return).",
+        "means most greedy games finished, then most drawn ones, then the lower median time (without a track: the "
+        "highest mean return).",
         choices=(LAST, BEST),
     )
     phases: tuple[Phase, ...] = setting(
