@@ -21,6 +21,7 @@ from ..policies.policy import Policy
 from .agents.settings import LiveSettings
 from .checkpoint import checkpoints
 from .loop import Loop, Observer, Progress
+from .reports.likeness import Player
 from .reports.model_selection import Candidate, best_policy, finalists
 from .reports.phase_evaluator import PhaseEvaluator
 from .reports.report import write_report
@@ -103,6 +104,8 @@ class Training(Observer):
                     loop.set_state(state)
                 self.checkpoint(loop)  # repeat this step: the run may have been killed before it
             self._results.forget_after(loop.decisions)
+            if start.demonstrations is not None:
+                self._results.player = Player(start.demonstrations)
             write_configuration(settings, self._out)
             over = loop.finished and number == len(runs) - 1
             self._log.open(resume_at=loop.decisions if settings.resume else None)

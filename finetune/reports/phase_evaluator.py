@@ -17,6 +17,7 @@ from ...evaluation.settings import EvaluationSettings
 from ...policies.files import save_policy
 from ...policies.policy import Policy
 from ..schedules.phase import Phase
+from .likeness import Player
 from .run_log import RunLog
 
 LOSS = 0.1
@@ -47,6 +48,8 @@ class PhaseEvaluator:
         self._settings = settings
         self._drawn = drawn
         self._log = log
+        self.player: Player | None = None
+        """Player of the demonstrations, to compare each policy with; None without demonstrations."""
         self._last: _Judged | None = None
         self._evaluated: dict[Path, Evaluation] = {}
 
@@ -130,6 +133,8 @@ class PhaseEvaluator:
         clearly beats the policy is recorded with the figures."""
         evaluation = self._evaluated[path] = evaluate(policy, self._settings)
         figures = {"phase": name, "decisions": decisions, **evaluation.to_json()}
+        if self.player is not None:
+            figures |= {"player": self.player.name, **self.player.likeness(policy)}
         if self._settings.greedy and drawn:
             figures["drawn"] = self._play_drawn(policy, decisions)
         if lost := {name: one for name, one in before.items() if is_worse(figures, one)}:
