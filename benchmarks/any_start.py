@@ -29,7 +29,8 @@ NOTHING = "schedule.phases.mixed.demonstrations=0 schedule.phases.mixed.imitatio
 
 SLIDER = (
     "qwop-finetune policy=scratch demonstrations={data} algorithm=ppo schedule=live-only schedule.decisions=151552 "
-    "schedule.phases.alone.entropy=[1,0] schedule.phases.alone.learning_rate=1 'schedule.phases.alone.environment={{reward: race}}' loop.num_envs=16 "
+    "schedule.phases.alone.entropy=[1,0] schedule.phases.alone.learning_rate=1 loop.num_envs=16 "
+    "'schedule.phases.alone.environment={{reward: race}}' "
     "algorithm.minibatch=512 seed={seed} threads=1 video=false out={run}/start"
 )
 FROM_SLIDER = f"{TUNE} policy={{run}}/start/policy.safetensors demonstrations={{data}} schedule=from-expert"
@@ -46,8 +47,6 @@ ROWS = {
 FRESH = (
     "qwop-evaluate policy={run}/tuned/policy.safetensors greedy=false episodes=300 max_idle_frames=30 seed=1000 late=0 "
     "video=false out={run}/fresh"
-)
-    "qwop-evaluate policy={run}/tuned/policy.safetensors greedy=false episodes=300 max_idle_frames=30 seed=1000 late=0"
 )
 
 
