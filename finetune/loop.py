@@ -40,6 +40,9 @@ class Observer:
     def progress(self, now: Progress) -> None:
         """Handle the end of an iteration."""
 
+    def note(self, line: str) -> None:
+        """Handle a remark about the run, such as a policy's distillation."""
+
 
 LivePlay = PhaseCollector | ActorsCollector
 """Source of live play: games in this process, or actors in other processes."""

@@ -90,7 +90,7 @@ class Training(Observer):
         with self._bar, closing(self._log):
             number = 0 if state is None else stage_of(state["phase"], every)
             for later in runs[number + 1 :]:  # build later stages now, so that errors come at once, not after hours
-                later.settings.chosen_algorithm.build(replace(later, policy=copy.deepcopy(policy)))
+                later.settings.chosen_algorithm.build(replace(later, policy=copy.deepcopy(policy), observer=Observer()))
             loop = build(runs[number])
             self._planned_later = sum(run.schedule.planned for run in runs[number + 1 :])
             if (note := late_learning(runs[number].loop, runs[number].schedule.planned)) is not None:
@@ -136,6 +136,9 @@ class Training(Observer):
             self._say(outside_warning(now))
         total = now.decisions + now.remaining + self._planned_later
         self._bar.update(self._task, description=_describe(now), completed=now.decisions, total=total)
+
+    def note(self, line: str) -> None:
+        self._say(line)
 
     def _start(self, resumed: bool) -> Start:
         """Choose the initial policy and the demonstrations, and print the choice."""
