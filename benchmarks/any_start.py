@@ -1,15 +1,18 @@
 """Demonstrations that pay from any start: runs from clones and from runners with another gait, with their controls.
 
     python benchmarks/any_start.py run kurodo 0                           # one row, one seed: minutes on one core
-    python benchmarks/any_start.py run expert 0 --demonstrations data/kurodo-15
+    python benchmarks/any_start.py prepare demos                          # Kurodo's and an amateur's games, once
+    python benchmarks/any_start.py run expert 0
     python benchmarks/any_start.py table kurodo kurodo-without            # rows of all seeds that are there
 
 A row is a list of plain commands, printed so that they can be repeated alone. `run` leaves `RUNS/ROW-SEED.json`: greedy
 games from every start and 100 drawn ones after each phase, 300 more drawn ones of the final policy with another seed,
-decisions and processor seconds. Rows with a person's games need Kurodo's forty at 15 decisions a second (Reproducing).
+decisions and processor seconds. Rows from a knee slider or from an amateur's clone use the published recordings, whose
+folder `prepare` takes (Reproducing): it makes `data/kurodo-15` and `data/human-15`, at 15 decisions a second.
 """
 
 import argparse
+import fcntl
 import json
 import resource
 import shlex
@@ -21,6 +24,15 @@ from typing import Any
 
 from demonstrations_in_replay import interval
 
+PREPARE = (
+    "qwop-record source=import source.player={player} dataset=data/{player} 'source.files=[{files}]'",
+    "qwop-dataset reconstruct data/{player} out=data/{player}-frames",
+    "qwop-dataset relabel data/{player}-frames out=data/{player}-15 frames_per_step=2 observation=features "
+    "reward=shaped",
+)
+PLAYERS = {"kurodo": "kuro_try", "human": "human_try"}
+"""Players, and the beginnings of their recordings' names; numbers 1 to 4 follow."""
+
 CLONE = "qwop-pretrain seed={seed} games=0 out={run}/clone"
 TUNE = "qwop-finetune seed={seed} threads=1 video=false out={run}/tuned"
 FROM_CLONE = f"{TUNE} policy={{run}}/clone/policy.safetensors"
@@ -28,21 +40,32 @@ FROM_CLONE = f"{TUNE} policy={{run}}/clone/policy.safetensors"
 NOTHING = "schedule.phases.mixed.demonstrations=0 schedule.phases.mixed.imitation=0"
 
 SLIDER = (
-    "qwop-finetune policy=scratch demonstrations={data} algorithm=ppo schedule=live-only schedule.decisions=151552 "
-    "schedule.phases.alone.entropy=[1,0] schedule.phases.alone.learning_rate=1 loop.num_envs=16 "
+    "qwop-finetune policy=scratch demonstrations=data/kurodo-15 algorithm=ppo schedule=live-only "
+    "schedule.decisions=151552 schedule.phases.alone.entropy=[1,0] schedule.phases.alone.learning_rate=1 loop.num_envs=16 "
     "'schedule.phases.alone.environment={{reward: race}}' "
     "algorithm.minibatch=512 seed={seed} threads=1 video=false out={run}/start"
 )
-FROM_SLIDER = f"{TUNE} policy={{run}}/start/policy.safetensors demonstrations={{data}} schedule=from-expert"
+FROM_EXPERT = f"{TUNE} demonstrations=data/kurodo-15 schedule=from-expert"
+FROM_SLIDER = f"{FROM_EXPERT} policy={{run}}/start/policy.safetensors"
+ALONE = f"schedule.phases.watching.decisions=0 {NOTHING}"
 
 ROWS = {
     "kurodo": [CLONE, f"{FROM_CLONE} schedule=kurodo"],
     "kurodo-without": [CLONE, f"{FROM_CLONE} schedule=kurodo {NOTHING} schedule.phases.fade.imitation=0"],
     "from-clone": [CLONE, f"{FROM_CLONE} schedule=from-clone"],
     "expert": [SLIDER, FROM_SLIDER],
-    "expert-alone": [SLIDER, f"{FROM_SLIDER} schedule.phases.watching.decisions=0 {NOTHING}"],
+    "expert-alone": [SLIDER, f"{FROM_SLIDER} {ALONE}"],
+    "expert-kept": [
+        SLIDER,
+        f"{FROM_SLIDER} schedule.phases.alone.demonstrations=1 schedule.phases.alone.imitation=0.3",
+    ],
+    "cloned": [
+        f"{CLONE} dataset=data/kurodo-15",
+        f"{FROM_EXPERT} policy={{run}}/clone/policy.safetensors schedule.phases.watching.decisions=0",
+    ],
+    "amateur": [f"{CLONE} dataset=data/human-15", f"{FROM_EXPERT} policy={{run}}/clone/policy.safetensors"],
 }
-"""Commands of a row, the last of which makes the policy. {run}: the run's folder; {data}: the demonstrations."""
+"""Commands of a row, the last of which makes the policy. {run}: the run's folder."""
 
 FRESH = (
     "qwop-evaluate policy={run}/tuned/policy.safetensors greedy=false episodes=300 max_idle_frames=30 seed=1000 late=0 "
@@ -56,25 +79,42 @@ def main() -> None:
     one = commands.add_parser("run", help="one row, one seed")
     one.add_argument("row", choices=list(ROWS))
     one.add_argument("seed", type=int)
-    one.add_argument("--demonstrations", default="data/kurodo-15")
+    commands.add_parser("prepare", help="the published recordings as datasets").add_argument("demos", type=Path)
     table = commands.add_parser("table", help="a table of rows")
     table.add_argument("rows", nargs="+", choices=list(ROWS))
     for each in (one, table):
         each.add_argument("--runs", type=Path, default=Path("runs/any_start"))
     asked = parser.parse_args()
-    if asked.command == "run":
-        carry_out(asked.row, asked.seed, asked.demonstrations, asked.runs)
+    if asked.command == "prepare":
+        prepare(asked.demos)
+    elif asked.command == "run":
+        carry_out(asked.row, asked.seed, asked.runs)
     else:
         print("\n".join(table_of(asked.rows, asked.runs)))
 
 
-def carry_out(row: str, seed: int, data: str, runs: Path) -> None:
+def prepare(demos: Path) -> None:
+    """Make the datasets that are missing; another process that does so is waited for."""
+    Path("data").mkdir(exist_ok=True)
+    with Path("data/prepare.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for player, name in PLAYERS.items():
+            if not Path(f"data/{player}-15").exists():
+                files = ",".join(str(demos / f"{name}{number}.npz") for number in range(1, 5))
+                for command in PREPARE:
+                    _call(command.format(player=player, files=files))
+
+
+def _call(command: str) -> None:
+    print(command, flush=True)
+    subprocess.run(shlex.split(command), check=True, stdout=sys.stderr)
+
+
+def carry_out(row: str, seed: int, runs: Path) -> None:
     """Run the commands of a row; write its figures."""
     run = runs / f"{row}-{seed}"
     for command in (*ROWS[row], FRESH):
-        text = command.format(seed=seed, run=run, data=data)
-        print(text, flush=True)
-        subprocess.run(shlex.split(text), check=True, stdout=sys.stderr)
+        _call(command.format(seed=seed, run=run))
         if command == ROWS[row][-1]:
             used = resource.getrusage(resource.RUSAGE_CHILDREN)
     phases = sorted((run / "tuned" / "phases").glob("[0-9]*.json"), key=lambda path: _number(path.stem))
