@@ -41,8 +41,8 @@ NOTHING = "schedule.phases.mixed.demonstrations=0 schedule.phases.mixed.imitatio
 
 SLIDER = (
     "qwop-finetune policy=scratch demonstrations=data/kurodo-15 algorithm=ppo schedule=live-only "
-    "schedule.decisions=151552 schedule.phases.alone.entropy=[1,0] schedule.phases.alone.learning_rate=1 loop.num_envs=16 "
-    "'schedule.phases.alone.environment={{reward: race}}' "
+    "schedule.decisions=151552 schedule.phases.alone.entropy=[1,0] schedule.phases.alone.learning_rate=1 "
+    "'schedule.phases.alone.environment={{reward: race}}' loop.num_envs=16 "
     "algorithm.minibatch=512 seed={seed} threads=1 video=false out={run}/start"
 )
 FROM_EXPERT = f"{TUNE} demonstrations=data/kurodo-15 schedule=from-expert"
