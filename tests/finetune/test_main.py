@@ -306,7 +306,7 @@ def test_in_another_environment_a_schedule_leaves_out_what_it_has_for_its_own(
     assert done.code == 0, done.err
     assert "made for QWOP-v1; in CartPole-v1 it leaves out reward, restarts" in done.out
     assert load_policy(workplace / "run" / "policy.safetensors").environment == CARTPOLE
-    wrong = finetune(*run, "schedule.phases.mixed.environment.gravity=1", "out=other")
+    wrong = finetune(*run, "schedule.phases.alone.environment.gravity=1", "out=other")
     assert (wrong.code, wrong.err) == (2, "qwop-finetune: environment CartPole-v1: no setting gravity\n")
     wrong = finetune(*run, "schedule.environment=null", "out=other")
     assert (wrong.code, wrong.err) == (2, "qwop-finetune: environment CartPole-v1: no setting reward\n")
