@@ -14,10 +14,12 @@ folder `prepare` takes (Reproducing): it makes `data/kurodo-15` and `data/human-
 import argparse
 import fcntl
 import json
+import math
 import resource
 import shlex
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -82,13 +84,14 @@ def main() -> None:
     commands.add_parser("prepare", help="the published recordings as datasets").add_argument("demos", type=Path)
     table = commands.add_parser("table", help="a table of rows")
     table.add_argument("rows", nargs="+", choices=list(ROWS))
+    one.add_argument("--limit", type=float, default=math.inf, help="seconds after which the row ends early")
     for each in (one, table):
         each.add_argument("--runs", type=Path, default=Path("runs/any_start"))
     asked = parser.parse_args()
     if asked.command == "prepare":
         prepare(asked.demos)
     elif asked.command == "run":
-        carry_out(asked.row, asked.seed, asked.runs)
+        carry_out(asked.row, asked.seed, asked.runs, asked.limit)
     else:
         print("\n".join(table_of(asked.rows, asked.runs)))
 
@@ -105,31 +108,46 @@ def prepare(demos: Path) -> None:
                     _call(command.format(player=player, files=files))
 
 
-def _call(command: str) -> None:
+def _call(command: str, limit: float | None = None) -> None:
     print(command, flush=True)
-    subprocess.run(shlex.split(command), check=True, stdout=sys.stderr)
+    subprocess.run(shlex.split(command), check=True, stdout=sys.stderr, timeout=limit)
 
 
-def carry_out(row: str, seed: int, runs: Path) -> None:
-    """Run the commands of a row; write its figures."""
+def carry_out(row: str, seed: int, runs: Path, limit: float) -> None:
+    """Run the commands of a row; write its figures, also if the time is up before they are done."""
     run = runs / f"{row}-{seed}"
-    for command in (*ROWS[row], FRESH):
-        _call(command.format(seed=seed, run=run))
-        if command == ROWS[row][-1]:
-            used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    phases = sorted((run / "tuned" / "phases").glob("[0-9]*.json"), key=lambda path: _number(path.stem))
+    began = time.monotonic()
+    used = 0.0
+    try:
+        for command in (*ROWS[row], FRESH):
+            _call(command.format(seed=seed, run=run), limit - (time.monotonic() - began))
+            if command != FRESH:
+                times = resource.getrusage(resource.RUSAGE_CHILDREN)
+                used = times.ru_utime + times.ru_stime
+    except subprocess.TimeoutExpired as late:
+        print(f"{run}: time is up: {late.cmd[0]}", file=sys.stderr)
     found = {
         "row": row,
         "seed": seed,
-        "processor_seconds": used.ru_utime + used.ru_stime,
-        "phases": {path.stem: json.loads(path.read_text()) for path in phases},
-        "fresh": json.loads((run / "fresh" / "evaluation.json").read_text()),
+        "processor_seconds": used,
+        "phases": {path.stem: json.loads(path.read_text()) for path in _in_order(run / "tuned" / "phases")},
     }
+    if (fresh := run / "fresh" / "evaluation.json").exists():
+        found["fresh"] = json.loads(fresh.read_text())
+        final = (run / "tuned" / "policy.safetensors").read_bytes()
+        found["kept"] = next(path.stem for path in _in_order(run / "tuned" / "phases") if _policy_of(path) == final)
     run.with_suffix(".json").write_text(json.dumps(found) + "\n")
 
 
-def _number(name: str) -> tuple[int, str]:
-    return int(name.partition("-")[0]), name
+def _policy_of(evaluation: Path) -> bytes:
+    """The policy that was evaluated."""
+    start = evaluation.parents[1] / "start.safetensors"
+    return (start if evaluation.stem == "0-start" else evaluation.with_suffix(".safetensors")).read_bytes()
+
+
+def _in_order(phases: Path) -> list[Path]:
+    """The evaluations of a run, by the numbers of their phases."""
+    return sorted(phases.glob("[0-9]*.json"), key=lambda path: (int(path.stem.partition("-")[0]), path.stem))
 
 
 def table_of(rows: list[str], runs: Path) -> list[str]:
@@ -140,13 +158,14 @@ def table_of(rows: list[str], runs: Path) -> list[str]:
         found: list[dict[str, Any]] = [
             json.loads(path.read_text()) for path in sorted(runs.glob(f"{row}-[0-9]*.json"), key=lambda one: one.stem)
         ]
-        for phase in found[0]["phases"] if found else ():
+        for phase in dict.fromkeys(phase for one in found for phase in one["phases"]):
             figures = [one["phases"][phase] for one in found if phase in one["phases"]]
-            if "drawn" in figures[0]:
+            if all("drawn" in one for one in figures):
                 lines.append(_line(f"{row}: {phase}", figures, [one["drawn"] for one in figures], ""))
-        if found:
-            seconds = f"{interval([one['processor_seconds'] for one in found])}"
-            lines.append(_line(f"{row}: drawn games of another seed", None, [one["fresh"] for one in found], seconds))
+        if whole := [one for one in found if "fresh" in one]:
+            seconds = interval([one["processor_seconds"] for one in whole])
+            kept = [one["phases"][one["kept"]] for one in whole]
+            lines.append(_line(f"{row}: the policy kept, 300 drawn", kept, [one["fresh"] for one in whole], seconds))
     return lines
 
 
