@@ -11,6 +11,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space, Tuple
+from gymnasium.spaces.utils import flatten_space
 from gymnasium.wrappers import FilterObservation, FlattenObservation, TransformObservation
 
 from ..common.checks import quoted
@@ -131,6 +132,21 @@ def with_plain_observations(env: gymnasium.Env[Any, Any]) -> gymnasium.Env[Any, 
     if not (isinstance(space, _FLATTENED) or (isinstance(space, Box) and not space.shape)):
         return env
     return FlattenObservation(env) if space.is_np_flattenable else env
+
+
+def without_texts(space: Space[Any]) -> Space[Any]:
+    """A `Dict` without its texts, unless it has nothing else; any other space unchanged."""
+    if not isinstance(space, Dict):
+        return space
+    kept = {name: part for name, part in space.spaces.items() if not _is_text(part)}
+    return Dict(kept) if kept else space
+
+
+def plain_space(space: Space[Any]) -> Space[Any]:
+    """The `Box` of observations that consist of numbers; other spaces unchanged."""
+    if not (isinstance(space, _FLATTENED) or (isinstance(space, Box) and not space.shape)):
+        return space
+    return flatten_space(space) if space.is_np_flattenable else space
 
 
 def _is_text(space: Space[Any]) -> bool:
