@@ -23,7 +23,7 @@ class DenseLayers:
     stored by column, [outputs, n], because softmax and sums over few actions are faster that way.
     """
 
-    def __init__(self, trunk: MLP, *heads: nn.Linear) -> None:
+    def __init__(self, trunk: nn.Sequential, *heads: nn.Linear) -> None:
         layers = [one for one in trunk if isinstance(one, nn.Linear)]
         self._hidden = [(one.weight, one.bias) for one in layers]
         self._heads = [(one.weight, one.bias) for one in heads]
@@ -37,8 +37,9 @@ class DenseLayers:
     def of(cls, trunk: nn.Module, *heads: nn.Module) -> "DenseLayers | None":
         """The layers of a trunk and heads on it; None if they are of another kind (convolutions)."""
         linear = [one for one in heads if type(one) is nn.Linear]
-        if type(trunk) is not MLP or len(linear) < len(heads):
+        if type(trunk) not in (MLP, nn.Sequential) or len(linear) < len(heads):
             return None
+        assert isinstance(trunk, nn.Sequential)
         kinds = {type(one) for one in trunk} - {nn.Linear}
         return cls(trunk, *linear) if kinds in ({nn.Tanh}, {nn.ReLU}) else None
 

@@ -44,7 +44,26 @@ MORE: list[tuple[Command[Any], list[str]]] = [
 
 Draw = random.Random
 
-BROKEN = ("[", "]", "{", "[1,", "{a:", "'", '"', "a b=1", "=", "=1", "+", "~", "++", "a..b=1", ".=1", "seed", "--sead", "-x")
+BROKEN = (
+    "[",
+    "]",
+    "{",
+    "[1,",
+    "{a:",
+    "'",
+    '"',
+    "a b=1",
+    "=",
+    "=1",
+    "+",
+    "~",
+    "++",
+    "a..b=1",
+    ".=1",
+    "seed",
+    "--sead",
+    "-x",
+)
 """Arguments that are no setting in any form."""
 
 

@@ -51,7 +51,9 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=20.0)
     parser.add_argument("--every", type=float, default=5.0, help="seconds between samples (5)")
     parser.add_argument("--work", choices=["recording", "finetuning"], default="recording")
-    parser.add_argument("--pace", type=float, default=0.02, help="seconds that the player waits between messages (0.02)")
+    parser.add_argument(
+        "--pace", type=float, default=0.02, help="seconds that the player waits between messages (0.02)"
+    )
     parser.add_argument("--out", type=Path, help="file for the samples, as JSON lines")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="qwop-steady-") as folder:
