@@ -181,9 +181,8 @@ def test_settings_that_cannot_be_used_are_refused(wrong: dict[str, Any]) -> None
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_a_gpu_learns_the_same_but_for_rounding(batch: Sequences) -> None:
     one = learner()
-    other = AcerLearner(
-        ActorCritic(2, 3, (16,), torch.Generator().manual_seed(0)), AcerSettings(), torch.device("cuda")
-    )
+    network = ActorCritic(2, 3, (16,), torch.Generator().manual_seed(0))
+    other = AcerLearner(network, one.settings, torch.device("cuda"))
     for _ in range(3):
         one.update(batch, NOW)
         other.update(batch, NOW)
