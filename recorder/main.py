@@ -26,6 +26,7 @@ from .settings import (
     PolicySettings,
     RecorderPageSettings,
     RecordSettings,
+    ScriptedSettings,
     SourceSettings,
 )
 from .source import Source
@@ -73,6 +74,12 @@ def open_source(settings: SourceSettings, folder: Path) -> Source:
 
             use_one_thread()
             return open_policy(settings, folder)
+        case ScriptedSettings():
+            from ..policies.threads import use_one_thread
+            from .coaching.scripted_source import open_scripted
+
+            use_one_thread()
+            return open_scripted(settings, folder)
         case ImportSettings():
             from .published.source import open_import
 
