@@ -1,7 +1,7 @@
 """Shared control of an episode: who acted in each decision, and the episode that it branched off from."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -68,6 +68,35 @@ def takeovers(actors: NDArray[np.int8]) -> NDArray[np.int64]:
 def own_steps(episode: "Episode") -> slice:
     """The decisions that no other episode has: all, or of a branch those after the shared ones."""
     return slice(0 if episode.branch is None else episode.branch.step, len(episode))
+
+
+def without_shared(episode: "Episode") -> "Episode":
+    """An episode's own decisions alone: what no other episode has. One that left no other is returned as it is."""
+    if episode.branch is None or episode.branch.step == 0:
+        return episode
+    first = episode.branch.step
+    return replace(
+        episode,
+        observations=episode.observations[first:],
+        actions=episode.actions[first:],
+        behaviour_probabilities=episode.behaviour_probabilities[first:],
+        rewards=episode.rewards[first:],
+        times=episode.times[first:],
+        keys=None if episode.keys is None else episode.keys[first:],
+        actors=None if episode.actors is None else episode.actors[first:],
+        policy_probabilities=None if episode.policy_probabilities is None else episode.policy_probabilities[first:],
+        branch=None,
+    )
+
+
+def with_takeover_cost(episode: "Episode", cost: float) -> "Episode":
+    """The episode with so much less reward for each of the policy's decisions after which a person took over: that it
+    did is a sign that something went wrong (RLIF, Luo et al. 2023)."""
+    if episode.actors is None or not cost:
+        return episode
+    rewards = episode.rewards.copy()
+    rewards[takeovers(episode.actors) - 1] -= np.float32(cost)
+    return replace(episode, rewards=rewards)
 
 
 def corrected(episode: "Episode") -> NDArray[np.bool_]:

@@ -21,10 +21,10 @@ from ..datasets.reader import Dataset, open_dataset
 from ..evaluation.evaluate import Evaluation, evaluate
 from ..evaluation.settings import EvaluationSettings
 from ..policies.devices import choose_device
-from ..policies.files import save_policy
+from ..policies.files import load_policy, save_policy
 from ..policies.policy import Policy
 from ..policies.threads import use_one_thread
-from .clone import clone
+from .clone import clone, continued
 from .d3rlpy_backend import require_d3rlpy
 from .early_stopping import Epoch
 from .held_out import HeldOut, measure_held_out
@@ -59,6 +59,8 @@ def _pretrain(chosen: PretrainSettings) -> None:
     if cloning.backend == "d3rlpy":
         require_d3rlpy(cloning)
     choose_device(chosen.device)  # these raise before anything is written
+    if chosen.policy is not None:
+        continued(load_policy(chosen.policy), dataset.info, cloning)
     require_tracker(chosen.tracker)
     out = write_configuration(chosen, Path(chosen.out))
     made = {"command": "qwop-pretrain", "settings": to_plain(chosen)}
@@ -112,6 +114,7 @@ def _clone(
     Returns the first one's policy, which is saved whenever it improves, and the measures and passes of each.
     """
     cloning, device = chosen.cloning, choose_device(chosen.device)
+    start = None if chosen.policy is None else load_policy(chosen.policy)
     policies, splits, passes = [], [], []
     with (
         progress_bar("passes", console) as bar,
@@ -129,7 +132,7 @@ def _clone(
                 if part == 0 and epoch.is_best:
                     save_policy(out / POLICY, replace(policy, training={**policy.training, **made}))
 
-            cloned = clone(dataset.select(train), dataset.info, cloning, chosen.seed, report, device)
+            cloned = clone(dataset.select(train), dataset.info, cloning, chosen.seed, report, device, start)
             policies.append(cloned.policy)
             passes.append(cloned.epochs)
             bar.update(task, completed=(part + 1) * cloning.epochs)

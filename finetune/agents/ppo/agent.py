@@ -84,4 +84,9 @@ def _to_imitate(run: "Run[PpoSettings, PpoLoopSettings]") -> Rows:
     if run.demonstrations is None:
         raise BadInput("imitation: the run has no demonstrations; name them (demonstrations=data/kurodo)")
     require_same_dynamics(run.settings.phases, run.policy.environment, run.demonstrations)
-    return rows_of(run.demonstrations)
+    rows = rows_of(run.demonstrations, policy=0.0)
+    if not len(rows):
+        raise BadInput(
+            f"{run.demonstrations.folder}: a person acted in none of its decisions; there is none to imitate"
+        )
+    return rows
