@@ -52,6 +52,10 @@ def run(settings: RecordSettings) -> None:
 def open_source(settings: SourceSettings, folder: Path) -> Source:
     """Open the source with these settings. Imports the dependencies of that source only, as some are extras."""
     match settings:
+        case RecorderPageSettings() | EnvironmentPageSettings() if settings.policy is not None:
+            from .coaching.page_source import open_coached_page
+
+            return open_coached_page(settings, folder)
         case RecorderPageSettings():
             from .page.source import open_page
 

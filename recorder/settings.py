@@ -84,6 +84,12 @@ class RecorderPageSettings(PersonSettings):
         "none, or a dataset's folder.",
         path=True,
     )
+    policy: str | None = coached_policy()
+    greedy: bool = greedy()
+    seed: int = seed("Policy: decides its games. Recording again continues with the next ones.")
+    max_idle_frames: int = max_idle_frames(30)
+    release: float = release()
+    back: float = back()
     port: int = port()
     open: bool = open_page()
 
@@ -113,8 +119,18 @@ class EnvironmentPageSettings(Settings):
         "Action while no key is down. null: the one that the environment names; without one, the game waits for a key.",
     )
     epsilon: float = epsilon()
+    policy: str | None = coached_policy()
+    greedy: bool = greedy()
+    seed: int = seed("Policy: decides its games. Recording again continues with the next ones.")
+    release: float = release()
+    back: float = back()
     port: int = port()
     open: bool = open_page()
+
+    @property
+    def max_idle_frames(self) -> int:
+        """Only QWOP's games begin with idle frames."""
+        return 0
 
     def __post_init__(self) -> None:
         super().__post_init__()

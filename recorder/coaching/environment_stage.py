@@ -15,6 +15,10 @@ from ..page.environment_keys import KeyMap
 from .stage import Decision, Facts
 
 
+REPEATED = 50
+"""Decisions that are played twice to see if games can go back."""
+
+
 class EnvironmentStage:
     """See `Stage`. It goes back by playing again from the seed, which needs no environment that can be copied; one
     whose observations then differ cannot go back.
@@ -107,3 +111,19 @@ class EnvironmentStage:
             seed=self._seed,
             origin=facts.origin,
         )
+
+
+def repeats_games(env: gymnasium.Env[Any, Any], actions: int) -> bool:
+    """True if the same seed and actions give the same observations twice, so that its games can go back."""
+    chosen = np.random.default_rng(0).integers(actions, size=REPEATED)
+    games = []
+    for _ in range(2):
+        rows = [env.reset(seed=1)[0]]
+        for action in chosen.tolist():
+            observation, _, terminated, truncated, _ = env.step(action)
+            rows.append(observation)
+            if terminated or truncated:
+                break
+        games.append(rows)
+    one, two = games
+    return len(one) == len(two) and all(np.array_equal(a, b) for a, b in zip(one, two, strict=True))

@@ -39,6 +39,7 @@ class CoachedGame:
         self.decisions: list[Decision] = []
         self._marks: list[Any] = []
         self._memory: ArrayState = policy.initial_state(1)
+        self._recorded = False
 
     @property
     def over(self) -> bool:
@@ -76,17 +77,29 @@ class CoachedGame:
         """
         wanted = self.stage.frame - round(seconds * self.stage.fps)
         place = max((k for k, one in enumerate(self.decisions) if one.frame <= wanted), default=0)
-        left = self.episode() if self.has_own else None
+        own = self.has_own
+        left = self.episode() if own and not self._recorded else None
         if self.decisions:
             self.stage.go_back(self._marks[place][0])
             self._forget(place)
-        if left is not None:
+        if own:
             self.branch = Branch(self.number, place)
             self.number = self._next_game()
+            self._recorded = False
         elif self.branch is not None:
             self.branch = Branch(self.branch.game, min(self.branch.step, place))
         self.control.wait()
         return left
+
+    @property
+    def recorded(self) -> bool:
+        """True if all of the current line is in an episode."""
+        return self._recorded or not self.has_own
+
+    def record(self) -> Episode:
+        """The game that is over, or left for good, as an episode. Going back later begins a branch of it."""
+        self._recorded = True
+        return self.episode()
 
     def episode(self) -> Episode:
         """The current line as far as it was played."""

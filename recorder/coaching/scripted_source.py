@@ -59,7 +59,7 @@ class _Session:
                 left -= (game.stage.frame - first) / game.stage.fps
                 fell = game.stage.result()["outcome"] == "fell"
                 if not fell or attempts == self._settings.attempts or left <= 0:
-                    yield game.episode()
+                    yield game.record()
                     break
                 attempts += 1
                 line = game.go_back(self._settings.back)

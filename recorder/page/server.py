@@ -16,11 +16,12 @@ from websockets.sync.server import Server, ServerConnection, serve
 
 from ...common.errors import BadInput
 from ...datasets.schema import Episode
+from ..coaching.page_game import CoachedPageGame
 from . import connections, messages
 from .connections import Listener, PageConnection
 from .game import PageGame
 from .library import Library
-from .messages import Discard, Keys, Start
+from .messages import Back, Discard, HandOver, Keys, Start
 from .site import Answer, Site
 
 HOST = "127.0.0.1"
@@ -167,16 +168,28 @@ class PageServer:
             connection.close(1013, f"as many pages as can play ({self._max_pages}) are open already")
             return
         game: PageGame | None = None
+        coached: PageGame | None = None  # also once it has ended, for one can go back from its end
         number = -1
         try:
             for message in connection:
                 match messages.parse(message, self._num_keys):
                     case Start(new):
                         left, game, number = game, self._new_game(), new
+                        coached = game
                         self._keep(left)
                         connection.send(game.first(number))
+                        self._tell(connection, game, number)
+                    case Back(new) if isinstance(coached, CoachedPageGame):
+                        game, number = coached, new
+                        self._keep_episode(game.go_back())
+                        connection.send(game.first(number))
+                        self._tell(connection, game, number)
+                    case HandOver(of) if isinstance(game, CoachedPageGame) and of == number:
+                        game.hand_over()
+                        self._tell(connection, game, number)
                     case Keys(of, keys) if game is not None and of == number:
                         connection.send(game.advance(number, keys))
+                        self._tell(connection, game, number)
                         if game.over:
                             ended, game, number = game, None, -1
                             connection.send(self._end(ended, of))
@@ -203,14 +216,22 @@ class PageServer:
         path = self._keep(game)
         return messages.encode(type="ended", game=number, name=path.stem if path else None, **game.result())
 
+    def _tell(self, connection: ServerConnection, game: PageGame, number: int) -> None:
+        """Tell the page who has control, if that has changed."""
+        if isinstance(game, CoachedPageGame) and (news := game.news(number)) is not None:
+            connection.send(news)
+
     def _keep(self, game: PageGame | None) -> Path | None:
         """Hand a game over as far as it was played, wait until it is written, and return its path.
 
         None if no key was pressed, or if it was not written, or not yet.
         """
-        if game is None or not game.played:
+        return self._keep_episode(None if game is None or not game.played else game.episode())
+
+    def _keep_episode(self, episode: Episode | None) -> Path | None:
+        if episode is None:
             return None
-        pending = _PendingEpisode(game.episode())
+        pending = _PendingEpisode(episode)
         self._pending.put(pending)
         while not pending.done.wait(timeout=0.5):
             if self._stopped.is_set():
