@@ -14,7 +14,6 @@ from ..page.environment_game import finite_reward, storable
 from ..page.environment_keys import KeyMap
 from .stage import Decision, Facts
 
-
 REPEATED = 50
 """Decisions that are played twice to see if games can go back."""
 
