@@ -218,7 +218,7 @@ window.addEventListener("keydown", (event) => {
   const key = game.keyOf(event);
   if (coach && COACH_KEYS.includes(key)) {
     event.preventDefault();
-    const under = now === "playing" && live && !live.over;
+    const under = now === "playing" && (resuming || (live && !live.over));
     if (key === "backspace" && coach.settings.back && (under || now === "over")) goBack();
     else if (key === "t" && under) send({ type: "hand over", game: number });
     else if (key === "m") coach.slow(live, performance.now());
