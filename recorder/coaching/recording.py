@@ -15,6 +15,7 @@ from ...datasets.folder import DESCRIPTION, read_info, require_same
 from ...datasets.origin import Origin
 from ...datasets.schema import SHARED_CONTROL, DatasetInfo
 from ...envs.actions import action_names
+from ...envs.names import FRAMES_A_SECOND
 from ...envs.spec import EnvironmentSpec
 from ...policies.champion import policy_path
 from ...policies.files import load_policy, policy_digest
@@ -124,3 +125,12 @@ def next_game(folder: Path, source: str, origin: Origin) -> int:
         if one.source == source and replace(one.origin, game=None) == origin
     ]
     return max((game + 1 for game in mine if game is not None), default=0)
+
+
+def frames_a_second(policy: Policy) -> float:
+    """Frames that a coached game of a policy plays a second, unless settings give another number."""
+    if policy.environment.capabilities.keys:
+        return float(FRAMES_A_SECOND)
+    env = policy.environment.make()
+    env.close()
+    return float(env.metadata.get("render_fps") or FRAMES_A_SECOND)

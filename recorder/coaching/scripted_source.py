@@ -13,15 +13,16 @@ from ..source import Source
 from .environment_stage import EnvironmentStage
 from .game import CoachedGame
 from .qwop_stage import QwopStage
-from .recording import Recording
+from .recording import Recording, frames_a_second
 from .scripted import EnvironmentEyes, Eyes, Hands, QwopEyes, ScriptedPerson
 
 
 def open_scripted(settings: ScriptedSettings, folder: Path) -> Source:
     """Play until the minutes are over; every game is played to its end. BadInput for invalid settings."""
-    spec = load_policy(settings.policy).environment
+    policy = load_policy(settings.policy)
+    spec = policy.environment
     env = None if spec.capabilities.keys else spec.make()
-    fps = settings.fps or float((env.metadata.get("render_fps") if env is not None else None) or 30.0)
+    fps = settings.fps or frames_a_second(policy)
     recording = Recording(settings, folder, env, None, fps)
     person = load_policy(settings.person)
     if person.initial_state(1) or (env is not None) != (not person.environment.capabilities.keys):
