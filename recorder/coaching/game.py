@@ -34,7 +34,7 @@ class CoachedGame:
     ) -> None:
         self.stage, self._policy, self._facts, self._next_game, self._drawn = stage, policy, facts, next_game, drawn
         self.control = Control(round(release_seconds * stage.fps))
-        self.number = next_game()
+        self.number = self.first_number = next_game()
         self.branch: Branch | None = None
         self.decisions: list[Decision] = []
         self._marks: list[Any] = []
@@ -60,11 +60,11 @@ class CoachedGame:
             self._marks.append((self.stage.mark(), self._memory))
             now = self._decide(actor)
             self.decisions.append(now)
-        if self.stage.play(held, now.action):
-            return True
-        if now.frame == self.stage.frame:  # begun, and nothing played
-            self._forget(len(self.decisions) - 1)
-        return False
+        try:
+            return self.stage.play(held, now.action)
+        finally:
+            if now.frame == self.stage.frame:  # begun, and nothing played
+                self._forget(len(self.decisions) - 1)
 
     def hand_over(self, held: int = 0) -> None:
         """Give control to the other side."""

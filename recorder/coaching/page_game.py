@@ -15,17 +15,25 @@ from ...envs.pictures.frame_rows import ROW, rows_of_states
 from ..page import messages
 from .environment_stage import EnvironmentStage
 from .game import CoachedGame
+from .journal import Journal
 from .qwop_stage import QwopStage
 
 
 class CoachedPageGame(ABC):
     """Shows a coached game; see `PageGame`. back: seconds that one goes back at a time; 0: it cannot go back.
 
-    report: called with what went wrong in an environment.
+    begin: begins the journal of a game, by its number. report: called with what went wrong in an environment.
     """
 
-    def __init__(self, game: CoachedGame, back: float, report: Callable[[str], None] = lambda text: None) -> None:
-        self._game, self._back, self._report = game, back, report
+    def __init__(
+        self,
+        game: CoachedGame,
+        back: float,
+        begin: Callable[[int], Journal],
+        report: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        self._game, self._back, self._begin, self._report = game, back, begin, report
+        self._journal: Journal | None = None
         self._held = 0
         self._shown = 0
         self._told: tuple[bool, bool] | None = None
@@ -45,18 +53,28 @@ class CoachedPageGame(ABC):
     def episode(self) -> Episode:
         return self._game.record()
 
+    def leave(self) -> None:
+        """Remove the journal, for nobody will go back in this game, unless some of it is not recorded."""
+        if self._journal is not None and self._game.recorded:
+            self._journal.close()
+            self._journal = None
+
     def go_back(self) -> Episode | None:
         """Return to an earlier state; the line that is left, if it is not in an episode yet."""
         self._shown, self._told = 0, None
         if not self._back or self._problem:
             return None
+        self._note()
         try:
-            return self._game.go_back(self._back)
+            line = self._game.go_back(self._back)
         except BadInput as error:
             raise ValueError(str(error)) from None
+        self._note().back(self._back, self._game.number)
+        return line
 
     def hand_over(self) -> None:
         """Give control to the other side."""
+        self._note().hand_over(self._held)
         self._game.hand_over(self._held)
 
     def news(self, number: int) -> str | None:
@@ -72,6 +90,7 @@ class CoachedPageGame(ABC):
         return self._frames(number, 0, [self._now()])
 
     def advance(self, number: int, keys: Sequence[int]) -> bytes:
+        self._note().keys(keys)
         first, seen = self._shown + 1, []
         for held in keys:
             if self.over:
@@ -81,6 +100,11 @@ class CoachedPageGame(ABC):
             seen.append(self._now())
         self._shown += len(seen)
         return self._frames(number, first, seen)
+
+    def _note(self) -> Journal:
+        if self._journal is None:
+            self._journal = self._begin(self._game.first_number)
+        return self._journal
 
     def _play(self, held: int) -> None:
         try:
@@ -103,8 +127,8 @@ class CoachedPageGame(ABC):
 class CoachedQwop(CoachedPageGame):
     """QWOP, as rows of numbers."""
 
-    def __init__(self, game: CoachedGame, stage: QwopStage, back: float) -> None:
-        super().__init__(game, back)
+    def __init__(self, game: CoachedGame, stage: QwopStage, back: float, begin: Callable[[int], Journal]) -> None:
+        super().__init__(game, back, begin)
         self._stage = stage
 
     def _now(self) -> Any:
@@ -119,8 +143,15 @@ class CoachedQwop(CoachedPageGame):
 class CoachedEnvironment(CoachedPageGame):
     """Any environment, as its own pictures."""
 
-    def __init__(self, game: CoachedGame, stage: EnvironmentStage, back: float, report: Callable[[str], None]) -> None:
-        super().__init__(game, back, report)
+    def __init__(
+        self,
+        game: CoachedGame,
+        stage: EnvironmentStage,
+        back: float,
+        begin: Callable[[int], Journal],
+        report: Callable[[str], None],
+    ) -> None:
+        super().__init__(game, back, begin, report)
         self._stage = stage
 
     def _now(self) -> Any:

@@ -1,10 +1,13 @@
 """A person corrects a policy on a local page in the browser."""
 
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ...common.errors import BadInput
 from ...common.progress import plain_console
+from ...datasets.schema import Episode
 from ...policies.files import load_policy
 from ...policies.threads import use_one_thread
 from ..page.environment_entries import read_environment_entry
@@ -16,6 +19,7 @@ from ..page.source import page_source
 from ..settings import EnvironmentPageSettings, RecorderPageSettings
 from ..source import Source
 from .environment_stage import EnvironmentStage, repeats_games
+from .journal import Journals
 from .page_game import CoachedEnvironment, CoachedPageGame, CoachedQwop
 from .qwop_stage import QwopStage
 from .recording import Recording
@@ -39,13 +43,37 @@ def open_coached_page(settings: RecorderPageSettings | EnvironmentPageSettings, 
             "source=environment with source.id"
         )
     recording = Recording(settings, folder)
+    journals = Journals(folder)
     server = PageServer(
         Library(folder, {}),
-        lambda: _qwop(recording, settings.back),
+        lambda: _qwop(recording, settings.back, journals),
         {"player": settings.player, "ghost": "none", "coach": _coach(settings, news, goes_back=True)},
         settings.port,
     )
-    return page_source(server, recording.info, settings.open)
+    return _rescuing(page_source(server, recording.info, settings.open), recording, journals)
+
+
+def _rescuing(source: Source, recording: Recording, journals: Journals) -> Source:
+    """The source, with the games that killed recorders left first, and journals of its own games."""
+    begun: list[bool] = []
+
+    def episodes() -> Iterator[Episode]:
+        yield from recording.rescued()
+        begun.append(True)
+        yield from source.episodes
+
+    def written(path: Path) -> None:
+        if begun:
+            source.written(path)
+
+    def finish() -> Iterator[Episode]:
+        yield from source.finish()
+        journals.remove()
+
+    notes = list(source.notes)
+    if left := len(recording.interrupted):
+        notes.append(f"{left} games that a recorder left when it was killed are recorded first")
+    return replace(source, episodes=episodes(), written=written, finish=finish, notes=notes)
 
 
 def _open_environment(settings: EnvironmentPageSettings, folder: Path, news: str) -> Source:
@@ -68,11 +96,11 @@ def _open_environment(settings: EnvironmentPageSettings, folder: Path, news: str
             require_pictures(env, spec)
         goes_back = repeats_games(env, policy.actions)
         fps = settings.fps or min(float(env.metadata.get("render_fps") or FASTEST), FASTEST)
-        recording = Recording(settings, folder, env, keys, fps)
+        recording, journals = Recording(settings, folder, env, keys, fps), Journals(folder)
         shown = {"id": spec.id, "fps": fps, "keys": keys.keys, "help": keys.help(), "waits": False}
         server = PageServer(
             Library(folder, {}, read_environment_entry),
-            lambda: _environment(recording, settings.back if goes_back else 0.0),
+            lambda: _environment(recording, settings.back if goes_back else 0.0, journals),
             {"player": settings.player, "environment": shown, "coach": _coach(settings, news, goes_back)},
             settings.port,
             num_keys=len(keys.keys),
@@ -81,7 +109,7 @@ def _open_environment(settings: EnvironmentPageSettings, folder: Path, news: str
     except BaseException:
         env.close()
         raise
-    return page_source(server, recording.info, settings.open, env.close)
+    return _rescuing(page_source(server, recording.info, settings.open, env.close), recording, journals)
 
 
 def _coach(settings: RecorderPageSettings | EnvironmentPageSettings, news: str, goes_back: bool) -> dict[str, Any]:
@@ -89,16 +117,16 @@ def _coach(settings: RecorderPageSettings | EnvironmentPageSettings, news: str, 
     return {"policy": Path(settings.policy or "").stem, "release": settings.release, "back": back, "news": news}
 
 
-def _qwop(recording: Recording, back: float) -> CoachedPageGame:
+def _qwop(recording: Recording, back: float, journals: Journals) -> CoachedPageGame:
     game = recording.new_game()
     assert isinstance(game.stage, QwopStage)
-    return CoachedQwop(game, game.stage, back)
+    return CoachedQwop(game, game.stage, back, lambda number: journals.begin(number, recording.about))
 
 
-def _environment(recording: Recording, back: float) -> CoachedPageGame:
+def _environment(recording: Recording, back: float, journals: Journals) -> CoachedPageGame:
     game = recording.new_game()
     assert isinstance(game.stage, EnvironmentStage)
-    return CoachedEnvironment(game, game.stage, back, _said)
+    return CoachedEnvironment(game, game.stage, back, lambda number: journals.begin(number, recording.about), _said)
 
 
 def _said(text: str) -> None:

@@ -2,6 +2,7 @@
 
 import itertools
 import threading
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,7 +14,7 @@ from ...common.errors import naming
 from ...common.shared_settings import LARGEST_SEED
 from ...datasets.folder import DESCRIPTION, read_info, require_same
 from ...datasets.origin import Origin
-from ...datasets.schema import SHARED_CONTROL, DatasetInfo
+from ...datasets.schema import SHARED_CONTROL, DatasetInfo, Episode
 from ...envs.actions import action_names
 from ...envs.names import FRAMES_A_SECOND
 from ...envs.spec import EnvironmentSpec
@@ -24,6 +25,7 @@ from ..page.environment_keys import KeyMap
 from ..source import recorded_games
 from .environment_stage import EnvironmentStage
 from .game import CoachedGame
+from .journal import Interrupted
 from .qwop_stage import QwopStage
 from .stage import Facts, Stage
 
@@ -63,36 +65,48 @@ class Recording:
         path = policy_path(settings.policy)
         origin = Origin(sha256=policy_digest(path), seed=settings.seed, greedy=settings.greedy)
         self.facts = Facts(settings.player, path.name, origin, settings.epsilon)
-        self._first = next_game(folder, path.name, origin)
-        self._numbers = itertools.count(self._first)
+        self._recorded = games_of(folder, path.name, origin)
+        self.about = {
+            **origin.to_json(),
+            **{name: getattr(settings, name) for name in ("player", "epsilon", "release", "max_idle_frames")},
+            "environment": self.info.environment.to_json(),
+            "fps": fps,
+        }
+        self.interrupted = Interrupted(folder, self.about)
+        self._numbers = itertools.count(max([*self._recorded, self.interrupted.last_number]) + 1)
         self._lock = threading.Lock()
 
-    @property
-    def continued(self) -> bool:
-        """True if the folder has games of this policy and seed already."""
-        return self._first > 0
+    def rescued(self) -> Iterator[Episode]:
+        """The games of killed recorders that belong to this recording."""
+        return self.interrupted.episodes(self.game, {*self._recorded})
 
     def new_game(self) -> CoachedGame:
-        """A game that has not begun. Its start and the policy's draws follow from the seed and its number."""
+        """The next game."""
         with self._lock:
             number = next(self._numbers)
+        return self.game(number)
+
+    def game(self, number: int, later: Sequence[int] = ()) -> CoachedGame:
+        """A game that has not begun. Its start and the policy's draws follow from the seed and its number.
+
+        later: numbers of its lines after going back; new ones without any.
+        """
         random = np.random.default_rng([self.settings.seed, number])
         return CoachedGame(
             self._stage(random),
             self.policy,
             self.facts,
-            self._next_number(number),
+            self._next_number([number, *later]),
             self.settings.release,
             None if self.settings.greedy else random,
         )
 
-    def _next_number(self, own: int) -> Any:
-        """A function that numbers a game's episodes: its own number first, then new ones."""
-        waiting = [own]
+    def _next_number(self, own: list[int]) -> Callable[[], int]:
+        """A function that numbers a game's lines: its own numbers first, then new ones."""
 
         def number() -> int:
-            if waiting:
-                return waiting.pop()
+            if own:
+                return own.pop(0)
             with self._lock:
                 return next(self._numbers)
 
@@ -117,14 +131,13 @@ def coached_info(policy: Policy, name: str) -> DatasetInfo:
     return DatasetInfo(own, policy.observation, policy.actions, SHARED_CONTROL, names)
 
 
-def next_game(folder: Path, source: str, origin: Origin) -> int:
-    """One more than the highest number of the games of one policy, seed and mode in a dataset."""
-    mine = [
+def games_of(folder: Path, source: str, origin: Origin) -> list[int]:
+    """Numbers of the games of one policy, seed and mode in a dataset."""
+    return [
         one.origin.game
         for one in recorded_games(folder)
-        if one.source == source and replace(one.origin, game=None) == origin
+        if one.source == source and replace(one.origin, game=None) == origin and one.origin.game is not None
     ]
-    return max((game + 1 for game in mine if game is not None), default=0)
 
 
 def frames_a_second(policy: Policy) -> float:

@@ -175,8 +175,9 @@ class PageServer:
                 match messages.parse(message, self._num_keys):
                     case Start(new):
                         left, game, number = game, self._new_game(), new
-                        coached = game
                         self._keep(left)
+                        self._leave(coached)
+                        coached = game
                         connection.send(game.first(number))
                         self._tell(connection, game, number)
                     case Back(new) if isinstance(coached, CoachedPageGame):
@@ -201,7 +202,8 @@ class PageServer:
             pass
         finally:
             self._pages.release()
-            self._keep(game)
+            if self._keep(game) is not None or game is None:
+                self._leave(coached)
 
     def _discard(self, name: str) -> str:
         try:
@@ -220,6 +222,11 @@ class PageServer:
         """Tell the page who has control, if that has changed."""
         if isinstance(game, CoachedPageGame) and (news := game.news(number)) is not None:
             connection.send(news)
+
+    def _leave(self, game: PageGame | None) -> None:
+        """Leave a coached game for good."""
+        if isinstance(game, CoachedPageGame):
+            game.leave()
 
     def _keep(self, game: PageGame | None) -> Path | None:
         """Hand a game over as far as it was played, wait until it is written, and return its path.
