@@ -4,6 +4,7 @@ import copy
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 
+import numpy as np
 import torch
 
 from ..common.errors import BadInput
@@ -38,11 +39,13 @@ def clone(
     seed: int = 0,
     on_epoch: Callable[[Epoch, Policy], None] = lambda epoch, policy: None,
     device: torch.device | None = None,
+    scaled_with: Sequence[Episode] = (),
     start: Policy | None = None,
 ) -> Clone:
     """Clone the player of `episodes` (at least two: some are held back for early stopping), from the weights of `start`
     if it is given.
 
+    scaled_with: more games whose observations, not actions, count in the scaling of the network's input.
     `seed` decides everything, the device (None: the CPU) only the rounding. `on_epoch` is called after each pass, with
     the policy as it is then. The clone is on the CPU.
     """
@@ -58,7 +61,8 @@ def clone(
     network: TrunkedPolicy
     if start is None:
         network = ActorCritic(info.observation, info.actions, settings.hidden, generator, settings.convolutions)
-        network.scaler.fit(rows.observations)
+        more = [episode.observations.reshape(len(episode) + 1, -1) for episode in scaled_with]
+        network.scaler.fit(np.concatenate([rows.observations, *more]) if more else rows.observations)
     else:
         network, settings = continued(start, info, settings)
     network.to(device)
