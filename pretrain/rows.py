@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ..datasets.behaviour_probabilities import RECORDED
 from ..datasets.control import POLICY, corrected, own_steps
 from ..datasets.schema import Episode
+from .reaction import of_person
 
 NONE = -1
 """Value of `previous` in an episode's first decision."""
@@ -41,12 +42,13 @@ class Rows:
 
 
 def rows_of(
-    episodes: Iterable[Episode], *, observations: bool = True, policy: float = 1.0, person: float = 1.0
+    episodes: Iterable[Episode], *, observations: bool = True, policy: float = 1.0, person: float = 1.0, lag: int = 0
 ) -> Rows:
     """All decisions of the episodes, in order; the last observation of an episode has no decision.
 
     Of shared control, a branch's own decisions alone, with the weights `policy` and `person` by who acted, and
-    probabilities: the policy's, and 1 for a person's action. Decisions of weight 0 are left out.
+    probabilities: the policy's, and 1 for a person's action. Decisions of weight 0 are left out. lag: decisions by
+    which a person is late, whose actions go with the observations so much earlier.
 
     Takes one episode at a time, so that a dataset larger than half of the memory fits. Without `observations`, theirs
     are empty: float32 [N, 0]. The decisions have probabilities if every player was a policy whose exact ones were
@@ -56,8 +58,9 @@ def rows_of(
     exact, drawn, shared = True, False, False
     for episode in episodes:
         weights = _weights(episode, policy, person)
-        chosen = np.flatnonzero(weights)
-        rows = episode.observations[:-1].reshape(len(episode), -1)[chosen]
+        late = lag * of_person(episode) if lag else np.zeros(len(episode), dtype=np.int64)
+        chosen = np.flatnonzero((weights > 0) & (late <= np.arange(len(episode))))
+        rows = episode.observations[:-1].reshape(len(episode), -1)[chosen - late[chosen]]
         seen.add(rows if observations else np.empty((len(chosen), 0), np.float32))
         taken = episode.actions.astype(np.int64)
         actions.add(taken[chosen])
