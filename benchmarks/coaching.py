@@ -10,6 +10,7 @@ corrections), knee-alone. CPU seconds are those of this process.
 
 import argparse
 import json
+import shutil
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -100,6 +101,7 @@ def main() -> None:
     given = parser.parse_args()
     use_one_thread()
     folder: Path = given.folder / f"{given.row}-{given.seed}"
+    shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     clock = Stopwatch()
     start = slider(folder, given.seed) if given.row.startswith("knee") else clone(folder, given.seed)

@@ -19,6 +19,6 @@ main = Command(
     examples=[
         ("qwop-coach", "correct a clone of the included games for ten minutes, then let it learn for about two"),
         ("qwop-coach policy=runs/me/policy.safetensors minutes=5", "a policy of your own"),
-        ("qwop-coach source=scripted rounds=3 out=runs/figures", "a scripted person, for figures"),
+        ("qwop-coach who=scripted rounds=3 out=runs/figures", "a scripted person, for figures"),
     ],
 )

@@ -68,9 +68,9 @@ def played_in(folder: Path, fps: float) -> float:
 
 def _open(settings: CoachSettings, policy: Path, folder: Path, minutes: float, seed: int, news: str) -> Source:
     shared = {"policy": str(policy), "player": settings.player, "seed": seed}
-    if settings.source == "scripted":
+    if settings.who == "scripted":
         return open_scripted(ScriptedSettings(**shared, person=settings.person, minutes=minutes), folder)
-    if settings.source == "environment":
+    if settings.who == "environment":
         id = load_policy(policy).environment.id
         return open_coached_page(EnvironmentPageSettings(**shared, id=id, open=settings.open), folder, news)
     return open_coached_page(RecorderPageSettings(**shared, open=settings.open), folder, news)

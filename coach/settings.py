@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from ..common.settings import Settings, setting
 from ..common.shared_settings import seed
 
-SOURCES = ("page", "environment", "scripted")
+WHO = ("page", "environment", "scripted")
 
 
 @dataclass(frozen=True)
@@ -18,11 +18,11 @@ class CoachSettings(Settings):
         "else a clone of the included games, which is made first.",
         path=True,
     )
-    source: str = setting(
+    who: str = setting(
         "page",
         "Who corrects: you, on a page of QWOP (page) or of the policy's environment (environment), or a scripted "
         "person (scripted).",
-        choices=SOURCES,
+        choices=WHO,
     )
     person: str = setting("champion", "Policy whose keys the scripted person presses.", path=True)
     player: str = setting("me", "Your name in the recording.")
