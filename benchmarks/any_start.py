@@ -49,6 +49,9 @@ SLIDER = (
 )
 FROM_EXPERT = f"{TUNE} demonstrations=data/kurodo-15 schedule=from-expert"
 FROM_SLIDER = f"{FROM_EXPERT} policy={{run}}/start/policy.safetensors"
+KEPT = "schedule.phases.mixed.decisions=390000 " + " ".join(
+    f"schedule.phases.{phase}.decisions=0" for phase in ("values", "alone", "race", "polish")
+)
 ALONE = f"schedule.phases.watching.decisions=0 {NOTHING}"
 
 ROWS = {
@@ -59,7 +62,7 @@ ROWS = {
     "expert-alone": [SLIDER, f"{FROM_SLIDER} {ALONE}"],
     "expert-kept": [
         SLIDER,
-        f"{FROM_SLIDER} schedule.phases.alone.demonstrations=1 schedule.phases.alone.imitation=0.3",
+        f"{FROM_SLIDER} {KEPT}",
     ],
     "cloned": [
         f"{CLONE} dataset=data/kurodo-15",
