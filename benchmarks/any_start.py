@@ -49,7 +49,7 @@ SLIDER = (
 )
 FROM_EXPERT = f"{TUNE} demonstrations=data/kurodo-15 schedule=from-expert"
 FROM_SLIDER = f"{FROM_EXPERT} policy={{run}}/start/policy.safetensors"
-KEPT = "schedule.phases.mixed.decisions=390000 " + " ".join(
+KEPT = "schedule.phases.mixed.decisions=380000 " + " ".join(
     f"schedule.phases.{phase}.decisions=0" for phase in ("values", "alone", "race", "polish")
 )
 ALONE = f"schedule.phases.watching.decisions=0 {NOTHING}"
