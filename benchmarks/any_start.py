@@ -15,6 +15,7 @@ import argparse
 import fcntl
 import json
 import math
+import os
 import resource
 import shlex
 import subprocess
@@ -32,6 +33,8 @@ PREPARE = (
     "qwop-dataset relabel data/{player}-frames out=data/{player}-15 frames_per_step=2 observation=features "
     "reward=shaped",
 )
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+
 PLAYERS = {"kurodo": "kuro_try", "human": "human_try"}
 """Players, and the beginnings of their recordings' names; numbers 1 to 4 follow."""
 
@@ -113,7 +116,9 @@ def prepare(demos: Path) -> None:
 
 def _call(command: str, limit: float | None = None) -> None:
     print(command, flush=True)
-    subprocess.run(shlex.split(command), check=True, stdout=sys.stderr, timeout=limit)
+    program, *settings = shlex.split(command)
+    words = [str(Path(sys.executable).parent / program), *settings]
+    subprocess.run(words, check=True, stdout=sys.stderr, timeout=limit, env={**os.environ, **ONE_THREAD})
 
 
 def carry_out(row: str, seed: int, runs: Path, limit: float) -> None:
