@@ -87,7 +87,9 @@ def main() -> None:
     one = commands.add_parser("run", help="one row, one seed")
     one.add_argument("row", choices=list(ROWS))
     one.add_argument("seed", type=int)
-    commands.add_parser("prepare", help="the published recordings as datasets").add_argument("demos", type=Path)
+    published = commands.add_parser("prepare", help="the published recordings as datasets")
+    published.add_argument("demos", type=Path)
+    published.add_argument("players", nargs="*", default=list(PLAYERS))
     table = commands.add_parser("table", help="a table of rows")
     table.add_argument("rows", nargs="+", choices=list(ROWS))
     one.add_argument("--limit", type=float, default=math.inf, help="seconds after which the row ends early")
@@ -95,19 +97,19 @@ def main() -> None:
         each.add_argument("--runs", type=Path, default=Path("runs/any_start"))
     asked = parser.parse_args()
     if asked.command == "prepare":
-        prepare(asked.demos)
+        prepare(asked.demos, asked.players)
     elif asked.command == "run":
         carry_out(asked.row, asked.seed, asked.runs, asked.limit)
     else:
         print("\n".join(table_of(asked.rows, asked.runs)))
 
 
-def prepare(demos: Path) -> None:
+def prepare(demos: Path, players: list[str]) -> None:
     """Make the datasets that are missing; another process that does so is waited for."""
     Path("data").mkdir(exist_ok=True)
     with Path("data/prepare.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        for player, name in PLAYERS.items():
+        for player, name in ((player, PLAYERS[player]) for player in players):
             if not Path(f"data/{player}-15").exists():
                 files = ",".join(str(demos / f"{name}{number}.npz") for number in range(1, 5))
                 for command in PREPARE:
