@@ -316,6 +316,7 @@ class Parts:
         from qwop.finetune.agents.dqn.agent import DqnAgent
         from qwop.finetune.agents.dqn.learner import DqnLearner
         from qwop.finetune.agents.optimisers import RMSpropTF
+        from qwop.finetune.agents.ppo.dense_gradients import DenseGradients
         from qwop.finetune.agents.ppo.learner import PpoLearner
         from qwop.finetune.experience.collector import Collector, PolicySnapshot
 
@@ -331,6 +332,7 @@ class Parts:
             (PpoLearner, "update", "preparing"),
             (PpoLearner, "_step", "forward"),
             (PpoLearner, "_add_critic_gradient", "forward"),
+            (DenseGradients, "_set_critic_gradient", "forward"),
             (AcerLearner, "update", "forward"),
             (DqnLearner, "update", "forward"),
             (torch.Tensor, "backward", "backward"),

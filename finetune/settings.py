@@ -68,6 +68,7 @@ class PhaseEvaluationSettings(EvaluationSettings):
         f"games of QWOP without delay), else {DRAWN}. 0: none.",
         at_least=0,
     )
+    greedy: bool | None = True
     drawn: int = setting(DRAWN, "Games with drawn actions, beside the greedy ones. 0: none.", at_least=0)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from ..common.command import write_configuration
-from ..common.command_line import command_line
+from ..common.command_line import command_line, next_command
 from ..common.files import write_atomic
 from ..common.progress import plain_console, progress_bar
 from ..common.resume import require_new, restoring, saying_how_to_continue
@@ -26,6 +26,7 @@ from .reports.model_selection import Candidate, best_policy, finalists
 from .reports.phase_evaluator import PhaseEvaluator
 from .reports.report import write_report
 from .reports.run_log import METRICS, RunLog
+from .reports.verdict import verdict
 from .resume import MAY_DIFFER, require_resumable
 from .run import Run, build
 from .schedules.environments import phases_in
@@ -55,6 +56,8 @@ class Training(Observer):
         self._log = RunLog(self._out, settings.tracker)
         self._results = PhaseEvaluator(self._out, settings.evaluation, settings.evaluation.drawn, self._log)
         self._warned = False
+        self._decisions = 0
+        self._entropy: float | None = None
         self._planned_later = 0
 
     def run(self) -> None:
@@ -134,6 +137,7 @@ class Training(Observer):
         if not self._warned and now.row.get("learner/values_outside", 0.0) > OUTSIDE:
             self._warned = True
             self._say(outside_warning(now))
+        self._decisions, self._entropy = now.decisions, now.row.get("learner/entropy", self._entropy)
         total = now.decisions + now.remaining + self._planned_later
         self._bar.update(self._task, description=_describe(now), completed=now.decisions, total=total)
 
@@ -197,6 +201,9 @@ class Training(Observer):
         for title, said in (("in the end", self._results.last), ("from start to end", self._results.gain)):
             if said is not None:
                 self._say(f"{title}: {said}")
+        if self._results.ends is not None:
+            self._say(f"verdict: {verdict(*self._results.ends, self._decisions, self._entropy)}")
+        self._say(next_command("qwop-evaluate", policy=self._out / POLICY))
 
     def _keep_best(self) -> Candidate:
         for one in finalists(self._out, self._out / START):
@@ -239,7 +246,7 @@ def _copy_for_training(policy: Policy, settings: FinetuneSettings) -> Policy:
         "settings": {name: value for name, value in to_plain(settings).items() if name not in MAY_DIFFER},
         "from": dict(policy.training),
     }
-    return replace(policy, network=copy.deepcopy(policy.network), training=made)
+    return replace(policy, network=copy.deepcopy(policy.network), training=made, greedy=True)
 
 
 def _describe(now: Progress) -> str:

@@ -18,6 +18,7 @@ ROWS = 2048
 class DenseLayers:
     """Linear layers with tanh or ReLU between them, evaluated with the weights of these modules, whatever they are now.
 
+    Call it in inference mode.
     Results are stored by column, [outputs, n], because softmax and sums over few actions are faster that way.
     """
 
@@ -43,7 +44,6 @@ class DenseLayers:
         """Weights and biases, layer by layer."""
         return [one for layer in zip(self._weights, self._biases, strict=True) for one in layer]
 
-    @torch.no_grad()
     def forward(self, inputs: Tensor) -> Tensor:
         """Outputs [outputs, n] of the inputs [n, size]; they hold until the next call."""
         hidden = self._views_of(len(inputs))[: len(self._weights) - 1]
@@ -59,7 +59,6 @@ class DenseLayers:
         parts = inputs.reshape(-1, inputs.shape[-1]).split(ROWS)
         return torch.cat([self.forward(part).squeeze(0) for part in parts]).view(inputs.shape[:-1])
 
-    @torch.no_grad()
     def backward(self, gradient: Tensor, into: Sequence[Tensor], *, add: bool = False) -> None:
         """Write the gradients of `parameters` into tensors of their shapes, or add them there.
 

@@ -108,10 +108,13 @@ class PhaseEvaluator:
     @property
     def gain(self) -> str | None:
         """One-line comparison of that evaluation with the initial one; None if either is missing."""
+        return None if self.ends is None else gain(*self.ends)
+
+    @property
+    def ends(self) -> tuple[Mapping[str, Any], Mapping[str, Any]] | None:
+        """Figures of the initial and of the final policy; None if either is missing."""
         start = self._folder / START
-        if self._last is None or not start.exists():
-            return None
-        return gain(read_evaluation(start), self._last.figures)
+        return (read_evaluation(start), self._last.figures) if self._last is not None and start.exists() else None
 
     def film_best(self) -> str | None:
         """Write the best game of that evaluation to `best.mp4`; returns the reason if it cannot."""

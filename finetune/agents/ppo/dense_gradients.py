@@ -12,7 +12,7 @@ from ....policies.dense_layers import DenseLayers
 from ....policies.networks import Actor, ActorCritic, ValuedActor, Values, bounded
 from ...schedules.phase import PhaseValues
 from . import losses as ppo
-from .minibatch import Demonstrated, Minibatch
+from .minibatch import Demonstrated, Minibatch, StepStats
 from .settings import PpoSettings
 
 WORTH_A_THREAD = 2**23
@@ -42,46 +42,47 @@ class DenseGradients:
         critic = DenseLayers.of(values.trunk, values.head)
         return None if policy is None or critic is None else cls(network, policy, critic, settings)
 
-    @torch.no_grad()
+    @torch.inference_mode()
     def value(self, inputs: Tensor) -> Tensor:
         """V(s), [...], of inputs of the policy's trunk, [..., size]."""
         return self._critic.values(bounded(inputs, self._observation))
 
-    @torch.no_grad()
+    @torch.inference_mode()
     def step(
         self, batch: Minibatch, demonstrated: Demonstrated | None, now: PhaseValues, beside: Executor
-    ) -> tuple[dict[str, Tensor], Tensor]:
-        """Set the clipped gradients of a minibatch; return its statistics, and the norm of the gradient before.
-
-        The critic's gradient is computed in a thread of `beside` if it is worth one.
-        """
+    ) -> StepStats:
+        """Set the clipped gradients of a minibatch. `beside` computes the critic's if it is worth a thread."""
         critic = None
         if len(batch.inputs) * self._critic_size >= WORTH_A_THREAD:
             critic = beside.submit(self._set_critic_gradient, batch)
         else:
             self._set_critic_gradient(batch)
-        stats = self._set_policy_gradient(batch, now)
+        log_ratio, bonus, losses = self._set_policy_gradient(batch, now)
         if demonstrated is not None and not now.critic_only:
-            stats["imitation_loss"] = self._add_imitation(demonstrated, now.imitation)
+            losses["imitation_loss"] = self._add_imitation(demonstrated, now.imitation)
         if critic is not None:
             critic.result()
         gradient = self._vector[: self._critic_size] if now.critic_only else self._vector
         norm = gradient.norm()
-        gradient.mul_((self._settings.max_gradient_norm / (norm + 1e-6)).clamp(max=1.0))
+        gradient.mul_((self._settings.max_gradient_norm / (norm + 1e-6)).clamp_(max=1.0))
         for parameter, view in zip(self._critic.parameters, self._critic_views, strict=True):
             parameter.grad = view
         for parameter, view in zip(self._policy.parameters, self._policy_views, strict=True):
             parameter.grad = None if now.critic_only else view
-        return stats, norm
+        return StepStats(log_ratio, bonus, norm, losses)
 
-    @torch.no_grad()
+    @torch.inference_mode()  # in whatever thread
     def _set_critic_gradient(self, batch: Minibatch) -> None:
         """∂/∂V of c·mean (V − R)² is 2c·(V − R)/m."""
         error = self._critic.forward(bounded(batch.inputs, self._observation)).sub_(batch.returns)
         self._critic.backward(error.mul_(2 * self._settings.value_coefficient / len(batch.returns)), self._critic_views)
 
-    def _set_policy_gradient(self, batch: Minibatch, now: PhaseValues) -> dict[str, Tensor]:
-        """With the logits z, log π = z − log Σ exp z, and the surrogate's slope g = ∂/∂log π(a|s) at each step:
+    def _set_policy_gradient(
+        self, batch: Minibatch, now: PhaseValues
+    ) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
+        """Set the policy's gradient; return log ρ, H and the losses of a teacher.
+
+        With the logits z, log π = z − log Σ exp z, and the surrogate's slope g = ∂/∂log π(a|s) at each step:
 
             ∂/∂z of −surrogate = g·(π − 1_a)/m,  with g = ρÂ, or 0 where the clipped term is the smaller one
             ∂/∂z of −w·H       = w·π·(log π + H)/m
@@ -93,14 +94,11 @@ class DenseGradients:
         log_pi = torch.log_softmax(self._policy.forward(batch.inputs), dim=0)
         pi, action = log_pi.exp(), batch.actions.unsqueeze(0)
         log_ratio = log_pi.gather(0, action).squeeze(0) - batch.log_mu
-        ratio, bonus = log_ratio.exp(), -(pi * log_pi).sum(0)
-        stats = {
-            "entropy": bonus.mean(),
-            "kl": ppo.kl_estimate(log_ratio),
-            "clipped_share": ((ratio - 1.0).abs() > settings.clip).float().mean(),
-        }
+        bonus = (pi * log_pi).sum(0).neg_()
+        losses: dict[str, Tensor] = {}
         if now.critic_only:
-            return stats
+            return log_ratio, bonus, losses
+        ratio = log_ratio.exp()
         gain = ratio * batch.advantage
         slope = torch.where(gain <= ppo.clipped_surrogate(ratio, batch.advantage, settings.clip), gain, 0.0)
         weight = now.entropy * settings.entropy_coefficient
@@ -108,10 +106,10 @@ class DenseGradients:
         gradient.scatter_add_(0, action, -slope.unsqueeze(0))
         if batch.teacher is not None:
             teacher = batch.teacher.t()
-            stats["kickstarting"] = -(teacher * log_pi).sum(0).mean()
+            losses["kickstarting"] = -(teacher * log_pi).sum(0).mean()
             gradient.add_(pi * teacher.sum(0) - teacher, alpha=now.kickstarting)
         self._policy.backward(gradient.div_(m), self._policy_views)
-        return stats
+        return log_ratio, bonus, losses
 
     def _add_imitation(self, shown: Demonstrated, weight: float) -> Tensor:
         """Add the gradient of the cross-entropy with the demonstrated probabilities, or actions; return the loss."""

@@ -18,7 +18,7 @@ from ..losses import final_values, kickstarting_loss
 from ..running_scale import RunningScale
 from . import losses as ppo
 from .dense_gradients import DenseGradients
-from .minibatch import Demonstrated, Minibatch
+from .minibatch import Demonstrated, Minibatch, StepStats
 from .settings import PpoSettings
 
 PATIENCE = 1.5
@@ -86,16 +86,16 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
             every = Minibatch(inputs[:, :-1].flatten(0, 1), actions, log_mu, advantage, returns, teacher)
 
             self._optimiser.param_groups[0]["lr"] = self.settings.learning_rate * now.learning_rate
-            seen: list[dict[str, Tensor]] = []
+            steps: list[StepStats] = []
             epochs = 0
             for _ in range(self.settings.epochs):
                 order = self._tensor(self._shuffle.permutation(n * k))
                 epoch = [self._step(every.take(part), now) for part in torch.split(order, self.settings.minibatch)]
-                seen += epoch
+                steps += epoch
                 epochs += 1
-                if float(torch.stack([one["kl"] for one in epoch]).mean()) > PATIENCE * self.settings.target_kl:
+                if float(ppo.kl_estimate(torch.cat([one.log_ratio for one in epoch]))) > PATIENCE * self.settings.target_kl:
                     break
-        scalars = {name: float(torch.stack([one[name] for one in seen]).mean()) for name in seen[0]}
+        scalars = self._summary(steps)
         error = (returns - values[:, :-1].flatten()).square().mean()
         scalars["value"] = float(values[:, :-1].mean())
         scalars["value_error"] = float(error.sqrt())
@@ -113,21 +113,19 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
             "shuffle": self._shuffle,
         }
 
-    def _step(self, batch: Minibatch, now: PhaseValues) -> dict[str, Tensor]:
+    def _step(self, batch: Minibatch, now: PhaseValues) -> StepStats:
         demonstrated = None
         if now.imitation and self._demonstrated is not None:
             size = self.settings.imitation_minibatch
             demonstrated = self._to_imitate(self._shuffle.integers(len(self._demonstrated), size=size))
         if self._dense is not None:
-            stats, norm = self._dense.step(batch, demonstrated, now, self._beside)
+            stats = self._dense.step(batch, demonstrated, now, self._beside)
         else:
-            stats, norm = self._autograd(batch, demonstrated, now)
+            stats = self._autograd(batch, demonstrated, now)
         self._optimiser.step()
-        return stats | {"gradient_norm": norm}
+        return stats
 
-    def _autograd(
-        self, batch: Minibatch, demonstrated: Demonstrated | None, now: PhaseValues
-    ) -> tuple[dict[str, Tensor], Tensor]:
+    def _autograd(self, batch: Minibatch, demonstrated: Demonstrated | None, now: PhaseValues) -> StepStats:
         """`DenseGradients.step` for any network, by autograd."""
         self._optimiser.zero_grad(set_to_none=True)
         critic = None
@@ -137,32 +135,42 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
             features = self._features(batch.inputs)
             log_pi = torch.log_softmax(self.network.policy_head(features), dim=-1)
             log_ratio = log_pi.gather(-1, batch.actions.unsqueeze(-1)).squeeze(-1) - batch.log_mu
-            ratio, bonus = log_ratio.exp(), ppo.entropy(log_pi).mean()
+            bonus = ppo.entropy(log_pi)
         losses: list[Tensor] = []
-        stats: dict[str, Tensor] = {}
+        named: dict[str, Tensor] = {}
         if isinstance(self.network, ValuedActor):
             losses.append(self._critic_loss(self.network.value_head(features).squeeze(-1), batch.returns))
         if not now.critic_only:
             weight = now.entropy * self.settings.entropy_coefficient
-            losses.append(-ppo.clipped_surrogate(ratio, batch.advantage, self.settings.clip).mean() - weight * bonus)
+            gain = ppo.clipped_surrogate(log_ratio.exp(), batch.advantage, self.settings.clip)
+            losses.append(-gain.mean() - weight * bonus.mean())
             if demonstrated is not None:
-                stats["imitation_loss"] = self._imitation_loss(demonstrated)
-                losses.append(now.imitation * stats["imitation_loss"])
+                named["imitation_loss"] = self._imitation_loss(demonstrated)
+                losses.append(now.imitation * named["imitation_loss"])
             if batch.teacher is not None:
-                stats["kickstarting"] = kickstarting_loss(log_pi, batch.teacher)
-                losses.append(now.kickstarting * stats["kickstarting"])
+                named["kickstarting"] = kickstarting_loss(log_pi, batch.teacher)
+                losses.append(now.kickstarting * named["kickstarting"])
         if losses:
             torch.stack(losses).sum().backward()
         if critic is not None:
             critic.result()
         norm = torch.nn.utils.clip_grad_norm_(self._parameters(), self.settings.max_gradient_norm)
-        with torch.no_grad():
-            stats |= {
-                "entropy": bonus,
-                "kl": ppo.kl_estimate(log_ratio),
-                "clipped_share": ((ratio - 1.0).abs() > self.settings.clip).float().mean(),
-            }
-        return {name: number.detach() for name, number in stats.items()}, norm
+        return StepStats(
+            log_ratio.detach(), bonus.detach(), norm, {name: loss.detach() for name, loss in named.items()}
+        )
+
+    @torch.no_grad()
+    def _summary(self, steps: list[StepStats]) -> dict[str, float]:
+        """Means over all steps of an update."""
+        log_ratio = torch.cat([one.log_ratio for one in steps])
+        means = {
+            "entropy": torch.cat([one.entropy for one in steps]).mean(),
+            "kl": ppo.kl_estimate(log_ratio),
+            "clipped_share": ((log_ratio.exp() - 1.0).abs() > self.settings.clip).float().mean(),
+            "gradient_norm": torch.stack([one.gradient_norm for one in steps]).mean(),
+        }
+        means |= {name: torch.stack([one.losses[name] for one in steps]).mean() for name in steps[0].losses}
+        return {name: float(value) for name, value in means.items()}
 
     def _to_imitate(self, chosen: NDArray[np.int64]) -> Demonstrated:
         assert self._demonstrated is not None

@@ -1,4 +1,4 @@
-"""The data of one step of PPO's optimiser."""
+"""The data of one step of PPO's optimiser, and its results."""
 
 from typing import NamedTuple
 
@@ -27,3 +27,12 @@ class Demonstrated(NamedTuple):
     inputs: Tensor
     actions: Tensor
     probabilities: Tensor | None
+
+
+class StepStats(NamedTuple):
+    """Results of a step: log ρ and H(π(·|s)) of each decision, [m], the norm of the gradient, and losses by name."""
+
+    log_ratio: Tensor
+    entropy: Tensor
+    gradient_norm: Tensor
+    losses: dict[str, Tensor]
