@@ -148,7 +148,7 @@ def _run_keys(name: str, settings: EvaluateSettings) -> None:
         game = here = in_simulator(keys)
     rows = [
         ("outcome", game.outcome), ("time", f"{game.seconds:.2f} s"), ("score", f"{game.metres:.1f} m"),
-        ("frames", f"{game.frames} of {len(keys)}"), ("SHA-256 of all states", game.played.sha256),
+        ("frames", f"{game.frames} of {len(keys)}"),
     ]  # fmt: skip
     if settings.world == ORIGINAL:
         with_other = "" if here.trigonometry == TRIGONOMETRIES[0] else f", by {here.trigonometry}'s sine and cosine"
@@ -156,10 +156,12 @@ def _run_keys(name: str, settings: EvaluateSettings) -> None:
     shown = Table(title=name, title_justify="left", show_header=False)
     for row in rows:
         shown.add_row(*row)
+    digest = ("SHA-256 of all states", game.played.sha256)
     out = write_configuration(settings, Path(settings.folder))
     write_report(out / "evaluation.json", {**document, **game.to_json()})
     console.print(shown)
-    _print_report(write_atomic(out / EVALUATION, keys_page(game, name, rows, *_made_by(settings))), console)
+    console.print(": ".join(digest), highlight=False, soft_wrap=True)  # whole, however narrow the terminal is
+    _print_report(write_atomic(out / EVALUATION, keys_page(game, name, [*rows, digest], *_made_by(settings))), console)
     if settings.video:
         with progress_bar("pictures", console) as bar:
             task = bar.add_task("film", total=None)

@@ -54,7 +54,7 @@ def open_source(settings: SourceSettings, folder: Path) -> Source:
     """Open the source with these settings. Imports the dependencies of that source only, as some are extras."""
     match settings:
         case RecorderPageSettings():
-            from .page.source import open_page
+            from .play.source import open_page
 
             return open_page(settings, folder)
         case EnvironmentPageSettings():
