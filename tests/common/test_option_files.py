@@ -38,7 +38,7 @@ def test_an_algorithm_that_was_chosen_stays_and_a_note_says_so() -> None:
     assert isinstance(settings.algorithm, AcerSettings)
     assert settings.notes == ["note: this schedule is made for algorithm=ppo-clone; the run learns by acer"]
     small = finetune.read(["schedule=from-clone", "algorithm=ppo-small"])
-    assert small.loop.num_envs == 16
+    assert small.loop.num_envs == 8
     assert small.notes == []
     with pytest.raises(BadInput, match="algorithm is not set"):
         finetune.read(["schedule=from-clone", "algorithm=null"])

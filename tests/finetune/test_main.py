@@ -268,7 +268,7 @@ def test_a_phase_that_has_not_begun_may_still_change(finetune: Finetune, workpla
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "games", "more"), [("acer-small", 8, ["loop.value_decisions=160"]), ("ppo-small", 16, [])]
+    ("algorithm", "games", "more"), [("acer-small", 8, ["loop.value_decisions=160"]), ("ppo-small", 8, [])]
 )
 def test_the_small_algorithms_are_the_others_with_fewer_games_at_once(
     finetune: Finetune, workplace: Path, algorithm: str, games: int, more: list[str]
