@@ -3,9 +3,9 @@
     pip install '.[train,box2d,sb3]'
     python benchmarks/small_environments.py --out runs/small_environments
 
-Ours is `qwop-finetune algorithm=NAME environment=ID schedule.decisions=N seed=S` with nothing else that learning depends
-on; theirs is `PPO("MlpPolicy", env, seed=S).learn(N)`, or DQN's, as installed. Both then play the same 100 episodes
-greedily. Every result is kept in `results.jsonl`, and one that is there is not computed again, so the script can be
+Ours is `qwop-finetune algorithm=NAME environment=ID schedule.decisions=N seed=S`, with nothing else that learning
+depends on; theirs is `PPO("MlpPolicy", env, seed=S).learn(N)`, or DQN's, as installed. Both then play the same 100
+episodes greedily. Every result is kept in `results.jsonl`, and one that is there is not computed again, so the script can be
 stopped and started again, and several can share a folder. It ends with a table.
 """
 

@@ -1,6 +1,6 @@
 import importlib.util
-import random
 import os
+import random
 import shutil
 import subprocess
 import sys

@@ -119,7 +119,11 @@ def _action_space(info: DatasetInfo) -> gymnasium.Space[Any]:
     except BadInput:  # an environment that is not here
         own = None
     numbers = gymnasium.spaces.Discrete(info.actions)
-    return own if isinstance(own, Discrete | MultiBinary | MultiDiscrete) and info.actions == action_count(own, "") else numbers
+    return (
+        own
+        if isinstance(own, Discrete | MultiBinary | MultiDiscrete) and info.actions == action_count(own, "")
+        else numbers
+    )
 
 
 def _buffers(episodes: Iterable[Episode], actions: gymnasium.Space[Any]) -> Iterator[Any]:
@@ -187,9 +191,7 @@ def _is_picture(space: gymnasium.Space[Any]) -> bool:
     return bool(is_image_space(space))
 
 
-def _episodes(
-    path: Path, total: int, jpeg: bool, form: ArrayForm, unknown: Unknown, source: str
-) -> Iterator[Episode]:
+def _episodes(path: Path, total: int, jpeg: bool, form: ArrayForm, unknown: Unknown, source: str) -> Iterator[Episode]:
     with foreign_hdf5(path, "Minari", EXPECTED) as file:
         for number in range(total):
             group = file.group(f"episode_{number}")

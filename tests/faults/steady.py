@@ -26,7 +26,8 @@ RECORDING = ("qwop-record", "source=page", "source.open=false", "source.port=0",
 
 FINETUNING = (
     "qwop-finetune", "algorithm=acer", "policy=scratch", "environment=QWOP-v1", "schedule=live-only", "loop.num_envs=8",
-    "loop.capacity=500", "loop.start=50", "loop.checkpoint_every=20000", "evaluation.episodes=4", "video=false", "out=run",
+    "loop.capacity=500", "loop.start=50", "loop.checkpoint_every=20000", "evaluation.episodes=4", "video=false",
+    "out=run",
 )  # fmt: skip
 """With a small memory, which is soon full, and checkpoints every few seconds."""
 
@@ -42,7 +43,8 @@ def sample(pid: int) -> tuple[float, int, int]:
     status = Path(f"/proc/{pid}/status").read_text()
     resident = re.search(r"VmRSS:\s+(\d+)", status)
     threads = re.search(r"Threads:\s+(\d+)", status)
-    assert resident is not None and threads is not None
+    assert resident is not None
+    assert threads is not None
     return int(resident[1]) / 1024, len(os.listdir(f"/proc/{pid}/fd")), int(threads[1])
 
 
@@ -51,7 +53,9 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=20.0)
     parser.add_argument("--every", type=float, default=5.0, help="seconds between samples (5)")
     parser.add_argument("--work", choices=["recording", "finetuning"], default="recording")
-    parser.add_argument("--pace", type=float, default=0.02, help="seconds that the player waits between messages (0.02)")
+    parser.add_argument(
+        "--pace", type=float, default=0.02, help="seconds that the player waits between messages (0.02)"
+    )
     parser.add_argument("--out", type=Path, help="file for the samples, as JSON lines")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="qwop-steady-") as folder:
