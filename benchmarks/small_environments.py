@@ -3,14 +3,15 @@
     pip install '.[train,box2d,sb3]'
     python benchmarks/small_environments.py --out runs/small_environments
 
-Ours is `qwop-finetune algorithm=NAME environment=ID schedule.decisions=N seed=S`, with nothing else that learning
-depends on; theirs is `PPO("MlpPolicy", env, seed=S).learn(N)`, or DQN's, as installed. Both then play the same 100
-episodes greedily. Every result is kept in `results.jsonl`, and one that is there is not computed again, so the script can be
-stopped and started again, and several can share a folder. It ends with a table.
+Ours is `qwop-finetune algorithm=NAME environment=ID schedule.decisions=N seed=S`, and nothing else that learning
+depends on. Theirs is `PPO("MlpPolicy", env, seed=S).learn(N)`, or DQN's, as installed. Both then play the same 100
+episodes greedily. Every result is kept in `results.jsonl`, and one that is there is not computed again. It ends with a
+table.
 """
 
 import argparse
 import json
+import multiprocessing
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -92,6 +93,7 @@ LEARNERS = {
     "SB3 PPO": theirs("PPO"),
     "SB3 DQN": theirs("DQN"),
 }
+"""Ours, and theirs."""
 
 
 def main() -> None:
@@ -99,15 +101,24 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs=2, default=(0, 5), help="first seed, and the one after the last")
     parser.add_argument("--learners", nargs="+", choices=list(LEARNERS), default=list(LEARNERS))
     parser.add_argument("--environments", nargs="+", default=[task.environment for task in TASKS])
+    parser.add_argument("--jobs", type=int, default=1, help="processes (1)")
     parser.add_argument("--out", type=Path, default=Path("runs/small_environments"))
     asked = parser.parse_args()
     asked.out.mkdir(parents=True, exist_ok=True)
-    torch.set_num_threads(1)
     tasks = [task for task in TASKS if task.environment in asked.environments]
-    for seed in range(*asked.seeds):
-        for task in tasks:
-            for learner in asked.learners:
-                _result(asked.out, task, learner, seed)
+    known = _results(asked.out)
+    missing = [
+        (asked.out, task, learner, seed)
+        for task in sorted(tasks, key=lambda task: -task.decisions)  # the longest first
+        for learner in reversed(asked.learners)
+        for seed in range(*asked.seeds)
+        if (task.environment, learner, seed) not in known
+    ]
+    with multiprocessing.get_context("spawn").Pool(asked.jobs, torch.set_num_threads, (1,)) as pool:
+        for row in pool.imap_unordered(_result, missing):
+            print(json.dumps(row), flush=True)
+            with (asked.out / "results.jsonl").open("a") as file:
+                file.write(json.dumps(row) + "\n")
     found = _results(asked.out)
     lines = [f"| | decisions | {' | '.join(asked.learners)} |", "|---" * (2 + len(asked.learners)) + "|"]
     for task in tasks:
@@ -116,17 +127,13 @@ def main() -> None:
     print("\n".join(lines))
 
 
-def _result(out: Path, task: Task, learner: str, seed: int) -> None:
-    """Learn and note the result, unless it is there."""
-    if (task.environment, learner, seed) in _results(out):
-        return
+def _result(asked: tuple[Path, Task, str, int]) -> dict[str, Any]:
+    """Learn, and return the row of the result."""
+    out, task, learner, seed = asked
     since = time.process_time()
     mean_return = LEARNERS[learner](task, seed, out)
     row = {"environment": task.environment, "learner": learner, "seed": seed, "decisions": task.decisions}
-    row |= {"mean_return": mean_return, "cpu_seconds": round(time.process_time() - since, 1)}
-    print(json.dumps(row), flush=True)
-    with (out / "results.jsonl").open("a") as file:
-        file.write(json.dumps(row) + "\n")
+    return row | {"mean_return": mean_return, "cpu_seconds": round(time.process_time() - since, 1)}
 
 
 def _results(out: Path) -> dict[tuple[str, str, int], dict[str, Any]]:
