@@ -321,7 +321,7 @@ def test_a_schedule_can_change_its_algorithm_and_goes_on_to_the_bit(finetune: Fi
     rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     decisions = [row["decisions"] for row in rows]
     assert decisions == sorted(decisions)
-    assert decisions[-1] == 1040 + 4096 + 2048
+    assert decisions[-1] == 1040 + 3584 + 2048
     assert {row["phase"] for row in rows if "memory/demonstrations" in row} == {"mixed"}
 
     # Again from the checkpoint at the end of ACER's phase.
