@@ -34,17 +34,18 @@ SEED = 1_000_000
 
 @dataclass(frozen=True)
 class Task:
-    """An environment, and the decisions that each learner has in it."""
+    """An environment, the decisions that each learner has in it, and the learners."""
 
     environment: str
     decisions: int
+    learners: tuple[str, ...] = ("ppo-small", "SB3 PPO")
 
 
 TASKS = (
     Task("CartPole-v1", 30_000),
     Task("Acrobot-v1", 50_000),
     Task("FrozenLake-v1", 50_000),
-    Task("LunarLander-v3", 100_000),
+    Task("LunarLander-v3", 100_000, ("dqn-small", "SB3 DQN", "SB3 PPO")),
 )
 
 
@@ -99,7 +100,6 @@ LEARNERS = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, nargs=2, default=(0, 5), help="first seed, and the one after the last")
-    parser.add_argument("--learners", nargs="+", choices=list(LEARNERS), default=list(LEARNERS))
     parser.add_argument("--environments", nargs="+", default=[task.environment for task in TASKS])
     parser.add_argument("--jobs", type=int, default=1, help="processes (1)")
     parser.add_argument("--out", type=Path, default=Path("runs/small_environments"))
@@ -110,7 +110,7 @@ def main() -> None:
     missing = [
         (asked.out, task, learner, seed)
         for task in sorted(tasks, key=lambda task: -task.decisions)  # the longest first
-        for learner in reversed(asked.learners)
+        for learner in reversed(task.learners)
         for seed in range(*asked.seeds)
         if (task.environment, learner, seed) not in known
     ]
@@ -120,11 +120,11 @@ def main() -> None:
             with (asked.out / "results.jsonl").open("a") as file:
                 file.write(json.dumps(row) + "\n")
     found = _results(asked.out)
-    lines = [f"| | decisions | {' | '.join(asked.learners)} |", "|---" * (2 + len(asked.learners)) + "|"]
+    print("| | decisions | learner | mean of the seeds, lowest and highest | processor time |\n" + "|---" * 5 + "|")
     for task in tasks:
-        cells = [_cell([found[task.environment, one, seed] for seed in range(*asked.seeds)]) for one in asked.learners]
-        lines.append(f"| {task.environment} | {task.decisions:,} | {' | '.join(cells)} |")
-    print("\n".join(lines))
+        for learner in task.learners:
+            cells = _cells([found[task.environment, learner, seed] for seed in range(*asked.seeds)])
+            print(f"| {task.environment} | {task.decisions:,} | {learner} | {cells} |")
 
 
 def _result(asked: tuple[Path, Task, str, int]) -> dict[str, Any]:
@@ -142,12 +142,12 @@ def _results(out: Path) -> dict[tuple[str, str, int], dict[str, Any]]:
     return {(row["environment"], row["learner"], row["seed"]): row for row in rows}
 
 
-def _cell(rows: list[dict[str, Any]]) -> str:
+def _cells(rows: list[dict[str, Any]]) -> str:
     """Mean, lowest and highest of the seeds, and seconds of processor time for one."""
     values = np.array([row["mean_return"] for row in rows])
     digits = 2 if np.abs(values).max() <= 1 else 1
     seconds = np.mean([row["cpu_seconds"] for row in rows])
-    return f"{values.mean():.{digits}f} ({values.min():.{digits}f} to {values.max():.{digits}f}), {seconds:.0f} s"
+    return f"{values.mean():.{digits}f} ({values.min():.{digits}f} to {values.max():.{digits}f}) | {seconds:.0f} s"
 
 
 if __name__ == "__main__":
