@@ -10,7 +10,7 @@ from ..common.errors import BadInput
 
 _KINDS: dict[str, type] = {
     "sha256": str, "game": int, "seed": int, "greedy": bool, "played_in": str, "reconstructed": bool,
-    "differs": bool,
+    "differs": bool, "page_game": str,
 }  # fmt: skip
 
 
@@ -23,6 +23,8 @@ class Origin:
     greedy: True if the policy took its most probable actions, False if it drew them. played_in: environment that a
     policy played in, where that is not the one it was trained in. reconstructed: True if `qwop-dataset reconstruct`
     found the keys. differs: True if the episode was played elsewhere and the simulator's replay of its keys differs.
+    page_game: twelve digits by which the recorder's page names a game, so that it is recorded once however often it is
+    sent.
     """
 
     sha256: str | None = None
@@ -32,6 +34,7 @@ class Origin:
     played_in: str | None = None
     reconstructed: bool | None = None
     differs: bool | None = None
+    page_game: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The fields that are set, as plain data."""

@@ -21,6 +21,9 @@ from .capabilities import Capabilities
 OWN_INFO = "environment_info"
 """Entry of an info that holds, as `OwnInfo`, all that the environment's capabilities do not declare."""
 
+LARGEST = np.float64(np.finfo(np.float32).max)
+"""Largest float32, as a float64, so that a comparison with a narrower array does not narrow it."""
+
 _FLATTENED = (Discrete, MultiDiscrete, MultiBinary, Dict, Tuple)
 
 
@@ -54,10 +57,9 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         self._steps += 1
         try:
             number = float(reward)
-            finite = bool(np.isfinite(np.float32(number)))
         except (TypeError, ValueError):
-            finite = False
-        if not finite:
+            number = np.nan
+        if not -LARGEST <= number <= LARGEST:
             raise self._wrong(f"reward is {quoted(reward)}, expected a finite number")
         return self._checked(observation), number, bool(terminated), bool(truncated), self._told(info)
 
@@ -73,6 +75,8 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         return BadInput(f"environment {self._name}: {when}, its {problem}; mend the environment, or wrap it")
 
     def _told(self, info: Mapping[str, Any]) -> dict[str, Any]:
+        if not info:
+            return {}
         known = {name: value for name, value in info.items() if name in self._known}
         if len(known) < len(info):
             known[OWN_INFO] = OwnInfo({name: value for name, value in info.items() if name not in self._known})
@@ -101,8 +105,10 @@ def problem_of(space: Space[Any], value: Any, place: str) -> str | None:
         return f"{place} is {numbers.dtype} {list(numbers.shape)}, expected {space.dtype} {list(space.shape)}"
     if numbers.dtype.kind != "f":
         return None
-    with np.errstate(over="ignore"):
-        finite = np.isfinite(numbers.astype(np.float32, copy=False))
+    if numbers.dtype == np.float32:
+        finite = np.isfinite(numbers)
+    else:
+        finite = np.abs(numbers) <= LARGEST
     if finite.all():
         return None
     at = tuple(np.argwhere(~finite)[0].tolist())

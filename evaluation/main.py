@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ..common.command import require_no_other_run, to_yaml, write_configuration
-from ..common.command_line import command_line
+from ..common.command_line import command_line, next_command
 from ..common.errors import BadInput, naming
 from ..common.files import require_writable_folder, write_atomic
 from ..common.progress import plain_console, progress_bar
@@ -48,7 +48,9 @@ def run(settings: EvaluateSettings) -> None:
     policy = load_policy(settings.policy, given=settings.environment.keys())
     spec = _environment(policy.environment, settings)
     in_original = settings.world == ORIGINAL
-    games = replace(settings.games, num_envs=1) if in_original else settings.games  # one browser
+    games = settings.games.playing(policy.greedy)
+    if in_original:
+        games = replace(games, num_envs=1)  # one browser
     agreements: list[Agreement] = []
 
     def compare_if_original(game: Game) -> None:
@@ -92,6 +94,7 @@ def run(settings: EvaluateSettings) -> None:
     if settings.card:
         card = write_card(out, policy_path(settings.policy), evaluation, settings)
         console.print(f"card: {card} (the folder can be uploaded as it is)", highlight=False, soft_wrap=True)
+    console.print(next_command("qwop-watch", policy=settings.policy), highlight=False, soft_wrap=True)
 
 
 def _delays(settings: EvaluateSettings, spec: EnvironmentSpec) -> bool:
@@ -145,7 +148,7 @@ def _run_keys(name: str, settings: EvaluateSettings) -> None:
         game = here = in_simulator(keys)
     rows = [
         ("outcome", game.outcome), ("time", f"{game.seconds:.2f} s"), ("score", f"{game.metres:.1f} m"),
-        ("frames", f"{game.frames} of {len(keys)}"), ("SHA-256 of all states", game.played.sha256),
+        ("frames", f"{game.frames} of {len(keys)}"),
     ]  # fmt: skip
     if settings.world == ORIGINAL:
         with_other = "" if here.trigonometry == TRIGONOMETRIES[0] else f", by {here.trigonometry}'s sine and cosine"
@@ -153,15 +156,18 @@ def _run_keys(name: str, settings: EvaluateSettings) -> None:
     shown = Table(title=name, title_justify="left", show_header=False)
     for row in rows:
         shown.add_row(*row)
+    digest = ("SHA-256 of all states", game.played.sha256)
     out = write_configuration(settings, Path(settings.folder))
     write_report(out / "evaluation.json", {**document, **game.to_json()})
     console.print(shown)
-    _print_report(write_atomic(out / EVALUATION, keys_page(game, name, rows, *_made_by(settings))), console)
+    console.print(": ".join(digest), highlight=False, soft_wrap=True)  # whole, however narrow the terminal is
+    _print_report(write_atomic(out / EVALUATION, keys_page(game, name, [*rows, digest], *_made_by(settings))), console)
     if settings.video:
         with progress_bar("pictures", console) as bar:
             task = bar.add_task("film", total=None)
             film_keys(out / "best.mp4", keys, lambda done, of: bar.update(task, completed=done, total=of))
         console.print(f"film: {out / 'best.mp4'}", highlight=False, soft_wrap=True)
+    console.print(next_command("qwop-watch", keys=name), highlight=False, soft_wrap=True)
 
 
 def _write_best(out: Path, evaluation: Evaluation, console: Console, video: bool) -> Path | None:

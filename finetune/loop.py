@@ -41,6 +41,9 @@ class Observer:
     def progress(self, now: Progress) -> None:
         """Handle the end of an iteration."""
 
+    def note(self, line: str) -> None:
+        """Handle a remark about the run, such as a policy's distillation."""
+
 
 Played = tuple[Sequences, list[EpisodeStats]]
 """Rollouts, and the episodes that ended in them."""

@@ -16,6 +16,9 @@ class PlaySettings(Settings):
     """The page: served to this machine, or written into a folder for a static host."""
 
     out: str | None = setting(None, "Folder to write the page into, for any static host.", path=True)
+    board: str | None = setting(
+        None, "Folder of keys files for the board, as the page saves them. null: runs of this project.", path=True
+    )
     serve: bool = setting(True, "Serve the page to this machine, until Ctrl-C.")
     port: int = setting(
         0, "Port of the page. Games are kept by the browser for each port. 0: 8766, or any free one.",
@@ -31,14 +34,16 @@ class PlaySettings(Settings):
 
 def run(settings: PlaySettings) -> None:
     """Write the page, if asked for, and serve it until Ctrl-C."""
+    from .board import OWN
     from .server import HOST, page_server  # with the game's engine, which --help does without
     from .site import files, write_site
 
     console = plain_console()
+    site = files(OWN if settings.board is None else Path(settings.board))
     if settings.out is not None:
         folder = Path(settings.out)
         require_writable_folder(folder, "out")
-        size = write_site(folder)
+        size = write_site(folder, site)
         console.print(
             f"page: {folder / 'index.html'} and the files beside it, {size / 1e6:.1f} MB, for any static host",
             highlight=False,
@@ -46,7 +51,7 @@ def run(settings: PlaySettings) -> None:
         )
     if not settings.serve:
         return
-    with page_server(files(), settings.port) as server:
+    with page_server(site, settings.port) as server:
         address = f"http://{HOST}:{server.server_port}/"
         console.print(f"play at {address}, Ctrl-C here when you are done", highlight=False, soft_wrap=True)
         if settings.open:

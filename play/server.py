@@ -3,27 +3,16 @@
 import errno
 from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from ..common.content_types import content_type
 from ..common.errors import BadInput
 
 HOST = "127.0.0.1"
 
 USUAL_PORT = 8766
 """A browser keeps games by the page's address, so it should be the same one every day."""
-
-TYPES = {
-    ".html": "text/html; charset=utf-8",
-    ".css": "text/css; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".svg": "image/svg+xml",
-    ".png": "image/png",
-    ".json": "application/json",
-    ".txt": "text/plain; charset=utf-8",
-    ".wasm": "application/wasm",
-}
 
 _SECURITY = {
     "Content-Security-Policy": "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data:; "
@@ -59,8 +48,8 @@ def _handler(files: Mapping[str, bytes]) -> type[BaseHTTPRequestHandler]:
                 self.send_error(404)
                 return
             self.send_response(200)
-            kind = TYPES.get(PurePosixPath(name).suffix, "application/octet-stream")
-            for header, value in {"Content-Type": kind, "Content-Length": str(len(files[name])), **_SECURITY}.items():
+            own = {"Content-Type": content_type(name), "Content-Length": str(len(files[name]))}
+            for header, value in {**own, **_SECURITY}.items():
                 self.send_header(header, value)
             self.end_headers()
             self.wfile.write(files[name])

@@ -1,19 +1,18 @@
 """The files of the page, as any static host serves them."""
 
 import json
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
 from ..common.files import write_atomic
+from ..envs.pictures.scene import PAGE_RESOLUTION, Scene
 from ..envs.pictures.scene import SCRIPTS as PICTURE_SCRIPTS
-from ..envs.pictures.scene import Scene
 from ..envs.web import STATIC as ENGINE
 from ..policies.champion import CHAMPION, keys_path, policy_path
+from .board import OWN, read_board
 
 SCRIPTS = Path(__file__).parent / "static"
-
-PIXELS_PER_UNIT = 40.0
-"""Resolution of the tiles; enough for a view 1,000 pixels high."""
 
 _UNUSED = ("player.css", "watch.js", "engine.json", "exactness.js", "decisions.js")
 """Files of other pages and of comparisons."""
@@ -23,9 +22,12 @@ VALUES = "values."
 
 
 @cache
-def files() -> dict[str, bytes]:
-    """All files by their path relative to the page; `index.html` is the page."""
-    scene = Scene(PIXELS_PER_UNIT)
+def files(board: Path = OWN) -> dict[str, bytes]:
+    """All files by their path relative to the page; `index.html` is the page.
+
+    board: folder of the board's runs; BadInput for one that does not play as it says.
+    """
+    scene = Scene(PAGE_RESOLUTION)
     found = {
         file.name: file.read_bytes()
         for folder in (PICTURE_SCRIPTS, ENGINE, SCRIPTS)
@@ -36,16 +38,18 @@ def files() -> dict[str, bytes]:
     found |= {f"tiles/{name}": image for name, image in scene.tiles.items()}
     found["champion.safetensors"] = acting_part(policy_path(CHAMPION).read_bytes())
     found["champion_keys.txt"] = keys_path(CHAMPION).read_bytes()
-    return found
+    runs = [run.path for run in read_board(board)]
+    found["board.json"] = json.dumps([path.name for path in runs]).encode()
+    return found | {f"board/{path.name}": path.read_bytes() for path in runs}
 
 
-def write_site(folder: Path) -> int:
-    """Write all files into a folder; returns their size in bytes."""
-    for name, content in files().items():
+def write_site(folder: Path, site: Mapping[str, bytes]) -> int:
+    """Write a page's files into a folder; returns their size in bytes."""
+    for name, content in site.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomic(path, content)
-    return sum(map(len, files().values()))
+    return sum(map(len, site.values()))
 
 
 def acting_part(policy: bytes) -> bytes:

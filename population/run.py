@@ -12,6 +12,7 @@ import numpy as np
 
 from ..common.checks import quoted
 from ..common.command import CONFIGURATION, write_configuration
+from ..common.command_line import next_command
 from ..common.errors import BadInput
 from ..common.files import write_atomic
 from ..common.progress import plain_console, progress_bar
@@ -144,6 +145,7 @@ class Run:
             console.print(one["said"], highlight=False, soft_wrap=True)
         write_atomic(self._out / EVALUATION, json.dumps(found, indent=1) + "\n")
         console.print(f"report: {self._report()}", highlight=False, soft_wrap=True)
+        console.print(next_command("qwop-evaluate", policy=self._out / BEST), highlight=False, soft_wrap=True)
 
     def _finals(self, finalists: Sequence[Member], report: Report) -> list[dict[str, Any]]:
         """Finalists, best first, with each one's share of points in races among them."""

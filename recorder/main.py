@@ -11,6 +11,7 @@ from pathlib import Path
 from rich.console import Console
 
 from ..common.command import TERMINATING, Terminated, to_yaml
+from ..common.command_line import clone_next
 from ..common.files import require_writable_folder, write_atomic
 from ..common.progress import plain_console, progress_bar
 from ..datasets.describe import describe
@@ -46,13 +47,14 @@ def run(settings: RecordSettings) -> None:
         console.print(f"nothing was recorded into {folder}", soft_wrap=True, highlight=False)
     else:
         console.print(describe(folder).table(f"{folder}"))
+        console.print(clone_next(folder), highlight=False, soft_wrap=True)
 
 
 def open_source(settings: SourceSettings, folder: Path) -> Source:
     """Open the source with these settings. Imports the dependencies of that source only, as some are extras."""
     match settings:
         case RecorderPageSettings():
-            from .page.source import open_page
+            from .play.source import open_page
 
             return open_page(settings, folder)
         case EnvironmentPageSettings():

@@ -15,6 +15,9 @@ from .frame_rows import POSE, ROW
 SCRIPTS = Path(__file__).parent / "static"
 """Folder of the scripts that pages share."""
 
+PAGE_RESOLUTION = 40.0
+"""Pixels per unit of a page's tiles; enough for a view 1,000 pixels high."""
+
 
 class Scene:
     """Shapes of the runner and tiles of the background, for a number of pixels per unit of the game."""

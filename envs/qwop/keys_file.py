@@ -12,6 +12,7 @@ from ...common.errors import BadInput
 from ...common.files import write_atomic
 from ...common.reading import MEGABYTE, read_text
 from ..names import KEY_O, KEY_P, KEY_Q, KEY_W, LONGEST_KEYS
+from .packed_game import PackedGame
 
 LETTERS = {"Q": KEY_Q, "W": KEY_W, "O": KEY_O, "P": KEY_P}
 NO_KEY = "-"
@@ -19,38 +20,70 @@ NO_KEY = "-"
 LARGEST_FILE = 8 * MEGABYTE
 """Bytes of a file of keys; one of a minute has a few thousand."""
 
+_PACKED = re.compile(r"^# game: ([\w-]+)$", re.MULTILINE)
+
 _LINE = re.compile(r"([0-9]{1,7})\s+(-|[QWOP]{1,4})")
 
 
-def write_keys(path: str | os.PathLike[str], keys: ArrayLike, title: str) -> Path:
-    """Write the keys of each frame, uint8 [n], under a title of one line; the file appears whole or not at all."""
+def write_keys(path: str | os.PathLike[str], keys: ArrayLike, title: str, packed: PackedGame | None = None) -> Path:
+    """Write the keys of each frame, uint8 [n], under a title of one line; the file appears whole or not at all.
+
+    packed: the game with its claims and check bits, so that a changed file is refused.
+    """
     lines = [
         f"# {title}",
         "# Frames (30 a second) and the keys that are down in them; - is none. From the first reset of the page on.",
+        *([] if packed is None else [f"# game: {packed.to_text()}"]),
         *(f"{len(list(group))} {_letters(pressed)}" for pressed, group in groupby(np.asarray(keys).tolist())),
     ]
     return write_atomic(Path(path), "\n".join(lines) + "\n")
 
 
 def read_keys(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
-    """Read the keys of each frame, uint8 [n], for `replay`; BadInput if the file does not hold keys."""
+    """Read the keys of each frame, uint8 [n], for `replay`; BadInput if the file does not hold keys, or if it says how
+    its game plays and that is not so.
+    """
+    return read_game(path)[0]
+
+
+def read_game(path: str | os.PathLike[str]) -> tuple[NDArray[np.uint8], PackedGame | None]:
+    """Read keys like `read_keys`, and what the file says of their game, if it does."""
     path = Path(path)
     text = read_text(path, LARGEST_FILE, "expected a file of keys, such as best_keys.txt of qwop-evaluate")
     lines = text.splitlines()
     frames: list[int] = []
     pressed: list[int] = []
     for number, line in enumerate(lines, 1):
-        said = line.split("#")[0].strip()
-        if not said:
+        content = line.split("#")[0].strip()
+        if not content:
             continue
-        found = _LINE.fullmatch(said.upper())
+        found = _LINE.fullmatch(content.upper())
         if found is None:
-            raise BadInput(f"{path}, line {number}: {said[:40]!a}; expected frames and keys, such as '12 QP' or '3 -'")
+            found_there = f"{path}, line {number}: {content[:40]!a}"
+            raise BadInput(f"{found_there}; expected frames and keys, such as '12 QP' or '3 -'")
         frames.append(int(found[1]))
         pressed.append(sum(bit for letter, bit in LETTERS.items() if letter in found[2]))
     if not 0 < sum(frames) <= LONGEST_KEYS:
         raise BadInput(f"{path}: {sum(frames):,} frames of keys; expected 1 to {LONGEST_KEYS:,}")
-    return np.repeat(np.array(pressed, dtype=np.uint8), frames)
+    keys = np.repeat(np.array(pressed, dtype=np.uint8), frames)
+    said = _PACKED.search(text)
+    if said is None:
+        return keys, None
+    try:
+        packed = PackedGame.from_text(said[1])
+        _require_same(packed.keys, keys)
+        packed.replay()
+    except BadInput as error:
+        raise BadInput(f"{path}: {error}") from None
+    return keys, packed
+
+
+def _require_same(claimed: NDArray[np.uint8], keys: NDArray[np.uint8]) -> None:
+    count = min(len(claimed), len(keys))
+    differ = claimed[:count] != keys[:count]
+    if differ.any() or len(claimed) != len(keys):
+        frame = int(np.argmax(differ)) + 1 if differ.any() else count + 1
+        raise BadInput(f"its keys were changed: they differ from the recorded ones at frame {frame}")
 
 
 def _letters(pressed: int) -> str:

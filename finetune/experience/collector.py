@@ -13,7 +13,8 @@ from ...common.errors import BadInput
 from ...envs.names import outcome_name
 from ...envs.qwop.task import FRAMES_A_SECOND
 from ...envs.spec import ObservationSpec
-from ...policies.networks import Network, feed_arrays
+from ...policies.dense_layers import DenseLayers
+from ...policies.networks import Network, TrunkedPolicy, feed_arrays
 from ...policies.policy import choose
 from ...policies.state import ArrayState, reset_rows, to_arrays, to_tensors
 from .sequences import LIVE, Sequences, TruncatedObservations
@@ -24,6 +25,9 @@ class PolicySnapshot:
 
     def __init__(self, network: Network) -> None:
         self._network = copy.deepcopy(network).cpu().requires_grad_(False)
+        self._dense: DenseLayers | None = None
+        if isinstance(self._network, TrunkedPolicy):
+            self._dense = DenseLayers.of(self._network.trunk, self._network.policy_head)
 
     @torch.no_grad()
     def take(self, network: Network) -> None:
@@ -39,6 +43,10 @@ class PolicySnapshot:
         """π(·|s) float32 [n, A] of observations [n, *shape], and the next state."""
         rows = torch.from_numpy(observations)
         with torch.inference_mode():
+            if self._dense is not None:
+                assert isinstance(self._network, TrunkedPolicy)
+                outputs = self._dense.forward(self._network.trunk_input(rows.flatten(1)))
+                return torch.softmax(outputs, dim=0).t().contiguous().numpy(), state
             logits, following = self._network.step(rows, to_tensors(state))
             return torch.softmax(logits, dim=-1).numpy(), to_arrays(following)
 

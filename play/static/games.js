@@ -1,13 +1,15 @@
 // Your games, kept in this browser. A game that is under way is kept twice a second, and found again after a crash.
 
-import { unpack } from "./packed.js";
+import { today } from "./list.js";
+import { pack, unpack } from "./packed.js";
 
 const GAMES = "qwop.games";
 const RUNNING = "qwop.running";
 const NAME = "qwop.name";
 const MOST = 300; // games, the best one always among them
+const KEEP = 500; // ms between two notes of the game under way
 
-const read = (key, otherwise) => {
+export const read = (key, otherwise) => {
   try {
     return JSON.parse(localStorage.getItem(key)) ?? otherwise;
   } catch {
@@ -15,7 +17,7 @@ const read = (key, otherwise) => {
   }
 };
 
-function write(key, value) {
+export function write(key, value) {
   try {
     localStorage.setItem(key, JSON.stringify(value));
     return true;
@@ -33,8 +35,10 @@ export const better = (one, two) => {
 export const bestOf = (games) => games.reduce((best, game) => (!best || better(game, best) ? game : best), null);
 
 export class Games {
-  constructor() {
+  constructor(module) {
+    this.module = module;
     this.kept = true; // false once the browser refused to keep a game
+    this.noted = 0; // when the game under way was kept
     this.list = read(GAMES, []).flatMap((entry) => this.entry(entry));
   }
 
@@ -49,7 +53,11 @@ export class Games {
 
   get best() { return bestOf(this.list); }
 
-  add(game) {
+  // Keeps a game, { keys, outcome, metres, seconds, tempo } and its rows; returns its entry.
+  add(result, rows) {
+    const game = { ...result, name: this.name, day: today(), rows };
+    game.packed = pack(this.module, game);
+    localStorage.removeItem(RUNNING);
     // Another tab may have added games meanwhile.
     const others = read(GAMES, []);
     const number = Math.max(0, ...others.map((other) => other.number), ...this.list.map((other) => other.number)) + 1;
@@ -59,9 +67,14 @@ export class Games {
     return this.list.at(-1);
   }
 
-  remove(number) {
+  // The line about a game that has just ended.
+  said({ number }, isBest) { return isBest ? `Your best so far, kept as game ${number}.` : `Kept as game ${number}.`; }
+
+  // Takes a game out of the list; returns false if that cannot be done now.
+  remove({ number }) {
     this.list = this.list.filter((game) => game.number !== number);
     this.save();
+    return true;
   }
 
   // Puts a removed game back into its place.
@@ -80,13 +93,15 @@ export class Games {
 
   // --- the game under way ---
 
-  keepRunning(keys, tempo) { write(RUNNING, { keys, tempo }); }
-
-  forgetRunning() { localStorage.removeItem(RUNNING); }
+  follow(run, now) {
+    if (now - this.noted < KEEP) return;
+    this.noted = performance.now();
+    write(RUNNING, { keys: run.game.keys, tempo: run.tempo });
+  }
 
   takeRunning() {
     const running = read(RUNNING, null);
-    if (running) this.forgetRunning();
+    localStorage.removeItem(RUNNING);
     return running;
   }
 }

@@ -7,12 +7,14 @@ import { Refused } from "./policy.js";
 const LETTERS = { Q: 1, W: 2, O: 4, P: 8 };
 const LONGEST = 300_000; // frames
 const PACKED = /^# game: ([\w-]+)$/m;
+const KIND = /^# class: (.+)$/m;
 
 export function writeKeys(game, packed) {
   const letters = (pressed) => Object.keys(LETTERS).filter((letter) => pressed & LETTERS[letter]).join("") || "-";
   const result = `${game.metres.toFixed(1)} m in ${game.seconds.toFixed(2)} s, ${game.outcome}`;
   return [
     `# QWOP: ${result}; ${game.name.replaceAll(/\s/g, " ")}`,
+    `# class: ${game.kind ?? "human"}`,
     "# Frames (30 a second) and the keys that are down in them; - is none. From the first reset of the page on.",
     `# game: ${packed}`,
     ...runsOf(game.keys).map(([frames, pressed]) => `${frames} ${letters(pressed)}`),
@@ -39,12 +41,13 @@ export function readKeys(text) {
 export function openKeys(module, text, name) {
   const keys = readKeys(text);
   const packed = PACKED.exec(text)?.[1];
-  if (!packed) return { ...play(module, keys), name };
+  const kind = KIND.exec(text)?.[1];
+  if (!packed) return { ...play(module, keys), name, kind };
   const claimed = unpack(packed).keys;
   const differs = claimed.findIndex((pressed, frame) => pressed !== keys[frame]);
   if (differs >= 0 || claimed.length !== keys.length) {
     const frame = differs >= 0 ? differs + 1 : Math.min(claimed.length, keys.length) + 1;
     throw new Refused(`its keys were changed: they differ from the recorded ones at frame ${frame}`);
   }
-  return { ...verify(module, packed), packed };
+  return { ...verify(module, packed), packed, kind };
 }

@@ -33,8 +33,8 @@ export class List {
     }
   }
 
-  // own: your games; guests, builtin: other entries; best: your best game; chosen: the ghost's entry.
-  show({ own, guests, builtin, best, chosen }) {
+  // own: your games; guests, builtin, board: other entries; best: your best game; chosen: the ghost's entry.
+  show({ own, guests, builtin, board, best, chosen }) {
     $("nothing").hidden = own.length > 0;
     $("others").hidden = guests.length === 0;
     $("export").hidden = own.length === 0;
@@ -42,26 +42,35 @@ export class List {
     $("own").replaceChildren(...rows([...own].reverse()));
     $("guests").replaceChildren(...rows(guests));
     $("builtin").replaceChildren(...rows(builtin));
+    $("board").replaceChildren(...rows(board.map((run, index) => Object.assign(run, { place: index + 1 }))));
   }
+
+  label({ place, name }) { return place ? `${place}. ${name}` : name; }
 
   row(entry, best, chosen) {
     const tr = document.createElement("tr");
     tr.classList.toggle("best", best);
     tr.classList.toggle("chosen", chosen);
-    const own = entry.number !== undefined;
+    const own = entry.number !== undefined || entry.collection === "own";
+    const recorded = entry.number !== undefined;
+    if (entry.refused) {
+      tr.append(element("td", entry.name), element("td", `refused: ${entry.refused}`, { colSpan: 3 }));
+      return tr;
+    }
     const pace = entry.tempo && entry.tempo !== 1 ? `, at ${entry.tempo} ×` : "";
-    const said = entry.policy ? entry.about ?? "policy" : `${figures(entry)}, ${ENDS[entry.outcome]}${pace}`;
-    tr.append(element("td", own ? `${entry.number}` : entry.name), element("td", said));
-    if (own) tr.append(element("td", dateOf(entry.day)));
+    const ended = entry.board ? entry.kind : ENDS[entry.outcome];
+    const said = entry.policy ? entry.about ?? "policy" : `${figures(entry)}, ${ended}${pace}`;
+    tr.append(element("td", own ? `${entry.number ?? "…"}` : this.label(entry)), element("td", said));
+    if (own || entry.board) tr.append(element("td", dateOf(entry.day)));
     const actions = element("td", "", { className: "actions" });
     const { watch, race, link, file, discard } = this.actions;
-    const label = own ? `game ${entry.number}` : entry.name;
+    const label = recorded ? `game ${entry.number}` : entry.name;
     const add = (text, title, action) => actions.append(button(text, () => action(entry), { title, ariaLabel: `${text} ${label}` }));
     add("watch", "Play it back", watch);
     add(chosen ? "not race" : "race", "Run beside it", race);
-    if (entry.keys) add("link", "Copy a link that holds the whole game", link);
-    if (entry.keys) add("file", "Save its keys as a file", file);
-    if (own) add("discard", "Remove this game", discard);
+    if (entry.keys || own) add("link", "Copy a link that holds the whole game", link);
+    if (entry.keys || own) add("file", "Save its keys as a file", file);
+    if (recorded) add("discard", "Remove this game", discard);
     tr.append(actions);
     return tr;
   }

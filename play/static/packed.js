@@ -1,6 +1,7 @@
 // A game in a few hundred bytes: its keys, what it claims, and four check bits for every frame. As text it fits into a
 // link. A game that does not play as it says is refused at the frame where it differs.
 
+import { Sha256, stateBytes } from "./digest.js";
 import { Game } from "./engine.js";
 import { Refused } from "./policy.js";
 
@@ -23,7 +24,7 @@ export function runsOf(keys) {
 export const keysOf = (runs) => runs.flatMap(([frames, pressed]) => new Array(frames).fill(pressed));
 
 // The check bits follow from the states of all frames so far, so a change shows from its first frame on.
-class Checks {
+export class Checks {
   constructor(game) {
     this.words = new Int32Array(game.state.buffer, game.state.byteOffset, 2 * game.state.length);
     this.hash = 0x811c9dc5 | 0;
@@ -69,8 +70,8 @@ class Reader {
   }
 }
 
-// game: { keys, outcome, metres, name, day, tempo }; day: since 1970. Plays it to compute the checks.
-export function pack(module, { keys, outcome, metres, name, day, tempo = 1 }) {
+// game: { keys, outcome, metres, name, day, tempo, bits }; day: since 1970. Plays it for the check bits if there are none.
+export function pack(module, { keys, outcome, metres, name, day, tempo = 1, bits = prove(module, keys).bits }) {
   const writer = new Writer();
   writer.number(VERSION);
   writer.number(OUTCOMES.indexOf(outcome) + 4 * TEMPOS.indexOf(tempo));
@@ -85,15 +86,21 @@ export function pack(module, { keys, outcome, metres, name, day, tempo = 1 }) {
     writer.bytes.push(Math.min(frames, 16) - 1 + 16 * pressed);
     if (frames >= 16) writer.number(frames - 16);
   }
+  for (let frame = 0; frame < keys.length; frame += 2) writer.bytes.push(bits[frame] + 16 * (bits[frame + 1] ?? 0));
+  return toText(writer.bytes);
+}
+
+// Plays keys and takes down what proves it: the check bits of every frame, and the digest of all states.
+export function prove(module, keys) {
   const game = new Game(module);
   const checks = new Checks(game);
-  keys.forEach((pressed, frame) => {
+  const digest = new Sha256().update(stateBytes(game));
+  const bits = keys.map((pressed) => {
     game.step(pressed);
-    const bits = checks.next();
-    if (frame % 2) writer.bytes[writer.bytes.length - 1] |= 16 * bits;
-    else writer.bytes.push(bits);
+    digest.update(stateBytes(game));
+    return checks.next();
   });
-  return toText(writer.bytes);
+  return { bits, sha256: digest.hex() };
 }
 
 // What a packed game claims, and its keys; Refused for anything else.
@@ -170,7 +177,7 @@ export function recorder(game) {
   };
 }
 
-const toText = (bytes) => btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+const toText = (bytes) => btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join("")).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 
 function fromText(text) {
   try {

@@ -1,7 +1,9 @@
 // Your run: the game at the clock's pace, or slower, with pauses; beside you the ghost.
 
 import { Game, ROW } from "./engine.js";
+import { Sha256, stateBytes } from "./digest.js";
 import { FRAME, LiveGame } from "./live_game.js";
+import { Checks } from "./packed.js";
 
 const POSE = ROW - 3;
 
@@ -10,6 +12,9 @@ export class Run {
   constructor(module, keyboard, ghost, now, tempo) {
     Object.assign(this, { tempo, pausedAt: null });
     this.game = new Game(module);
+    this.checks = new Checks(this.game);
+    this.bits = []; // the check bits of every frame, as it was shown
+    this.digest = new Sha256().update(stateBytes(this.game));
     this.race(ghost);
     this.live = new LiveGame((keys) => keys.forEach((held) => this.play(held)), keyboard, now, FRAME / tempo);
     this.live.receive(0, [this.game.row()]);
@@ -25,6 +30,8 @@ export class Run {
   play(held) {
     if (this.game.ended) return;
     this.game.step(held);
+    this.bits.push(this.checks.next());
+    this.digest.update(stateBytes(this.game));
     this.ghost?.step(held);
     this.live.receive(this.game.keys.length, [this.game.row()]);
     this.live.over = this.game.ended;
@@ -55,10 +62,12 @@ export class Run {
   // True once a key was pressed; other games are not kept.
   get played() { return this.game.first !== null; }
 
-  // The game as far as it was played.
+  // The game as far as it was played; the run ends with it.
   result() {
     const { keys, metres, seconds, ended, outcome } = this.game;
-    return { keys, metres, seconds, outcome: ended ? outcome : "stopped", tempo: this.tempo };
+    this.sha256 ??= this.digest.hex();
+    const { bits, sha256, tempo } = this;
+    return { keys, bits, sha256, metres, seconds, outcome: ended ? outcome : "stopped", tempo };
   }
 
   flat() {

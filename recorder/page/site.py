@@ -1,39 +1,19 @@
 """Answers to the page's GET requests: the page itself, the scene, the list of games, and their frames."""
 
 import json
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from ...common.content_types import TYPES, content_type
 from ...common.errors import BadInput
 from ...datasets.from_keys import replay_episode
 from ...envs.pictures.frame_rows import rows_of_replay
-from ...envs.pictures.scene import SCRIPTS, Scene
+from ...envs.pictures.scene import PAGE_RESOLUTION, SCRIPTS, Scene
 from .library import Library
+from .local_server import Answer
 
 STATIC = Path(__file__).parent / "static"
-
-TYPES = {
-    ".html": "text/html; charset=utf-8",
-    ".css": "text/css; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".svg": "image/svg+xml",
-    ".png": "image/png",
-    ".json": "application/json",
-    ".bin": "application/octet-stream",
-}
-
-PIXELS_PER_UNIT = 40.0
-"""Resolution of the tiles; enough for a view 1,000 pixels high."""
-
-
-@dataclass(frozen=True)
-class Answer:
-    """Body and content type of a response."""
-
-    content: bytes
-    kind: str
 
 
 class Site:
@@ -72,11 +52,11 @@ class Site:
         # Looked up among the files that there are, so that no name leads out of the folder.
         files = {file.name: file for folder in (STATIC, SCRIPTS) for file in folder.iterdir() if file.suffix in TYPES}
         file = files.get(name)
-        return None if file is None else Answer(file.read_bytes(), TYPES[file.suffix])
+        return None if file is None else Answer(file.read_bytes(), content_type(name))
 
     @cached_property
     def _scene(self) -> Scene:
-        return Scene(PIXELS_PER_UNIT)
+        return Scene(PAGE_RESOLUTION)
 
 
 def _json(document: Any) -> Answer:

@@ -1,7 +1,8 @@
 // The functions of packed.js and keys_file.js, for tests.
 
+import { Board } from "./board.js";
 import { openKeys, readKeys, writeKeys } from "./keys_file.js";
-import { pack, play, runsOf, unpack, verify } from "./packed.js";
+import { pack, play, prove, runsOf, unpack, verify } from "./packed.js";
 import { Policy, Refused } from "./policy.js";
 
 const without = ({ rows, checks, ...rest }) => rest;
@@ -51,3 +52,9 @@ export function forgeries(module, game, changes) {
 }
 
 export const runs = (module, keys) => runsOf(keys);
+
+// What the page says of the files of a board, [name, text] each.
+export const boardRuns = (module, files) => files.map(([name, text]) => {
+  const { keys, refused, rows, checks, packed: _, ...run } = new Board(module).open(name, text);
+  return refused ? { name: run.name, refused } : { ...run, frames: keys.length, sha256: prove(module, keys).sha256 };
+});

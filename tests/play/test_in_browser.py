@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from qwop.envs import replay
 from qwop.envs.qwop.keys_file import read_keys
-from qwop.play.site import write_site
+from qwop.play.site import files, write_site
 
 from .page import Page, open_browser, static_host
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.needs(module="selenium")
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     root = tmp_path_factory.mktemp("host")
-    write_site(root / "some" / "where")
+    write_site(root / "some" / "where", files())
     server = static_host(root)
     yield f"http://127.0.0.1:{server.server_port}/some/where/"
     server.shutdown()

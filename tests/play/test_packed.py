@@ -109,7 +109,7 @@ def test_changed_files_are_refused_with_the_frame_or_line(in_node: InNode, game:
         text.replace("\n3 Q\n", "\n3 W\n"): "differ from the recorded ones at frame 22",
         text.replace("\n3 Q\n", "\n4 Q\n"): "differ from the recorded ones at frame 25",
         text + "5 Q\n": f"at frame {len(game['keys']) + 1}",
-        text.replace("\n3 Q\n", "\n3 X\n"): "line 5: expected frames and keys",
+        text.replace("\n3 Q\n", "\n3 X\n"): "line 6: expected frames and keys",
         "hello": "line 1",
         "# nothing": "0 frames of keys",
         "9999999 Q": "expected 1 to 300000",

@@ -56,7 +56,7 @@ def test_the_command_writes_the_page_into_a_folder(run_command: Callable[..., An
     assert "for any static host" in done.out
     found = {str(path.relative_to(tmp_path / "site")): path.read_bytes() for path in (tmp_path / "site").rglob("*.*")}
     assert found == files()
-    assert write_site(tmp_path / "site") == sum(map(len, found.values()))  # again, over the same files
+    assert write_site(tmp_path / "site", files()) == sum(map(len, found.values()))  # again, over the same files
 
 
 @pytest.mark.parametrize(

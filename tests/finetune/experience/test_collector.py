@@ -157,6 +157,8 @@ def test_a_policys_state_follows_each_game_and_begins_anew_with_the_next() -> No
     steps = np.concatenate([first.observations[:, :-1, 1], second.observations[:, :-1, 1]], axis=1)
     assert np.array_equal(seen, steps)
     assert np.array_equal(first.behaviour_probabilities.argmax(-1), seen[:, :5] % 3)
+    for played in (first, second):  # recurrent networks are unrolled again from there
+        assert np.array_equal(played.state[0][:, 0], played.observations[:, 0, 1])
 
 
 def test_a_policy_is_fed_each_action_and_its_reward_before_the_next_game_begins() -> None:

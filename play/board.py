@@ -1,0 +1,79 @@
+"""The board: runs as files of keys, each of which plays as it says, by their times."""
+
+import re
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+
+import numpy as np
+
+from ..common.checks import quoted
+from ..common.errors import BadInput
+from ..common.reading import read_text
+from ..envs.names import FRAMES_A_SECOND
+from ..envs.qwop.keys_file import LARGEST_FILE, read_game
+
+OWN = Path(__file__).parent / "board"
+"""Runs of this project's players."""
+
+KINDS = ("human", "policy", "search", "human with corrections")
+"""Classes of runs."""
+
+MOST_RUNS = 1000
+
+_KIND = re.compile(r"^# class: (.*)$", re.MULTILINE)
+_EPOCH = date(1970, 1, 1)
+
+
+@dataclass(frozen=True)
+class BoardRun:
+    """A run on the board. path: its file. kind: one of `KINDS`. seconds: from the first key to the end."""
+
+    path: Path
+    name: str
+    kind: str
+    day: date
+    outcome: str
+    metres: float
+    seconds: float
+
+    @property
+    def rank(self) -> tuple[float, ...]:
+        """Sort key, the best first: finished runs by time, then the others by distance."""
+        finished = self.outcome == "finished"
+        return (not finished, self.seconds if finished else -self.metres)
+
+
+def read_board(folder: Path) -> list[BoardRun]:
+    """Read the runs of a folder's files of keys, the best first. Each is played.
+
+    BadInput, with the file and the frame, for a run that does not play as it says, and for a file that lacks the name
+    and check bits (`# game:`) or the class (`# class:`).
+    """
+    if not folder.is_dir():
+        raise BadInput(f"{folder}: no such folder; expected one with files of keys, as qwop-play's page saves them")
+    paths = sorted(folder.glob("*.txt"))
+    if not 1 <= len(paths) <= MOST_RUNS:
+        raise BadInput(f"{folder}: {len(paths)} files of keys (*.txt), expected from 1 to {MOST_RUNS:,}")
+    return sorted(map(read_run, paths), key=lambda run: run.rank)
+
+
+def read_run(path: Path) -> BoardRun:
+    """Read one run, and play it."""
+    keys, packed = read_game(path)
+    if packed is None:
+        raise BadInput(f"{path}: no line '# game: …' with name and check bits; open it on qwop-play's page and save it")
+    kind = _KIND.search(read_text(path, LARGEST_FILE, "expected a file of keys"))
+    if kind is None or kind[1].strip() not in KINDS:
+        found = quoted(kind[1].strip()) if kind else "none"
+        raise BadInput(f"{path}: its class is {found}; expected a line '# class: …' with one of {', '.join(KINDS)}")
+    first = int(np.flatnonzero(keys)[0]) if keys.any() else len(keys)
+    return BoardRun(
+        path=path,
+        name=packed.name,
+        kind=kind[1].strip(),
+        day=_EPOCH + timedelta(days=packed.day),
+        outcome=packed.outcome,
+        metres=packed.metres,
+        seconds=(len(keys) - first) / FRAMES_A_SECOND,
+    )

@@ -1,0 +1,36 @@
+// The board: runs as files of keys. Each is played here before it is listed; one that plays otherwise is refused.
+
+import { better } from "./games.js";
+import { openKeys } from "./keys_file.js";
+import { Refused } from "./policy.js";
+
+export class Board {
+  constructor(module) { Object.assign(this, { module, runs: [], loading: null }); }
+
+  // Plays all runs, once. shown(): called after each.
+  load(shown) {
+    this.loading ??= this.play(shown);
+    return this.loading;
+  }
+
+  async play(shown) {
+    const files = await (await fetch("board.json")).json();
+    for (const file of files) {
+      const run = this.open(file, await (await fetch(`board/${encodeURIComponent(file)}`)).text());
+      const place = this.runs.findIndex((other) => other.refused || (!run.refused && better(run, other)));
+      this.runs.splice(place < 0 || run.refused ? this.runs.length : place, 0, run);
+      shown();
+      await new Promise((done) => { setTimeout(done); }); // a picture may be due
+    }
+  }
+
+  open(file, text) {
+    const name = file.replace(/\.txt$/, "");
+    try {
+      return { board: true, ...openKeys(this.module, text, name) };
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      return { board: true, name, refused: error.message };
+    }
+  }
+}

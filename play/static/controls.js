@@ -1,0 +1,59 @@
+// The page's keys and buttons, the runner's keys as buttons for touch and mouse, and files dropped.
+
+import { isField } from "./keyboard.js";
+import { $ } from "./view.js";
+
+const BITS = { q: 1, w: 2, o: 4, p: 8 };
+const LETTERS = { r: "restart", g: "ghost", l: "list", m: "sound", escape: "pause" };
+
+// actions: restart, pause, ghost, list and sound, which have letters and buttons; discard, for the game that has ended;
+// start(); film(event), for keys while a game is played back; open(files). Those that do nothing now return.
+export function bind(keyboard, actions) {
+  const state = () => document.body.dataset.state;
+
+  window.addEventListener("keydown", (event) => {
+    if (event.repeat || event.ctrlKey || event.altKey || event.metaKey || state() === "loading") return;
+    const key = event.key.toLowerCase();
+    if (isField(event.target) && key !== "escape") return;
+    const onButton = event.target.matches?.("button, summary, [type=range]");
+    const listed = $("drawer").open;
+    if (LETTERS[key]) {
+      event.preventDefault();
+      actions[LETTERS[key]]();
+    } else if (key === "x" && state() === "over" && !listed) {
+      actions.discard();
+    } else if (state() === "watching" && !onButton) {
+      actions.film(event);
+    } else if (state() === "ready" && !listed && (key in BITS || (!onButton && [" ", "enter"].includes(key)))) {
+      actions.start();
+    }
+  });
+
+  for (const made of document.querySelectorAll("[data-do]")) {
+    made.addEventListener("click", () => { made.blur(); actions[made.dataset.do](); });
+  }
+
+  for (const cap of document.querySelectorAll("[data-key]")) {
+    const name = (event) => `pointer ${event.pointerId}`;
+    cap.addEventListener("pointerdown", (event) => {
+      event.preventDefault();
+      if (state() === "ready") { actions.start(); return; }
+      cap.setPointerCapture?.(event.pointerId);
+      keyboard.press(name(event), BITS[cap.dataset.key], event.timeStamp);
+    });
+    for (const end of ["pointerup", "pointercancel", "lostpointercapture"]) {
+      cap.addEventListener(end, (event) => keyboard.release(name(event), event.timeStamp));
+    }
+    cap.addEventListener("contextmenu", (event) => event.preventDefault());
+  }
+
+  const dropping = (on) => document.body.classList.toggle("dropping", on);
+  window.addEventListener("dragover", (event) => { event.preventDefault(); dropping(true); });
+  window.addEventListener("dragleave", (event) => { if (!event.relatedTarget) dropping(false); });
+  window.addEventListener("drop", (event) => {
+    event.preventDefault();
+    dropping(false);
+    actions.open([...event.dataTransfer.files]);
+  });
+  $("file").addEventListener("change", () => { actions.open([...$("file").files]); $("file").value = ""; });
+}

@@ -1,0 +1,213 @@
+// Your games: the countdown, the run, its pauses and its end.
+
+import { Game, ROW } from "./engine.js";
+import { better } from "./games.js";
+import { play } from "./packed.js";
+import { Run } from "./run.js";
+import { MARKS, splitsOf } from "./splits.js";
+import { $, figures } from "./view.js";
+
+const COUNTDOWN = ["3", "2", "1"];
+const COUNT = 500; // ms each
+const POSE = ROW - 3;
+
+export class Race {
+  // listed(): called when your list has changed. choices(game): more buttons of the card of a game that has ended.
+  constructor(module, { view, keyboard, games, sound, opponents, listed, choices }) {
+    Object.assign(this, { module, view, keyboard, games, sound, opponents, listed, choices });
+    this.startRow = new Game(module).row();
+    this.run = null;
+    this.countdown = null; // { since, step }
+    this.over = null; // the game that has just ended: { game, splits, best, isBest, discarded }, game as in the list
+    this.passed = 0; // marks of the run
+    this.announced = 0; // tens of metres
+    this.drawn = false; // true once a picture that stands still is drawn
+    this.splitsOfBest = new WeakMap();
+  }
+
+  get state() { return document.body.dataset.state; }
+
+  ready() {
+    this.leave();
+    this.over = null;
+    this.view.state("ready");
+    this.view.write("split", "");
+    const help = "Q and W move the thighs, O and P the calves. Nearly everybody falls over.";
+    this.view.card("Run 100 metres", help, [["Start", () => this.begin(), true]]);
+    this.opponents.show();
+    this.showBest();
+  }
+
+  begin() {
+    this.leave();
+    this.view.hideToast();
+    this.over = null;
+    [this.passed, this.announced] = [0, 0];
+    this.view.write("split", "");
+    document.activeElement?.blur();
+    this.countdown = { since: performance.now(), step: -1 };
+    this.view.state("countdown");
+  }
+
+  count(now) {
+    const { countdown } = this;
+    const step = Math.floor((now - countdown.since) / COUNT);
+    $("countdown").textContent = COUNTDOWN[step] ?? "";
+    if (step !== countdown.step) this.sound.play(step < COUNTDOWN.length ? "tick" : "start");
+    countdown.step = step;
+    if (step < COUNTDOWN.length) return;
+    this.countdown = null;
+    this.run = new Run(this.module, this.keyboard, this.opponents.ghost(), now, Number($("tempo").value));
+    this.view.state("playing");
+  }
+
+  // Ends what is under way; a run that was begun is kept, as far as it was played.
+  leave() {
+    if (this.run?.played && !this.run.over) this.keep();
+    this.run = this.countdown = null;
+    this.drawn = false;
+    $("countdown").textContent = "";
+  }
+
+  // Keeps the run; returns its entry.
+  keep() {
+    const kept = this.games.add(this.run.result(), this.run.flat());
+    if (!this.games.kept) this.view.toast("This browser does not keep games: save those you like as files.");
+    return kept;
+  }
+
+  // A game that was under way when the browser ended.
+  recover() {
+    const found = this.games.takeRunning();
+    if (!found?.keys?.some((pressed) => pressed)) return;
+    const { rows, ...result } = play(this.module, found.keys);
+    const game = this.games.add({ ...result, tempo: found.tempo }, rows);
+    this.view.toast(`Game ${game.number}, which was under way when the page closed, is kept: ${figures(game)}.`);
+  }
+
+  pause() {
+    if (this.countdown) this.ready();
+    if (this.state !== "playing" || !this.run || this.run.over) return;
+    this.run.pause(performance.now());
+    this.keyboard.releaseAll();
+    this.view.state("paused");
+    const choices = [["Go on (Esc)", () => this.resume(), true], ["Start again (R)", () => this.begin()]];
+    this.view.card("Paused", "The clock stands still.", choices);
+  }
+
+  resume() {
+    document.activeElement?.blur();
+    this.run.resume(performance.now());
+    this.view.state("playing");
+  }
+
+  // The choice of a ghost has changed.
+  changed() {
+    const ghost = this.opponents.ghost();
+    if (this.run && !this.run.over) this.run.race(ghost);
+    this.drawn = false;
+    this.view.ahead(ghost?.title, this.startRow, null);
+  }
+
+  tick(now) {
+    if (this.countdown) this.count(now);
+    if (this.run) {
+      this.draw(now);
+    } else if (!this.drawn) {
+      this.view.draw(this.startRow, null);
+      this.drawn = !this.countdown;
+    }
+  }
+
+  draw(now) {
+    const { run, view } = this;
+    run.tick(now);
+    const still = run.still(now);
+    if (still && this.drawn) return;
+    this.drawn = still;
+    const [own, other] = run.rows(now);
+    view.draw(own, other, run.over ? undefined : this.keyboard.mask);
+    view.ahead(run.ghost?.title, own, other);
+    this.marks(own);
+    if (run.over && this.state === "playing") this.end();
+    else if (run.played && !run.over) this.games.follow(run, now);
+  }
+
+  marks(row) {
+    const best = this.bestSplits();
+    while (this.passed < MARKS.length - 1 && row[POSE] >= MARKS[this.passed] && row[POSE + 1]) {
+      this.view.split(this.passed, row[POSE + 1], best);
+      this.sound.play("split");
+      this.passed += 1;
+    }
+    if (Math.floor(row[POSE] / 10) > this.announced) {
+      this.announced = Math.floor(row[POSE] / 10);
+      this.view.announce(`${10 * this.announced} metres, ${row[POSE + 1].toFixed(1)} seconds`);
+    }
+  }
+
+  bestSplits() {
+    const { best } = this.games;
+    if (!best) return null;
+    if (!this.splitsOfBest.has(best)) {
+      this.splitsOfBest.set(best, splitsOf(this.opponents.rows(best), ROW, POSE, best.outcome));
+    }
+    return this.splitsOfBest.get(best);
+  }
+
+  end() {
+    const best = this.bestSplits();
+    const before = this.games.best;
+    const game = this.keep();
+    const splits = splitsOf(game.rows, ROW, POSE, game.outcome);
+    this.over = { game, best, isBest: !before || better(game, before), splits };
+    const finished = game.outcome === "finished";
+    this.sound.play(finished ? "finish" : "fall");
+    const seconds = game.seconds.toFixed(1);
+    this.view.announce(`${finished ? "Finished" : "Fell"} after ${game.metres.toFixed(1)} metres in ${seconds} seconds`);
+    this.showOver();
+  }
+
+  showBest() {
+    const { best } = this.games;
+    this.view.write("best", best ? `best ${figures(best)}` : "");
+  }
+
+  showOver() {
+    const { game, best, isBest, splits, discarded } = this.over;
+    this.view.state("over");
+    this.showBest();
+    this.opponents.show();
+    this.listed();
+    const finished = game.outcome === "finished";
+    const title = finished ? `Finished in ${game.seconds.toFixed(2)} s` : `Fell after ${game.metres.toFixed(1)} m`;
+    const kept = discarded ? "Discarded." : this.games.said(game, isBest);
+    const detail = finished ? kept : `${game.seconds.toFixed(2)} s on your feet. ${kept}`;
+    const choices = [["Run again (R)", () => this.begin(), true], ...this.choices(game)];
+    if (!discarded) choices.push(["Discard (X)", () => this.discard(game)]);
+    this.view.card(title, detail, choices, [splits, best]);
+  }
+
+  discard(game) {
+    if (!this.games.remove(game)) {
+      this.view.toast("It cannot be discarded now.");
+      return;
+    }
+    if (this.opponents.chosen === game) this.opponents.choose("pacer");
+    const mine = this.over?.game === game;
+    if (mine) this.over.discarded = true;
+    this.refresh(mine);
+    this.view.toast(`Game ${game.number} is discarded.`, () => {
+      this.games.restore(game);
+      if (mine) this.over.discarded = false;
+      this.refresh(mine);
+    });
+  }
+
+  refresh(over) {
+    if (over && this.state === "over") return this.showOver();
+    this.listed();
+    this.opponents.show();
+    return this.showBest();
+  }
+}

@@ -1,0 +1,79 @@
+// Games as links and files, and what is opened from them.
+
+import { openKeys, writeKeys } from "./keys_file.js";
+import { today } from "./list.js";
+import { pack, verify } from "./packed.js";
+import { Policy, Refused } from "./policy.js";
+import { figures } from "./view.js";
+
+export function policyEntry(buffer, name, about = null) {
+  const policy = new Policy(buffer, name);
+  const rate = 30 / policy.framesPerStep;
+  return { name, policy, about: about ?? `policy, ${rate.toFixed(rate % 1 ? 1 : 0)} decisions a second` };
+}
+
+const fileName = ({ name, number, metres, seconds }) => (
+  `qwop-${name.replaceAll(/[^\p{L}\p{N}]+/gu, "-")}-${number ?? "game"}-${metres.toFixed(1)}m-${seconds.toFixed(2)}s.txt`
+);
+
+export class Sharing {
+  // opened(entry, file): called with each game or policy from a file, and the file's name.
+  constructor(module, view, opened) { Object.assign(this, { module, view, opened }); }
+
+  packed(entry) {
+    entry.packed ??= pack(this.module, { day: today(), ...entry });
+    return entry.packed;
+  }
+
+  async link(entry) {
+    const address = `${location.href.split("#")[0]}#game=${this.packed(entry)}`;
+    try {
+      await navigator.clipboard.writeText(address);
+      this.view.toast("The link is copied; it holds the whole game.");
+    } catch {
+      window.prompt("Copy this link; it holds the whole game:", address);
+    }
+  }
+
+  file(entry) {
+    const anchor = document.createElement("a");
+    anchor.href = URL.createObjectURL(new Blob([writeKeys(entry, this.packed(entry))], { type: "text/plain" }));
+    anchor.download = fileName(entry);
+    anchor.click();
+    setTimeout(() => URL.revokeObjectURL(anchor.href), 1000);
+  }
+
+  // The game that the page's address holds; null without one, or if it is refused.
+  linked() {
+    const packed = /^#game=(.+)$/.exec(location.hash)?.[1];
+    if (!packed) return null;
+    try {
+      return { ...verify(this.module, packed), packed };
+    } catch (error) {
+      this.refuse("This link", error);
+      return null;
+    }
+  }
+
+  async open(files) {
+    for (const given of files) {
+      const name = given.name.replace(/\.[^.]*$/, "").slice(0, 40);
+      try {
+        const isPolicy = given.name.endsWith(".safetensors");
+        const entry = isPolicy
+          ? policyEntry(await given.arrayBuffer(), name)
+          : { name, ...openKeys(this.module, await given.text(), name) };
+        this.opened(entry, given.name);
+        this.view.toast(`${entry.name}: ${isPolicy ? "a policy that runs beside you now" : `${figures(entry)}, beside you now`}.`);
+      } catch (error) {
+        this.refuse(given.name, error);
+      }
+    }
+  }
+
+  refuse(what, error) {
+    if (!(error instanceof Refused)) throw error;
+    this.view.toast(`${what} is refused: ${error.message}.`);
+    this.view.announce(`${what} is refused: ${error.message}.`);
+  }
+}

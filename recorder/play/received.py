@@ -1,0 +1,146 @@
+"""Games that the page has played, on their way into the dataset: played again, and each recorded once."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...common.errors import BadInput
+from ...datasets.from_keys import episode_from_keys
+from ...datasets.origin import Origin
+from ...datasets.reader import open_dataset
+from ...datasets.schema import DatasetInfo, Episode
+from ...envs.qwop.keys_file import write_keys
+from ...envs.qwop.packed_game import first_difference
+from ...envs.qwop.session import GameStart
+from ..page.library import Library
+
+DIFFERING = "differing"
+"""Subfolder of the dataset for games that the browser played otherwise than the simulator does."""
+
+
+@dataclass
+class ReceivedGame:
+    """A game as far as the page has sent it. game: its twelve digits. file: where it comes from, if not played here."""
+
+    game: str
+    player: str
+    tempo: float = 1.0
+    file: str | None = None
+    frames: bytearray = field(default_factory=bytearray)
+
+    def add(self, at: int, frames: bytes) -> bool:
+        """Append frames that begin at number `at`, without those that are there; False if some before are missing."""
+        if at > len(self.frames):
+            return False
+        self.frames += frames[len(self.frames) - at :]
+        return True
+
+    @property
+    def keys(self) -> NDArray[np.uint8]:
+        """uint8 [n]."""
+        return np.frombuffer(bytes(self.frames), np.uint8) & 15
+
+    @property
+    def bits(self) -> NDArray[np.uint8]:
+        """Check bits of every frame, uint8 [n]; see `envs.qwop.packed_game`."""
+        return np.frombuffer(bytes(self.frames), np.uint8) >> 4
+
+    @property
+    def source(self) -> str:
+        if self.file is not None:
+            return self.file
+        return "page" if self.tempo == 1 else f"page at {self.tempo:g} times the pace"
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """name: of the episode; None if there is none, or not yet. problem: why the game is kept apart."""
+
+    name: str | None = None
+    problem: str | None = None
+
+
+class Receiver:
+    """Records games that the page has played.
+
+    Each is played again by the simulator. One whose states are not the browser's to the last bit is kept apart, as a
+    file of keys. A game that was recorded before is not recorded twice; where more of it was played since, the longer
+    one takes its place.
+
+    write: hands an episode over and returns its path once it is written. report: says a line to the user.
+    """
+
+    def __init__(
+        self, info: DatasetInfo, epsilon: float, library: Library, write: Callable[[Episode], Path | None],
+        report: Callable[[str], None],
+    ) -> None:  # fmt: skip
+        self._info, self._epsilon, self._library, self._write, self._report = info, epsilon, library, write, report
+        self._lock = threading.Lock()
+        self._names = _recorded_names(library.folder)
+
+    def record(self, game: ReceivedGame, sha256: str | None = None) -> Recorded:
+        """Record a game as far as it was received. sha256: of all its states, if the page knows."""
+        keys = game.keys
+        if not keys.any():
+            return Recorded()
+        with self._lock:
+            before = self._recorded(game.game)
+            if before is not None and _begins_with(before.keys_of_frames, keys):
+                return Recorded(self._names[game.game])
+            played = GameStart().session().play(keys)
+            frames = len(played.states) - 1
+            differs = first_difference(game.bits, played)
+            if differs is None and frames < len(keys):
+                differs = frames + 1
+            if differs is not None or (sha256 is not None and played.sha256 != sha256):
+                return self._keep_apart(game, differs or frames)
+            origin = Origin(page_game=game.game) if game.file is None else Origin(sha256=game.game)
+            path = self._write(
+                episode_from_keys(
+                    keys, self._info, player=game.player, source=game.source, epsilon=self._epsilon, game=played,
+                    origin=origin,
+                )
+            )  # fmt: skip
+            if path is None:
+                return Recorded()
+            if before is not None and _begins_with(keys, before.keys_of_frames):
+                self._library.discard(self._names[game.game])
+            self._names[game.game] = path.stem
+            return Recorded(path.stem)
+
+    def _recorded(self, game: str) -> Episode | None:
+        """The episode of a game; None if it is not in the dataset."""
+        try:
+            return self._library.game("own", self._names[game]) if game in self._names else None
+        except (KeyError, BadInput, OSError):  # discarded, or damaged
+            return None
+
+    def _keep_apart(self, game: ReceivedGame, frame: int) -> Recorded:
+        problem = f"the browser played it otherwise than the simulator does, from frame {frame} on"
+        path = self._library.folder / DIFFERING / f"{game.game}.txt"
+        write_keys(path, game.keys, f"{game.player}: {problem}")
+        self._report(f"a game is not in the dataset: {problem}; its keys are in {path}")
+        return Recorded(problem=problem)
+
+
+def _recorded_names(folder: Path) -> dict[str, str]:
+    """Names of the episodes whose game the page may send again, by the game."""
+    try:
+        dataset = open_dataset(folder)
+    except (BadInput, OSError):  # none recorded yet
+        return {}
+    found = {}
+    for index, path in enumerate(dataset.files):
+        origin = dataset.metadata(index)["origin"]
+        game = origin.get("page_game") or origin.get("sha256")
+        if game is not None:
+            found[game] = path.stem
+    return found
+
+
+def _begins_with(whole: NDArray[np.uint8], start: NDArray[np.uint8]) -> bool:
+    return len(start) <= len(whole) and np.array_equal(whole[: len(start)], start)

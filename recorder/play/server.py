@@ -1,0 +1,138 @@
+"""The recorder behind the page of `qwop-play`: the browser plays, and its games are recorded here."""
+
+import html
+import json
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from websockets.sync.server import ServerConnection
+
+from ...common.content_types import content_type
+from ...common.errors import BadInput
+from ...datasets.folder import episode_numbers
+from ...datasets.from_keys import replay_episode
+from ...datasets.schema import DatasetInfo
+from ...envs.pictures.frame_rows import rows_of_replay
+from ...play.site import files
+from ..page.library import Library
+from ..page.local_server import Answer, LocalServer
+from . import messages
+from .messages import Begin, Discard, End, Frames
+from .received import ReceivedGame, Receiver
+
+STATIC = Path(__file__).parent / "static"
+
+USUAL_PORT = 8767
+"""The browser keeps what it could not send by the page's address, so it should be the same one every day."""
+
+MOST_GAMES = 64
+"""Games of one page that may be under way; it has one, and those that it could not send before."""
+
+ENOUGH = 10
+"""Games after which the next command is named."""
+
+
+class PlayServer(LocalServer):
+    """Serves the page, and yields its games as episodes once they have ended.
+
+    When a page disconnects, its unfinished game is yielded as far as it got. The page sends it again if it comes back.
+
+    settings: sent to the page. report: says a line to the user.
+    """
+
+    def __init__(
+        self, library: Library, info: DatasetInfo, epsilon: float, settings: dict[str, Any], port: int,
+        report: Callable[[str], None],
+    ) -> None:  # fmt: skip
+        self._library, self._settings, self._report = library, settings, report
+        self._named = self._next_command is not None
+        self._receiver = Receiver(info, epsilon, library, self.write, report)
+        super().__init__(port, max_message=messages.MAX_MESSAGE_BYTES, usual_port=USUAL_PORT)
+
+    def answer(self, path: str) -> Answer | None:
+        match path.split("/"):
+            case [""]:
+                return Answer(self._page(), content_type("index.html"))
+            case ["games.json"]:
+                return _json(self._library.to_json())
+            case ["games", collection, name] if name.endswith((".json", ".bin")):
+                return self._game(collection, name)
+        own = {file.name: file for file in STATIC.iterdir()}
+        content = own[path].read_bytes() if path in own else files().get(path)
+        return None if content is None else Answer(content, content_type(path))
+
+    def session(self, connection: ServerConnection) -> None:
+        """Receive one page's games."""
+        games: dict[str, ReceivedGame] = {}
+        try:
+            for message in connection:
+                match messages.parse(message):
+                    case Begin(game, player, tempo, file):
+                        games.setdefault(game, ReceivedGame(game, player, tempo, file))
+                        if len(games) > MOST_GAMES:
+                            raise ValueError(f"more than {MOST_GAMES} games at a time")
+                    case Frames(game, at, frames) if game in games:
+                        games[game].add(at, frames)
+                    case End(game, frames, sha256) if game in games:
+                        if len(games[game].frames) != frames:
+                            raise ValueError(f"{len(games[game].frames)} frames of a game, expected {frames}")
+                        self._record(connection, games.pop(game), sha256)
+                    case Discard(name):
+                        connection.send(self._discard(name))
+        finally:
+            for left in games.values():
+                self._receiver.record(left)
+
+    def _record(self, connection: ServerConnection, game: ReceivedGame, sha256: str) -> None:
+        found = self._receiver.record(game, sha256)
+        connection.send(_encode(type="recorded", game=game.game, name=found.name, problem=found.problem))
+        if not self._named and (command := self._next_command) is not None:
+            self._named = True
+            self._report(f"{ENOUGH} games are recorded; when you have enough, learn from them with: {command}")
+            connection.send(_encode(type="next", command=command))
+
+    def _discard(self, name: str) -> str:
+        try:
+            self._library.discard(name)
+        except KeyError:
+            raise ValueError("no such game") from None
+        except OSError as error:
+            return _encode(type="not discarded", name=name, reason=(error.strerror or "unknown").lower())
+        return _encode(type="discarded", name=name)
+
+    @property
+    def _next_command(self) -> str | None:
+        """The command that learns from the games, once there are enough."""
+        folder = self._library.folder
+        if not folder.is_dir() or len(episode_numbers(folder)) < ENOUGH:
+            return None
+        return f"qwop-pretrain dataset={shlex.quote(str(folder))}"
+
+    def _page(self) -> bytes:
+        """The page, with its recorder's settings."""
+        settings = json.dumps({**self._settings, "folder": str(self._library.folder), "next": self._next_command})
+        meta = f'<meta name="recorder" content="{html.escape(settings)}">'
+        return files()["index.html"].replace(b"<title>", f"{meta}\n  <title>".encode(), 1)
+
+    def _game(self, collection: str, name: str) -> Answer | None:
+        """A game's keys, or the rows of its frames."""
+        stem, kind = name.rsplit(".", 1)
+        try:
+            game = self._library.game(collection, stem)
+            if kind == "bin":
+                rows = rows_of_replay(replay_episode(game), game.keys_of_frames)
+                return Answer(rows.tobytes(), content_type(name))
+        except (KeyError, BadInput, OSError):
+            return None
+        # Where the game began otherwise than on a page that has just been loaded, its keys alone are not the game.
+        return _json({"keys": game.keys_of_frames.tolist() if game.start is None else None})
+
+
+def _json(document: Any) -> Answer:
+    return Answer(_encode(**document).encode(), content_type(".json"))
+
+
+def _encode(**answer: Any) -> str:
+    return json.dumps(answer, allow_nan=False)

@@ -1,0 +1,77 @@
+// Games that the recorder has not confirmed yet. The browser keeps them, so that neither its end nor the recorder's
+// loses what was played.
+
+import { read, write } from "./games.js";
+
+const PLACE = "qwop.unsent.";
+const PART = 10_000; // frames in a message
+
+const random = () => Array.from(crypto.getRandomValues(new Uint8Array(6)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+
+// A lock that the browser keeps for as long as this page lives, so that others know.
+const page = `qwop.page.${random()}`;
+navigator.locks?.request(page, () => new Promise(() => {}));
+
+async function pages() {
+  const { held } = await (navigator.locks?.query() ?? { held: [] });
+  return new Set(held.map(({ name }) => name));
+}
+
+export class Outbox {
+  constructor(connection) { Object.assign(this, { connection, sent: new Map() }); } // frames sent, by game
+
+  // Begins a game; returns its twelve digits.
+  begin(player, tempo, file = null, game = random()) {
+    this.keep(game, { page, player, tempo, file, frames: [], sha256: null });
+    this.announce(game, { player, tempo, file });
+    return game;
+  }
+
+  announce(game, { player, tempo, file }) {
+    this.sent.set(game, 0);
+    this.connection.send({ type: "begin", game, player, tempo, file });
+  }
+
+  // Sends the frames that were not sent yet; frames: all so far.
+  send(game, frames) {
+    for (let at = this.sent.get(game) ?? 0; at < frames.length && this.connection.open; at += PART) {
+      const part = frames.slice(at, at + PART);
+      this.connection.send({ type: "frames", game, at, frames: part });
+      this.sent.set(game, at + part.length);
+    }
+  }
+
+  keep(game, entry) { return write(PLACE + game, entry); }
+
+  note(game, frames) { return this.keep(game, { ...read(PLACE + game, {}), frames }); }
+
+  // The game is over: sent whole, and kept until it is recorded. Returns false if the browser did not keep it.
+  end(game, frames, sha256) {
+    const kept = this.keep(game, { ...read(PLACE + game, {}), frames, sha256 });
+    this.send(game, frames);
+    this.connection.send({ type: "end", game, frames: frames.length, sha256 });
+    return kept;
+  }
+
+  recorded(game) {
+    localStorage.removeItem(PLACE + game);
+    this.sent.delete(game);
+  }
+
+  // Sends all games again, after a connection was made. close(entry): the digest of a game that a page left unended.
+  // running: the game that is being played here.
+  async resend(close, running) {
+    const alive = await pages();
+    for (const place of Object.keys(localStorage).filter((name) => name.startsWith(PLACE))) {
+      const game = place.slice(PLACE.length);
+      const entry = read(place, null);
+      if (!Array.isArray(entry?.frames)) continue;
+      if (game === running) {
+        this.announce(game, entry);
+      } else if (entry.page === page || !alive.has(entry.page)) {
+        this.announce(game, entry);
+        this.end(game, entry.frames, entry.sha256 ?? close(entry));
+      }
+    }
+  }
+}

@@ -1,0 +1,163 @@
+// Your games, kept by the recorder: every frame is sent to it as it is played.
+
+import { Connection } from "./connection.js";
+import { Sha256 } from "./digest.js";
+import { bestOf, better, read, write } from "./games.js";
+import { today } from "./list.js";
+import { Outbox } from "./outbox.js";
+import { prove } from "./packed.js";
+
+const NAME = "qwop.name";
+const NOTE = 500; // ms between two notes of the game under way
+const DAY = 86_400_000; // ms
+
+const numberOf = (name) => Number(name.split("-").pop()) + 1;
+
+// The frames of a game as they are sent: the keys, and sixteen times the check bits.
+const inFrames = (keys, bits) => keys.map((pressed, frame) => pressed | (bits[frame] << 4));
+
+export class RecordedGames {
+  // settings: player, folder, ghost and next. shown: called with { changed } when the list has changed, { said } with a
+  // line for the user, { next } with the next command, { connected }.
+  constructor(module, settings, shown) {
+    Object.assign(this, { module, settings, shown, list: [], others: [], best: null, kept: true, running: null, followed: 0, noted: 0 });
+  }
+
+  async open() {
+    await this.refresh();
+    this.connection = new Connection(
+      () => { this.connected(true); this.resend(); },
+      (message) => this.receive(message),
+      (stopped) => {
+        this.connected(false);
+        if (stopped) this.shown({ said: "The recorder has stopped. What you play now stays in this browser until it runs again." });
+      },
+    );
+    this.outbox = new Outbox(this.connection);
+    return this;
+  }
+
+  // Who runs beside you at first; null leaves it to the page.
+  get ghost() {
+    const { ghost } = this.settings;
+    if (ghost === "other") return bestOf(this.others);
+    return ghost === "embedded" ? null : ghost;
+  }
+
+  connected(now) { this.shown({ connected: now }); }
+
+  resend() {
+    const close = ({ frames }) => prove(this.module, frames.map((frame) => frame & 15)).sha256;
+    this.outbox.resend(close, this.running);
+  }
+
+  // --- the list ---
+
+  async refresh() {
+    const { games } = await (await fetch("games.json")).json();
+    const known = new Map(this.list.map((entry) => [entry.file, entry]));
+    const entries = games.reverse().map((game) => known.get(game.name) ?? {
+      collection: game.collection, file: game.name, name: game.player, outcome: game.outcome, metres: game.metres,
+      seconds: game.seconds, day: Math.floor(Date.parse(game.created) / DAY),
+    });
+    const pending = this.list.filter(({ file }) => !file);
+    const own = entries.filter(({ collection }) => collection === "own");
+    for (const entry of own) entry.number = numberOf(entry.file);
+    this.list = [...own, ...pending];
+    this.others = entries.filter(({ collection }) => collection !== "own");
+    const best = bestOf(this.list);
+    if (best) await this.load(best).catch(() => {});
+    this.best = best && (best.keys || best.rows) ? best : null;
+  }
+
+  // Fetches what playing an entry back takes.
+  async load(entry) {
+    if (!entry?.file || entry.keys || entry.rows) return;
+    const path = `games/${entry.collection}/${entry.file}`;
+    const { keys } = await (await fetch(`${path}.json`)).json();
+    if (keys) entry.keys = keys;
+    else entry.rows = new Float32Array(await (await fetch(`${path}.bin`)).arrayBuffer());
+  }
+
+  // --- the game under way ---
+
+  follow(run, now) {
+    if (!this.running) this.running = this.outbox.begin(this.name, run.tempo);
+    else if (run.bits.length === this.followed && now !== Infinity) return;
+    this.followed = run.bits.length;
+    const played = inFrames(run.game.keys, run.bits);
+    this.outbox.send(this.running, played);
+    if (now - this.noted < NOTE) return;
+    this.noted = performance.now();
+    this.outbox.note(this.running, played);
+  }
+
+  add(result, rows) {
+    const id = this.running ?? this.outbox.begin(this.name, result.tempo);
+    this.running = null;
+    const entry = { ...result, id, rows, name: this.name, day: today(), collection: "own" };
+    this.list = [...this.list, entry];
+    if (!this.best || better(entry, this.best)) this.best = entry;
+    this.kept = this.outbox.end(id, inFrames(result.keys, result.bits), result.sha256);
+    return entry;
+  }
+
+  // A game from a file is recorded, too; one that was recorded before is not again.
+  take(entry, file) {
+    const { bits, sha256 } = prove(this.module, entry.keys);
+    const game = new Sha256().update(Uint8Array.from(entry.keys)).hex().slice(0, 12);
+    this.outbox.begin(entry.name.slice(0, 40), 1, file.slice(-100), game);
+    this.outbox.end(game, inFrames(entry.keys, bits), sha256);
+  }
+
+  takeRunning() { return null; } // what was under way is sent with the next connection
+
+  said(game, isBest) {
+    if (game.problem) return `Not in the dataset: ${game.problem}.`;
+    if (!game.file) return this.connection.open ? "Being recorded …" : "Kept in this browser until the recorder is back.";
+    return isBest ? `Your best so far, recorded as game ${game.number}.` : `Recorded as game ${game.number}.`;
+  }
+
+  // --- the recorder ---
+
+  async receive(message) {
+    if (message.type === "recorded" && (message.name || message.problem)) {
+      this.outbox.recorded(message.game);
+      const entry = this.list.find(({ id }) => id === message.game);
+      if (entry && message.name) Object.assign(entry, { file: message.name, number: numberOf(message.name) });
+      if (entry && message.problem) entry.problem = message.problem;
+      if (message.problem) this.shown({ said: `A game is not in the dataset: ${message.problem}.` });
+      await this.refresh();
+    } else if (message.type === "discarded") {
+      this.list = this.list.filter(({ file }) => file !== message.name);
+      await this.refresh();
+    } else if (message.type === "not discarded") {
+      this.shown({ said: `It stays in the dataset: ${message.reason}.` });
+      await this.refresh();
+    } else if (message.type === "next") {
+      this.shown({ next: message.command });
+    }
+    this.shown({ changed: true });
+  }
+
+  remove(entry) {
+    if (!entry.file) return false;
+    if (!this.connection.send({ type: "discard", name: entry.file })) return false;
+    this.list = this.list.filter((game) => game !== entry);
+    this.best = bestOf(this.list.filter(({ keys, rows }) => keys || rows));
+    return true;
+  }
+
+  // A game that was discarded is recorded anew.
+  restore(entry) {
+    const { bits, sha256 } = prove(this.module, entry.keys);
+    entry.id = this.outbox.begin(entry.name, entry.tempo ?? 1);
+    delete entry.file;
+    this.list = [...this.list, entry];
+    this.outbox.end(entry.id, inFrames(entry.keys, bits), sha256);
+  }
+
+  get name() { return read(NAME, this.settings.player); }
+
+  set name(name) { write(NAME, name.slice(0, 40) || this.settings.player); }
+}

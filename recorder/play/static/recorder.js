@@ -1,0 +1,33 @@
+// What the page shows of its recorder: your name, the dataset's folder, the connection, and the next command.
+
+import { RecordedGames } from "./recorded_games.js";
+import { $, button, element } from "./view.js";
+
+// changed(): called when your list has changed.
+export async function open(module, view, changed) {
+  const settings = JSON.parse(document.querySelector("meta[name=recorder]").content);
+  const where = element("span", `recording into ${settings.folder}`, { className: "where" });
+  document.querySelector("footer").append(where);
+  $("options").prepend($("name").closest("label"));
+  $("nothing").textContent = "No games yet: each is recorded as you play.";
+
+  const next = element("p", "", { className: "next-command", hidden: true });
+  $("choices").after(next);
+  const name = (command) => {
+    next.hidden = false;
+    const copy = button("Copy", () => navigator.clipboard.writeText(command));
+    next.replaceChildren("Enough to learn from: ", element("code", command), " ", copy);
+  };
+  if (settings.next) name(settings.next);
+
+  const games = new RecordedGames(module, settings, (shown) => {
+    if (shown.said) view.toast(shown.said);
+    if (shown.next) name(shown.next);
+    if (shown.changed) changed();
+    if (shown.connected !== undefined) {
+      document.body.dataset.recorder = shown.connected ? "connected" : "lost";
+      where.textContent = shown.connected ? `recording into ${settings.folder}` : "no recorder: games stay in this browser";
+    }
+  });
+  return games.open();
+}

@@ -1,0 +1,141 @@
+"""The board, in the simulator and in the page's engine."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from qwop.common.errors import BadInput
+from qwop.envs import replay
+from qwop.envs.qwop.keys_file import read_keys, write_keys
+from qwop.envs.qwop.packed_game import PackedGame, pack
+from qwop.play.board import KINDS, OWN, read_board
+from qwop.play.main import main
+
+KEYS = np.repeat([0, 5, 10, 9], [3, 20, 15, 22]).astype(np.uint8)
+GAME = pack(KEYS, "ada", 20_783)
+CHANGED = np.where(KEYS == 10, 6, KEYS).astype(np.uint8)
+
+
+def run_file(path: Path, packed: PackedGame = GAME, keys: Any = KEYS, kind: str = "human") -> Path:
+    path.parent.mkdir(exist_ok=True)
+    write_keys(path, keys, "a run", packed)
+    path.write_text(path.read_text() + f"# class: {kind}\n")
+    return path
+
+
+def test_every_run_plays_as_it_says_in_the_simulator_and_on_the_page_in_the_order_of_times(
+    in_node: Callable[..., Any],
+) -> None:
+    board = read_board(OWN)
+    assert [run.seconds for run in board] == sorted(run.seconds for run in board)
+    assert {run.outcome for run in board} == {"finished"}
+    assert {run.kind for run in board} <= set(KINDS)
+    shown = in_node("packed_games.js", "boardRuns", [[run.path.name, run.path.read_text()] for run in board])
+    for run, seen in zip(board, shown, strict=True):
+        keys = read_keys(run.path)
+        assert seen["sha256"] == replay(keys).sha256
+        assert (seen["frames"], seen["name"], seen["kind"]) == (len(keys), run.name, run.kind)
+        assert seen["seconds"] == pytest.approx(run.seconds)
+
+
+def test_runs_that_do_not_finish_come_last_by_their_distance(tmp_path: Path) -> None:
+    run_file(tmp_path / "short.txt", pack(KEYS[:30], "bob", 1), KEYS[:30])
+    run_file(tmp_path / "long.txt")
+    (tmp_path / "best.txt").write_text((OWN / "champion.txt").read_text())
+    best, *others = read_board(tmp_path)
+    assert best.path.stem == "best"
+    assert [run.metres for run in others] == sorted((run.metres for run in others), reverse=True)
+
+
+FORGED: dict[str, tuple[PackedGame, Any, str]] = {
+    "edited keys": (GAME, np.where(np.arange(len(KEYS)) == 30, 3, KEYS), "at frame 31"),
+    "a frame more": (GAME, np.append(KEYS, 1), "at frame 61"),
+    "keys and their claim": (replace(GAME, keys=CHANGED), CHANGED, "differs at frame 2"),
+    "another time": (replace(GAME, keys=KEYS[2:], bits=GAME.bits[2:]), KEYS[2:], "differs at frame"),
+    "another distance": (replace(GAME, metres=99.0), KEYS, "says 99.0 m, but at frame 60"),
+    "another end": (replace(GAME, outcome="finished"), KEYS, "but at frame 60"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_a_forged_run_is_refused_with_the_frame_by_both(in_node: Callable[..., Any], tmp_path: Path, name: str) -> None:
+    packed, keys, said = FORGED[name]
+    path = run_file(tmp_path / "board" / "run.txt", packed, keys)
+    with pytest.raises(BadInput, match=re.escape(f"{path}: ") + f".*{said}") as refused:
+        read_board(path.parent)
+    (shown,) = in_node("packed_games.js", "boardRuns", [[path.name, path.read_text()]])
+    assert re.findall(r"frame (\d+)", shown["refused"]) == re.findall(r"frame (\d+)", str(refused.value))
+
+
+def test_another_version_is_refused_by_both(in_node: Callable[..., Any], tmp_path: Path) -> None:
+    path = run_file(tmp_path / "run.txt")
+    text = GAME.to_text()
+    assert text.startswith("AQ")
+    path.write_text(path.read_text().replace(text, "Ag" + text[2:]))
+    with pytest.raises(BadInput, match="is of version 2"):
+        read_board(tmp_path)
+    (shown,) = in_node("packed_games.js", "boardRuns", [[path.name, path.read_text()]])
+    assert "is of version 2" in shown["refused"]
+
+
+def test_hundred_forged_texts_are_refused_and_the_true_one_is_not() -> None:
+    generator = np.random.default_rng(0)
+    text = GAME.to_text()
+    assert PackedGame.from_text(text).replay().sha256 == replay(KEYS).sha256
+    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+    refused, harmless = 0, 0
+    while refused < 100:
+        place, letter = int(generator.integers(len(text))), letters[generator.integers(64)]
+        forged = text[:place] + letter + text[place + 1 :]
+        try:
+            game = PackedGame.from_text(forged)
+            game.replay()
+        except BadInput:
+            refused += 1
+            continue
+        # The name, the day, the pace, unused bits, and keys that change nothing are not the game's.
+        assert (game.outcome, game.metres) == (GAME.outcome, GAME.metres)
+        assert replay(game.keys).sha256 == replay(KEYS).sha256
+        harmless += 1
+    assert harmless < 40
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("3 Q\n", "no line '# game: "),
+        (f"# game: {GAME.to_text()}\n", "0 frames of keys"),
+        ("hello\n", "line 1"),
+    ],
+)
+def test_what_is_no_run_is_refused_in_a_line(
+    run_command: Callable[..., Any], tmp_path: Path, text: str, said: str
+) -> None:
+    (tmp_path / "run.txt").write_text(text)
+    done = run_command(main, f"board={tmp_path}", "serve=false", f"out={tmp_path / 'site'}")
+    assert done.code == 2
+    assert said in done.err
+    assert len(done.err.splitlines()) == 1
+    assert not (tmp_path / "site").exists()
+
+
+def test_a_run_without_a_known_class_and_a_missing_or_empty_board_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"0 files of keys"):
+        read_board(tmp_path)
+    with pytest.raises(BadInput, match="no such folder"):
+        read_board(tmp_path / "none")
+    run_file(tmp_path / "run.txt", kind="robot")
+    with pytest.raises(BadInput, match="its class is robot; expected a line '# class: …' with one of human, policy"):
+        read_board(tmp_path)
+
+
+def test_an_own_board_is_part_of_the_page(run_command: Callable[..., Any], tmp_path: Path) -> None:
+    run_file(tmp_path / "board" / "ada.txt")
+    done = run_command(main, f"board={tmp_path / 'board'}", "serve=false", f"out={tmp_path / 'site'}")
+    assert done.code == 0, done.err
+    assert (tmp_path / "site" / "board.json").read_text() == '["ada.txt"]'
+    assert (tmp_path / "site" / "board" / "ada.txt").read_text() == (tmp_path / "board" / "ada.txt").read_text()

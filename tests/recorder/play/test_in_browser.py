@@ -1,0 +1,177 @@
+"""The recorder's page of QWOP in a real browser: played by key events, recorded and played back."""
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from qwop.datasets import open_dataset
+from qwop.envs import replay
+
+from ..page.recording_page import RecordingPage
+
+pytestmark = pytest.mark.needs(module="selenium")
+
+
+class Page(RecordingPage):
+    """The page of QWOP."""
+
+    def __init__(self, browser: Any, folder: Path, *arguments: str) -> None:
+        super().__init__(browser, folder, "source=page", "source.player=me", "source.ghost=none", *arguments)
+        self.wait_until(
+            lambda: self.browser.execute_script("return document.body.dataset.recorder") == "connected", "connected"
+        )
+
+    def run(self) -> None:
+        """Begin a game, and press a key in it."""
+        self.press("r")
+        self.wait("playing")
+        self.keys().key_down("q").key_down("o").pause(0.25).key_up("q").key_up("o").perform()
+
+    def fall(self) -> None:
+        """Play a game that ends by itself: a step with Q and O, then O until the runner falls."""
+        self.run()
+        self.lie_down()
+        self.wait_until(lambda: "recorded as game" in self.text("detail").lower(), "recorded")
+
+    def lie_down(self) -> None:
+        """Hold O until the runner falls."""
+        self.keys().key_down("o").perform()
+        self.wait("over")
+        self.keys().key_up("o").perform()
+
+    def wait_for_games(self, count: int) -> list[Any]:
+        self.wait_until(lambda: len(self.games()) == count, f"{count} games")
+        return list(open_dataset(self.folder))
+
+    def click(self, selector: str) -> None:
+        self.browser.find_element("css selector", selector).click()
+
+    def unsent(self) -> int:
+        """Games that the browser keeps for the recorder."""
+        return int(
+            self.browser.execute_script(
+                "return Object.keys(localStorage).filter((name) => name.includes('unsent')).length"
+            )
+        )
+
+
+@pytest.fixture
+def page(browser: Any, tmp_path: Path) -> Iterator[Page]:
+    opened = Page(browser, tmp_path / "dataset")
+    browser.execute_script("localStorage.clear()")
+    browser.get_log("browser")  # what the page of an earlier recorder has said
+    yield opened
+    opened.stop()
+
+
+def test_a_game_played_by_keys_is_in_the_dataset_and_replays_exactly(page: Page) -> None:
+    name = page.browser.find_element("css selector", "#card #name")
+    assert name.get_attribute("value") == "me"
+    name.send_keys("\ue009a\ue009Zoë\ue007")  # all of it is replaced; Enter begins
+    page.wait("playing")
+    page.fall()
+    (episode,) = open_dataset(page.folder)
+    keys = episode.keys_of_frames
+    assert 5 in keys  # q and o together
+    assert keys[-1] == 4
+    game = replay(keys)
+    assert len(game.states) == len(keys) + 1
+    assert game.events[-1, 4] == 1
+    assert (episode.outcome, episode.player, episode.source) == ("fell", "Zoë", "page")
+    assert page.text("metres") == f"{game.events[-1, 0]:.1f} m"
+    seconds = (len(keys) - np.flatnonzero(keys)[0]) / 30
+    assert page.text("seconds") == f"{seconds:.2f} s"
+    assert page.unsent() == 0
+    assert page.browser.get_log("browser") == []  # no error, and nothing that the page's own policy forbids
+
+
+def test_games_are_watched_raced_against_discarded_and_had_back(page: Page) -> None:
+    page.fall()
+    page.run()
+    page.press("r")  # leaves the game, which is kept
+    page.wait("playing")
+    assert [episode.outcome for episode in page.wait_for_games(2)] == ["fell", "stopped"]
+    page.browser.refresh()  # the list comes from the dataset now
+    page.wait("ready")
+    page.press("l")
+    rows = "#own tr"
+    page.wait_until(lambda: len(page.find(rows)) == 2, "two rows")
+    page.find(f"{rows}:last-child button")[1].click()  # race
+    page.wait_until(lambda: page.find("#own tr.chosen"), "chosen")
+    page.find(f"{rows}:last-child button")[0].click()
+    page.wait("watching")
+    page.wait_until(lambda: page.text("ghost").startswith("your game 1: "), "named")
+    page.press("\ue00c")  # escape
+    page.wait("ready")
+    page.press("l")
+    page.find(f"{rows}:last-child button")[-1].click()
+    page.wait_until(lambda: len(page.games()) == 1, "discarded")
+    page.browser.execute_script("document.querySelector('#drawer').close()")
+    page.click("#toast button")
+    first, again = page.wait_for_games(2)
+    assert {first.outcome, again.outcome} == {"fell", "stopped"}
+    assert page.browser.get_log("browser") == []
+
+
+def test_a_page_that_is_reloaded_loses_nothing_and_records_nothing_twice(page: Page) -> None:
+    page.run()
+    page.browser.refresh()
+    (episode,) = page.wait_for_games(1)
+    assert episode.outcome == "stopped"
+    page.wait_until(lambda: page.unsent() == 0, "confirmed")
+    assert len(page.games()) == 1
+    assert not (page.folder / "discarded").exists()
+
+
+def test_what_is_played_without_a_recorder_is_recorded_by_the_next_one(page: Page, tmp_path: Path) -> None:
+    page.run()
+    page.recorder.send_signal(signal.SIGKILL)
+    page.recorder.wait()
+    page.lie_down()  # the game goes on without it
+    assert "until the recorder is back" in page.text("detail")
+    page.run()
+    page.press("\ue00c")
+    page.wait("paused")
+    assert page.unsent() == 2
+    address = page.browser.current_url.split("/")[2]
+    again = Page(page.browser, page.folder, f"source.port={address.split(':')[1]}")
+    try:
+        fell, left = again.wait_for_games(2)
+        assert (fell.outcome, left.outcome) == ("fell", "stopped")
+        again.wait_until(lambda: again.unsent() == 0, "confirmed")
+        assert "2" in [cell.get_attribute("textContent") for cell in again.find("#own td:first-child")]
+    finally:
+        again.stop()
+
+
+def test_a_dropped_file_of_keys_is_recorded(page: Page) -> None:
+    from qwop.policies.champion import keys_path
+
+    for _ in range(2):  # the second time it is there already
+        page.browser.find_element("css selector", "#file").send_keys(str(keys_path("champion")))
+        (episode,) = page.wait_for_games(1)
+        page.wait_until(lambda: page.unsent() == 0, "confirmed")
+    assert (episode.outcome, episode.source) == ("finished", "champion_keys.txt")
+    assert len(page.games()) == 1
+
+
+def test_stopping_is_said_on_the_page_and_ends_with_a_summary(page: Page) -> None:
+    page.fall()
+    said = page.stop()
+    page.wait_until(lambda: "The recorder has stopped" in page.text("toast"), "said")
+    assert page.recorder.returncode == 0
+    assert "fell 1" in said
+
+
+@pytest.mark.slow
+def test_a_recorder_that_hangs_for_a_while_records_what_came_meanwhile(page: Page) -> None:
+    page.recorder.send_signal(signal.SIGSTOP)
+    page.run()
+    page.lie_down()
+    assert page.text("detail").endswith("Being recorded …")
+    page.recorder.send_signal(signal.SIGCONT)
+    page.wait_until(lambda: "recorded as game" in page.text("detail").lower(), "recorded")
+    assert page.wait_for_games(1)[0].outcome == "fell"

@@ -1,0 +1,105 @@
+"""Games of the page on their way into the dataset."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from qwop.datasets import open_dataset
+from qwop.datasets.from_keys import qwop_info
+from qwop.datasets.writer import DatasetWriter
+from qwop.envs.qwop.keys_file import read_keys
+from qwop.recorder.page.library import DISCARDED, Library
+from qwop.recorder.play.received import DIFFERING, ReceivedGame, Receiver
+
+INFO = qwop_info(frames_per_step=3, reward="shaped", observation_lag=0)
+KEYS = [0] * 5 + [5] * 20 + [10] * 15
+
+
+@pytest.fixture
+def said() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def receiver(tmp_path: Path, said: list[str]) -> Receiver:
+    return made(tmp_path, said)
+
+
+def made(folder: Path, said: list[str]) -> Receiver:
+    return Receiver(INFO, 0.05, Library(folder, {}), DatasetWriter(folder, INFO).write, said.append)
+
+
+def received(game: Any, frames: int | None = None, **more: Any) -> ReceivedGame:
+    return ReceivedGame(game.game, "ada", frames=bytearray(game.frames[:frames]), **more)
+
+
+def test_a_game_is_recorded_with_its_keys(receiver: Receiver, tmp_path: Path, game_of: Callable[..., Any]) -> None:
+    game = game_of(KEYS)
+    assert receiver.record(received(game, tempo=0.5), game.sha256).name == "episode-000000"
+    (episode,) = open_dataset(tmp_path)
+    np.testing.assert_array_equal(episode.keys_of_frames, KEYS)
+    assert (episode.player, episode.source, episode.outcome) == ("ada", "page at 0.5 times the pace", "stopped")
+
+
+def test_a_game_that_is_sent_again_is_recorded_once(tmp_path: Path, game_of: Callable[..., Any]) -> None:
+    game = game_of(KEYS)
+    for _ in range(2):  # the second receiver finds the game in the dataset
+        receiver = made(tmp_path, [])
+        for frames in (None, 20, None):
+            assert receiver.record(received(game, frames)).name == "episode-000000"
+    assert len(open_dataset(tmp_path)) == 1
+
+
+def test_more_of_a_game_takes_the_place_of_its_beginning(
+    receiver: Receiver, tmp_path: Path, game_of: Callable[..., Any]
+) -> None:
+    game = game_of(KEYS)
+    assert receiver.record(received(game, 20)).name == "episode-000000"
+    assert receiver.record(received(game), game.sha256).name == "episode-000001"
+    (episode,) = open_dataset(tmp_path)
+    np.testing.assert_array_equal(episode.keys_of_frames, KEYS)
+    assert len(list((tmp_path / DISCARDED).iterdir())) == 1  # nothing recorded is deleted
+
+
+def test_other_games_with_the_same_keys_are_other_games(
+    receiver: Receiver, tmp_path: Path, game_of: Callable[..., Any]
+) -> None:
+    for number in (1, 2):
+        receiver.record(received(game_of(KEYS, number)))
+    assert len(open_dataset(tmp_path)) == 2
+
+
+def test_a_game_without_a_key_is_not_recorded(receiver: Receiver, game_of: Callable[..., Any]) -> None:
+    assert receiver.record(received(game_of([0] * 9))).name is None
+
+
+def test_a_game_that_the_browser_played_otherwise_is_kept_apart_and_said(
+    receiver: Receiver, said: list[str], tmp_path: Path, game_of: Callable[..., Any]
+) -> None:
+    game = game_of(KEYS)
+    other = received(game)
+    other.frames[17] ^= 64  # one check bit of frame 18
+    found = receiver.record(other, game.sha256)
+    assert (found.name, found.problem) == (
+        None,
+        "the browser played it otherwise than the simulator does, from frame 18 on",
+    )
+    found = receiver.record(received(game_of(KEYS, 2)), "0" * 64)  # all check bits fit, the digest does not
+    assert found.problem is not None
+    assert list(tmp_path.glob("*.parquet")) == []
+    paths = sorted((tmp_path / DIFFERING).iterdir())
+    assert [path.name for path in paths] == ["000000000001.txt", "000000000002.txt"]
+    for path, line in zip(paths, said, strict=True):
+        assert read_keys(path).tolist() == KEYS
+        assert str(path) in line
+
+
+def test_frames_that_are_there_are_not_appended_again_and_a_gap_is_refused(game_of: Callable[..., Any]) -> None:
+    game = game_of(KEYS)
+    whole = ReceivedGame(game.game, "ada")
+    for start, end in ((0, 10), (5, 20), (0, 3), (20, None)):
+        assert whole.add(start, bytes(game.frames[start:end]))
+    assert whole.frames == bytes(game.frames)
+    assert not whole.add(len(game.frames) + 1, b"\1")

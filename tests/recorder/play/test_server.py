@@ -1,0 +1,139 @@
+"""The recorder behind the page, with messages as the page sends them."""
+
+import html
+import json
+import re
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from qwop.datasets import open_dataset
+from qwop.play.site import files
+from websockets.exceptions import ConnectionClosed
+
+FALL = [4] * 60
+KEYS = [5] * 20 + [10] * 10
+
+
+def settings(recorder: Any) -> dict[str, Any]:
+    found = re.search(r'<meta name="recorder" content="([^"]*)">', recorder.get("")[1].decode())
+    assert found
+    read: dict[str, Any] = json.loads(html.unescape(found[1]))
+    return read
+
+
+def test_a_game_is_recorded_as_it_ends(recorder: Any, game_of: Callable[..., Any]) -> None:
+    game = game_of(FALL)
+    with recorder.page() as page:
+        page.send(game.begin())
+        for start in range(0, len(game.frames), 7):
+            page.send(game.part(start, start + 7))
+        page.send(game.end())
+        answer = json.loads(page.recv(timeout=10))
+    assert answer == {"type": "recorded", "game": game.game, "name": "episode-000000", "problem": None}
+    (episode,) = open_dataset(recorder.folder)
+    np.testing.assert_array_equal(episode.keys_of_frames, game.keys)
+    assert (episode.player, episode.source, episode.outcome) == ("ada", "page", "fell")
+
+
+def test_a_game_under_way_is_kept_when_its_connection_breaks_off(recorder: Any, game_of: Callable[..., Any]) -> None:
+    game = game_of(KEYS)
+    with recorder.page() as page:
+        page.send(game.begin())
+        page.send(game.part(0, 9))
+        page.socket.shutdown(socket.SHUT_RDWR)
+        recorder.wait_for_games(1)
+    assert recorder.send(game)["name"] == "episode-000001"  # the page comes back, and plays it to its end
+    (episode,) = open_dataset(recorder.folder)
+    np.testing.assert_array_equal(episode.keys_of_frames, game.keys)
+
+
+def test_a_game_under_way_is_kept_when_the_recorder_stops(recorder: Any, game_of: Callable[..., Any]) -> None:
+    game = game_of(KEYS)
+    with recorder.page() as page:
+        page.send(game.begin())
+        page.send(game.part(0))
+        page.send(game_of(FALL, 2).begin())  # nothing played
+        with pytest.raises(TimeoutError):
+            page.recv(timeout=0.2)
+        recorder.stop()
+    (episode,) = open_dataset(recorder.folder)
+    np.testing.assert_array_equal(episode.keys_of_frames, game.keys)
+
+
+def test_a_file_is_recorded_under_its_name(recorder: Any, game_of: Callable[..., Any]) -> None:
+    recorder.send(game_of(KEYS), file="best_keys.txt", player="somebody")
+    (episode,) = open_dataset(recorder.folder)
+    assert (episode.player, episode.source, episode.origin.sha256) == ("somebody", "best_keys.txt", f"{1:012x}")
+
+
+def test_after_ten_games_the_next_command_is_named_once(recorder: Any, game_of: Callable[..., Any]) -> None:
+    for number in range(1, 10):
+        recorder.send(game_of(KEYS, number))
+    assert settings(recorder)["next"] is None
+    command = f"qwop-pretrain dataset={recorder.folder}"
+    with recorder.page() as page:
+        for number in (10, 11):
+            game = game_of(KEYS, number)
+            for message in (game.begin(), game.part(0), game.end()):
+                page.send(message)
+        answers = [json.loads(page.recv(timeout=10)) for _ in range(3)]
+    assert [answer["type"] for answer in answers] == ["recorded", "next", "recorded"]
+    assert answers[1]["command"] == settings(recorder)["next"] == command
+    assert [line.endswith(command) for line in recorder.said] == [True]
+
+
+def test_a_game_can_be_discarded(recorder: Any, game_of: Callable[..., Any]) -> None:
+    name = recorder.send(game_of(KEYS))["name"]
+    with recorder.page() as page:
+        page.send(json.dumps({"type": "discard", "name": name}))
+        assert json.loads(page.recv(timeout=10)) == {"type": "discarded", "name": name}
+    assert json.loads(recorder.get("games.json")[1])["games"] == []
+
+
+def test_the_page_is_served_with_its_recorder_and_games(recorder: Any, game_of: Callable[..., Any]) -> None:
+    game = game_of(KEYS)
+    recorder.send(game)
+    assert settings(recorder) == {"player": "me", "ghost": "none", "folder": str(recorder.folder), "next": None}
+    for name in ("main.js", "engine.wasm", "tiles/lane.png", "champion.safetensors"):
+        assert recorder.get(name) == (200, files()[name])
+    assert b"RecordedGames" in recorder.get("recorder.js")[1]
+    (listed,) = json.loads(recorder.get("games.json")[1])["games"]
+    assert json.loads(recorder.get(f"games/own/{listed['name']}.json")[1]) == {"keys": KEYS}
+    for path in ("nothing", "games/own/episode-000007.json", "games/x/y.json", "../server.py"):
+        assert recorder.get(path)[0] == 404
+
+
+def test_every_script_that_the_recorder_adds_is_there(recorder: Any) -> None:
+    import qwop.recorder.play.server as server
+
+    for script in server.STATIC.glob("*.js"):
+        for name in re.findall(r'from "\./([\w.]+)"', script.read_text()):
+            assert recorder.get(name)[0] == 200, name
+        assert script.name not in files()
+
+
+@pytest.mark.parametrize("message", ["{", '{"type": "end"}', "short"])
+def test_an_invalid_message_closes_the_connection_and_keeps_the_game(
+    recorder: Any, game_of: Callable[..., Any], message: str
+) -> None:
+    game = game_of(KEYS)
+    with recorder.page() as page:
+        page.send(game.begin())
+        page.send(game.part(0, 12))
+        page.send(game.end() if message == "short" else message)
+        with pytest.raises(ConnectionClosed):
+            page.recv(timeout=10)
+    recorder.wait_for_games(1)
+    assert len(open_dataset(recorder.folder)[0].keys_of_frames) == 12
+
+
+def test_without_the_token_nothing_is_served(recorder: Any, tmp_path: Path) -> None:
+    import http.client
+
+    connection = http.client.HTTPConnection(recorder.address.netloc, timeout=10)
+    connection.request("GET", "/")
+    assert connection.getresponse().status == 403
