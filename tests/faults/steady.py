@@ -68,7 +68,7 @@ def main() -> int:
             player = Player(re.findall(r"http://\S+", said)[0], 0, asked.pace)
         samples = watched(process.pid, asked)
         games = 0 if player is None else len(player.recorded)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGTERM)
         process.communicate()
     return judge(np.array(samples), f"{asked.work}, {asked.minutes:g} minutes, {games} games")
 
