@@ -93,10 +93,7 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
                 epoch = [self._step(every.take(part), now) for part in torch.split(order, self.settings.minibatch)]
                 steps += epoch
                 epochs += 1
-                if (
-                    float(ppo.kl_estimate(torch.cat([one.log_ratio for one in epoch])))
-                    > PATIENCE * self.settings.target_kl
-                ):
+                if float(ppo.kl_estimate(torch.cat([one.log_ratio for one in epoch]))) > PATIENCE * self.settings.target_kl:
                     break
         scalars = self._summary(steps)
         error = (returns - values[:, :-1].flatten()).square().mean()
