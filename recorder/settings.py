@@ -55,11 +55,16 @@ class RecorderPageSettings(PersonSettings):
 
     ghost: str = setting(
         "embedded",
-        "Runner to race against at first: embedded (the expert that comes with the package), best (your own best), "
-        "none, or a dataset's folder.",
+        "Runner to race against at first: embedded (a pacer, and once you have run 50 m the champion), best (your own "
+        "best), none, or a dataset's folder (its best game).",
         path=True,
     )
-    port: int = port()
+    port: int = setting(
+        0,
+        "Port of the page, which only this machine can reach. The browser keeps what a recorder that was killed has not "
+        "received by the page's port. 0: 8767, or any free one.",
+        at_least=0, at_most=65_535,
+    )  # fmt: skip
     open: bool = open_page()
 
 

@@ -217,6 +217,7 @@ def check(world: World) -> None:
 def main() -> None:
     kills = int(sys.argv[1]) if len(sys.argv) > 1 else 100
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else 0
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # or recorders started from the background would ignore it
     with tempfile.TemporaryDirectory(prefix="qwop-kills-", ignore_cleanup_errors=True) as name:
         done = run(kills, seed, Path(name))
     print(f"{sum(done.values())} kills ({dict(done)}): every game is there once, as long as its clock was, and replays")
