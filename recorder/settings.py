@@ -61,8 +61,8 @@ class RecorderPageSettings(PersonSettings):
     )
     port: int = setting(
         0,
-        "Port of the page, which only this machine can reach. The browser keeps what a recorder that was killed has not "
-        "received by the page's port. 0: 8767, or any free one.",
+        "Port of the page, which only this machine can reach. What a killed recorder has not received is kept by the "
+        "browser for each port. 0: 8767, or any free one.",
         at_least=0, at_most=65_535,
     )  # fmt: skip
     open: bool = open_page()
