@@ -162,7 +162,7 @@ def resume(id: str, folder: Path, browser: Any) -> None:
 def tuning(folder: Path) -> list[str]:
     return [
         f"policy={folder / 'clone' / 'policy.safetensors'}", f"demonstrations={folder / 'games'}",
-        f"out={folder / 'tuned'}", "algorithm=acer-small", "schedule=kurodo", "schedule.scale=0.002",
+        f"out={folder / 'tuned'}", "algorithm=acer-small", "schedule=kurodo-published", "schedule.scale=0.002",
         "loop.checkpoint_every=500", "evaluation.episodes=2", "evaluation.drawn=0", "video=false",
     ]  # fmt: skip
 

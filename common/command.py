@@ -27,7 +27,7 @@ from .files import require_writable_folder, write_atomic
 from .former_names import current_overrides
 from .imports import import_asked
 from .interrupts import EXIT_INTERRUPTED
-from .option_files import with_option_files
+from .option_files import naming_files, with_option_files
 from .overrides import explain, normalise, set_in_entries
 from .same_settings import read_settings
 from .settings import Settings, declarations, defaults, dotted, names_in, read, to_plain
@@ -108,11 +108,16 @@ class Command(Generic[S]):
 
     def read(self, overrides: Sequence[str]) -> S:
         """The checked settings of a command line, without running anything; BadInput for a wrong one."""
-        return self._checked(self.compose(overrides))
+        asked = self._asked(current_overrides(overrides)[0])
+        with naming_files(asked, self.settings):
+            return self._checked(self._explained(asked))
 
     def compose(self, overrides: Sequence[str]) -> DictConfig:
         """The configuration that Hydra composes of a command line, unchecked."""
-        asked = self._asked(current_overrides(overrides)[0])
+        return self._explained(self._asked(current_overrides(overrides)[0]))
+
+    def _explained(self, asked: list[str]) -> DictConfig:
+        """The configuration of overrides that are in Hydra's forms; BadInput for what it does not accept."""
         try:
             return self._composed(asked)
         except Exception as error:
@@ -137,7 +142,9 @@ class Command(Generic[S]):
             nonlocal started
             started = True
             with _handled(self.program):
-                self._work(self._checked(config))
+                with naming_files(arguments, self.settings):
+                    settings = self._checked(config)
+                self._work(settings)
 
         application = hydra.main(version_base="1.3", config_path=f"pkg://{CONFIGURATIONS}", config_name=self.name)(job)
         try:

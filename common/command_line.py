@@ -4,6 +4,7 @@ import json
 import shlex
 from collections.abc import Iterator, Mapping
 from importlib import resources
+from pathlib import Path, PurePath
 from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -28,6 +29,19 @@ def command_line(program: str, settings: Settings, first: str = "", *, without: 
     if modules := imported():
         words[SETTING] = f"{SETTING}=[{','.join(modules)}]"
     return shlex.join([*program.split(), *in_front, *words.values()])
+
+
+def next_command(program: str, **settings: Any) -> str:
+    """The line that names the command to run next, ready to be copied."""
+    words = [
+        f"{name}={_in_words(str(value) if isinstance(value, PurePath) else value)}" for name, value in settings.items()
+    ]
+    return f"next: {shlex.join([*program.split(), *words])}"
+
+
+def clone_next(dataset: Path) -> str:
+    """The line that names the command for a new dataset: to clone its player into runs/NAME."""
+    return next_command("qwop-pretrain", dataset=dataset, out=Path("runs") / dataset.name)
 
 
 def _words(settings: Settings, place: str = "") -> Iterator[str]:

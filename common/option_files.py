@@ -1,7 +1,8 @@
 """Groups whose options are files: paths on the command line, and a file's preference for another group's option."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -82,4 +83,26 @@ def _stored(group: str, path: Path, node: dict[str, Any]) -> str:
     """The name under which Hydra finds the file's settings, in this process."""
     name = FROM_FILE + re.sub(r"[^\w-]", "-", path.stem)
     ConfigStore.instance().store(group=group, name=name, node=node, package=group)
+    _PATHS[group, name] = path
     return name
+
+
+_PATHS: dict[tuple[str, str], Path] = {}
+"""Files of the user's own that this process has stored as options, by group and name."""
+
+
+@contextmanager
+def naming_files(arguments: Sequence[str], settings: type[Settings]) -> Iterator[None]:
+    """Context manager: BadInput about a setting of a group also names the user's file that the group was read from.
+
+    arguments: as `with_option_files` gives them.
+    """
+    try:
+        yield
+    except BadInput as error:
+        for name, spec in declarations(settings).items():
+            for one in arguments:
+                path = _PATHS.get((spec.group, one.partition("=")[2]))
+                if path is not None and one.startswith(f"{name}=") and str(error).startswith(f"{name}."):
+                    raise BadInput(f"{path}: {error}") from None
+        raise

@@ -1,5 +1,6 @@
 """Untrusted files: opened without blocking, bounded in size, and parsed strictly."""
 
+import errno
 import json
 import os
 import re
@@ -30,6 +31,20 @@ class CannotBeRead(BadInput):
     """A file that is not there, is no file, or is too large; the message names it."""
 
 
+class NotReadNow(CannotBeRead):
+    """A file that the system does not read at present, for lack of permission, memory or a sound disk. It may be
+    whole."""
+
+
+ABOUT_THE_NAME = {errno.ENOENT, errno.ELOOP, errno.ENOTDIR, errno.ENXIO, errno.ENODEV, errno.ENAMETOOLONG, errno.EISDIR}
+"""Errors that mean that no file of this name can be read, now or later."""
+
+
+def _cannot(error: OSError | ValueError, path: Path, expected: str) -> CannotBeRead:
+    kind = NotReadNow if isinstance(error, OSError) and error.errno not in ABOUT_THE_NAME else CannotBeRead
+    return kind(f"{path}: {reason(error)}; {expected}")
+
+
 def read_bytes(path: Path, most: int, expected: str) -> bytes:
     """Read a whole file of at most `most` bytes; BadInput, ending with what was `expected`, for anything else.
 
@@ -45,10 +60,10 @@ def content_of(file: BufferedReader, path: Path, most: int, expected: str) -> by
         # Python sets aside as much memory as it is asked to read. A file of the system says that it has no bytes.
         size = min(os.fstat(file.fileno()).st_size, most)
         data = file.read(size + 1) or b""  # None where a file of the system has nothing yet
-        if len(data) > size:
-            data += file.read(most + 1 - len(data)) or b""
+        while size < len(data) <= most and (more := file.read(min(most + 1 - len(data), MEGABYTE))):
+            data += more
     except OSError as error:
-        raise CannotBeRead(f"{path}: {reason(error)}; {expected}") from None
+        raise _cannot(error, path, expected) from None
     if len(data) > most:
         raise _too_large(path, len(data), most, expected)
     return data
@@ -64,7 +79,7 @@ def open_regular(path: Path, most: int | None, expected: str) -> Iterator[tuple[
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except (OSError, ValueError) as error:  # ValueError: a name with a null byte
-        raise CannotBeRead(f"{path}: {reason(error)}; {expected}") from None
+        raise _cannot(error, path, expected) from None
     found = os.fstat(descriptor)
     if not stat.S_ISREG(found.st_mode):
         os.close(descriptor)
@@ -194,14 +209,16 @@ def reason(error: Exception) -> str:
 
 
 def read_rows(path: Path, largest: int, advice: str, is_row: Callable[[Any], bool]) -> list[dict[str, Any]]:
-    """Read a log of one JSON object a line, up to the first line that is no row (the last may have been cut off)."""
+    """Read a log of one JSON object a line. BadInput for a line that is no row, but a last one may be cut off."""
     rows = []
-    for line in read_text(path, largest, advice).splitlines():
+    lines = read_text(path, largest, advice).split("\n")
+    for number, line in enumerate(lines, 1):
         try:
             row = json.loads(line)  # which knows NaN: a loss may be
         except (ValueError, RecursionError):
-            break
-        if not is_row(row):
-            break
-        rows.append(row)
+            row = None
+        if is_row(row):
+            rows.append(row)
+        elif number < len(lines):
+            raise BadInput(f"{path}: line {number} is not a row of this log; {advice}")
     return rows

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from gymnasium.error import Error
 from rich.console import Console
 
 from .checks import quoted
@@ -44,7 +45,7 @@ def restoring(checkpoint: Path) -> Iterator[None]:
             yield
     except BadInput:
         raise
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, RuntimeError) as error:
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError, RuntimeError, Error) as error:
         raise BadInput(
             f"{checkpoint}: does not fit this run ({type(error).__name__}: {quoted(error)}); remove it to resume "
             "from an older one"

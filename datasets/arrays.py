@@ -10,7 +10,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium.spaces import Box, Discrete
+from gymnasium.spaces import Box, Dict, Discrete, Tuple
 from numpy.typing import ArrayLike, NDArray
 
 from ..common.checks import quoted
@@ -25,8 +25,8 @@ from .writer import DatasetWriter
 
 def write_episode(
     folder: str | os.PathLike[str],
-    observations: ArrayLike | Mapping[str, ArrayLike],
-    actions: ArrayLike,
+    observations: ArrayLike | Mapping[str, ArrayLike] | tuple[ArrayLike, ...],
+    actions: ArrayLike | Mapping[str, ArrayLike] | tuple[ArrayLike, ...],
     rewards: ArrayLike | None = None,
     *,
     environment: str | EnvironmentSpec | None = None,
@@ -40,8 +40,9 @@ def write_episode(
     """Add an episode of T decisions to the dataset in `folder`, made if need be; returns the episode's file.
 
     observations: [T + 1, …], one before each decision and the one that ended the episode. Of [T, …] the last counts
-        for that one, too. In the environment's own form: discrete ones are whole numbers, a `Dict` a mapping of arrays.
-    actions: [T, …], as the environment takes them. rewards: [T]; None: zeros, which suffice for cloning.
+        for that one, too. In the environment's own form: discrete ones are whole numbers, a `Dict` a mapping of arrays, a
+        `Tuple` a tuple of them.
+    actions: [T, …], as the environment takes them, in the same form. rewards: [T]; None: zeros, which suffice for cloning.
     environment: its id, with its module in front if one registers it, or a specification with settings; None: that of
         the dataset in `folder`.
     terminated, truncated: the ending, or bool [T] of every decision, as Gymnasium says them. Neither: truncated.
@@ -88,7 +89,7 @@ class ArrayForm:
         **known: Any,
     ) -> Episode:
         """An episode of arrays, see `write_episode`; BadInput names the array and what is wrong with it."""
-        taken = self._indices(np.asarray(actions))
+        taken = self.indices(actions)
         seen = self._plain(observations)
         if len(seen) == len(taken):
             seen = np.concatenate([seen, seen[-1:]])
@@ -103,8 +104,12 @@ class ArrayForm:
         more = {"truncated": cut or not ended, **known}
         return imported_episode(self.info, unknown, seen, taken, earned.reshape(-1), terminated=ended, **more)
 
-    def _indices(self, actions: NDArray[Any]) -> NDArray[np.int64]:
-        """Numbers of actions that are given as the environment takes them, int64 [T]."""
+    def indices(self, given: Any) -> NDArray[np.int64]:
+        """Numbers of actions that are given as the environment takes them, int64 [T]; of a `Tuple` or `Dict` as a tuple
+        or mapping of arrays."""
+        if isinstance(self.actions, Tuple | Dict):
+            return self._indices_of_parts(given)
+        actions = np.asarray(given)
         if not actions.ndim or not len(actions):
             raise BadInput(f"actions have shape {list(actions.shape)}, expected [T, …] of one decision or more")
         rows = len(actions)
@@ -132,6 +137,16 @@ class ArrayForm:
             )
         return found
 
+    def _indices_of_parts(self, given: Any) -> NDArray[np.int64]:
+        columns = given.values() if isinstance(given, Mapping) else given
+        names = [*given] if isinstance(given, Mapping) else None
+        rows = [*zip(*columns, strict=True)]
+        found = [index_of_action(self.actions, row if names is None else dict(zip(names, row, strict=True))) for row in rows]
+        if None in found:
+            row = found.index(None)
+            raise BadInput(f"actions of row {row} are {quoted(str(rows[row]))}, expected what {self.actions} has")
+        return np.array(found, dtype=np.int64)
+
     def _plain(self, observations: Any) -> NDArray[Any]:
         """Observations [rows, *shape] of the dataset's shape, from those of the environment's own form."""
         wanted = self.info.observation
@@ -140,6 +155,8 @@ class ArrayForm:
             return self._flattened(
                 [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
             )
+        if isinstance(observations, tuple) and isinstance(self.observations, Tuple):
+            return self._flattened([*zip(*map(np.asarray, observations), strict=True)])
         seen = np.asarray(observations)
         if seen.dtype.kind not in "fiub" or not seen.ndim:
             raise BadInput(f"observations are {seen.dtype} {list(seen.shape)}, expected numbers [T + 1, …]")

@@ -190,19 +190,27 @@ def own_bounds(episode: Episode, game: Replay) -> NDArray[np.int64]:
 
 
 def relabelled(
-    episode: Episode, info: DatasetInfo, epsilon: float, *, rate: float | None = None, same_decisions: bool = False
+    episode: Episode,
+    info: DatasetInfo,
+    epsilon: float,
+    *,
+    rate: float | None = None,
+    same_decisions: bool = False,
+    from_first_key: bool = False,
 ) -> Episode:
     """Replay an episode with other observations and rewards, and at another decision rate.
 
     rate: decisions a second, which need not be a whole number of frames; None: those of `info`. same_decisions: keep
     the episode's own decisions, of any length, with their actions and behaviour probabilities. Else the
-    probabilities are `smoothed` with ε.
+    probabilities are `smoothed` with ε. from_first_key: the frames before the first key are idle ones, no decisions.
     """
     game = replay_episode(episode)
     if same_decisions:
         bounds = own_bounds(episode, game)
     else:
         first, last = first_frame(episode, game), len(game.states) - 1
+        if from_first_key:
+            first = max(first, min(int(np.argmax(_keys(episode) != 0)), last - 1))
         frames = FRAMES_A_SECOND / rate if rate else QWOPTask(**info.environment.settings).frames_per_step
         bounds = np.append(np.arange(first, last, frames).round().astype(np.int64), last)
     made = episode_from_keys(

@@ -121,11 +121,14 @@ def action_names(env: gymnasium.Env[Any, Any]) -> tuple[str, ...] | None:
         names = tuple(member.name for member in members)  # as MiniGrid has them
     else:
         names = WELL_KNOWN_NAMES.get("" if env.spec is None else env.spec.name, ())
-    if len(names) == count:
-        return names
+    return names if len(names) == count else form_names(space)
+
+
+def form_names(space: Space[Any]) -> tuple[str, ...] | None:
+    """The forms of all actions as JSON; None for numbers from 0."""
     if isinstance(space, Discrete) and space.start == 0:
         return None
-    return tuple(json.dumps(_plain(action_at(space, index))) for index in range(count))
+    return tuple(json.dumps(_plain(action_at(space, index))) for index in range(_count(space) or 0))
 
 
 def taken_actions(env: gymnasium.Env[Any, Any]) -> Space[Any]:

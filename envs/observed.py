@@ -11,6 +11,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space, Tuple
+from gymnasium.spaces.utils import flatten_space
 from gymnasium.wrappers import FilterObservation, FlattenObservation, TransformObservation
 
 from ..common.checks import quoted
@@ -19,6 +20,9 @@ from .capabilities import Capabilities
 
 OWN_INFO = "environment_info"
 """Entry of an info that holds, as `OwnInfo`, all that the environment's capabilities do not declare."""
+
+LARGEST = np.float64(np.finfo(np.float32).max)
+"""Largest float32, as a float64, so that a comparison with a narrower array does not narrow it."""
 
 _FLATTENED = (Discrete, MultiDiscrete, MultiBinary, Dict, Tuple)
 
@@ -53,10 +57,9 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         self._steps += 1
         try:
             number = float(reward)
-            finite = bool(np.isfinite(np.float32(number)))
         except (TypeError, ValueError):
-            finite = False
-        if not finite:
+            number = np.nan
+        if not -LARGEST <= number <= LARGEST:
             raise self._wrong(f"reward is {quoted(reward)}, expected a finite number")
         return self._checked(observation), number, bool(terminated), bool(truncated), self._told(info)
 
@@ -72,6 +75,8 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         return BadInput(f"environment {self._name}: {when}, its {problem}; mend the environment, or wrap it")
 
     def _told(self, info: Mapping[str, Any]) -> dict[str, Any]:
+        if not info:
+            return {}
         known = {name: value for name, value in info.items() if name in self._known}
         if len(known) < len(info):
             known[OWN_INFO] = OwnInfo({name: value for name, value in info.items() if name not in self._known})
@@ -100,8 +105,10 @@ def problem_of(space: Space[Any], value: Any, place: str) -> str | None:
         return f"{place} is {numbers.dtype} {list(numbers.shape)}, expected {space.dtype} {list(space.shape)}"
     if numbers.dtype.kind != "f":
         return None
-    with np.errstate(over="ignore"):
-        finite = np.isfinite(numbers.astype(np.float32, copy=False))
+    if numbers.dtype == np.float32:
+        finite = np.isfinite(numbers)
+    else:
+        finite = np.abs(numbers) <= LARGEST
     if finite.all():
         return None
     at = tuple(np.argwhere(~finite)[0].tolist())
@@ -128,6 +135,21 @@ def with_plain_observations(env: gymnasium.Env[Any, Any]) -> gymnasium.Env[Any, 
     if not (isinstance(space, _FLATTENED) or (isinstance(space, Box) and not space.shape)):
         return env
     return FlattenObservation(env) if space.is_np_flattenable else env
+
+
+def without_texts(space: Space[Any]) -> Space[Any]:
+    """A `Dict` without its texts, unless it has nothing else; any other space unchanged."""
+    if not isinstance(space, Dict):
+        return space
+    kept = {name: part for name, part in space.spaces.items() if not _is_text(part)}
+    return Dict(kept) if kept else space
+
+
+def plain_space(space: Space[Any]) -> Space[Any]:
+    """The `Box` of observations that consist of numbers; other spaces unchanged."""
+    if not (isinstance(space, _FLATTENED) or (isinstance(space, Box) and not space.shape)):
+        return space
+    return flatten_space(space) if space.is_np_flattenable else space
 
 
 def _is_text(space: Space[Any]) -> bool:

@@ -92,6 +92,7 @@ def evaluate(
     of other shapes.
     """
     spec = environment or policy.environment
+    settings = settings.playing(policy.greedy)
     plan, runs = _plan(settings, spec), spec.capabilities.runs
     results: list[GameResult] = []
     best: tuple[tuple[float, ...], Game] | None = None
@@ -100,7 +101,7 @@ def evaluate(
             policy,
             episodes=part.episodes,
             seed=settings.seed,
-            greedy=settings.greedy,
+            greedy=bool(settings.greedy),
             num_envs=settings.num_envs,
             max_idle_frames=part.max_idle_frames,
             idle_frames=part.idle_frames,

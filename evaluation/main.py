@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ..common.command import require_no_other_run, to_yaml, write_configuration
-from ..common.command_line import command_line
+from ..common.command_line import command_line, next_command
 from ..common.errors import BadInput, naming
 from ..common.files import require_writable_folder, write_atomic
 from ..common.progress import plain_console, progress_bar
@@ -48,7 +48,9 @@ def run(settings: EvaluateSettings) -> None:
     policy = load_policy(settings.policy, given=settings.environment.keys())
     spec = _environment(policy.environment, settings)
     in_original = settings.world == ORIGINAL
-    games = replace(settings.games, num_envs=1) if in_original else settings.games  # one browser
+    games = settings.games.playing(policy.greedy)
+    if in_original:
+        games = replace(games, num_envs=1)  # one browser
     agreements: list[Agreement] = []
 
     def compare_if_original(game: Game) -> None:
@@ -92,6 +94,7 @@ def run(settings: EvaluateSettings) -> None:
     if settings.card:
         card = write_card(out, policy_path(settings.policy), evaluation, settings)
         console.print(f"card: {card} (the folder can be uploaded as it is)", highlight=False, soft_wrap=True)
+    console.print(next_command("qwop-watch", policy=settings.policy), highlight=False, soft_wrap=True)
 
 
 def _delays(settings: EvaluateSettings, spec: EnvironmentSpec) -> bool:
@@ -164,6 +167,7 @@ def _run_keys(name: str, settings: EvaluateSettings) -> None:
             task = bar.add_task("film", total=None)
             film_keys(out / "best.mp4", keys, lambda done, of: bar.update(task, completed=done, total=of))
         console.print(f"film: {out / 'best.mp4'}", highlight=False, soft_wrap=True)
+    console.print(next_command("qwop-watch", keys=name), highlight=False, soft_wrap=True)
 
 
 def _write_best(out: Path, evaluation: Evaluation, console: Console, video: bool) -> Path | None:

@@ -1,6 +1,7 @@
 """Settings of an evaluation's games, for every command that evaluates."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 from ..common.settings import Settings, setting
 from ..common.shared_settings import max_idle_frames, num_envs, seed
@@ -27,5 +28,13 @@ class EvaluationSettings(Settings):
         "never press FIRE again. null: never.",
         at_least=1,
     )
-    greedy: bool = setting(True, "Always take the most probable action; else draw it.")
+    greedy: bool | None = setting(
+        None,
+        "Always take the most probable action; else draw it. null: as the policy's file says; a clone that runs only "
+        "with drawn actions is marked there.",
+    )
     num_envs: int = num_envs(64, "Games played side by side; the results do not depend on it.")
+
+    def playing(self, greedy: bool) -> Self:
+        """The settings for a policy that is to be played greedily, or drawn, unless they choose it themselves."""
+        return replace(self, greedy=greedy) if self.greedy is None else self

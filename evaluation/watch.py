@@ -143,7 +143,7 @@ def _game(name: str, settings: WatchSettings) -> tuple[Policy, Game]:
         policy,
         episodes=1,
         seed=settings.seed,
-        greedy=settings.greedy,
+        greedy=policy.greedy if settings.greedy is None else settings.greedy,
         num_envs=1,
         idle_frames=[settings.idle_frames] if idle else None,
     )

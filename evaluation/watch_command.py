@@ -25,7 +25,9 @@ class WatchSettings(Settings):
     keys: str | None = setting(None, "File of keys, such as best_keys.txt of an evaluation; or champion.", path=True)
     policy: str | None = setting(None, "Policy that plays a game: its file (.safetensors), or champion.", path=True)
     seed: int = seed("Policy: decides its game.")
-    greedy: bool = setting(True, "Policy: take the most probable actions; else draw them.")
+    greedy: bool | None = setting(
+        None, "Policy: take the most probable actions; else draw them. null: as the policy's file says."
+    )
     idle_frames: int = setting(
         0, "Policy: frames without a key before it starts, in QWOP.", at_least=0, at_most=LONGEST_IDLE
     )

@@ -54,7 +54,7 @@ def save_checkpoint(folder: Path, decisions: int, state: dict[str, Any], keep: i
     if _not_finite(tensors):
         raise BadInput(
             f"{path}: not written, because the run holds numbers that are not finite: training has diverged; "
-            "lower the learning rate and resume from the checkpoint before, or start anew"
+            "lower the learning rate (algorithm.learning_rate) and start anew"
         )
     folder.mkdir(parents=True, exist_ok=True)
     with atomic_file(path) as partial, _system_errors():

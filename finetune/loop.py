@@ -1,16 +1,17 @@
 """The training loop: live play along a schedule, updates of an agent, a log, checkpoints."""
 
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from ..common.interrupts import Deferred
 from ..policies.policy import Policy
 from .agents.agent import Agent
 from .agents.settings import LiveSettings
 from .checkpoint import save_checkpoint
 from .distributed.collector import ActorsCollector, PhaseCollector
 from .experience.collector import EpisodeStats, PolicySnapshot
-from .experience.sequences import Sequences
+from .experience.sequences import Sequences, TruncatedObservations
 from .schedules.phase import Phase
 from .weight_average import WeightAverage
 
@@ -40,6 +41,12 @@ class Observer:
     def progress(self, now: Progress) -> None:
         """Handle the end of an iteration."""
 
+    def note(self, line: str) -> None:
+        """Handle a remark about the run, such as a policy's distillation."""
+
+
+Played = tuple[Sequences, list[EpisodeStats]]
+"""Rollouts, and the episodes that ended in them."""
 
 LivePlay = PhaseCollector | ActorsCollector
 """Source of live play: games in this process, or actors in other processes."""
@@ -53,6 +60,9 @@ class Loop:
     to an uninterrupted one. A phase with its own environment starts new games there and drops live play in progress. A
     phase with a `weight_average` ends with the mean of its last weights, from which the next phase continues. The last
     checkpoint is taken at the end of the schedule; a longer schedule can continue from it.
+
+    A signal that ends the program waits for the end of the iteration, then leaves a checkpoint there. Since that one
+    is no barrier, its state includes the play that was collected ahead, and the evaluation that was interrupted.
     """
 
     def __init__(self, run: "Run[Any, Any]", agent: Agent, play: LivePlay) -> None:
@@ -66,7 +76,9 @@ class Loop:
         self._actor = PolicySnapshot(agent.network)
         self._average = WeightAverage(agent.network)
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="live play")
-        self._pending: Future[tuple[Sequences, list[EpisodeStats]]] | None = None
+        self._pending: Future[Played] | None = None
+        self._evaluation_due: tuple[int, bool] | None = None
+        """Phase to evaluate before the next iteration, and True for an evaluation within the phase."""
         self._place = self._schedule.place
         self._logged = self.decisions
         self._row: dict[str, Any] = {}
@@ -80,10 +92,18 @@ class Loop:
                 self.agent.begin_phase(self._schedule.phase)
             if self._place != self._schedule.place:  # resumed with a longer schedule than the one that was over
                 self._begin_phase()
-            while not self._schedule.finished:
-                self._iterate()
-                if self._at_barrier(0) or self._schedule.finished:
-                    self._checkpoint()
+            with Deferred() as signals:
+                evaluating = self._evaluation_due is not None  # where the run was interrupted
+                while evaluating or not self._schedule.finished:
+                    if not evaluating:
+                        self._iterate()
+                    evaluating = False
+                    self._evaluate(signals)
+                    if self._at_barrier(0) or self._schedule.finished:
+                        self._checkpoint()
+                    elif signals.received:
+                        self._interrupted()
+                    signals.deliver()
         finally:
             self._pool.shutdown(wait=True)
 
@@ -95,7 +115,7 @@ class Loop:
     @property
     def finished(self) -> bool:
         """True once the schedule is over."""
-        return self._schedule.finished
+        return self._schedule.finished and self._evaluation_due is None
 
     def policy_in(self, phase: int) -> Policy:
         """Current policy, labelled with the environment of this phase."""
@@ -103,8 +123,8 @@ class Loop:
         return replace(self._policy, environment=spec, network=self.agent.network, values=self.agent.values)
 
     def get_state(self) -> dict[str, Any]:
-        """State that the rest of the run depends on. Call it only at a barrier."""
-        assert self._pending is None
+        """State that the rest of the run depends on."""
+        pending = None if self._pending is None else self._pending.result()
         return {
             "decisions": self.decisions,
             "begun_at": self._begun_at,
@@ -113,6 +133,8 @@ class Loop:
             "collector": self._play.get_state(),
             "agent": self.agent.get_state(),
             "average": self._average.get_state(),
+            "pending": None if pending is None else _to_plain(pending),
+            "evaluation_due": self._evaluation_due,
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
@@ -124,6 +146,11 @@ class Loop:
         self._play.set_state(state["collector"])
         self.agent.set_state(state["agent"])
         self._average.set_state(state["average"])
+        if (pending := state.get("pending")) is not None:
+            self._pending = Future()
+            self._pending.set_result(_from_plain(pending))
+        if (due := state.get("evaluation_due")) is not None:
+            self._evaluation_due = (int(due[0]), bool(due[1]))
         self.agent.advance(self.decisions - self._begun_at, self._schedule.planned)
 
     def _iterate(self) -> None:
@@ -146,8 +173,7 @@ class Loop:
             with self._log.metrics.timer.section("end of phase"):
                 self._end_phase(index)
         elif phase.evaluation_due(before, self._schedule.progress):
-            with self._log.metrics.timer.section("evaluation within the phase"):
-                self._observer.evaluate(self, index, within=True)
+            self._evaluation_due = (index, True)
         left = 0 if self._schedule.finished else self._schedule.remaining
         self._observer.progress(Progress(self.decisions, left, phase.name, self._row))
 
@@ -157,7 +183,21 @@ class Loop:
         self._average.settle()
         if not self._schedule.finished:
             self._begin_phase()
-        self._observer.evaluate(self, index, within=False)
+        self._evaluation_due = (index, False)
+
+    def _evaluate(self, signals: Deferred) -> None:
+        """Run the evaluation that is due. A signal that interrupts it leaves a checkpoint from before it."""
+        if self._evaluation_due is None:
+            return
+        index, within = self._evaluation_due
+        try:
+            with signals.at_once(), self._log.metrics.timer.section("evaluation within the phase" if within else "end of phase"):
+                self._observer.evaluate(self, index, within=within)
+        except BaseException:
+            if signals.received:
+                self._interrupted()
+            raise
+        self._evaluation_due = None
 
     def _begin_phase(self) -> None:
         self._go_to_environment(self._schedule.place)
@@ -210,10 +250,31 @@ class Loop:
                 # A resumed run must start new games here, so an uninterrupted run does too.
                 self._play.restart()
                 self.agent.drop_partial_episodes()
-            save_checkpoint(self._folder, self.decisions, self.get_state())
-            self._observer.checkpoint(self)
+            self._save()
+
+    def _interrupted(self) -> None:
+        """Leave a checkpoint where the run was interrupted."""
+        if self.decisions > self._logged:
+            self._write_row(self._schedule.phase.name)
+        self._save()
+
+    def _save(self) -> None:
+        save_checkpoint(self._folder, self.decisions, self.get_state())
+        self._observer.checkpoint(self)
 
     def _write_row(self, phase: str) -> None:
         played, self._logged = self.decisions - self._logged, self.decisions
         if played:
             self._row = self._log.write(self.decisions, played, phase, self.agent.measurements())
+
+
+def _to_plain(played: Played) -> dict[str, Any]:
+    sequences, ends = played
+    arrays = {name: list(one) if name in ("finals", "state") else one for name, one in vars(sequences).items()}
+    return {"sequences": arrays, "ends": [asdict(end) for end in ends]}
+
+
+def _from_plain(plain: dict[str, Any]) -> Played:
+    arrays = plain["sequences"]
+    made = {"finals": TruncatedObservations(*arrays["finals"]), "state": tuple(arrays["state"])}
+    return Sequences(**{**arrays, **made}), [EpisodeStats(**end) for end in plain["ends"]]

@@ -31,10 +31,16 @@ class ScheduleSettings(Settings):
     algorithm: str | None = setting(
         None, "Algorithm that the phases are made for; used unless algorithm= chooses another."
     )
+    environment: str | None = setting(
+        None,
+        "Environment that the phases are made for. In one of another package, the phases' settings of this one and "
+        "their restarts are left out. null: nothing is.",
+    )
     keep: str = setting(
         LAST,
         "Policy to keep at the end: the last one, or the best of those evaluated, including the initial one. Best "
-        "means most greedy games finished, then the lower median time (without a track: the highest mean return).",
+        "means most greedy games finished, then most drawn ones, then the lower median time (without a track: the "
+        "highest mean return).",
         choices=(LAST, BEST),
     )
     phases: tuple[Phase, ...] = setting(
@@ -62,6 +68,7 @@ class PhaseEvaluationSettings(EvaluationSettings):
         f"games of QWOP without delay), else {DRAWN}. 0: none.",
         at_least=0,
     )
+    greedy: bool | None = True
     drawn: int = setting(DRAWN, "Games with drawn actions, beside the greedy ones. 0: none.", at_least=0)
 
 

@@ -11,7 +11,9 @@ import torch
 from ..common.errors import BadInput
 from ..datasets.embedded import embedded_dataset
 from ..datasets.reader import Dataset, open_dataset
+from ..datasets.relabelled_dataset import can_be_relabelled, with_task
 from ..datasets.schema import DatasetInfo
+from ..envs.qwop.task import PIXELS
 from ..envs.spec import EnvironmentSpec
 from ..policies.files import load_policy
 from ..policies.policy import Policy
@@ -20,6 +22,9 @@ from .agents.agent import MakeNetwork
 from .schedules.environments import without_reward_settings
 
 SCRATCH = "scratch"
+
+RELABELLED = ("frames_per_step", "observation")
+"""Settings of the policy's task that demonstrations with keys are replayed with."""
 
 PRETRAINED = Path("runs/pretrain/policy.safetensors")
 """The default place of the policy that `qwop-pretrain` writes."""
@@ -73,6 +78,9 @@ def find_start(
             raise BadInput(f"{dataset.folder}: one episode, but cloning holds some out; record more, or give a policy")
         start = clone(dataset, dataset.info, seed=seed).policy
     if dataset is not None:
+        if (seen := _as_the_policy_sees(dataset, start)) is not dataset:
+            dataset = seen
+            notes.append(f"demonstrations: replayed for the policy's task, {start.environment}")
         _require_same(start, policy or "the clone", dataset)
     return Start(start, dataset, tuple(notes))
 
@@ -97,6 +105,17 @@ def _new_policy(
     spec = EnvironmentSpec(environment, settings)
     observation, actions = spec.interface()
     return Policy(new_network(observation, actions, generator), spec, observation)
+
+
+def _as_the_policy_sees(dataset: Dataset, policy: Policy) -> Dataset:
+    """The games at the policy's decision rate and with its observations, if they can be replayed so."""
+    task, shown = policy.environment, dataset.info.environment
+    if task.id != shown.id or not shown.capabilities.keys:
+        return dataset
+    wanted, found = ({name: one.all_settings[name] for name in RELABELLED} for one in (task, shown))
+    if wanted == found or not can_be_relabelled(dataset) or wanted["observation"] == PIXELS:
+        return dataset
+    return with_task(dataset, **wanted)
 
 
 def _require_same(policy: Policy, name: str, dataset: Dataset) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from ..common.command import write_configuration
-from ..common.command_line import command_line
+from ..common.command_line import command_line, next_command
 from ..common.files import write_atomic
 from ..common.progress import plain_console, progress_bar
 from ..common.resume import require_new, restoring, saying_how_to_continue
@@ -21,12 +21,15 @@ from ..policies.policy import Policy
 from .agents.settings import LiveSettings
 from .checkpoint import checkpoints
 from .loop import Loop, Observer, Progress
-from .reports.model_selection import Candidate, best_policy
+from .reports.likeness import Player
+from .reports.model_selection import Candidate, best_policy, finalists
 from .reports.phase_evaluator import PhaseEvaluator
 from .reports.report import write_report
 from .reports.run_log import METRICS, RunLog
+from .reports.verdict import verdict
 from .resume import MAY_DIFFER, require_resumable
 from .run import Run, build
+from .schedules.environments import phases_in
 from .settings import BEST, FinetuneSettings
 from .stages import Read, stage_of, stages
 from .start import SCRATCH, Start, find_start
@@ -53,6 +56,8 @@ class Training(Observer):
         self._log = RunLog(self._out, settings.tracker)
         self._results = PhaseEvaluator(self._out, settings.evaluation, settings.evaluation.drawn, self._log)
         self._warned = False
+        self._decisions = 0
+        self._entropy: float | None = None
         self._planned_later = 0
 
     def run(self) -> None:
@@ -63,9 +68,12 @@ class Training(Observer):
         state = require_resumable(settings, self._out) if settings.resume else None
         require_new(self._out, begun=not settings.resume and (self._out / METRICS).exists())
         start, teacher = self._start(resumed=state is not None), self._teacher(resumed=state is not None)
+        fitting, left_out = self._fitting(start.policy.environment.id)
+        if left_out is not None:
+            self._say(left_out)
         policy = _copy_for_training(start.policy, settings)
         folder = self._out / "checkpoints"
-        every = stages(settings, self._read)
+        every = stages(fitting, self._read)
         taught = [any(phase.kickstarts for phase in stage.phases) for stage in every]
         runs: list[Run[Any, Any]] = [
             Run(
@@ -78,14 +86,14 @@ class Training(Observer):
                 teacher if taught[number] or not any(taught) else None,
                 self,
                 number,
-                whole=settings.phases,
+                whole=fitting.phases,
             )
             for number, stage in enumerate(every)
         ]
         with self._bar, closing(self._log):
             number = 0 if state is None else stage_of(state["phase"], every)
             for later in runs[number + 1 :]:  # build later stages now, so that errors come at once, not after hours
-                later.settings.chosen_algorithm.build(replace(later, policy=copy.deepcopy(policy)))
+                later.settings.chosen_algorithm.build(replace(later, policy=copy.deepcopy(policy), observer=Observer()))
             loop = build(runs[number])
             self._planned_later = sum(run.schedule.planned for run in runs[number + 1 :])
             if (note := late_learning(runs[number].loop, runs[number].schedule.planned)) is not None:
@@ -99,6 +107,8 @@ class Training(Observer):
                     loop.set_state(state)
                 self.checkpoint(loop)  # repeat this step: the run may have been killed before it
             self._results.forget_after(loop.decisions)
+            if start.demonstrations is not None:
+                self._results.player = Player(start.demonstrations)
             write_configuration(settings, self._out)
             over = loop.finished and number == len(runs) - 1
             self._log.open(resume_at=loop.decisions if settings.resume else None)
@@ -127,8 +137,12 @@ class Training(Observer):
         if not self._warned and now.row.get("learner/values_outside", 0.0) > OUTSIDE:
             self._warned = True
             self._say(outside_warning(now))
+        self._decisions, self._entropy = now.decisions, now.row.get("learner/entropy", self._entropy)
         total = now.decisions + now.remaining + self._planned_later
         self._bar.update(self._task, description=_describe(now), completed=now.decisions, total=total)
+
+    def note(self, line: str) -> None:
+        self._say(line)
 
     def _start(self, resumed: bool) -> Start:
         """Choose the initial policy and the demonstrations, and print the choice."""
@@ -141,11 +155,23 @@ class Training(Observer):
             needs_demonstrations=any(phase.needs_demonstrations for phase in settings.phases),
             seed=settings.seed,
             new_network=algorithm.new_network(settings.algorithm),
-            settings=settings.phases[0].environment,
+            settings=self._fitting(settings.environment)[0].phases[0].environment,
         )
         for note in (*settings.notes, *start.notes):
             self._say(note)
         return start
+
+    def _fitting(self, environment: str | None) -> tuple[FinetuneSettings, str | None]:
+        """The settings for this environment, without those that the schedule has for another one, and a line that names
+        these."""
+        settings, schedule = self._settings, self._settings.schedule
+        if environment is None or schedule.environment is None:
+            return settings, None
+        phases, names = phases_in(environment, schedule.phases, schedule.environment)
+        said = (
+            f"note: this schedule is made for {schedule.environment}; in {environment} it leaves out {', '.join(names)}"
+        )
+        return replace(settings, schedule=replace(schedule, phases=phases)), said if names else None
 
     def _teacher(self, resumed: bool) -> tuple[str, Policy] | None:
         name = self._settings.teacher
@@ -175,8 +201,13 @@ class Training(Observer):
         for title, said in (("in the end", self._results.last), ("from start to end", self._results.gain)):
             if said is not None:
                 self._say(f"{title}: {said}")
+        if self._results.ends is not None:
+            self._say(f"verdict: {verdict(*self._results.ends, self._decisions, self._entropy)}")
+        self._say(next_command("qwop-evaluate", policy=self._out / POLICY))
 
     def _keep_best(self) -> Candidate:
+        for one in finalists(self._out, self._out / START):
+            self._results.add_drawn(one.evaluation, load_policy(one.policy))
         kept = best_policy(self._out, self._out / START)
         write_atomic(self._out / POLICY, kept.policy.read_bytes())
         self._results.keep(kept.evaluation, load_policy(kept.policy))
@@ -215,7 +246,7 @@ def _copy_for_training(policy: Policy, settings: FinetuneSettings) -> Policy:
         "settings": {name: value for name, value in to_plain(settings).items() if name not in MAY_DIFFER},
         "from": dict(policy.training),
     }
-    return replace(policy, network=copy.deepcopy(policy.network), training=made)
+    return replace(policy, network=copy.deepcopy(policy.network), training=made, greedy=True)
 
 
 def _describe(now: Progress) -> str:

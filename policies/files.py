@@ -49,6 +49,8 @@ def save_policy(path: str | os.PathLike[str], policy: Policy) -> Path:
         "software": f"qwop {version('qwop')}",
         "training": dict(policy.training),
     }
+    if not policy.greedy:
+        document["greedy"] = False
     tensors = dict(policy.network.state_dict())
     if policy.values is not None:
         document["values"] = policy.values.description()
@@ -112,6 +114,8 @@ def _build(document: Any, tensors: dict[str, torch.Tensor], given: Collection[st
         raise ValueError(f"architecture {quoted(architecture['name'])}, expected {' or '.join(ARCHITECTURES)}")
     if not isinstance(document["training"], dict):
         raise ValueError(f"training {quoted(document['training'])}, expected an object")
+    if not isinstance(greedy := document.get("greedy", True), bool):
+        raise ValueError(f"greedy {quoted(greedy)}, expected true or false")
     environment = EnvironmentSpec.from_json(document["environment"], given)
     observation = ObservationSpec.from_json(document)
     actions = whole_number(document["actions"], "actions", MOST_ACTIONS)
@@ -126,7 +130,7 @@ def _build(document: Any, tensors: dict[str, torch.Tensor], given: Collection[st
     _require_same_tensors(expected, tensors)
     network = made.from_description(observation, actions, architecture)
     network.load_state_dict({name: tensor for name, tensor in tensors.items() if not name.startswith(VALUES)})
-    policy = Policy(network, environment, observation, document["training"])
+    policy = Policy(network, environment, observation, document["training"], greedy=greedy)
     return policy if critic is None else replace(policy, values=_load_values(observation, critic, tensors))
 
 

@@ -146,9 +146,13 @@ class TrunkedPolicy(LayeredNetwork):
     def add_heads(self, generator: torch.Generator | None) -> None:
         """Make the heads other than the policy's."""
 
+    def trunk_input(self, observations: Tensor) -> Tensor:
+        """Inputs of the trunk, [..., observation_size], from raw observations."""
+        return self.layer_input(observations)
+
     def features(self, observations: Tensor) -> Tensor:
         """Inputs of the heads, [..., width], from raw observations."""
-        features: Tensor = self.trunk(self.layer_input(observations))
+        features: Tensor = self.trunk(self.trunk_input(observations))
         return features
 
     def logits(self, observations: Tensor) -> Tensor:
@@ -192,9 +196,8 @@ class Actor(TrunkedPolicy):
     architecture = "actor"
     activation: ClassVar[Activation] = nn.Tanh
 
-    def features(self, observations: Tensor) -> Tensor:
-        features: Tensor = self.trunk(bounded(self.layer_input(observations), self.observation))
-        return features
+    def trunk_input(self, observations: Tensor) -> Tensor:
+        return bounded(self.layer_input(observations), self.observation)
 
 
 class ValuedActor(Actor):
@@ -223,9 +226,8 @@ class TanhActorCritic(ActorCritic):
     architecture = "tanh-actor-critic"
     activation: ClassVar[Activation] = nn.Tanh
 
-    def features(self, observations: Tensor) -> Tensor:
-        features: Tensor = self.trunk(bounded(self.layer_input(observations), self.observation))
-        return features
+    def trunk_input(self, observations: Tensor) -> Tensor:
+        return bounded(self.layer_input(observations), self.observation)
 
 
 def with_q_head(actor: Actor, generator: torch.Generator) -> ActorCritic:

@@ -27,7 +27,7 @@ class Policy:
     A policy may have a state (`initial_state`, `step`); that of a memoryless one is empty. `values` are V(s) of the
     observations as the network's scaler scales them, if the policy's learner had a separate value network (PPO).
     `training` says how the policy was made (command, settings, seed); it is kept in the file, and nothing depends on
-    it.
+    it. `greedy`: commands play its most probable actions unless told otherwise; else its actions are drawn.
     """
 
     network: Network
@@ -35,6 +35,7 @@ class Policy:
     observation: ObservationSpec
     training: Mapping[str, Any] = field(default_factory=dict)
     values: Values | None = None
+    greedy: bool = True
 
     def __post_init__(self) -> None:
         wanted = self.network.observation
@@ -117,16 +118,16 @@ class Policy:
         return self.step(observations, state)[0]
 
     def act(
-        self, observations: NDArray[Any], generator: np.random.Generator | None = None, greedy: bool = True
+        self, observations: NDArray[Any], generator: np.random.Generator | None = None, greedy: bool | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Actions int64 [n] of a memoryless policy, and the probabilities float32 [n, A] that they were drawn with
         (one-hot if greedy).
 
         observations [n, *shape], as `environment.make()` gives them; BadInput for others. generator: draws the actions
-        unless greedy; None: a new one.
+        unless greedy; None: a new one. greedy: None: as the policy is to be played.
         """
         probabilities = self.probabilities(observations)
-        if greedy:
+        if self.greedy if greedy is None else greedy:
             return choose(probabilities, None)
         return choose(probabilities, (generator or np.random.default_rng()).random(len(probabilities)))
 

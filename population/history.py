@@ -2,9 +2,11 @@
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ..common.errors import BadInput
 from ..common.files import write_atomic
 from ..common.reading import MEGABYTE, read_rows
 from .population import Round
@@ -12,6 +14,9 @@ from .population import Round
 HISTORY = "history.jsonl"
 
 LARGEST_HISTORY = 1024 * MEGABYTE
+
+NAMED = ("genes", "rewards", "figures")
+"""Numbers of an agent that have names."""
 
 
 class History:
@@ -61,11 +66,56 @@ class History:
 
 def read_history(folder: Path) -> list[dict[str, Any]]:
     """The rows of a run, oldest first."""
-    return read_rows(folder / HISTORY, LARGEST_HISTORY, "expected the history of a population", _is_row)
+    rows = read_rows(folder / HISTORY, LARGEST_HISTORY, "remove it", _is_row)
+    _require_alike(folder / HISTORY, rows)
+    return rows
 
 
 def _is_row(row: Any) -> bool:
-    return isinstance(row, dict) and type(row.get("round")) is int and isinstance(row.get("agents"), list)
+    """True for a row that `History.write` may have written."""
+    return (
+        isinstance(row, dict)
+        and all(type(row.get(name)) is int for name in ("round", "decisions"))
+        and _is_number(row.get("seconds"))
+        and _are_numbers(row.get("time"))
+        and _is_list_of(row.get("agents"), _is_agent)
+        and [one["id"] for one in row["agents"]] == list(range(len(row["agents"])))
+        and _is_list_of(row.get("rivals"), lambda one: _are_numbers(one) and {"rating", "error"} <= one.keys())
+        and _is_list_of(row.get("copies"), lambda pair: _is_pair_of(pair, len(row["agents"])))
+    )
+
+
+def _is_agent(agent: Any) -> bool:
+    return (
+        isinstance(agent, dict)
+        and all(type(agent.get(name)) is int for name in ("id", "generation", "founder"))
+        and all(_is_number(agent.get(name)) for name in ("rating", "error"))
+        and all(_are_numbers(agent.get(name)) for name in NAMED)
+    )
+
+
+def _is_pair_of(pair: Any, agents: int) -> bool:
+    return _is_list_of(pair, lambda one: type(one) is int and 0 <= one < agents) and len(pair) == 2
+
+
+def _is_list_of(value: Any, holds: Callable[[Any], bool]) -> bool:
+    return isinstance(value, list) and all(map(holds, value))
+
+
+def _are_numbers(value: Any) -> bool:
+    return isinstance(value, dict) and all(map(_is_number, value.values()))
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float)
+
+
+def _require_alike(path: Path, rows: list[dict[str, Any]]) -> None:
+    """Raise BadInput unless all rows are of the same agents, with the same genes and rewards."""
+    for row in rows[1:]:
+        for kept in ("genes", "rewards"):
+            if [one[kept].keys() for one in row["agents"]] != [one[kept].keys() for one in rows[0]["agents"]]:
+                raise BadInput(f"{path}: round {row['round']} has other agents, or {kept}, than round {rows[0]['round']}; remove it")
 
 
 def _rounded(values: Any) -> dict[str, float]:

@@ -3,14 +3,16 @@
 import json
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..common.checks import quoted
 from ..common.command import CONFIGURATION, write_configuration
+from ..common.command_line import next_command
 from ..common.errors import BadInput
 from ..common.files import write_atomic
 from ..common.progress import plain_console, progress_bar
@@ -69,8 +71,9 @@ class Run:
         with closing(AgentTrainer(*arguments)) as trainer:
             workers = _workers(settings.distributed, trainer, arguments)
             self._population = Population(settings, trainer, workers, len(rivals))
-            if state is not None:
-                with restoring(checkpoints(self._out / "checkpoints")[-1]):
+            newest = None if state is None else checkpoints(self._out / "checkpoints")[-1]
+            if state is not None and newest is not None:
+                with restoring(newest):
                     self._population.set_state(dict(state))
             else:
                 self._population.begin(start)  # refuses unsuitable policies before anything is written
@@ -80,7 +83,7 @@ class Run:
             self._history = History(self._out, None if state is None else self._population.round)
             with saying_how_to_continue(self._console, lambda: f"round {self._population.round}", lambda: True):
                 try:
-                    self._rounds()
+                    self._rounds(newest)
                 except KeyboardInterrupt:
                     if self._history.rows:
                         self._save_policies()
@@ -94,14 +97,18 @@ class Run:
             save_policy(self._out / FIRST / _name(member.id), self._population.policy(member))
         self._checkpoint()
 
-    def _rounds(self) -> None:
+    def _rounds(self, resumed_from: Path | None) -> None:
         settings, population = self._settings, self._population
+        # The first round loads what the checkpoint has of learners and games.
+        first_round: AbstractContextManager[None] = nullcontext() if resumed_from is None else restoring(resumed_from)
         per_round = settings.agents
         with progress_bar("agents", self._console) as bar:
             task = bar.add_task("starting", total=settings.rounds * per_round, completed=population.round * per_round)
             while population.round < settings.rounds:
                 began = time.perf_counter()
-                done = population.play_round(lambda number: bar.advance(task))
+                with first_round:
+                    done = population.play_round(lambda number: bar.advance(task))
+                first_round = nullcontext()
                 row = self._history.write(done, time.perf_counter() - began)
                 bar.update(task, description=_describe(row), completed=population.round * per_round)
                 for copy in done.copies:
@@ -138,6 +145,7 @@ class Run:
             console.print(one["said"], highlight=False, soft_wrap=True)
         write_atomic(self._out / EVALUATION, json.dumps(found, indent=1) + "\n")
         console.print(f"report: {self._report()}", highlight=False, soft_wrap=True)
+        console.print(next_command("qwop-evaluate", policy=self._out / BEST), highlight=False, soft_wrap=True)
 
     def _finals(self, finalists: Sequence[Member], report: Report) -> list[dict[str, Any]]:
         """Finalists, best first, with each one's share of points in races among them."""
@@ -158,11 +166,19 @@ class Run:
             returns = np.array([game.rewards.sum() for game in played])
             said = f"mean return {returns.mean():.2f} over {len(returns)} episodes"
             return {**found, "returns": {"mean": float(returns.mean()), "said": said}}
-        first = [load_policy(self._out / FIRST / _name(member.id)) for member in self._population.members]
+        first = [self._first(member) for member in self._population.members]
         for name, others in against.items():
             races = self._final_races(policy, others or first, name, report)
             found["races"].append({**races.to_json(), "said": str(races)})
         return found
+
+    def _first(self, member: Member) -> Policy:
+        """Load an agent as it began; BadInput for another policy."""
+        path = self._out / FIRST / _name(member.id)
+        policy = load_policy(path)
+        if policy.environment.id != self._task.id:
+            raise BadInput(f"{path}: a policy of {quoted(policy.environment.id)}, expected one of this population")
+        return policy
 
     def _final_races(self, policy: Policy, others: Sequence[Policy], name: str, report: Report) -> HeadToHead:
         how = self._settings.evaluation

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
+import numpy as np
 import torch
 
 from ..common.errors import BadInput
@@ -37,9 +38,11 @@ def clone(
     seed: int = 0,
     on_epoch: Callable[[Epoch, Policy], None] = lambda epoch, policy: None,
     device: torch.device | None = None,
+    scaled_with: Sequence[Episode] = (),
 ) -> Clone:
     """Clone the player of `episodes` (at least two: some are held back for early stopping).
 
+    scaled_with: more games whose observations, not actions, count in the scaling of the network's input.
     `seed` decides everything, the device (None: the CPU) only the rounding. `on_epoch` is called after each pass, with
     the policy as it is then. The clone is on the CPU.
     """
@@ -48,7 +51,8 @@ def clone(
     generator = torch.Generator().manual_seed(seed)
     network = ActorCritic(info.observation, info.actions, settings.hidden, generator, settings.convolutions)
     rows, checked = rows_of(chosen(episodes, train)), rows_of(chosen(episodes, validation))
-    network.scaler.fit(rows.observations)
+    more = [episode.observations.reshape(len(episode) + 1, -1) for episode in scaled_with]
+    network.scaler.fit(np.concatenate([rows.observations, *more]) if more else rows.observations)
     network.to(device)
     training = {"cloned_from": {"episodes": len(episodes), "decisions": len(rows) + len(checked)}}
     policy = Policy(

@@ -24,10 +24,12 @@ from ..policies.devices import choose_device
 from ..policies.files import save_policy
 from ..policies.policy import Policy
 from ..policies.threads import use_one_thread
-from .clone import clone
+from .advice import next_step, worth
+from .clone import Clone, clone
 from .d3rlpy_backend import require_d3rlpy
 from .early_stopping import Epoch
 from .held_out import HeldOut, measure_held_out
+from .rate_search import best, decisions_a_second, games_for_scaling, rates_to_try, runs_greedily, trials
 from .report import pretraining_page
 from .results import games_table, measures_table, write_json
 from .settings import PretrainSettings
@@ -63,7 +65,11 @@ def _pretrain(chosen: PretrainSettings) -> None:
     out = write_configuration(chosen, Path(chosen.out))
     made = {"command": "qwop-pretrain", "settings": to_plain(chosen)}
     try:
-        policy, splits, passes = _clone(dataset, chosen, out, made, console)
+        games, whole = _at_the_best_rate(dataset, chosen, console)
+        policy, splits, passes = _clone(games, chosen, out, made, console)
+        if whole is not None:  # measured by the clone that never saw some games, which this one has learned from
+            policy = whole
+            save_policy(out / POLICY, replace(policy, training={**policy.training, **made}))
     except KeyboardInterrupt:
         if (out / POLICY).exists():
             console.print(
@@ -73,11 +79,19 @@ def _pretrain(chosen: PretrainSettings) -> None:
         raise
     console.print(measures_table(splits))
     played = _play(policy, chosen, console)
+    if not (greedy := runs_greedily(played)):
+        save_policy(out / POLICY, replace(policy, training={**policy.training, **made}, greedy=False))
     made_by = command_line("qwop-pretrain", chosen)
     shown = pretraining_page(str(dataset.folder), splits, passes, played, made_by, to_yaml(chosen))
     write_atomic(out / REPORT, shown)
     write_json(out / MEASURES, str(dataset.folder), splits, played)
-    console.print(f"policy: {out / POLICY}\nreport: {out / REPORT}", highlight=False, soft_wrap=True)
+    lines = [
+        f"policy: {out / POLICY}",
+        f"report: {out / REPORT}",
+        *worth(splits, played, greedy),
+        next_step(out / POLICY, policy.environment, played, embedded=chosen.dataset is None),
+    ]
+    console.print("\n".join(lines), highlight=False, soft_wrap=True)
 
 
 def _require_new(chosen: PretrainSettings, out: Path) -> None:
@@ -98,6 +112,38 @@ def _require_enough(dataset: Dataset) -> None:
             f"{dataset.folder}: {len(dataset)} episode(s), expected at least 3: to learn from, to say when to stop, "
             "and to measure by; record more games"
         )
+
+
+def _at_the_best_rate(dataset: Dataset, chosen: PretrainSettings, console: Console) -> tuple[Dataset, Policy | None]:
+    """A person's games at the decision rate whose clone runs best, and this clone of all of them.
+
+    Other games stay as they are, and there is no clone yet.
+    """
+    rates = rates_to_try(dataset, chosen.frames_per_step)
+    if not rates:
+        return dataset, None
+    device = choose_device(chosen.device)
+
+    def make(games: Dataset) -> Clone:
+        return clone(
+            games, games.info, chosen.cloning, chosen.seed, device=device,
+            scaled_with=games_for_scaling(games),
+        )  # fmt: skip
+
+    tried = []
+    with progress_bar("rates", console) as bar:
+        task = bar.add_task("trying decision rates", total=len(rates))
+        for trial in trials(dataset, rates, chosen.observation, make, chosen.seed, chosen.max_idle_frames):
+            tried.append(trial)
+            bar.update(task, advance=1)
+    kept = best(tried)
+    told = "; ".join(map(str, tried))
+    console.print(
+        f"decisions: tried {told}; kept {decisions_a_second(kept.frames_per_step)}",
+        highlight=False,
+        soft_wrap=True,
+    )
+    return kept.dataset, kept.cloned.policy
 
 
 def _clone(
@@ -129,7 +175,9 @@ def _clone(
                 if part == 0 and epoch.is_best:
                     save_policy(out / POLICY, replace(policy, training={**policy.training, **made}))
 
-            cloned = clone(dataset.select(train), dataset.info, cloning, chosen.seed, report, device)
+            cloned = clone(
+                dataset.select(train), dataset.info, cloning, chosen.seed, report, device, games_for_scaling(dataset)
+            )
             policies.append(cloned.policy)
             passes.append(cloned.epochs)
             bar.update(task, completed=(part + 1) * cloning.epochs)

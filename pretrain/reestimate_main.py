@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
+from ..common.command_line import clone_next
 from ..common.folder_lock import whole_folder
 from ..common.progress import plain_console, progress_bar
 from ..datasets.describe import describe
@@ -42,6 +43,7 @@ def run(chosen: ReestimateSettings) -> None:
         highlight=False,
     )
     console.print(describe(out).table(f"{out}"))
+    console.print(clone_next(out), soft_wrap=True, highlight=False)
 
 
 def reestimate(dataset: Dataset, chosen: ReestimateSettings, console: Console) -> list[Episode]:

@@ -99,6 +99,18 @@ class PretrainSettings(Settings):
         50, "Games that the clone plays in its environment, greedily and again sampled. 0: none.", at_least=0
     )
     max_idle_frames: int = max_idle_frames(30)
+    frames_per_step: tuple[int, ...] | None = setting(
+        (1, 2, 3),
+        "Games of QWOP that a person played: game frames (30 a second) per decision to clone them at. Of several, the "
+        "one whose clone runs best in games is kept. null: as they were recorded.",
+        at_least=1,
+        at_most=3600,
+    )
+    observation: str | None = setting(
+        "contact",
+        "Observations of these clones: 71 features (features), 94 (full) or 112 (contact). null: as recorded.",
+        choices=("features", "full", "contact"),
+    )
     device: str = device()
     tracker: str = tracker()
     cloning: CloningSettings = nested(CloningSettings, "Training of the clone.", inline=True)

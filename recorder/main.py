@@ -11,6 +11,7 @@ from pathlib import Path
 from rich.console import Console
 
 from ..common.command import TERMINATING, Terminated, to_yaml
+from ..common.command_line import clone_next
 from ..common.files import require_writable_folder, write_atomic
 from ..common.progress import plain_console, progress_bar
 from ..datasets.describe import describe
@@ -46,6 +47,7 @@ def run(settings: RecordSettings) -> None:
         console.print(f"nothing was recorded into {folder}", soft_wrap=True, highlight=False)
     else:
         console.print(describe(folder).table(f"{folder}"))
+        console.print(clone_next(folder), highlight=False, soft_wrap=True)
 
 
 def open_source(settings: SourceSettings, folder: Path) -> Source:

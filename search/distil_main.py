@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from ..common.command import write_configuration
+from ..common.command_line import next_command
 from ..common.errors import BadInput
 from ..common.folder_lock import exclusive_lock
 from ..common.progress import plain_console, progress_bar
@@ -68,7 +69,7 @@ def _distil(settings: DistilCommandSettings) -> None:
     saved = save_policy(out / POLICY, replace(policy, training=made))
     console.print(
         f"{len(games)} games: {len(actions) - missed:,} of {len(actions):,} decisions are the policy's now\n"
-        f"policy: {saved}",
+        f"policy: {saved}\n{next_command('qwop-evaluate', policy=saved)}",
         highlight=False,
         soft_wrap=True,
     )

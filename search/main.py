@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from ..common.command import require_no_other_run, write_configuration
+from ..common.command_line import next_command
 from ..common.errors import BadInput
 from ..common.files import make_missing, remove_if_empty, require_writable_folder
 from ..common.folder_lock import FolderLock
@@ -170,3 +171,6 @@ def _write_best(best: Episode, settings: SearchCommandSettings, console: Console
             task = bar.add_task("film of the best game", total=None)
             film_keys(out / "best.mp4", keys, lambda done, of: bar.update(task, completed=done, total=of))
         console.print(f"film: {out / 'best.mp4'}", highlight=False, soft_wrap=True)
+    console.print(
+        next_command("qwop-distil", policy=settings.policy, games=[str(out / GAMES)]), highlight=False, soft_wrap=True
+    )

@@ -127,7 +127,6 @@ def _print(console: Console, results: StudyResults, play: CommandRun, page: Path
             f"best: trial {winner.number}, {mean(winner.fresh_values):.4g} ± {standard_error(winner.fresh_values):.2g} "
             f"over {len(winner.fresh)} fresh seeds (in the search {mean(winner.search):.4g})"
         )
-        lines.append(f"its command: {shlex.join(play.words(winner.values, 0))}")
     single = results.single_runs
     if single is not None:
         lines.append(
@@ -135,4 +134,6 @@ def _print(console: Console, results: StudyResults, play: CommandRun, page: Path
             f"reach it on average: {len(single.lasting)}"
         )
     lines.append(f"report: {page}")
+    if winner is not None:
+        lines.append(f"next: {shlex.join(play.words(winner.values, 0))}")
     console.print("\n".join(lines), highlight=False, soft_wrap=True)

@@ -21,8 +21,9 @@ STATES = {
     TrialState.RUNNING: RUNNING,
 }
 
-VALUES, WHY = "values", "error"
-"""Attributes of a trial in the journal: the figures of its runs so far, and why it failed."""
+VALUES, WHY, STARTS = "values", "error", "starts"
+"""Attributes of a trial in the journal: the figures of its runs so far, why it failed, and the times that a process
+began or continued it."""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from optuna.trial import Trial, TrialState
 
 from ..common.errors import BadInput
 from ..common.folder_lock import claimed, lock_waiting
-from .results import VALUES, WHY, mean
+from .results import STARTS, VALUES, WHY, mean
 from .runs import RunFailed
 from .seeds import search_seed
 from .settings import StudySettings
@@ -19,9 +19,6 @@ from .space import Values
 
 WAIT = 1.0
 """Seconds between checks on other processes."""
-
-STARTS = "starts"
-"""Attribute of a trial: times that a process began or continued it."""
 
 MOST_STARTS = 5
 """Times that a trial whose process died is continued before it counts as failed."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from ...common.command_line import clone_next
 from ...common.errors import BadInput
 from ...common.files import require_writable_folder
 from ...common.folder_lock import whole_folder
@@ -63,6 +64,7 @@ def finish(out: Path, console: Console) -> Summary:
     """Write the derived files of a finished dataset, and print its statistics."""
     summary = describe(out)
     console.print(summary.table(f"{out}"))
+    console.print(clone_next(out), highlight=False, soft_wrap=True)
     return summary
 
 

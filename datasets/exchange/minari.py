@@ -11,13 +11,17 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+from gymnasium.spaces import Dict, Discrete, MultiBinary, MultiDiscrete, Tuple
 from numpy.typing import NDArray
 
 from ...common.checks import quoted
 from ...common.errors import BadInput, naming
 from ...common.reading import MEGABYTE, CannotBeRead, parse_json, read_text
+from ...envs.actions import action_at, action_count, form_names
+from ...envs.observed import plain_space, without_texts
 from ...envs.registration import NAMESPACE
 from ...envs.spec import LONGEST_REASON, EnvironmentSpec, ObservationSpec, interface_of
+from ..arrays import ArrayForm
 from ..arrow import episode_fields, episode_metadata
 from ..origin import Origin
 from ..reader import Dataset
@@ -55,15 +59,16 @@ def export(dataset: Dataset, info: DatasetInfo, name: str, folder: Path) -> None
     minari = require_minari()
     from minari.dataset.minari_storage import MinariStorage
 
+    actions = _action_space(info)
     storage = MinariStorage.new(
         folder / DATA,
         observation_space=_observation_space(info.observation),
-        action_space=gymnasium.spaces.Discrete(info.actions),
+        action_space=actions,
         env_spec=_env_spec(info.environment),
         jpeg_encoding=False,
     )
     storage.update_metadata({"dataset_id": name, "minari_version": minari.__version__, OWN: info.to_json()})
-    storage.update_episodes(_buffers(dataset))
+    storage.update_episodes(_buffers(dataset, actions))
     storage.update_episode_metadata({OWN: json.dumps(episode_metadata(episode))} for episode in dataset)
 
 
@@ -73,7 +78,7 @@ def is_minari(path: Path) -> bool:
 
 
 def read(path: Path, unknown: Unknown) -> Imported:
-    """Open a Minari dataset; BadInput for one of other spaces than Box and Discrete(n) from 0."""
+    """Open a Minari dataset; BadInput for one whose actions are not discrete."""
     minari = require_minari()
     folder = _data(path)
     assert folder is not None
@@ -88,12 +93,13 @@ def read(path: Path, unknown: Unknown) -> Imported:
         raise BadInput(f"{folder / METADATA}: total_episodes is {quoted(claimed)}, but {MAIN} has {total:,}")
     with naming(folder / METADATA):
         own = metadata.get(OWN)
-        spaces = {name: _space(metadata, name) for name in ("observation_space", "action_space")}
+        spaces = {name: without_texts(_space(metadata, name)) for name in ("observation_space", "action_space")}
         info = DatasetInfo.from_json(own) if own is not None and unknown.environment is None else None
         info = info or _info(metadata, spaces, unknown)
     notes = [] if own is not None else filled_in(unknown)
     jpeg = bool(metadata.get("jpeg_encoding", True)) and _is_picture(spaces["observation_space"])
-    return Imported(info, _episodes(folder / MAIN, total, jpeg, info, unknown, path.name), total, notes)
+    form = ArrayForm(info, spaces["observation_space"], spaces["action_space"])
+    return Imported(info, _episodes(folder / MAIN, total, jpeg, form, unknown, path.name), total, notes)
 
 
 def require_minari() -> Any:
@@ -106,7 +112,17 @@ def require_minari() -> Any:
     return minari
 
 
-def _buffers(episodes: Iterable[Episode]) -> Iterator[Any]:
+def _action_space(info: DatasetInfo) -> gymnasium.Space[Any]:
+    """The environment's own action space if it has the form of an array, else numbers from 0."""
+    try:
+        _, own = info.environment.own_spaces()
+    except BadInput:  # an environment that is not here
+        own = None
+    numbers = gymnasium.spaces.Discrete(info.actions)
+    return own if isinstance(own, Discrete | MultiBinary | MultiDiscrete) and info.actions == action_count(own, "") else numbers
+
+
+def _buffers(episodes: Iterable[Episode], actions: gymnasium.Space[Any]) -> Iterator[Any]:
     from minari.data_collector import EpisodeBuffer
 
     for episode in episodes:
@@ -122,7 +138,7 @@ def _buffers(episodes: Iterable[Episode]) -> Iterator[Any]:
         yield EpisodeBuffer(
             seed=episode.seed,
             observations=episode.observations,
-            actions=episode.actions.astype(np.int64),
+            actions=np.array([action_at(actions, int(index)) for index in episode.actions]),
             rewards=episode.rewards,
             terminations=ends & episode.terminated,
             truncations=ends & episode.truncated,
@@ -172,34 +188,46 @@ def _is_picture(space: gymnasium.Space[Any]) -> bool:
 
 
 def _episodes(
-    path: Path, total: int, jpeg: bool, info: DatasetInfo, unknown: Unknown, source: str
+    path: Path, total: int, jpeg: bool, form: ArrayForm, unknown: Unknown, source: str
 ) -> Iterator[Episode]:
     with foreign_hdf5(path, "Minari", EXPECTED) as file:
         for number in range(total):
             group = file.group(f"episode_{number}")
             try:
-                yield _episode(group, jpeg, info, unknown, source, number)
+                yield _episode(group, jpeg, form, unknown, source, number)
             except BadInput as error:
                 raise BadInput(f"episode {number}: {error}") from None
 
 
-def _episode(group: ForeignGroup, jpeg: bool, info: DatasetInfo, unknown: Unknown, source: str, number: int) -> Episode:
-    known: dict[str, Any]
-    if (own := group.attribute(OWN)) is not None:
-        infos = group.group("infos")
-        known = {
-            **episode_fields(_fields(own)),
-            "times": infos.numbers("time"),
-            "behaviour_probabilities": infos.numbers("behaviour_probabilities")[:-1],
-            "keys": _unpadded(infos.numbers("keys")) if "keys" in infos else None,
-        }
-    else:
+def _episode(group: ForeignGroup, jpeg: bool, form: ArrayForm, unknown: Unknown, source: str, number: int) -> Episode:
+    terminated, truncated = (_ends(group.numbers(name)) for name in ("terminations", "truncations"))
+    ends = {"terminated": terminated, "truncated": truncated or not terminated}
+    seen: Any = _pictures(group, form.info.observation) if jpeg else _values(group, "observations", form.observations)
+    actions, rewards = _values(group, "actions", form.actions), group.numbers("rewards")
+    if (own := group.attribute(OWN)) is None:
         seed = group.attribute("seed")
         known = {"seed": None if seed is None else int(seed), "origin": Origin(game=number)}
-    observations = _pictures(group, info.observation) if jpeg else group.numbers("observations")
-    terminated, truncated = (_ends(group.numbers(name)) for name in ("terminations", "truncations"))
-    known = {"source": source, "terminated": terminated, "truncated": truncated or not terminated, **known}
-    return imported_episode(info, unknown, observations, group.numbers("actions"), group.numbers("rewards"), **known)
+        return form.episode(unknown, seen, actions, rewards, source=source, **ends, **known)
+    infos = group.group("infos")
+    fields = {
+        **episode_fields(_fields(own)),
+        "times": infos.numbers("time"),
+        "behaviour_probabilities": infos.numbers("behaviour_probabilities")[:-1],
+        "keys": _unpadded(infos.numbers("keys")) if "keys" in infos else None,
+    }
+    known = {"source": source, **ends, **fields}
+    return imported_episode(form.info, unknown, seen, form.indices(actions), rewards, **known)
+
+
+def _values(group: ForeignGroup, name: str, space: gymnasium.Space[Any]) -> Any:
+    """Values of a space, one a row: an array, or of a `Dict` or `Tuple` a mapping or tuple of arrays."""
+    if isinstance(space, Dict):
+        inner = group.group(name)
+        return {key: _values(inner, key, part) for key, part in space.items()}
+    if isinstance(space, Tuple):
+        inner = group.group(name)
+        return tuple(_values(inner, f"_index_{place}", part) for place, part in enumerate(space))
+    return group.numbers(name)
 
 
 def _fields(own: Any) -> dict[str, Any]:
@@ -249,8 +277,9 @@ def _info(metadata: Mapping[str, Any], spaces: Mapping[str, gymnasium.Space[Any]
             raise
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise BadInput(f"env_spec cannot be read ({quoted(error, LONGEST_REASON)})") from None
-    observation, actions = interface_of(spaces["observation_space"], spaces["action_space"], str(environment))
-    return DatasetInfo(environment, observation, actions)
+    plain = plain_space(spaces["observation_space"])
+    observation, actions = interface_of(plain, spaces["action_space"], str(environment))
+    return DatasetInfo(environment, observation, actions, action_names=form_names(spaces["action_space"]))
 
 
 def _observation_space(observation: ObservationSpec) -> gymnasium.spaces.Box:
@@ -260,13 +289,18 @@ def _observation_space(observation: ObservationSpec) -> gymnasium.spaces.Box:
 
 
 def _env_spec(environment: EnvironmentSpec) -> Any:
-    """Gymnasium's specification of the environment with its settings; None if Gymnasium alone cannot make it."""
+    """Gymnasium's specification of the environment with its settings; None if Gymnasium alone cannot make it, or not
+    write it down."""
     id = environment.registered_id
     # Only this project registers Atari's preprocessed games.
     if id not in gymnasium.registry or id.startswith(f"{NAMESPACE}-"):
         return None
     spec = gymnasium.spec(id)
     spec.kwargs = {**spec.kwargs, **environment.settings}
+    try:
+        spec.to_json()
+    except ValueError:  # registered with a class instead of its name, or with settings that are no data
+        return None
     return spec
 
 

@@ -48,7 +48,7 @@ def run(settings: VerifySettings) -> None:
     for note in notes:
         console.print(f"note: {note}", soft_wrap=True, highlight=False)
     if settings.set_aside:
-        movable = [one for one in faults if one.file.suffix == ".parquet"]
+        movable = [one for one in faults if one.file.suffix == ".parquet" and not one.unread]
         moved = set_aside(folder, movable)
         for one in movable:
             console.print(f"set aside: {one}", soft_wrap=True, highlight=False)
@@ -76,6 +76,8 @@ def _failed(faults: list[Problem], folder: Path, console: Console) -> BadInput:
 
 
 def _advice(fault: Problem, folder: Path) -> str:
+    if fault.unread:
+        return "it may be whole: make it readable, and verify again"
     if fault.file.suffix == ".parquet" and (os.path.lexists(fault.file) or not EPISODE_NAME.fullmatch(fault.file.name)):
         return "restore it, or: set_aside=true"
     return f"restore it, or accept the dataset as it is: qwop-dataset describe {folder} accept=true"

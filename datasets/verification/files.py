@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ...common.errors import BadInput
-from ...common.reading import MEGABYTE, CannotBeRead, parse_json, read_bytes
+from ...common.reading import MEGABYTE, CannotBeRead, NotReadNow, parse_json, read_bytes
 from ..arrow import HASH
 from ..card import CARD, card_is_true
 from ..checksums import CHECKSUMS, malformed_lines, read_checksums, sha256
@@ -161,4 +161,5 @@ def _is_croissant_of(content: bytes, info: DatasetInfo) -> bool:
 
 
 def _problem(path: Path, error: BadInput) -> Problem:
-    return Problem(path, str(error).removeprefix(f"{path}: ").removesuffix(f"; {ADVICE}"))
+    found = str(error).removeprefix(f"{path}: ").removesuffix(f"; {ADVICE}")
+    return Problem(path, found, unread=isinstance(error, NotReadNow))

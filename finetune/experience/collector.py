@@ -13,7 +13,8 @@ from ...common.errors import BadInput
 from ...envs.names import outcome_name
 from ...envs.qwop.task import FRAMES_A_SECOND
 from ...envs.spec import ObservationSpec
-from ...policies.networks import Network, feed_arrays
+from ...policies.dense_layers import DenseLayers
+from ...policies.networks import Network, TrunkedPolicy, feed_arrays
 from ...policies.policy import choose
 from ...policies.state import ArrayState, reset_rows, to_arrays, to_tensors
 from .sequences import LIVE, Sequences, TruncatedObservations
@@ -24,6 +25,9 @@ class PolicySnapshot:
 
     def __init__(self, network: Network) -> None:
         self._network = copy.deepcopy(network).cpu().requires_grad_(False)
+        self._dense: DenseLayers | None = None
+        if isinstance(self._network, TrunkedPolicy):
+            self._dense = DenseLayers.of(self._network.trunk, self._network.policy_head)
 
     @torch.no_grad()
     def take(self, network: Network) -> None:
@@ -39,6 +43,10 @@ class PolicySnapshot:
         """π(·|s) float32 [n, A] of observations [n, *shape], and the next state."""
         rows = torch.from_numpy(observations)
         with torch.inference_mode():
+            if self._dense is not None:
+                assert isinstance(self._network, TrunkedPolicy)
+                outputs = self._dense.forward(self._network.trunk_input(rows.flatten(1)))
+                return torch.softmax(outputs, dim=0).t().contiguous().numpy(), state
             logits, following = self._network.step(rows, to_tensors(state))
             return torch.softmax(logits, dim=-1).numpy(), to_arrays(following)
 
@@ -65,8 +73,8 @@ class Collector:
 
     Episodes continue from one sequence to the next. An Atari game that continues after a lost life is one episode in
     the log, although its sequences say `terminated`. `env` resets in the same step, as `make_vector`'s do. If the
-    environment can save its games (`saves_games`), the state includes them. Otherwise the state can only be taken
-    right after `restart`, and restoring it starts the same new games.
+    environment can save its games (`saves_games`), the state includes them. Otherwise it includes all actions since
+    `restart`, and restoring it plays them again from the same seed.
     """
 
     def __init__(
@@ -86,6 +94,8 @@ class Collector:
         self._policy_state: ArrayState | None = None
         self._returns: NDArray[np.float64]
         self._lengths: NDArray[np.int64]
+        self._played: list[tuple[float, NDArray[np.int32]]] = []
+        """Progress and actions, [n, k], of each sequence since `restart`, if games cannot be saved."""
         if state is None:
             self.restart()
         else:
@@ -139,6 +149,8 @@ class Collector:
             if done.any():
                 self._policy_state = reset_rows(self._policy_state, policy.initial_state(n), done)
         observations[:, k] = self._observations
+        if not self.saves_games():
+            self._played.append((progress, actions.astype(np.int32)))
         finals = TruncatedObservations(
             np.array([i for i, _, _ in stopped], dtype=np.int64),
             np.array([t for _, t, _ in stopped], dtype=np.int64),
@@ -170,18 +182,20 @@ class Collector:
 
     def restart(self) -> None:
         """Discard the games in progress and start new ones."""
-        self._seed = int(self._generator.integers(2**31))
-        self._reset(self._seed)
+        self._reset(int(self._generator.integers(2**31)))
 
     def get_state(self) -> dict[str, Any]:
-        """The games in progress, or the seed of games that have just started."""
-        if not self.saves_games():
-            if self._lengths.any() or self._policy_state is not None:
-                raise ValueError("games that cannot be saved are under way; restart the collector first")
-            return {"seed": self._seed, "generator": self._generator.bit_generator.state}
+        """The games in progress or, if they cannot be saved, their seed and actions."""
+        state: dict[str, Any] = {"generator": self._generator.bit_generator.state}
+        if not self.saves_games() and not self._played:
+            return {"seed": self._seed, **state}
+        if self.saves_games():
+            state["env"] = self._env.get_state()  # type: ignore[attr-defined]
+        else:
+            progress, actions = zip(*self._played, strict=True)
+            state |= {"seed": self._seed, "progress": np.array(progress), "actions": np.concatenate(actions, axis=1)}
         return {
-            "env": self._env.get_state(),  # type: ignore[attr-defined]
-            "generator": self._generator.bit_generator.state,
+            **state,
             "observations": self._observations.copy(),
             "returns": self._returns.copy(),
             "lengths": self._lengths.copy(),
@@ -198,14 +212,31 @@ class Collector:
         self._generator.bit_generator.state = state["generator"]
         if "seed" in state:
             self._reset(int(state["seed"]))
-            return
-        self._env.set_state(state["env"])  # type: ignore[attr-defined]
+            if "actions" not in state:
+                return
+            for progress, actions in zip(
+                state["progress"], np.split(state["actions"], len(state["progress"]), axis=1), strict=True
+            ):
+                self._replay(float(progress), actions)
+            if not np.array_equal(self._observations, state["observations"], equal_nan=True):
+                raise BadInput("its games do not come out the same when they are played again, so it cannot go on")
+        else:
+            self._env.set_state(state["env"])  # type: ignore[attr-defined]
         self._observations = self._spec.array(state["observations"])
         self._returns = np.array(state["returns"], dtype=np.float64)
         self._lengths = np.array(state["lengths"], dtype=np.int64)
         self._policy_state = None if state["policy"] is None else tuple(state["policy"])
 
+    def _replay(self, progress: float, actions: NDArray[np.int32]) -> None:
+        """Play a sequence again, the actions given: int32 [n, k]."""
+        if hasattr(self._env, "set_phase_progress"):
+            self._env.set_phase_progress(progress)
+        for t in range(actions.shape[1]):
+            self._observations = self._spec.array(self._env.step(actions[:, t].astype(np.int64))[0])
+        self._played.append((progress, actions))
+
     def _reset(self, seed: int) -> None:
+        self._seed, self._played = seed, []
         first, _ = self._env.reset(seed=seed)
         self._observations = self._spec.array(first)
         self._policy_state = None

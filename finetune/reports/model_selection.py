@@ -19,7 +19,7 @@ class Candidate:
 
     @property
     def rank(self) -> tuple[float, ...]:
-        """Sort key of policies: more greedy games finished, then lower median time, then metres.
+        """Sort key of policies: more greedy games finished, then more drawn ones, then lower median time, then metres.
 
         Without a track: mean return.
         """
@@ -27,18 +27,33 @@ class Candidate:
         if "finishes" not in figures:
             return (figures["mean_return"],)
         median = figures["median_seconds"]
-        share = figures["finishes"] / figures["episodes"]
-        return (share, -math.inf if median is None else -median, figures["mean_metres"])
+        drawn = _share(figures["drawn"]) if "drawn" in figures else 0.0
+        return (_share(figures), drawn, -math.inf if median is None else -median, figures["mean_metres"])
+
+
+def finalists(run: Path, start: Path) -> list[Candidate]:
+    """The evaluated policies of the run in `run` that lead by their greedy games, earliest first.
+
+    start: file of the initial policy, which is one of those evaluated. Raises BadInput for a file that is not an
+    evaluation.
+    """
+    found = _candidates(run, start)
+    most = max(one.rank[0] for one in found)
+    return [one for one in found if one.rank[0] == most]
 
 
 def best_policy(run: Path, start: Path) -> Candidate:
-    """Return the best evaluated policy of the run in `run`; the earliest of equals.
+    """The best evaluated policy of the run in `run`; the earliest of equals. start: as for `finalists`."""
+    return max(_candidates(run, start), key=lambda one: one.rank)
 
-    start: file of the initial policy, which is one of them. Raises BadInput for a file that is not an evaluation.
-    """
+
+def _share(figures: Mapping[str, Any]) -> float:
+    return float(figures["finishes"] / figures["episodes"])
+
+
+def _candidates(run: Path, start: Path) -> list[Candidate]:
     found = [
         Candidate(start if path.name == START else path.with_suffix(".safetensors"), path, read_evaluation(path))
         for path in (run / "phases").glob("*.json")
     ]
-    found.sort(key=lambda one: one.figures.get("decisions", 0))
-    return max(found, key=lambda one: one.rank)
+    return sorted(found, key=lambda one: one.figures.get("decisions", 0))

@@ -17,6 +17,7 @@ from ...evaluation.settings import EvaluationSettings
 from ...policies.files import save_policy
 from ...policies.policy import Policy
 from ..schedules.phase import Phase
+from .likeness import Player
 from .run_log import RunLog
 
 LOSS = 0.1
@@ -47,6 +48,8 @@ class PhaseEvaluator:
         self._settings = settings
         self._drawn = drawn
         self._log = log
+        self.player: Player | None = None
+        """Player of the demonstrations, to compare each policy with; None without demonstrations."""
         self._last: _Judged | None = None
         self._evaluated: dict[Path, Evaluation] = {}
 
@@ -82,16 +85,20 @@ class PhaseEvaluator:
                 path.unlink()
                 path.with_suffix(".safetensors").unlink(missing_ok=True)
 
+    def add_drawn(self, path: Path, policy: Policy) -> None:
+        """Add the drawn games to an evaluation that lacks them, because it was made within a phase."""
+        figures = read_evaluation(path)
+        if self._settings.greedy and self._drawn and "drawn" not in figures:
+            self._write(path, figures | {"drawn": self._play_drawn(policy, figures["decisions"])})
+
     def keep(self, path: Path, policy: Policy) -> None:
         """Make an evaluated policy the run's final one, instead of the last one.
 
-        path: its evaluation. Drawn games are added if it was made within a phase. Greedy games are repeated only if it
-        was made before the run was resumed.
+        path: its evaluation. Greedy games are repeated only if it was made before the run was resumed.
         """
         figures = read_evaluation(path)
         if self._last is None or self._last.figures["decisions"] != figures["decisions"]:
-            played = self._evaluated.get(path)
-            self._last = self._evaluate(figures["phase"], policy, path, figures["decisions"], self._drawn, played)
+            self._last = _Judged(self._evaluated.get(path) or evaluate(policy, self._settings), figures)
 
     @property
     def last(self) -> str | None:
@@ -101,10 +108,13 @@ class PhaseEvaluator:
     @property
     def gain(self) -> str | None:
         """One-line comparison of that evaluation with the initial one; None if either is missing."""
+        return None if self.ends is None else gain(*self.ends)
+
+    @property
+    def ends(self) -> tuple[Mapping[str, Any], Mapping[str, Any]] | None:
+        """Figures of the initial and of the final policy; None if either is missing."""
         start = self._folder / START
-        if self._last is None or not start.exists():
-            return None
-        return gain(read_evaluation(start), self._last.figures)
+        return (read_evaluation(start), self._last.figures) if self._last is not None and start.exists() else None
 
     def film_best(self) -> str | None:
         """Write the best game of that evaluation to `best.mp4`; returns the reason if it cannot."""
@@ -120,22 +130,29 @@ class PhaseEvaluator:
         path: Path,
         decisions: int,
         drawn: int,
-        played: Evaluation | None = None,
         before: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
     ) -> _Judged:
-        """Play the policy's games and write their figures. played: the greedy games, if already played. before: earlier
-        evaluations by name. The best one that clearly beats the policy is recorded with the figures."""
-        evaluation = self._evaluated[path] = played or evaluate(policy, self._settings)
+        """Play the policy's games and write their figures. before: earlier evaluations by name. The best one that
+        clearly beats the policy is recorded with the figures."""
+        evaluation = self._evaluated[path] = evaluate(policy, self._settings)
         figures = {"phase": name, "decisions": decisions, **evaluation.to_json()}
+        if self.player is not None:
+            figures |= {"player": self.player.name, **self.player.likeness(policy)}
         if self._settings.greedy and drawn:
-            games = replace(self._settings, greedy=False, episodes=drawn)
-            figures["drawn"] = evaluate(policy, games).summary()
-            self._log.evaluated(decisions, figures["drawn"], "drawn")
+            figures["drawn"] = self._play_drawn(policy, decisions)
         if lost := {name: one for name, one in before.items() if is_worse(figures, one)}:
             figures["worse_than"] = max(lost, key=lambda name: _success(lost[name]))
         self._log.evaluated(decisions, figures, "greedy" if self._settings.greedy else "drawn")
-        write_atomic(path, json.dumps(figures, indent=1, allow_nan=False) + "\n")
+        self._write(path, figures)
         return _Judged(evaluation, figures)
+
+    def _play_drawn(self, policy: Policy, decisions: int) -> dict[str, Any]:
+        figures = evaluate(policy, replace(self._settings, greedy=False, episodes=self._drawn)).summary()
+        self._log.evaluated(decisions, figures, "drawn")
+        return figures
+
+    def _write(self, path: Path, figures: Mapping[str, Any]) -> None:
+        write_atomic(path, json.dumps(figures, indent=1, allow_nan=False) + "\n")
 
 
 def read_evaluation(path: Path) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from ...common.charts import STYLE as CHART_STYLE
 from ...common.charts import Band, line_chart
 from ...common.command import CONFIGURATION
 from ...common.files import write_atomic
-from ...common.page import figures, origin, page, video
+from ...common.page import figures, origin, page, tiles, video
 from ..experience.sequences import SOURCES
 from .milestones import milestones
 from .phase_evaluator import read_evaluation
@@ -23,6 +23,9 @@ EVALUATION_COLUMNS = {
     "mean_seconds": "mean s",
     "mean_metres": "mean m",
     "mean_return": "mean return",
+    "player_actions": "the player's actions",
+    "player_nats": "nats",
+    "player_time": "time by action",
 }
 DRAWN_COLUMNS = {
     "finishes": "drawn: finished",
@@ -32,6 +35,17 @@ DRAWN_COLUMNS = {
     "mean_return": "mean return",
 }
 
+
+PROGRESS = {"finishes": "finished", "median_seconds": "median s"}
+LIKENESS = {
+    "player_actions": "the player's actions",
+    "player_nats": "nats of the player's actions",
+    "player_time": "overlap of time by action",
+}
+IN_WORDS = (
+    "In the player's states: share of decisions in which the most probable action is the player's; mean −ln π of the "
+    "player's actions (less is more alike); overlap of the time that player and policy spend on each action (1: equal)."
+)
 
 KEPT = "Kept: the policy that the run leaves, the best of those evaluated (schedule.keep=best)."
 EXACT = "Every number of idle frames was played once, so the figures are exact."
@@ -51,6 +65,7 @@ def write_report(folder: Path, title: str, made_by: str = "", kept: str | None =
     evaluations = [(path.stem, read_evaluation(path)) for path in (folder / "phases").glob("*.json")]
     if evaluations:
         evaluations.sort(key=lambda one: (int(one[0].partition("-")[0]), one[1].get("decisions", 0)))
+        parts.insert(1, _headline(evaluations, kept))
         parts += ["<h2>Evaluation of the start and of the phases</h2>", _evaluation_table(evaluations, kept)]
     film = folder / "best.mp4"
     if film.exists():
@@ -165,6 +180,26 @@ def _charts(rows: list[dict[str, Any]], bands: list[Band], charts: tuple[Chart, 
         x_name = f"{'million' if millions else 'thousand'} decisions"
         drawn.append(line_chart(title, lines, shown, x_name, log=log))
     return f'<div class="charts">{"".join(drawn)}</div>' if any(drawn) else ""
+
+
+def _headline(documents: list[tuple[str, dict[str, Any]]], kept: str | None) -> str:
+    """The most important figures: progress from the start to the final policy, and its likeness to the player."""
+    start, end = documents[0][1], dict(documents).get(kept or "", documents[-1][1])
+    pairs = {"greedy games": (start, end), "drawn games": (start.get("drawn", {}), end.get("drawn", {}))}
+    names = PROGRESS if "finishes" in end else {"mean_return": "mean return"}
+    shown = [(f"{games}: {name}", pair, key) for games, pair in pairs.items() for key, name in names.items()]
+    shown += [(name, (start, end), key) for key, name in LIKENESS.items()]
+    tiled = [
+        (name, f"{_short(before[key])} → {_short(after[key])}")
+        for name, (before, after), key in shown
+        if None not in (before.get(key), after.get(key))
+    ]
+    who = f"<p>Demonstrations: {escape(str(end['player']))}. {IN_WORDS}</p>" if "player" in end else ""
+    return f"{tiles(tiled)}{who}"
+
+
+def _short(value: float) -> str:
+    return f"{value:g}" if isinstance(value, int) else f"{value:.2f}"
 
 
 def _evaluation_table(documents: list[tuple[str, dict[str, Any]]], kept: str | None) -> str:

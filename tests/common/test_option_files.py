@@ -1,7 +1,10 @@
 """Options that are files: a path instead of a name, and the option of another group that a file is made for."""
 
+import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from qwop.common.command import Command
@@ -82,7 +85,7 @@ def test_a_schedule_in_a_folder_of_ones_own_brings_its_algorithm(tmp_path: Path,
         ("a: [", "mine.yaml: not YAML settings"),
         ("3", "mine.yaml: not YAML settings .not a mapping"),
         ("[1, 2]", "mine.yaml: not YAML settings .not a mapping"),
-        ("algorithm: sarsa\n" + OWN, "mine.yaml: algorithm: sarsa, expected acer, acer-clone, acer-replay"),
+        ("algorithm: sarsa\n" + OWN, "mine.yaml: algorithm: sarsa, expected acer, acer-clone, acer-expert, acer-replay"),
         ("scale: 1.0", "schedule.phases is not set"),
         ("phases: {one: {hours: few}}", "schedule.phases.one.hours=few: expected"),
     ],
@@ -126,3 +129,20 @@ def test_from_person_is_a_longer_from_clone_without_imitation() -> None:
         for mine, theirs in pairs
     )
     assert replace(clone, schedule=replace(clone.schedule, phases=without)) == person
+
+
+def test_a_wrong_setting_in_a_file_is_refused_with_the_files_name(
+    tmp_path: Path, run_command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "own.yaml"
+    path.write_text(OWN.replace("hours: 2", "hours: many"))
+    said = f"{path}: schedule.phases.brief.hours=many"
+    with pytest.raises(BadInput, match=re.escape(said)):
+        finetune.read([f"schedule={path}"])
+    code, _, wrong = run_command(finetune, f"schedule={path}")
+    assert code == 2
+    assert wrong.startswith(f"qwop-finetune: {said}")
+    with pytest.raises(BadInput) as refused:  # of the command line itself
+        finetune.read([f"schedule={path}", "seed=-1"])
+    assert str(refused.value).startswith("seed=")

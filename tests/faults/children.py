@@ -91,6 +91,11 @@ class Child:
         """Send a signal."""
         os.kill(self.pid, number)
 
+    @property
+    def running(self) -> bool:
+        """False once the child has ended."""
+        return not self._wait_for_exit(0.0)
+
     def wait(self, seconds: float = 120.0) -> End:
         """Wait for the end; AssertionError, and the child is killed, if it takes longer."""
         out, err = b"", b""

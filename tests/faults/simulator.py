@@ -9,6 +9,7 @@ import os
 import random
 import shutil
 import signal
+from collections.abc import Mapping
 from pathlib import Path
 
 import children
@@ -16,7 +17,7 @@ from children import End
 from disk import CLOCK, FAULTS, KILL, POWER, TEAR, Disk, Fault
 from qwop.common.folder_lock import LEFTOVER
 from qwop.datasets.writer import DatasetWriter
-from trials import Trials
+from trials import Reference, Trials
 from work import WORK, Work, require_whole
 
 QUICK = (
@@ -27,12 +28,19 @@ QUICK = (
 
 
 class Simulator:
-    """Simulations in one folder, which has what the works read (`work.prepare`)."""
+    """Simulations in one folder, which has what the works read (`work.prepare`).
 
-    def __init__(self, folder: Path, works: tuple[str, ...]) -> None:
+    known: runs without faults, by work, of another folder that was prepared in the same way; see `without_faults`.
+    """
+
+    def __init__(self, folder: Path, works: tuple[str, ...], known: Mapping[str, tuple[Reference, int]] = {}) -> None:
         self.folder, self.works = folder, works
-        self._trials: dict[str, Trials] = {}
-        self._calls: dict[str, int] = {}
+        self._trials = {name: Trials(WORK[name], folder, reference) for name, (reference, _) in known.items()}
+        self._calls = {name: calls for name, (_, calls) in known.items()}
+
+    def without_faults(self, name: str) -> tuple[Reference, int]:
+        """What a run of this work comes to without faults, and the number of its calls."""
+        return self._of(WORK[name]).reference, self._calls_of(WORK[name])
 
     def drawn(self, seed: int) -> tuple[Work, Fault]:
         """The work and the fault of a seed."""

@@ -33,9 +33,9 @@ class Reference:
 class Trials:
     """Trials of one kind of work in one folder, which has what the work reads (`work.prepare`)."""
 
-    def __init__(self, work: Work, folder: Path) -> None:
+    def __init__(self, work: Work, folder: Path, reference: Reference | None = None) -> None:
         self.work, self.folder = work, folder
-        self.reference = self._reference()
+        self.reference = reference or self._reference()
 
     def kill(self, random: float) -> bool:
         """SIGKILL: finished files are whole, and the resumed run equals the uninterrupted one."""
@@ -47,7 +47,7 @@ class Trials:
         return end.code == -signal.SIGKILL
 
     def interrupt(self, random: float, number: signal.Signals) -> bool:
-        """SIGINT or SIGTERM: the exit code says so, in one line, and the resumed run equals the uninterrupted one."""
+        """SIGINT, SIGTERM or SIGHUP: the exit code says so, in one line, and the resumed run equals the uninterrupted one."""
         run, child = self._start()
         child.wait_at_most(random * self.reference.seconds)
         child.send(number)
@@ -246,6 +246,7 @@ FAULTS: dict[str, Trial] = {
     "SIGKILL": Trials.kill,
     "SIGINT": lambda trials, random: trials.interrupt(random, signal.SIGINT),
     "SIGTERM": lambda trials, random: trials.interrupt(random, signal.SIGTERM),
+    "SIGHUP": lambda trials, random: trials.interrupt(random, signal.SIGHUP),
     "full disk": Trials.full_disk,
     "file-size limit": Trials.file_limit,
     "folder gone": lambda trials, random: trials.gone(random, file_instead=False),

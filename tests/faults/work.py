@@ -97,6 +97,12 @@ WORK = {
             resumes="metrics.jsonl",
         ),
         Work(
+            "CartPole",
+            (*_TRAINING, "algorithm=dqn", "environment=CartPole-v1", "schedule.decisions=600", "loop.capacity=500",
+             "loop.start=100", "loop.batch_size=32", "algorithm.hidden=[16]"),
+            resumes="metrics.jsonl",
+        ),
+        Work(
             "re-estimating",
             ("reestimate", "dataset=demonstrations", "cloning.epochs=6", "folds=2", "cloning.hidden=[32]"),
             over="dataset.json",

@@ -1,6 +1,8 @@
 """The loop's side of its contract with an agent: what it calls, in which order, and when."""
 
 import math
+import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from qwop.common.command import _signals
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.agents.agent import Agent
 from qwop.finetune.agents.ppo.settings import PpoLoopSettings, PpoSettings
@@ -22,7 +25,7 @@ from qwop.finetune.schedules.stability import StabilitySettings
 from qwop.policies.networks import Actor
 from qwop.policies.policy import Policy
 
-from .runs import make_run, run_until
+from .runs import assert_same, make_run, run_until
 
 DECISIONS = 1 / 3600 / PUBLISHED_RATE  # hours, where an environment has no clock
 ITERATION = 2 * 5
@@ -68,11 +71,13 @@ class Counting(Agent):
         return {"learner/version": float(self.version)}
 
     def get_state(self) -> dict[str, Any]:
-        return {"version": self.version}
+        return {"version": self.version, "bias": self.actor.policy_head.bias.tolist()}
 
     def set_state(self, state: dict[str, Any]) -> None:
         self.version = state["version"]
         self._show()
+        with torch.no_grad():
+            self.actor.policy_head.bias.copy_(torch.tensor(state["bias"]))
 
     @torch.no_grad()
     def _show(self) -> None:
@@ -106,10 +111,20 @@ class Run(Observer):
         self.loop = Loop(run, self.agent, play)
         self.shown: list[Progress] = []
         self.left: dict[str, float] = {}
+        self.moment: tuple[int, signal.Signals, bool] | None = None
         if resume:
             self.loop.set_state(load_checkpoint(checkpoints(folder / "checkpoints")[-1]))
 
+    def interrupt_at(self, decisions: int, number: signal.Signals, *, evaluating: bool) -> None:
+        """Send this process a signal after so many decisions: in the evaluation that is due, or in the iteration."""
+        self.moment = (decisions, number, evaluating)
+
+    def _interrupt(self, decisions: int, evaluating: bool) -> None:
+        if self.moment is not None and (self.moment[0], self.moment[2]) == (decisions, evaluating):
+            os.kill(os.getpid(), self.moment[1])
+
     def evaluate(self, loop: Loop, index: int, *, within: bool) -> None:
+        self._interrupt(loop.decisions, evaluating=True)
         name = self.phases[index].name
         self.events.append(("evaluation", name, loop.decisions) if within else ("phase ended", index, name))
         self.left[name] = float(loop.agent.network.policy_head.bias[1].detach().exp()) - 1.0
@@ -119,6 +134,7 @@ class Run(Observer):
 
     def progress(self, now: Progress) -> None:
         self.shown.append(now)
+        self._interrupt(now.decisions, evaluating=False)
 
     def kinds(self, *kinds: str) -> list[Event]:
         return [event for event in self.events if event[0] in kinds]
@@ -143,11 +159,11 @@ def test_an_iteration_is_learn_then_advance_and_phases_begin_in_between(tmp_path
         ("advance", 10, 30),
         ("learn", 1, 1.0),
         ("begin phase", "two"),
-        ("phase ended", 0, "one"),
         ("advance", 20, 30),
+        ("phase ended", 0, "one"),
         ("learn", 2, 0.5),
-        ("phase ended", 1, "two"),
         ("advance", 30, 30),
+        ("phase ended", 1, "two"),
         ("interrupt",),
         ("checkpoint", 30),
     ]
@@ -284,6 +300,52 @@ def test_a_resumed_run_sees_what_the_uninterrupted_one_sees(tmp_path: Path, over
     assert mine["agent"] == theirs["agent"]
     heads = (one.agent.network.policy_head.state_dict() for one in (resumed, whole))
     torch.testing.assert_close(*heads, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("overlap", [True, False])
+@pytest.mark.parametrize("moment", ["iteration", "evaluation within", "end of phase", "last evaluation"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_leaves_a_checkpoint_and_ends_with_the_same_bits(
+    tmp_path: Path, overlap: bool, moment: str, number: signal.Signals
+) -> None:
+    phases = (
+        phase("one", 8, evaluations=1, weight_average=1.0),
+        phase("two", 4, environment={"max_episode_steps": 4}, weight_average=1.0),
+    )
+    whole = Run(tmp_path / "whole", phases, overlap=overlap)
+    whole.loop.run()
+    half = Run(tmp_path / "half", phases, overlap=overlap)
+    decisions = {"iteration": 60, "evaluation within": 40, "end of phase": 80, "last evaluation": 120}[moment]
+    half.interrupt_at(decisions, number, evaluating=moment != "iteration")
+    with _signals(), pytest.raises(KeyboardInterrupt):
+        half.loop.run()
+    (path,) = checkpoints(tmp_path / "half" / "checkpoints")
+    assert path.name == f"decisions-{decisions:012d}.checkpoint"
+    resumed = Run(tmp_path / "half", phases, resume=True, overlap=overlap)
+    assert not resumed.loop.finished
+    resumed.loop.run()
+    assert half.versions() + resumed.versions() == whole.versions()
+    ended = ("phase ended", "evaluation")
+    assert half.kinds(*ended) + resumed.kinds(*ended) == whole.kinds(*ended)
+    assert_same(resumed.loop.get_state(), whole.loop.get_state())
+    heads = (one.agent.network.policy_head.state_dict() for one in (resumed, whole))
+    torch.testing.assert_close(*heads, rtol=0, atol=0)
+    rows = [read_metrics(tmp_path / name)[-1]["decisions"] for name in ("whole", "half")]
+    assert rows == [120, 120]
+
+
+def test_a_second_signal_does_not_wait(tmp_path: Path) -> None:
+    run = Run(tmp_path, (phase("one", 5),))
+
+    def learn(live: Any, now: Any) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    run.agent.learn = learn  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        run.loop.run()
+    assert run.loop.decisions == 0
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 @pytest.mark.parametrize(

@@ -297,6 +297,21 @@ def test_a_new_policy_can_be_trained_in_any_environment(finetune: Finetune, work
     assert policy.probabilities(np.zeros((1, 4), dtype=np.float32)).shape == (1, 2)
 
 
+def test_in_another_environment_a_schedule_leaves_out_what_it_has_for_its_own(
+    finetune: Finetune, workplace: Path
+) -> None:
+    small = [one for one in SMALL if "schedule" not in one]
+    run = ("policy=policy.safetensors", "demonstrations=demos", "schedule=kurodo", *small, "video=false", "out=run")
+    done = finetune(*run, "schedule.scale=0.00001")
+    assert done.code == 0, done.err
+    assert "made for QWOP-v1; in CartPole-v1 it leaves out reward, restarts" in done.out
+    assert load_policy(workplace / "run" / "policy.safetensors").environment == CARTPOLE
+    wrong = finetune(*run, "schedule.phases.alone.environment.gravity=1", "out=other")
+    assert (wrong.code, wrong.err) == (2, "qwop-finetune: environment CartPole-v1: no setting gravity\n")
+    wrong = finetune(*run, "schedule.environment=null", "out=other")
+    assert (wrong.code, wrong.err) == (2, "qwop-finetune: environment CartPole-v1: no setting reward\n")
+
+
 def test_a_schedule_can_change_its_algorithm_and_goes_on_to_the_bit(finetune: Finetune, workplace: Path) -> None:
     schedule = workplace / "act.yaml"
     schedule.write_text(

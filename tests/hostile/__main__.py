@@ -65,7 +65,7 @@ def try_case(kind: Kind, how: str, name: str, change: object, originals: Path, c
         else:
             kind.read(copy, case / "out")
 
-    writable = copy if kind.original == "run" else case / "out"
+    writable = copy if kind.original in ("run", "population", "study") else case / "out"
     return run_guarded(work, copy, writable)
 
 

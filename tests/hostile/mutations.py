@@ -158,6 +158,21 @@ def json_documents(seed: int, environment: str = "environment") -> Iterator[tupl
         )
 
 
+def json_lines(seed: int) -> Iterator[Named]:
+    """Changes of a file of JSON documents, one a line: each field of each of them."""
+    random = np.random.default_rng(seed)
+    for name, change in json_documents(seed + 1, ""):
+        place = random.random()
+
+        def apply(data: bytes, change: Callable[[Any], str] = change, place: float = place) -> bytes:
+            lines = data.decode().splitlines()
+            at = int(place * len(lines))
+            lines[at] = change(json.loads(lines[at]))
+            return "".join(f"{line}\n" for line in lines).encode(errors="surrogatepass")
+
+        yield name, apply
+
+
 def _changed(document: Any, draw: float, kind: int, value: Any) -> str:
     paths = [*_paths(document)]
     path = paths[int(draw * len(paths))]

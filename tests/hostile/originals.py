@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,10 +18,12 @@ from qwop.envs.qwop.keys_file import write_keys
 from qwop.envs.qwop.session import GameStart, Opening, PlayedGame
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.main import main
+from qwop.policies.architectures import ARCHITECTURES
 from qwop.policies.files import save_policy
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
-from qwop.policies.q_networks import DuelingQ
+from qwop.population.main import main as population
+from qwop.study.command import main as study
 
 DIGEST = "0123456789ab"
 
@@ -31,10 +34,27 @@ RUN = (
 )  # fmt: skip
 """A run of a second, by PPO, in QWOP."""
 
+POPULATION = (
+    "agents=2", "agent=vtrace", "agent.hidden=[16]", "agent.memory=16", "work.num_games=2", "work.steps=5",
+    "work.unrolls=1", "work.opponents=1", "race.time_limit=1", "evaluation.games=1", "video=false",
+    "checkpoint_every=1",
+)  # fmt: skip
+"""A population of a second: two rounds, continued by a third."""
+
+STUDY = """
+command: qwop-evaluate
+settings: [policy=policy.safetensors, episodes=1, video=false, late=0, num_envs=1]
+space:
+  max_idle_frames: {type: int, low: 0, high: 20}
+objective: {file: evaluation.json, figure: mean_return, curve: null}
+budget: {trials: 2, repeats: 1, random_trials: 1, pruner: none, finalists: 1, fresh_seeds: 2}
+"""
+"""A study of four runs, in a folder with the policy that it evaluates."""
+
 
 def make_originals(folder: Path) -> None:
-    """Write `policy.safetensors`, `dueling.safetensors`, `keys.txt`, `recording.npz`, `dataset`, `run`, and the dataset
-    as `hub` and `minari`."""
+    """Write `policy.safetensors`, one of each network for CartPole as `NAME.safetensors`, `keys.txt`,
+    `recording.npz`, `dataset`, `run`, `population`, `study` and `study.yaml`, and the dataset as `hub` and `minari`."""
     folder.mkdir(parents=True)
     generator = torch.Generator().manual_seed(0)
     task = EnvironmentSpec("QWOP-v1", {"frames_per_step": 4, "time_limit": 6.0})
@@ -42,9 +62,10 @@ def make_originals(folder: Path) -> None:
         folder / "policy.safetensors", Policy(ActorCritic(71, 11, (16,), generator), task, ObservationSpec((71,)))
     )
     cartpole = EnvironmentSpec("CartPole-v1")
-    save_policy(
-        folder / "dueling.safetensors", Policy(DuelingQ(4, 2, (8,), generator), cartpole, ObservationSpec((4,)))
-    )
+    for name, made in ARCHITECTURES.items():
+        network: Any = made
+        policy = Policy(network(4, 2, (8,), generator=generator), cartpole, ObservationSpec((4,)))
+        save_policy(folder / f"{name}.safetensors", policy)
     keys = np.concatenate(open_dataset(embedded_dataset())[0].keys or ())
     write_keys(folder / "keys.txt", keys[:300], "a game")
     _dataset(folder / "dataset", keys)
@@ -52,6 +73,9 @@ def make_originals(folder: Path) -> None:
         export(ExportSettings(str(folder / "dataset"), to, str(folder / name)))
     _recording(folder / "recording.npz")
     _run([f"out={folder / 'run'}", *RUN])
+    population.run(population.read([*POPULATION, "rounds=2", f"out={folder / 'population'}"]))
+    (folder / "study.yaml").write_text(STUDY.replace("=policy.", f"={folder / 'policy'}."))
+    study.run(study.read([f"study={folder / 'study.yaml'}", f"out={folder / 'study'}"]))
 
 
 def _dataset(folder: Path, keys: np.ndarray) -> None:

@@ -18,17 +18,20 @@ from qwop.envs.qwop.keys_file import read_keys
 from qwop.evaluation.command import main as evaluate_command
 from qwop.evaluation.keys_game import in_simulator
 from qwop.finetune.main import main as finetune_command
+from qwop.policies.architectures import ARCHITECTURES
 from qwop.policies.files import load_policy
 from qwop.policies.rollout import play
+from qwop.population.main import main as population_command
 from qwop.pretrain.command import main as pretrain_command
 from qwop.recorder.command import main as record_command
 from qwop.recorder.page.library import Library
 from qwop.recorder.published.source import open_import
 from qwop.recorder.settings import ImportSettings
+from qwop.study.command import main as study_command
 
 from . import mutations
 from .mutations import Named
-from .originals import DIGEST, RUN
+from .originals import DIGEST, POPULATION, RUN
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,22 @@ def resume_run(folder: Path, out: Path) -> None:
     finetune_command.run(replace(_RUN, out=str(folder)))
 
 
+def resume_population(folder: Path, out: Path) -> None:
+    population_command.run(replace(_POPULATION, out=str(folder)))
+
+
+def continue_study(folder: Path, out: Path) -> None:
+    """Continue the study in the folder, with another trial and fresh seed, as its definition beside it says."""
+    study_command.run(study_command.read(_continued(folder, out)))
+
+
+def begin_study(path: Path, out: Path) -> None:
+    with naming(path):
+        study_command.run(study_command.read(_begun(path, out)))
+
+
+_POPULATION = population_command.read([*POPULATION, "rounds=3", "out=run", "resume=true"])
+
 _RUN = finetune_command.read([*RUN, "out=run", "resume=true"])
 
 _EVALUATE = ["episodes=1", "num_envs=1", "video=false"]
@@ -109,6 +128,18 @@ def _resumed(folder: Path, out: Path) -> list[str]:
     return [*RUN, f"out={folder}", "resume=true"]
 
 
+def _populated(folder: Path, out: Path) -> list[str]:
+    return [*POPULATION, "rounds=3", f"out={folder}", "resume=true"]
+
+
+def _continued(folder: Path, out: Path) -> list[str]:
+    return [f"study={ORIGINALS / 'study.yaml'}", "study.budget.trials=3", "study.budget.fresh_seeds=3", f"out={folder}"]
+
+
+def _begun(path: Path, out: Path) -> list[str]:
+    return [f"study={path}", f"out={out / 'study'}"]
+
+
 def _pretrained(folder: Path, out: Path) -> list[str]:
     return [f"dataset={folder}", f"out={out}", *_PRETRAIN]
 
@@ -120,7 +151,7 @@ KINDS = {
         read_policy, _evaluated("policy"), evaluate_command,
     ),
     "policy of CartPole": Kind(
-        "dueling.safetensors", "", lambda: mutations.safetensors(2, "policy", "environment"),
+        "dueling-q.safetensors", "", lambda: mutations.safetensors(2, "policy", "environment"),
         read_policy, lambda path, out: [f"source.policy={path}", "source=policy", f"dataset={out}", "source.episodes=1"],
         record_command,
     ),
@@ -168,6 +199,38 @@ KINDS = {
 
 
 KINDS |= {
+    f"{said} of a population": Kind("population", file, changes, resume_population, _populated, population_command)
+    for said, file, changes in (
+        ("checkpoint", "checkpoints/decisions-000000000040.checkpoint",
+         lambda: _alternating(mutations.safetensors(30, "state", ""), mutations.any_file(31))),
+        ("settings", "config.yaml", lambda: _alternating(mutations.yaml_texts(), mutations.any_file(32))),
+        ("history", "history.jsonl", lambda: _alternating(mutations.json_lines(33), mutations.any_file(34))),
+        ("first agent", "first/agent-00.safetensors", lambda: mutations.safetensors(35, "policy", "environment")),
+    )
+}  # fmt: skip
+
+KINDS |= {
+    f"{said} of a study": Kind("study", file, changes, continue_study, _continued, study_command)
+    for said, file, changes in (
+        ("journal", "journal.log", lambda: _alternating(mutations.json_lines(36), mutations.any_file(37))),
+        ("settings", "config.yaml", lambda: _alternating(mutations.yaml_texts(), mutations.any_file(38))),
+    )
+}  # fmt: skip
+
+KINDS["study"] = Kind(
+    "study.yaml", "", lambda: _alternating(mutations.yaml_texts(), mutations.any_file(41)), begin_study, _begun,
+    study_command,
+)  # fmt: skip
+
+KINDS |= {
+    f"policy of {name}": Kind(
+        f"{name}.safetensors", "", lambda number=number: mutations.safetensors(50 + 2 * number, "policy", ""),
+        read_policy, _evaluated("policy"), evaluate_command,
+    )
+    for number, name in enumerate(ARCHITECTURES)
+}  # fmt: skip
+
+KINDS |= {
     f"import of {file}": Kind(
         original, file, changes, import_folder, lambda folder, out: ["import", str(folder), f"out={out / 'imported'}"],
         dataset_command,
@@ -183,6 +246,9 @@ KINDS |= {
     )
 }  # fmt: skip
 
+
+ORIGINALS = Path("originals")
+"""Where the originals are, from the folder that the cases are tried in."""
 
 LEFT_OUT = shutil.ignore_patterns("tensorboard", "phases", "*000128*", "SHA256SUMS")
 """Checksums would refuse every change of a dataset, and whoever makes a hostile one leaves them out."""

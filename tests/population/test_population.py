@@ -317,11 +317,15 @@ def test_a_population_continues_where_it_was_saved() -> None:
     for _ in range(3):
         one.play_round()
     state = one.get_state()
-    other = Population(SETTINGS, AgentTrainer(), Workers())  # type: ignore[arg-type]
+    workers = Workers()
+    other = Population(SETTINGS, AgentTrainer(), workers)  # type: ignore[arg-type]
     other.set_state(state)
-    for _ in range(5):
+    assert other.ratings().ratings.tolist() == one.ratings().ratings.tolist()
+    for number in range(5):
         assert one.play_round().copies == other.play_round().copies
-    assert one.members == other.members
+        if not number:
+            assert [task.play for task in workers.tasks[0].values()] == state["play"]
+    assert (one.members, one.decisions) == (other.members, other.decisions)
     assert one.record.points.tolist() == other.record.points.tolist()
 
 

@@ -44,17 +44,19 @@ def test_old_matches_fade_and_errors_grow() -> None:
     assert after.errors[0] > before.errors[0]
 
 
-def test_a_copy_is_rated_as_its_parent() -> None:
+@pytest.mark.parametrize("numbers", [(0, 1, 2, 3), (3, 2, 1, 0)], ids=["parent first", "parent last"])
+def test_a_copy_is_rated_as_its_parent(numbers: tuple[int, ...]) -> None:
+    parent, child, other, rival = numbers
     record = Record(4)
-    record.add(0, 3, 1.0, 20.0)
-    record.add(1, 3, 0.25, 20.0)
-    record.add(1, 0, 0.0, 20.0)
-    record.add(2, 3, 0.5, 20.0)
-    record.inherit(1, 0)
+    record.add(parent, rival, 1.0, 20.0)
+    record.add(child, rival, 0.25, 20.0)
+    record.add(child, parent, 0.0, 20.0)
+    record.add(other, rival, 0.5, 20.0)
+    record.inherit(child, parent)
     ratings = record.ratings().ratings
-    assert ratings[1] == pytest.approx(ratings[0])
-    assert ratings[0] > ratings[2]
-    assert record.matches[0, 1] == 0.0  # a copy has not yet raced against its parent
+    assert ratings[child] == pytest.approx(ratings[parent])
+    assert ratings[parent] > ratings[other]
+    assert record.matches[parent, child] == 0.0  # a copy has not yet raced against its parent
 
 
 def test_a_match_with_itself_says_nothing() -> None:

@@ -12,6 +12,7 @@ from qwop.envs.spec import EnvironmentSpec
 from qwop.finetune.agents.ftw.learner import FtwLearner
 from qwop.finetune.agents.ppo.learner import PpoLearner
 from qwop.finetune.agents.vtrace.learner import VtraceLearner
+from qwop.finetune.experience.collector import PolicySnapshot
 from qwop.finetune.experience.sequences import Sequences
 from qwop.finetune.metrics import UpdateStats
 from qwop.finetune.schedules.phase import PhaseValues
@@ -270,6 +271,24 @@ def test_ppo_learns_with_the_genes_of_its_agent(monkeypatch: pytest.MonkeyPatch)
         assert learner.network.hidden == learner.values.hidden == (16,)
     shuffles = [state["shuffle"]["state"]["state"] for state in (task.learner, first.learner, second.learner)]
     assert len({*shuffles}) == 3
+
+
+def test_unrolls_come_from_the_newest_weights_with_the_signals_of_their_races(monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[tuple[bool, Sequences]] = []
+    learn = PpoLearner.update
+
+    def update(learner: PpoLearner, played: Sequences, now: PhaseValues) -> UpdateStats:
+        mu, _ = PolicySnapshot(learner.network).step(played.observations[:, 0], ())
+        heard.append((np.array_equal(mu, played.behaviour_probabilities[:, 0]), played))
+        return learn(learner, played, now)
+
+    monkeypatch.setattr(PpoLearner, "update", update)
+    trainer = AgentTrainer(RACE, AGENTS["ppo"], WORK)
+    trainer.train(task_for(trainer, AGENTS["ppo"]))
+    assert [newest for newest, _ in heard] == [True] * WORK.unrolls
+    for _, played in heard:
+        assert played.signals is not None
+        assert played.signals.shape[:2] == played.actions.shape
 
 
 def test_agents_play_any_environment_alone() -> None:

@@ -17,6 +17,7 @@ from ...replay.sequence_memory import SequenceMemory
 from ...schedules.environments import relabelled_demonstrations
 from ...schedules.phase import Phase, PhaseValues
 from ..agent import Agent, FractionalCounter, MakeNetwork
+from ..distillation import distilled
 from .learner import AcerLearner
 from .returns import ReturnRange
 from .settings import AcerLoopSettings, AcerSettings
@@ -136,16 +137,14 @@ def new_network(settings: AcerSettings) -> MakeNetwork:
 
 
 def build(run: "Run[AcerSettings, AcerLoopSettings]") -> AcerAgent:
-    """Make the agent, which trains the policy's network in place. A PPO network gets a Q head first."""
+    """Make the agent, which trains the policy's network in place. A PPO network gets a Q head first; one of another
+    kind is distilled."""
     policy, loop, phases = run.policy, run.loop, run.settings.phases
     network = policy.network
     if isinstance(network, Actor):
         network = with_q_head(network, torch.Generator().manual_seed(run.settings.seed))
     if not isinstance(network, ActorCritic):
-        raise BadInput(
-            f"algorithm=acer: the policy's network is {network.architecture}, expected {ActorCritic.architecture}; "
-            "give a policy of qwop-pretrain, of ppo or of acer itself"
-        )
+        network = distilled(run, run.algorithm.hidden)
     most = max(phase.demonstrations.largest for phase in phases)
     if loop.capacity < loop.num_envs * (1 + most):
         raise BadInput(

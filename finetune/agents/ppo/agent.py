@@ -11,6 +11,7 @@ from ....policies.networks import Actor, ActorCritic, ValuedActor, Values
 from ....pretrain.rows import Rows, rows_of
 from ...schedules.environments import require_same_dynamics
 from ..agent import LiveAgent, MakeNetwork
+from ..distillation import distilled
 from .learner import PpoLearner
 from .settings import PpoLoopSettings, PpoSettings
 
@@ -48,15 +49,8 @@ def new_learner(network: Actor, settings: PpoSettings, seed: int, device: torch.
 def build(run: "Run[PpoSettings, PpoLoopSettings]") -> PpoAgent:
     """Make the agent, which trains the policy's network in place, starting from its value network or an untrained one.
 
-    With `shared`, an `ActorCritic` without values becomes a `ValuedActor` first.
+    Other networks are distilled first. With `shared`, an `ActorCritic` without values becomes a `ValuedActor`.
     """
-    network = run.policy.network
-    if not isinstance(network, Actor | ActorCritic):
-        raise BadInput(
-            f"algorithm=ppo: the policy's network is {network.architecture}, expected {Actor.architecture}, "
-            f"{ValuedActor.architecture} or {ActorCritic.architecture}; start from policy=scratch or a policy of "
-            "qwop-pretrain"
-        )
     for phase in run.settings.phases:
         if phase.uses_demonstrations or not phase.live:
             raise BadInput(
@@ -66,6 +60,9 @@ def build(run: "Run[PpoSettings, PpoLoopSettings]") -> PpoAgent:
     demonstrated = _to_imitate(run) if any(phase.imitates for phase in run.settings.phases) else None
     values, chosen = copy.deepcopy(run.policy.values), run.algorithm
     generator = torch.Generator().manual_seed(run.settings.seed)
+    network = run.policy.network
+    if not isinstance(network, Actor | ActorCritic):
+        network = distilled(run, chosen.hidden, chosen.convolutions)
     if chosen.shared and not isinstance(network, ValuedActor):
         if values is not None or type(network) is not ActorCritic:
             raise BadInput(

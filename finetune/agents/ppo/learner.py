@@ -1,10 +1,10 @@
 """The PPO learner: policy, value network, optimiser, and one update on the newest live play."""
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from ....policies.networks import Actor, ActorCritic, ValuedActor, Values
@@ -17,32 +17,20 @@ from ..learner import LiveLearner, autocast
 from ..losses import final_values, kickstarting_loss
 from ..running_scale import RunningScale
 from . import losses as ppo
+from .dense_gradients import DenseGradients
+from .minibatch import Demonstrated, Minibatch, StepStats
 from .settings import PpoSettings
 
 PATIENCE = 1.5
 """An update ends early once an epoch's KL is this many times `target_kl`, as in Spinning Up."""
 
 
-class Minibatch(NamedTuple):
-    """A minibatch of steps, [m, ...]: observations, actions, log μ(a|s), advantages, returns, and π_T of a teacher."""
-
-    observations: Tensor
-    actions: Tensor
-    log_mu: Tensor
-    advantage: Tensor
-    returns: Tensor
-    teacher: Tensor | None
-
-    def take(self, part: Tensor) -> "Minibatch":
-        # index_select copies whole rows; observations[part] does not.
-        return Minibatch._make(None if one is None else one.index_select(0, part) for one in self)
-
-
 class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
     """Trains the policy's network in place, and V(s) in a separate network or in the value head of a `ValuedActor`.
 
     A network whose scaler has no statistics yet gets running ones from all live play; existing statistics stay fixed.
-    Two networks share no weights, so each step computes the gradient of V in a thread parallel to the policy's.
+    Two networks share no weights, so each step computes the gradient of V in a thread parallel to the policy's. Those of
+    dense layers get their gradients from `DenseGradients`, others from autograd.
     """
 
     def __init__(
@@ -62,8 +50,9 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
         self.values = None if values is None else values.to(device)
         self._shuffle, self._demonstrated = shuffle, demonstrated
         self._scale = RunningScale(network)
+        self._dense = DenseGradients.of(self.network, self.values, settings)
         self._optimiser = torch.optim.Adam(
-            self._parameters(), lr=settings.learning_rate, eps=settings.epsilon, foreach=True
+            self._parameters(), lr=settings.learning_rate, eps=settings.epsilon, fused=True
         )
         # Otherwise MKL would start one thread per core from that thread.
         threads = (torch.get_num_threads(),)
@@ -74,39 +63,39 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
         n, k = played.actions.shape
         played = self.settings.with_clipped_rewards(played)
         with self._scale.learning_from(played):
-            rows = self._tensor(played.observations).flatten(2)
             with torch.no_grad():
-                values = self._value(rows)
+                inputs = self.network.trunk_input(self._tensor(played.observations).flatten(2))
+                values = self._value(inputs)
                 estimates = ppo.advantages(
                     self._tensor(played.rewards),
                     self._tensor(played.terminated),
                     self._tensor(played.truncated),
                     values,
-                    final_values(played, self._value, self._device),
+                    final_values(played, lambda seen: self._value(self.network.trunk_input(seen)), self._device),
                     now.gamma,
                     self.settings.gae_lambda,
                 )
             returns = (estimates + values[:, :-1]).flatten()
             advantage = ((estimates - estimates.mean()) / (estimates.std() + 1e-8)).flatten()
-            observations, actions = rows[:, :-1].flatten(0, 1), self._tensor(played.actions).flatten()
+            actions = self._tensor(played.actions).flatten()
             mu = self._tensor(played.behaviour_probabilities).flatten(0, 1)
             teacher = None
             if now.kickstarting and played.teacher is not None:
                 teacher = self._tensor(played.teacher).flatten(0, 1)
             log_mu = mu.gather(-1, actions.unsqueeze(-1)).squeeze(-1).log()
-            every = Minibatch(observations, actions, log_mu, advantage, returns, teacher)
+            every = Minibatch(inputs[:, :-1].flatten(0, 1), actions, log_mu, advantage, returns, teacher)
 
             self._optimiser.param_groups[0]["lr"] = self.settings.learning_rate * now.learning_rate
-            seen: list[dict[str, Tensor]] = []
+            steps: list[StepStats] = []
             epochs = 0
             for _ in range(self.settings.epochs):
                 order = self._tensor(self._shuffle.permutation(n * k))
                 epoch = [self._step(every.take(part), now) for part in torch.split(order, self.settings.minibatch)]
-                seen += epoch
+                steps += epoch
                 epochs += 1
-                if float(torch.stack([one["kl"] for one in epoch]).mean()) > PATIENCE * self.settings.target_kl:
+                if float(ppo.kl_estimate(torch.cat([one.log_ratio for one in epoch]))) > PATIENCE * self.settings.target_kl:
                     break
-        scalars = {name: float(torch.stack([one[name] for one in seen]).mean()) for name in seen[0]}
+        scalars = self._summary(steps)
         error = (returns - values[:, :-1].flatten()).square().mean()
         scalars["value"] = float(values[:, :-1].mean())
         scalars["value_error"] = float(error.sqrt())
@@ -124,79 +113,105 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
             "shuffle": self._shuffle,
         }
 
-    def _step(self, batch: Minibatch, now: PhaseValues) -> dict[str, Tensor]:
-        imitated = None
+    def _step(self, batch: Minibatch, now: PhaseValues) -> StepStats:
+        demonstrated = None
         if now.imitation and self._demonstrated is not None:
             size = self.settings.imitation_minibatch
-            imitated = self._demonstrated[self._shuffle.integers(len(self._demonstrated), size=size)]
+            demonstrated = self._to_imitate(self._shuffle.integers(len(self._demonstrated), size=size))
+        if self._dense is not None:
+            stats = self._dense.step(batch, demonstrated, now, self._beside)
+        else:
+            stats = self._autograd(batch, demonstrated, now)
+        self._optimiser.step()
+        return stats
+
+    def _autograd(self, batch: Minibatch, demonstrated: Demonstrated | None, now: PhaseValues) -> StepStats:
+        """`DenseGradients.step` for any network, by autograd."""
         self._optimiser.zero_grad(set_to_none=True)
         critic = None
         if self.values is not None:
-            critic = self._beside.submit(self._add_critic_gradient, self.values, batch.observations, batch.returns)
+            critic = self._beside.submit(self._add_critic_gradient, self.values, batch)
         with torch.set_grad_enabled(not now.critic_only):
-            features = self._features(batch.observations)
+            features = self._features(batch.inputs)
             log_pi = torch.log_softmax(self.network.policy_head(features), dim=-1)
             log_ratio = log_pi.gather(-1, batch.actions.unsqueeze(-1)).squeeze(-1) - batch.log_mu
-            ratio, bonus = log_ratio.exp(), ppo.entropy(log_pi).mean()
+            bonus = ppo.entropy(log_pi)
         losses: list[Tensor] = []
-        more: dict[str, Tensor] = {}
+        named: dict[str, Tensor] = {}
         if isinstance(self.network, ValuedActor):
             losses.append(self._critic_loss(self.network.value_head(features).squeeze(-1), batch.returns))
         if not now.critic_only:
             weight = now.entropy * self.settings.entropy_coefficient
-            losses.append(-ppo.clipped_surrogate(ratio, batch.advantage, self.settings.clip).mean() - weight * bonus)
-            if imitated is not None:
-                more["imitation_loss"] = self._imitation_loss(imitated)
-                losses.append(now.imitation * more["imitation_loss"])
+            gain = ppo.clipped_surrogate(log_ratio.exp(), batch.advantage, self.settings.clip)
+            losses.append(-gain.mean() - weight * bonus.mean())
+            if demonstrated is not None:
+                named["imitation_loss"] = self._imitation_loss(demonstrated)
+                losses.append(now.imitation * named["imitation_loss"])
             if batch.teacher is not None:
-                more["kickstarting"] = kickstarting_loss(log_pi, batch.teacher)
-                losses.append(now.kickstarting * more["kickstarting"])
+                named["kickstarting"] = kickstarting_loss(log_pi, batch.teacher)
+                losses.append(now.kickstarting * named["kickstarting"])
         if losses:
             torch.stack(losses).sum().backward()
         if critic is not None:
             critic.result()
         norm = torch.nn.utils.clip_grad_norm_(self._parameters(), self.settings.max_gradient_norm)
-        self._optimiser.step()
-        with torch.no_grad():
-            return {
-                "entropy": bonus.detach(),
-                "kl": ppo.kl_estimate(log_ratio),
-                "clipped_share": ((ratio - 1.0).abs() > self.settings.clip).float().mean(),
-                "gradient_norm": norm,
-                **{name: number.detach() for name, number in more.items()},
-            }
+        return StepStats(
+            log_ratio.detach(), bonus.detach(), norm, {name: loss.detach() for name, loss in named.items()}
+        )
 
-    def _add_critic_gradient(self, critic: Values, observations: Tensor, returns: Tensor) -> None:
+    @torch.no_grad()
+    def _summary(self, steps: list[StepStats]) -> dict[str, float]:
+        """Means over all steps of an update."""
+        log_ratio = torch.cat([one.log_ratio for one in steps])
+        means = {
+            "entropy": torch.cat([one.entropy for one in steps]).mean(),
+            "kl": ppo.kl_estimate(log_ratio),
+            "clipped_share": ((log_ratio.exp() - 1.0).abs() > self.settings.clip).float().mean(),
+            "gradient_norm": torch.stack([one.gradient_norm for one in steps]).mean(),
+        }
+        means |= {name: torch.stack([one.losses[name] for one in steps]).mean() for name in steps[0].losses}
+        return {name: float(value) for name, value in means.items()}
+
+    def _to_imitate(self, chosen: NDArray[np.int64]) -> Demonstrated:
+        assert self._demonstrated is not None
+        rows = self._demonstrated[chosen]
+        inputs = self.network.trunk_input(self._tensor(rows.observations))
+        probabilities = None if rows.probabilities is None else self._tensor(rows.probabilities)
+        return Demonstrated(inputs, self._tensor(rows.actions), probabilities)
+
+    def _add_critic_gradient(self, critic: Values, batch: Minibatch) -> None:
         """Compute the gradient of the separate value network."""
-        self._critic_loss(self._own_value(critic, observations), returns).backward()
+        self._critic_loss(self._own_value(critic, batch.inputs), batch.returns).backward()
 
     def _critic_loss(self, values: Tensor, returns: Tensor) -> Tensor:
         return self.settings.value_coefficient * ppo.value_loss(values, returns)
 
-    def _imitation_loss(self, rows: Rows) -> Tensor:
+    def _imitation_loss(self, shown: Demonstrated) -> Tensor:
         """Cross-entropy of the policy with the demonstrated probabilities, or with the actions if none are given."""
-        logits = self.network.policy_head(self._features(self._tensor(rows.observations)))
-        probabilities = None if rows.probabilities is None else self._tensor(rows.probabilities)
-        return cloning_loss(logits, self._tensor(rows.actions), probabilities=probabilities)
+        logits = self.network.policy_head(self._features(shown.inputs))
+        return cloning_loss(logits, shown.actions, probabilities=shown.probabilities)
 
-    def _features(self, observations: Tensor) -> Tensor:
+    def _features(self, inputs: Tensor) -> Tensor:
         """Inputs of the policy's heads, which are float32 whatever the precision of the layers below."""
         with autocast(self.settings.precision, self._device):
-            return self.network.features(observations).float()
+            features: Tensor = self.network.trunk(inputs)
+        return features.float()
 
     def _parameters(self) -> list[torch.nn.Parameter]:
         return [*self.network.parameters(), *(() if self.values is None else self.values.parameters())]
 
-    def _value(self, observations: Tensor) -> Tensor:
-        """V(s), [...], of raw observations [..., size]."""
+    def _value(self, inputs: Tensor) -> Tensor:
+        """V(s), [...], of inputs of the policy's trunk [..., size]."""
+        if self._dense is not None:
+            return self._dense.value(inputs)
         if self.values is not None:
-            return self._own_value(self.values, observations)
+            return self._own_value(self.values, inputs)
         assert isinstance(self.network, ValuedActor)
-        values: Tensor = self.network.value_head(self._features(observations)).squeeze(-1)
+        values: Tensor = self.network.value_head(self._features(inputs)).squeeze(-1)
         return values
 
-    def _own_value(self, critic: Values, observations: Tensor) -> Tensor:
+    def _own_value(self, critic: Values, inputs: Tensor) -> Tensor:
         with autocast(self.settings.precision, self._device):
-            features = critic.features(self.network.layer_input(observations))
+            features = critic.features(inputs)
         values: Tensor = critic.head(features.float()).squeeze(-1)
         return values

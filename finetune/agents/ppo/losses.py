@@ -34,12 +34,11 @@ def advantages(
     following = torch.where(over, final_values, values[:, 1:]).masked_fill(terminated, 0.0)
     delta = rewards + gamma * following - values[:, :-1]
     kept = gamma * lam * (~over).to(delta.dtype)
-    estimates = torch.empty_like(delta)
-    last = torch.zeros_like(delta[:, 0])
-    for t in reversed(range(delta.shape[1])):
-        last = delta[:, t] + kept[:, t] * last
-        estimates[:, t] = last
-    return estimates
+    estimates = [torch.zeros_like(delta[:, 0])]
+    # Rows of steps, because columns are slow to read.
+    for here, further in zip(*(one.t().contiguous().flip(0) for one in (delta, kept)), strict=True):
+        estimates.append(torch.addcmul(here, further, estimates[-1]))
+    return torch.stack(estimates[:0:-1], dim=1)
 
 
 def clipped_surrogate(ratio: Tensor, advantage: Tensor, clip: float) -> Tensor:

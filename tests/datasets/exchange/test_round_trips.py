@@ -3,10 +3,14 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
+from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Tuple
 from qwop.common.errors import BadInput
+from qwop.datasets.arrays import write_episode
 from qwop.datasets.arrow import identity
 from qwop.datasets.exchange.export_command import ExportSettings
 from qwop.datasets.exchange.export_command import run as export
@@ -86,6 +90,82 @@ def test_a_minari_dataset_of_others_is_imported(games: Dataset, tmp_path: Path) 
     assert np.array_equal(back[0].actions, actions)
     assert back[0].probabilities_from == "smoothed(0.1)"
     assert back[0].player == "somebody"
+
+
+STEPS: dict[str, tuple[Any, Any, list[str] | None, list[int]]] = {
+    "keys": (MultiBinary(2), np.array([[0, 0], [1, 0], [1, 1]], np.int8), ["[0, 0]", "[1, 0]", "[0, 1]", "[1, 1]"], [0, 1, 3]),
+    "dials": (MultiDiscrete([2, 3]), np.array([[0, 2], [1, 0], [1, 2]]), None, [2, 3, 5]),
+    "shifted": (Discrete(3, start=-1), np.array([-1, 1, 0]), ["-1", "0", "1"], [0, 2, 1]),
+    "pair": (Tuple((Discrete(2), Discrete(3))), (np.array([0, 1, 1]), np.array([2, 0, 2])), None, [2, 3, 5]),
+    "named": (Dict({"a": Discrete(2), "b": MultiBinary(1)}), {"a": np.array([0, 1, 1]), "b": np.array([[1], [0], [1]])},
+              None, [1, 2, 3]),
+}  # fmt: skip
+"""Action spaces, three actions in their form, the names of all (None: not looked at), and the numbers of the three."""
+
+
+@pytest.mark.parametrize("kind", STEPS)
+def test_joint_actions_and_structured_observations_of_others_are_imported(kind: str, tmp_path: Path) -> None:
+    pytest.importorskip("minari", reason="minari is not installed: pip install 'qwop[minari]'")
+    pytest.importorskip("h5py", reason="h5py is not installed: pip install 'qwop[minari]'")
+    from minari.data_collector import EpisodeBuffer
+    from minari.dataset.minari_storage import MinariStorage
+
+    (tmp_path / "made-v0").mkdir()
+    space, actions, names, numbers = STEPS[kind]
+    seen = Dict({"place": Box(-1, 1, (2,), np.float32), "room": Discrete(3)})
+    storage = MinariStorage.new(tmp_path / "made-v0" / "data", seen, space)
+    storage.update_metadata({"dataset_id": "made-v0", "minari_version": "0.5.3"})
+    place, room = np.linspace(-1, 1, 8, dtype=np.float32).reshape(4, 2), np.array([0, 2, 1, 0])
+    ends, never = np.array([False, False, True]), np.zeros(3, bool)
+    storage.update_episodes(
+        [
+            EpisodeBuffer(
+                observations={"place": place, "room": room},
+                actions=actions,
+                rewards=np.ones(3),
+                terminations=ends,
+                truncations=never,
+            )
+        ]
+    )
+    given = DatasetImportSettings(str(tmp_path / "made-v0"), str(tmp_path / "made"), environment_id="Made-v0")
+    import_(given)
+    back = open_dataset(tmp_path / "made")
+    assert back[0].actions.tolist() == numbers
+    assert np.array_equal(back[0].observations, np.hstack([place, np.eye(3)[room]]).astype(np.float32))
+    if names is not None:
+        assert [*back.info.action_names] == names
+
+
+def test_joint_actions_of_an_own_dataset_come_back_from_minari(tmp_path: Path) -> None:
+    pytest.importorskip("minari", reason="minari is not installed: pip install 'qwop[minari]'")
+    pytest.importorskip("h5py", reason="h5py is not installed: pip install 'qwop[minari]'")
+    import h5py
+
+    gymnasium.register("Keyboard-v0", Keyboard)
+    try:
+        actions = np.array([[0, 0], [1, 0], [1, 1]], np.int8)
+        write_episode(tmp_path / "own", np.zeros((4, 2), np.float32), actions, environment="Keyboard-v0")
+        back = there_and_back(open_dataset(tmp_path / "own"), "minari", tmp_path / "keyboard-v0")
+    finally:
+        gymnasium.registry.pop("Keyboard-v0")
+    with h5py.File(tmp_path / "keyboard-v0" / "data" / "main_data.hdf5") as file:
+        assert file["episode_0/actions"][()].tolist() == actions.tolist()  # as the environment takes them
+    assert [identity(one) for one in back] == [identity(one) for one in open_dataset(tmp_path / "own")]
+    assert back[0].actions.tolist() == [0, 1, 3]
+
+
+class Keyboard(gymnasium.Env[Any, Any]):
+    """Two keys that may be held together."""
+
+    observation_space, action_space = Box(-1, 1, (2,), np.float32), MultiBinary(2)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        return np.zeros(2, np.float32), {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        return np.zeros(2, np.float32), 0.0, True, False, {}
 
 
 @pytest.fixture

@@ -1,6 +1,8 @@
 """`qwop-dataset verify`: what it finds, what it says, and that it changes nothing unless asked."""
 
+import errno
 import json
+import os
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -152,6 +154,22 @@ def test_faulty_files_are_set_aside_and_kept(folder: Path, capsys: pytest.Captur
     capsys.readouterr()
     verify(folder)
     assert "note:" not in capsys.readouterr().out
+
+
+def test_a_file_that_the_disk_does_not_read_now_is_not_set_aside(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, opened = folder / "episode-000001.parquet", os.open
+
+    def failing(name: Any, *more: Any, **named: Any) -> int:
+        if Path(name) == path:
+            raise OSError(errno.EIO, os.strerror(errno.EIO), str(name))
+        return opened(name, *more, **named)
+
+    monkeypatch.setattr(os, "open", failing)
+    said = problem(folder, "set_aside=true")
+    assert said == f"{path}: input/output error; it may be whole: make it readable, and verify again"
+    monkeypatch.undo()
+    assert len(open_dataset(folder)) == 3
+    verify(folder)
 
 
 def test_an_edited_description_is_named(folder: Path) -> None:

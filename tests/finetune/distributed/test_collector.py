@@ -17,6 +17,7 @@ from qwop.policies.policy import Policy
 
 QWOP = (EnvironmentSpec("QWOP-v1", {"time_limit": 1.0}), EnvironmentSpec("QWOP-v1", {"time_limit": 2.0}))
 CARTPOLE = (EnvironmentSpec("CartPole-v1"),) * 2
+NEGATIVE = (EnvironmentSpec("CartPole-v1"), EnvironmentSpec("CartPole-v1", {"sutton_barto_reward": True}))
 STEPS = 12
 
 
@@ -27,6 +28,7 @@ class InThisProcess:
         self.environments, self.dies = environments, dies
         self.actors: list[PlayingActor | None] = []
         self.calls: list[tuple[int, str]] = []
+        self.arguments: list[tuple[Any, ...]] = []
         self.slow: set[int] = set()
 
     def start(self, phase: int, generator: np.random.Generator) -> int:
@@ -38,6 +40,7 @@ class InThisProcess:
 
     def ask(self, actor: int, method: str, *arguments: Any) -> Any:
         self.calls.append((actor, method))
+        self.arguments.append(arguments)
         return (actor, method, arguments, len(self.calls))
 
     def first_done(self, handles: Sequence[Any]) -> Any:
@@ -51,6 +54,16 @@ class InThisProcess:
         if actor is None:
             raise ActorDied(f"actor {number} is gone")
         return getattr(actor, method)(*arguments)
+
+
+class AtOnce(InThisProcess):
+    """Runs a call when it is asked for, as another process may have done by the time that the result is fetched."""
+
+    def ask(self, actor: int, method: str, *arguments: Any) -> Any:
+        return (actor, self.result(super().ask(actor, method, *arguments)))
+
+    def result(self, handle: Any) -> Any:
+        return super().result(handle) if len(handle) == 4 else handle[1]
 
 
 def environments(specs: Sequence[EnvironmentSpec], n: int) -> PhaseEnvironments:
@@ -105,6 +118,21 @@ def test_actors_in_step_share_the_games_in_their_order() -> None:
     assert not np.array_equal(first[0], first[1])
     alone = PlayingActor(environments(CARTPOLE, 2), 0, STEPS, np.random.default_rng(0).spawn(3)[1])
     assert np.array_equal(alone.collect(acting, 0.0)[0].actions, played.actions[2:4])
+
+
+def test_environments_of_actors_follow_the_phase() -> None:
+    ours, engine = make(CARTPOLE, 2, 3)
+    ours.collect(policy(CARTPOLE), 0.25)
+    assert [progress for _, progress in engine.arguments] == [0.25] * 3
+
+
+def test_play_under_way_ends_with_its_phase() -> None:
+    engine = AtOnce(environments(NEGATIVE, 2))
+    ours = ActorsCollector(engine, 2, 0, np.random.default_rng(0), asynchronous=True)
+    assert (ours.collect(policy(NEGATIVE))[0].rewards == 1.0).all()
+    ours.enter_phase(1)
+    for _ in range(3):
+        assert (ours.collect(policy(NEGATIVE))[0].rewards <= 0.0).all()
 
 
 def test_saved_games_go_on_where_they_were() -> None:

@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from numpy.typing import NDArray
+from qwop.common.errors import BadInput
 from qwop.finetune.experience.collector import Collector
 from qwop.policies.state import ArrayState
+
+from ..runs import assert_same
 
 
 class Counting(gymnasium.Env[NDArray[Any], int]):
@@ -29,7 +32,7 @@ class Counting(gymnasium.Env[NDArray[Any], int]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[Any], dict[str, Any]]:
         super().reset(seed=seed)
-        self.episode, self.count = self.episode + 1, 0
+        self.episode, self.count = self.episode + 1 if seed is None else 0, 0
         return self.seen(), {}
 
     def step(self, action: int) -> tuple[NDArray[Any], float, bool, bool, dict[str, Any]]:
@@ -154,6 +157,8 @@ def test_a_policys_state_follows_each_game_and_begins_anew_with_the_next() -> No
     steps = np.concatenate([first.observations[:, :-1, 1], second.observations[:, :-1, 1]], axis=1)
     assert np.array_equal(seen, steps)
     assert np.array_equal(first.behaviour_probabilities.argmax(-1), seen[:, :5] % 3)
+    for played in (first, second):  # recurrent networks are unrolled again from there
+        assert np.array_equal(played.state[0][:, 0], played.observations[:, 0, 1])
 
 
 def test_a_policy_is_fed_each_action_and_its_reward_before_the_next_game_begins() -> None:
@@ -196,20 +201,29 @@ def test_taking_the_state_changes_nothing() -> None:
     assert np.array_equal(state["policy"][0], kept["policy"][0])
 
 
-def test_games_that_cannot_be_saved_give_their_state_right_after_a_restart_alone() -> None:
+@pytest.mark.parametrize("policy", [POLICY, Remembering()])
+def test_games_that_cannot_be_saved_are_played_again(policy: Memoryless | Remembering) -> None:
     collector = make()
     assert not collector.saves_games()
+    for before in range(3):
+        state = collector.get_state()
+        goes_on, ends = collector.collect(policy)
+        again = make(seed=before + 1)
+        again.set_state(state)
+        assert_same(again.get_state(), state)
+        played, their_ends = again.collect(policy)
+        assert np.array_equal(goes_on.actions, played.actions)
+        assert np.array_equal(goes_on.observations, played.observations)
+        assert ends == their_ends
+
+
+def test_games_that_do_not_come_out_the_same_are_refused() -> None:
+    collector = make()
     collector.collect(POLICY)
-    with pytest.raises(ValueError, match="restart the collector first"):
-        collector.get_state()
-    collector.restart()
     state = collector.get_state()
-    assert state == collector.get_state()
-    goes_on, _ = collector.collect(POLICY)
-    assert goes_on.observations[:, 0, 1].tolist() == [0, 0, 0]
-    collector.set_state(state)
-    again, _ = collector.collect(POLICY)
-    assert np.array_equal(goes_on.actions, again.actions)
+    state["observations"] = state["observations"] + 1
+    with pytest.raises(BadInput, match="do not come out the same"):
+        make().set_state(state)
 
 
 def test_a_restart_begins_new_games_and_forgets_the_policys_state() -> None:

@@ -151,6 +151,7 @@ def test_a_kept_policy_takes_the_place_of_the_last_one_and_plays_drawn_games(tmp
         policy.network.policy_head.bias += torch.tensor([100.0, 0.0])  # another policy: it always goes to the left
     results.add(0, Phase("only", 1.0), policy, 500)
     last = results.last
+    results.add_drawn(path, load_policy(path.with_suffix(".safetensors")))
     results.keep(path, load_policy(path.with_suffix(".safetensors")))
     kept = json.loads(path.read_text())
     assert kept["drawn"]["episodes"] == 2

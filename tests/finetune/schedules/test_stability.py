@@ -46,3 +46,11 @@ def test_a_restart_forgets_and_a_state_remembers() -> None:
         other.add(one)
     assert not monitor.unstable
     assert other.unstable
+
+
+def test_the_best_mean_is_restored_with_the_returns() -> None:
+    resumed = ReturnMonitor(SETTINGS)
+    resumed.set_state(fed(noisy(100, 200) + noisy(80, 50)).get_state())
+    for one in noisy(72, 50):  # a loss of a tenth since then, but of more than a quarter since the best
+        resumed.add(one)
+    assert resumed.unstable

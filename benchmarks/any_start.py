@@ -1,0 +1,193 @@
+"""Demonstrations that pay from any start: runs from clones and from runners with another gait, with their controls.
+
+    python benchmarks/any_start.py run kurodo 0                           # one row, one seed: minutes on one core
+    python benchmarks/any_start.py prepare demos                          # Kurodo's and an amateur's games, once
+    python benchmarks/any_start.py run expert 0
+    python benchmarks/any_start.py table kurodo kurodo-without            # rows of all seeds that are there
+
+A row is a list of plain commands, printed so that they can be repeated alone. `run` leaves `RUNS/ROW-SEED.json`: greedy
+games from every start and 100 drawn ones after each phase, 300 more drawn ones of the final policy with another seed,
+decisions and processor seconds. Rows from a knee slider or from an amateur's clone use the published recordings, whose
+folder `prepare` takes (Reproducing): it makes `data/kurodo-15` and `data/human-15`, at 15 decisions a second.
+"""
+
+import argparse
+import fcntl
+import json
+import math
+import resource
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from demonstrations_in_replay import interval
+
+PREPARE = (
+    "qwop-record source=import source.player={player} dataset=data/{player} 'source.files=[{files}]'",
+    "qwop-dataset reconstruct data/{player} out=data/{player}-frames",
+    "qwop-dataset relabel data/{player}-frames out=data/{player}-15 frames_per_step=2 observation=features "
+    "reward=shaped",
+)
+PLAYERS = {"kurodo": "kuro_try", "human": "human_try"}
+"""Players, and the beginnings of their recordings' names; numbers 1 to 4 follow."""
+
+CLONE = "qwop-pretrain seed={seed} games=0 out={run}/clone"
+TUNE = "qwop-finetune seed={seed} threads=1 video=false out={run}/tuned"
+FROM_CLONE = f"{TUNE} policy={{run}}/clone/policy.safetensors"
+
+NOTHING = "schedule.phases.mixed.demonstrations=0 schedule.phases.mixed.imitation=0"
+
+SLIDER = (
+    "qwop-finetune policy=scratch demonstrations=data/kurodo-15 algorithm=ppo schedule=live-only "
+    "schedule.decisions=151552 schedule.phases.alone.entropy=[1,0] schedule.phases.alone.learning_rate=1 "
+    "'schedule.phases.alone.environment={{reward: race}}' loop.num_envs=16 "
+    "algorithm.minibatch=512 seed={seed} threads=1 video=false out={run}/start"
+)
+FROM_EXPERT = f"{TUNE} demonstrations=data/kurodo-15 schedule=from-expert"
+FROM_SLIDER = f"{FROM_EXPERT} policy={{run}}/start/policy.safetensors"
+ALONE = f"schedule.phases.watching.decisions=0 {NOTHING}"
+
+ROWS = {
+    "kurodo": [CLONE, f"{FROM_CLONE} schedule=kurodo"],
+    "kurodo-without": [CLONE, f"{FROM_CLONE} schedule=kurodo {NOTHING} schedule.phases.fade.imitation=0"],
+    "from-clone": [CLONE, f"{FROM_CLONE} schedule=from-clone"],
+    "expert": [SLIDER, FROM_SLIDER],
+    "expert-alone": [SLIDER, f"{FROM_SLIDER} {ALONE}"],
+    "expert-kept": [
+        SLIDER,
+        f"{FROM_SLIDER} schedule.phases.alone.demonstrations=1 schedule.phases.alone.imitation=0.3",
+    ],
+    "cloned": [
+        f"{CLONE} dataset=data/kurodo-15",
+        f"{FROM_EXPERT} policy={{run}}/clone/policy.safetensors schedule.phases.watching.decisions=0",
+    ],
+    "amateur": [f"{CLONE} dataset=data/human-15", f"{FROM_EXPERT} policy={{run}}/clone/policy.safetensors"],
+}
+"""Commands of a row, the last of which makes the policy. {run}: the run's folder."""
+
+FRESH = (
+    "qwop-evaluate policy={run}/tuned/policy.safetensors greedy=false episodes=300 max_idle_frames=30 seed=1000 late=0 "
+    "video=false out={run}/fresh"
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    one = commands.add_parser("run", help="one row, one seed")
+    one.add_argument("row", choices=list(ROWS))
+    one.add_argument("seed", type=int)
+    commands.add_parser("prepare", help="the published recordings as datasets").add_argument("demos", type=Path)
+    table = commands.add_parser("table", help="a table of rows")
+    table.add_argument("rows", nargs="+", choices=list(ROWS))
+    one.add_argument("--limit", type=float, default=math.inf, help="seconds after which the row ends early")
+    for each in (one, table):
+        each.add_argument("--runs", type=Path, default=Path("runs/any_start"))
+    asked = parser.parse_args()
+    if asked.command == "prepare":
+        prepare(asked.demos)
+    elif asked.command == "run":
+        carry_out(asked.row, asked.seed, asked.runs, asked.limit)
+    else:
+        print("\n".join(table_of(asked.rows, asked.runs)))
+
+
+def prepare(demos: Path) -> None:
+    """Make the datasets that are missing; another process that does so is waited for."""
+    Path("data").mkdir(exist_ok=True)
+    with Path("data/prepare.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for player, name in PLAYERS.items():
+            if not Path(f"data/{player}-15").exists():
+                files = ",".join(str(demos / f"{name}{number}.npz") for number in range(1, 5))
+                for command in PREPARE:
+                    _call(command.format(player=player, files=files))
+
+
+def _call(command: str, limit: float | None = None) -> None:
+    print(command, flush=True)
+    subprocess.run(shlex.split(command), check=True, stdout=sys.stderr, timeout=limit)
+
+
+def carry_out(row: str, seed: int, runs: Path, limit: float) -> None:
+    """Run the commands of a row; write its figures, also if the time is up before they are done."""
+    run = runs / f"{row}-{seed}"
+    began = time.monotonic()
+    used = 0.0
+    try:
+        for command in (*ROWS[row], FRESH):
+            _call(command.format(seed=seed, run=run), limit - (time.monotonic() - began))
+            if command != FRESH:
+                times = resource.getrusage(resource.RUSAGE_CHILDREN)
+                used = times.ru_utime + times.ru_stime
+    except subprocess.TimeoutExpired as late:
+        print(f"{run}: time is up: {late.cmd[0]}", file=sys.stderr)
+    found = {
+        "row": row,
+        "seed": seed,
+        "processor_seconds": used,
+        "phases": {path.stem: json.loads(path.read_text()) for path in _in_order(run / "tuned" / "phases")},
+    }
+    if (fresh := run / "fresh" / "evaluation.json").exists():
+        found["fresh"] = json.loads(fresh.read_text())
+        final = (run / "tuned" / "policy.safetensors").read_bytes()
+        found["kept"] = next(path.stem for path in _in_order(run / "tuned" / "phases") if _policy_of(path) == final)
+    run.with_suffix(".json").write_text(json.dumps(found) + "\n")
+
+
+def _policy_of(evaluation: Path) -> bytes:
+    """The policy that was evaluated."""
+    start = evaluation.parents[1] / "start.safetensors"
+    return (start if evaluation.stem == "0-start" else evaluation.with_suffix(".safetensors")).read_bytes()
+
+
+def _in_order(phases: Path) -> list[Path]:
+    """The evaluations of a run, by the numbers of their phases."""
+    return sorted(phases.glob("[0-9]*.json"), key=lambda path: (int(path.stem.partition("-")[0]), path.stem))
+
+
+def table_of(rows: list[str], runs: Path) -> list[str]:
+    """Lines of a table: each phase of each row over all its seeds, and the final policy's games with another seed."""
+    lines = ["| | seeds | decisions | greedy: finished of 31 | median s | drawn: finished | median s | CPU s |"]
+    lines.append("|" + "---|" * 8)
+    for row in rows:
+        found: list[dict[str, Any]] = [
+            json.loads(path.read_text()) for path in sorted(runs.glob(f"{row}-[0-9]*.json"), key=lambda one: one.stem)
+        ]
+        for phase in dict.fromkeys(phase for one in found for phase in one["phases"]):
+            figures = [one["phases"][phase] for one in found if phase in one["phases"]]
+            if all("drawn" in one for one in figures):
+                lines.append(_line(f"{row}: {phase}", figures, [one["drawn"] for one in figures], ""))
+        if whole := [one for one in found if "fresh" in one]:
+            seconds = interval([one["processor_seconds"] for one in whole])
+            kept = [one["phases"][one["kept"]] for one in whole]
+            lines.append(_line(f"{row}: the policy kept, 300 drawn", kept, [one["fresh"] for one in whole], seconds))
+    return lines
+
+
+def _line(name: str, greedy: list[dict[str, Any]] | None, drawn: list[dict[str, Any]], seconds: str) -> str:
+    cells = [name, str(len(drawn)), f"{greedy[0]['decisions']:,}" if greedy else ""]
+    for figures in (greedy, drawn):
+        cells += ["", ""] if figures is None else [_every(figures, _finishes), _every(figures, _median)]
+    return "| " + " | ".join([*cells, seconds]) + " |"
+
+
+def _every(figures: list[dict[str, Any]], value: Callable[[dict[str, Any]], float | None]) -> str:
+    values = [one for figure in figures if (one := value(figure)) is not None]
+    return f"{interval(values)} ({', '.join(f'{one:g}' for one in values)})"
+
+
+def _finishes(figures: dict[str, Any]) -> float:
+    return float(figures["finishes"])
+
+
+def _median(figures: dict[str, Any]) -> float | None:
+    return None if figures["median_seconds"] is None else round(figures["median_seconds"], 2)
+
+
+if __name__ == "__main__":
+    main()

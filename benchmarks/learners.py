@@ -1,0 +1,347 @@
+"""Speed of the learners against Stable-Baselines3's, and against this project at another commit, one thread each.
+
+    python benchmarks/learners.py
+    python benchmarks/learners.py --tasks acer-qwop --against ../1942f13/.venv/bin/python
+
+Each row is one task with the same settings on every side: games, rollout, batch, epochs, layers. Sides alternate, each
+repetition in a process of its own, which trains for a while before it is timed. `--against` names the Python of another
+checkout. `--profile` adds where our CPU time goes; its timers cost a few per cent. CleanRL is a collection of scripts and
+no package, so it is left out.
+"""
+
+import argparse
+import functools
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+QWOP = {"frames_per_step": 2, "reward": "race"}
+"""Settings of the environment in the tasks on QWOP."""
+
+SCHEDULE = "alone"
+"""Name of the schedule `live-only` at every commit."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """settings: of `qwop-finetune`. theirs: class and arguments of Stable-Baselines3, if it has the algorithm. warm:
+    decisions before the timing starts. decisions: those timed."""
+
+    environment: str
+    settings: tuple[str, ...]
+    theirs: tuple[str, dict[str, Any]] | None
+    games: int
+    warm: int
+    decisions: int
+
+
+def ppo(minibatch: int, epochs: int, steps: int) -> tuple[str, ...]:
+    return (
+        "algorithm=ppo",
+        f"algorithm.minibatch={minibatch}",
+        f"algorithm.epochs={epochs}",
+        f"loop.steps={steps}",
+        "algorithm.target_kl=1000",
+        "algorithm.gamma=0.99",
+        "loop.overlap=false",
+    )
+
+
+def their_ppo(minibatch: int, epochs: int, steps: int, hidden: list[int]) -> tuple[str, dict[str, Any]]:
+    layers = {"net_arch": hidden, "optimizer_kwargs": {"eps": 1e-5}}
+    return "PPO", {
+        "n_steps": steps, "batch_size": minibatch, "n_epochs": epochs, "learning_rate": 8e-4, "ent_coef": 0.01,
+        "policy_kwargs": layers,
+    }  # fmt: skip
+
+
+DQN = (
+    "algorithm=dqn-small",
+    "loop.num_envs=8",
+    "loop.overlap=false",
+    "loop.batch_size=256",
+    "loop.train_every=8",
+    "loop.target_every=80",
+)
+THEIR_DQN = {
+    "learning_rate": 1e-3, "buffer_size": 100_000, "learning_starts": 1000, "batch_size": 256, "train_freq": 1,
+    "gradient_steps": 1, "target_update_interval": 80, "policy_kwargs": {"net_arch": [256, 256]},
+}  # fmt: skip
+
+TASKS = {
+    "ppo-cartpole": Task(
+        "CartPole-v1",
+        (*ppo(256, 8, 128), "loop.num_envs=16", "algorithm.hidden=[64,64]"),
+        their_ppo(256, 8, 128, [64, 64]),
+        games=16,
+        warm=10_000,
+        decisions=80_000,
+    ),
+    "ppo-qwop": Task(
+        "QWOP-v1",
+        (*ppo(2048, 3, 128), "loop.num_envs=64", "algorithm.hidden=[256,128]"),
+        their_ppo(2048, 3, 128, [256, 128]),
+        games=64,
+        warm=30_000,
+        decisions=300_000,
+    ),
+    "dqn-cartpole": Task("CartPole-v1", DQN, ("DQN", THEIR_DQN), games=8, warm=5_000, decisions=40_000),
+    "dqn-qwop": Task("QWOP-v1", DQN, ("DQN", THEIR_DQN), games=8, warm=5_000, decisions=40_000),
+    "acer-qwop": Task(
+        "QWOP-v1",
+        ("algorithm=acer", "loop.num_envs=32", "loop.steps=20", "loop.replay_ratio=1", "loop.overlap=false"),
+        None,
+        games=32,
+        warm=30_000,
+        decisions=150_000,
+    ),
+    "rlpd-cartpole": Task(
+        "CartPole-v1", ("algorithm=rlpd-small", "loop.overlap=false"), None, games=4, warm=3_000, decisions=6_000
+    ),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tasks", nargs="+", choices=list(TASKS), default=list(TASKS))
+    parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--against", help="Python of another checkout, beside Stable-Baselines3")
+    parser.add_argument("--profile", action="store_true", help="tell where our time goes, instead of comparing")
+    parser.add_argument("--child", nargs=2, metavar=("SIDE", "TASK"), help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.child:
+        side, name = asked.child
+        print(json.dumps(their_run(TASKS[name]) if side == "theirs" else our_run(TASKS[name], profile=asked.profile)))
+        return
+    sides = {"ours": sys.executable}
+    if asked.against:
+        sides["before"] = asked.against
+    sides["theirs"] = sys.executable
+    if asked.profile:
+        profile(asked.tasks)
+    else:
+        compare(asked.tasks, sides, asked.repetitions)
+
+
+def compare(tasks: list[str], sides: dict[str, str], repetitions: int) -> None:
+    print("| task | side | decisions per CPU second | per wall second | ours relative to it, CPU: median (range) |")
+    print("|---|---|---:|---:|---|")
+    for name in tasks:
+        mine = {side: python for side, python in sides.items() if side != "theirs" or TASKS[name].theirs}
+        found: dict[str, list[dict[str, Any]]] = {side: [] for side in mine}
+        for _ in range(repetitions):
+            for side, python in mine.items():
+                found[side].append(measured(python, side, name))
+        for side, runs in found.items():
+            cpu, wall = ([run[kind] for run in runs] for kind in ("cpu", "wall"))
+            pairs = [ours["cpu"] / other for ours, other in zip(found["ours"], cpu, strict=True)]
+            ratio = "" if side == "ours" else f"{statistics.median(pairs):.2f} ({min(pairs):.2f} to {max(pairs):.2f})"
+            print(
+                f"| {name} | {side} | {statistics.median(cpu):,.0f} | {statistics.median(wall):,.0f} | {ratio} |",
+                flush=True,
+            )
+
+
+def profile(tasks: list[str]) -> None:
+    for name in tasks:
+        run = measured(sys.executable, "ours", name, "--profile")
+        print(f"{name}: {run['cpu']:,.0f} decisions per CPU second; µs of a decision in each part:")
+        for part, seconds in sorted(run["parts"].items(), key=lambda item: -item[1]):
+            print(f"  {part:22} {seconds * 1e6:7.2f}")
+
+
+def measured(python: str, side: str, name: str, *more: str) -> dict[str, Any]:
+    """One repetition, in a process of its own with one thread."""
+    threads = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "MKL", "OPENBLAS", "NUMBA")}
+    command = [python, str(Path(__file__).resolve()), "--child", side, name, *more]
+    done = subprocess.run(command, env=os.environ | threads, stdout=subprocess.PIPE, text=True, check=True)
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+class Clock:
+    """Decisions per second between the first reading after `warm` decisions and the last."""
+
+    def __init__(self, warm: int, start: Callable[[], None] = lambda: None) -> None:
+        self._warm, self._start = warm, start
+        self._first: tuple[int, float, float] | None = None
+        self._last = (0, 0.0, 0.0)
+
+    def read(self, decisions: int) -> None:
+        if self._first is None and decisions >= self._warm:
+            self._start()
+            self._first = (decisions, time.process_time(), time.perf_counter())
+        self._last = (decisions, time.process_time(), time.perf_counter())
+
+    def rates(self) -> dict[str, Any]:
+        assert self._first is not None
+        decisions, cpu, wall = (last - first for last, first in zip(self._last, self._first, strict=True))
+        return {"cpu": decisions / cpu, "wall": decisions / wall, "decisions": decisions}
+
+
+def our_run(task: Task, *, profile: bool) -> dict[str, Any]:
+    """`qwop-finetune` with the task's settings, from an untrained policy."""
+    from qwop.finetune.loop import Loop
+    from qwop.finetune.main import main as finetune
+
+    one_thread_for_games()
+    parts = Parts()
+    if profile:
+        parts.install()
+    clock = Clock(task.warm, parts.clear)
+    iterate = Loop._iterate
+
+    @functools.wraps(iterate)
+    def timed(loop: Any) -> None:
+        iterate(loop)
+        clock.read(loop.decisions)
+
+    Loop._iterate = timed  # type: ignore[method-assign]
+    with tempfile.TemporaryDirectory() as folder:
+        arguments = [
+            *task.settings,
+            f"environment={task.environment}",
+            "policy=scratch",
+            f"schedule={SCHEDULE}",
+            f"schedule.decisions={task.warm + task.decisions}",
+            f"out={folder}/run",
+            "evaluation.episodes=0",
+            "evaluation.drawn=0",
+            "video=false",
+        ]
+        if task.environment == "QWOP-v1":
+            arguments += [f"+schedule.phases.alone.environment.{name}={value}" for name, value in QWOP.items()]
+        finetune.run(finetune.read(arguments))
+    rates = clock.rates()
+    return rates | {"parts": {name: seconds / rates["decisions"] for name, seconds in parts.seconds.items()}}
+
+
+def their_run(task: Task) -> dict[str, Any]:
+    """Stable-Baselines3 with the task's settings."""
+    import gymnasium
+    import stable_baselines3
+    import torch
+    from qwop.envs.sb3 import BatchVecEnv
+    from stable_baselines3.common.callbacks import BaseCallback
+    from stable_baselines3.common.env_util import make_vec_env
+
+    one_thread_for_games()
+    torch.set_num_threads(1)
+    clock = Clock(task.warm)
+
+    class Reading(BaseCallback):
+        def _on_step(self) -> bool:
+            return True
+
+        def _on_rollout_start(self) -> None:
+            clock.read(self.num_timesteps)
+
+    assert task.theirs is not None
+    algorithm, settings = task.theirs
+    assert gymnasium.__version__
+    games: Any
+    if task.environment == "QWOP-v1":
+        games = BatchVecEnv(task.games, **QWOP)
+    else:
+        games = make_vec_env(task.environment, n_envs=task.games)
+    model = getattr(stable_baselines3, algorithm)("MlpPolicy", games, device="cpu", seed=0, **settings)
+    model.learn(task.warm + task.decisions, callback=Reading(), log_interval=1000)
+    return clock.rates()
+
+
+def one_thread_for_games() -> None:
+    """Let QWOP's batch use one thread."""
+    if hasattr(os, "sched_setaffinity"):
+        from qwop.envs.qwop import vector
+
+        vector._cores = lambda: 1
+
+
+class Parts:
+    """CPU seconds of each part of the work, without those of the parts within it."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._stacks = threading.local()
+        self._lock = threading.Lock()
+
+    def clear(self) -> None:
+        self.seconds.clear()
+
+    @contextmanager
+    def section(self, name: str) -> Iterator[None]:
+        """Context manager: count this thread's time inside as the part's, and not as the surrounding part's."""
+        stack = self._stacks.__dict__.setdefault("stack", [])
+        stack.append(0.0)
+        start = time.thread_time()
+        try:
+            yield
+        finally:
+            spent = time.thread_time() - start
+            within = stack.pop()
+            if stack:
+                stack[-1] += spent
+            with self._lock:
+                self.seconds[name] = self.seconds.get(name, 0.0) + spent - within
+
+    def wrap(self, owner: Any, method: str, name: str) -> None:
+        """Count the method's time as the part's."""
+        original = getattr(owner, method)
+
+        @functools.wraps(original)
+        def timed(*arguments: Any, **named: Any) -> Any:
+            with self.section(name):
+                return original(*arguments, **named)
+
+        setattr(owner, method, timed)
+
+    def install(self) -> None:
+        """Time the parts of a run."""
+        import torch
+        from gymnasium.vector import SyncVectorEnv
+        from qwop.envs.qwop.vector import QWOPVectorEnv
+        from qwop.finetune.agents.agent import Agent, LiveAgent
+        from qwop.finetune.agents.acer.agent import AcerAgent
+        from qwop.finetune.agents.acer.learner import AcerLearner
+        from qwop.finetune.agents.dqn.agent import DqnAgent
+        from qwop.finetune.agents.dqn.learner import DqnLearner
+        from qwop.finetune.agents.optimisers import RMSpropTF
+        from qwop.finetune.agents.ppo.dense_gradients import DenseGradients
+        from qwop.finetune.agents.ppo.learner import PpoLearner
+        from qwop.finetune.experience.collector import Collector, PolicySnapshot
+
+        assert Agent
+        for owner, method, name in (
+            (PolicySnapshot, "step", "acting"),
+            (QWOPVectorEnv, "step", "environment"),
+            (SyncVectorEnv, "step", "environment"),
+            (Collector, "collect", "collecting, the rest"),
+            (LiveAgent, "learn", "learning, the rest"),
+            (AcerAgent, "learn", "memory"),
+            (DqnAgent, "learn", "memory"),
+            (PpoLearner, "update", "preparing"),
+            (PpoLearner, "_step", "forward"),
+            (PpoLearner, "_add_critic_gradient", "forward"),
+            (DenseGradients, "_set_critic_gradient", "forward"),
+            (AcerLearner, "update", "forward"),
+            (DqnLearner, "update", "forward"),
+            (torch.Tensor, "backward", "backward"),
+            (torch.optim.Adam, "step", "optimiser"),
+            (RMSpropTF, "step", "optimiser"),
+            (torch.nn.utils, "clip_grad_norm_", "optimiser"),
+        ):
+            self.wrap(owner, method, name)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,147 @@
+"""Presets for small environments beside Stable-Baselines3's defaults, at equal decisions.
+
+    pip install '.[train,box2d,sb3]'
+    python benchmarks/small_environments.py --out runs/small_environments
+
+Ours is `qwop-finetune algorithm=NAME environment=ID schedule.decisions=N seed=S` with nothing else that learning depends
+on; theirs is `PPO("MlpPolicy", env, seed=S).learn(N)`, or DQN's, as installed. Both then play the same 100 episodes
+greedily. Every result is kept in `results.jsonl`, and one that is there is not computed again, so the script can be
+stopped and started again, and several can share a folder. It ends with a table.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import torch
+from qwop.envs.spec import EnvironmentSpec
+from qwop.finetune.main import main as finetune
+from qwop.policies.files import load_policy
+from qwop.policies.rollout import play
+
+EPISODES = 100
+"""Of an evaluation; their first seed is `SEED`."""
+
+SEED = 1_000_000
+
+
+@dataclass(frozen=True)
+class Task:
+    """An environment, and the decisions that each learner has in it."""
+
+    environment: str
+    decisions: int
+
+
+TASKS = (
+    Task("CartPole-v1", 30_000),
+    Task("Acrobot-v1", 50_000),
+    Task("FrozenLake-v1", 50_000),
+    Task("LunarLander-v3", 100_000),
+)
+
+
+def ours(algorithm: str) -> Callable[[Task, int, Path], float]:
+    """Train with a preset."""
+
+    def learn(task: Task, seed: int, out: Path) -> float:
+        folder = out / f"{algorithm}-{task.environment}-{seed}"
+        line = [f"algorithm={algorithm}", f"environment={task.environment}", f"schedule.decisions={task.decisions}"]
+        quiet = ["evaluation.episodes=0", "evaluation.drawn=0", "video=false", "tracker=none", "device=cpu"]
+        finetune.run(finetune.read([*line, f"seed={seed}", *quiet, f"out={folder}"]))
+        games = play(load_policy(folder / "policy.safetensors"), episodes=EPISODES, seed=SEED, greedy=True)
+        return float(np.mean([game.rewards.sum() for game in games]))
+
+    return learn
+
+
+def theirs(name: str) -> Callable[[Task, int, Path], float]:
+    """Train an algorithm of Stable-Baselines3 with its defaults."""
+
+    def learn(task: Task, seed: int, out: Path) -> float:
+        import stable_baselines3
+
+        model: Any = getattr(stable_baselines3, name)("MlpPolicy", task.environment, seed=seed, device="cpu")
+        model.learn(task.decisions)
+        env = EnvironmentSpec(task.environment).make()
+        return float(np.mean([_greedy(model, env, SEED + episode) for episode in range(EPISODES)]))
+
+    return learn
+
+
+def _greedy(model: Any, env: gymnasium.Env[Any, Any], seed: int) -> float:
+    """The return of an episode."""
+    seen, _ = env.reset(seed=seed)
+    total, over = 0.0, False
+    while not over:
+        action, _ = model.predict(seen, deterministic=True)
+        seen, reward, terminated, truncated, _ = env.step(env.action_space.dtype.type(np.asarray(action).item()))
+        total, over = total + float(reward), terminated or truncated
+    return total
+
+
+LEARNERS = {
+    "ppo-small": ours("ppo-small"),
+    "dqn-small": ours("dqn-small"),
+    "SB3 PPO": theirs("PPO"),
+    "SB3 DQN": theirs("DQN"),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, nargs=2, default=(0, 5), help="first seed, and the one after the last")
+    parser.add_argument("--learners", nargs="+", choices=list(LEARNERS), default=list(LEARNERS))
+    parser.add_argument("--environments", nargs="+", default=[task.environment for task in TASKS])
+    parser.add_argument("--out", type=Path, default=Path("runs/small_environments"))
+    asked = parser.parse_args()
+    asked.out.mkdir(parents=True, exist_ok=True)
+    torch.set_num_threads(1)
+    tasks = [task for task in TASKS if task.environment in asked.environments]
+    for seed in range(*asked.seeds):
+        for task in tasks:
+            for learner in asked.learners:
+                _result(asked.out, task, learner, seed)
+    found = _results(asked.out)
+    lines = [f"| | decisions | {' | '.join(asked.learners)} |", "|---" * (2 + len(asked.learners)) + "|"]
+    for task in tasks:
+        cells = [_cell([found[task.environment, one, seed] for seed in range(*asked.seeds)]) for one in asked.learners]
+        lines.append(f"| {task.environment} | {task.decisions:,} | {' | '.join(cells)} |")
+    print("\n".join(lines))
+
+
+def _result(out: Path, task: Task, learner: str, seed: int) -> None:
+    """Learn and note the result, unless it is there."""
+    if (task.environment, learner, seed) in _results(out):
+        return
+    since = time.process_time()
+    mean_return = LEARNERS[learner](task, seed, out)
+    row = {"environment": task.environment, "learner": learner, "seed": seed, "decisions": task.decisions}
+    row |= {"mean_return": mean_return, "cpu_seconds": round(time.process_time() - since, 1)}
+    print(json.dumps(row), flush=True)
+    with (out / "results.jsonl").open("a") as file:
+        file.write(json.dumps(row) + "\n")
+
+
+def _results(out: Path) -> dict[tuple[str, str, int], dict[str, Any]]:
+    path = out / "results.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    return {(row["environment"], row["learner"], row["seed"]): row for row in rows}
+
+
+def _cell(rows: list[dict[str, Any]]) -> str:
+    """Mean, lowest and highest of the seeds, and seconds of processor time for one."""
+    values = np.array([row["mean_return"] for row in rows])
+    digits = 2 if np.abs(values).max() <= 1 else 1
+    seconds = np.mean([row["cpu_seconds"] for row in rows])
+    return f"{values.mean():.{digits}f} ({values.min():.{digits}f} to {values.max():.{digits}f}), {seconds:.0f} s"
+
+
+if __name__ == "__main__":
+    main()

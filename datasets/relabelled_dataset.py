@@ -1,0 +1,76 @@
+"""A dataset's games at another decision rate or with other observations, replayed in memory."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..common.errors import BadInput
+from ..envs.qwop.task import PIXELS
+from .behaviour_probabilities import RECORDED
+from .from_keys import qwop_info, relabelled
+from .reader import Dataset, read_episode
+from .schema import DatasetInfo, Episode
+
+EPSILON = 0.05
+"""Smoothing of the behaviour probabilities of decisions at another rate."""
+
+
+class RelabelledDataset(Dataset):
+    """The games of a dataset of QWOP with keys, replayed for the task of `info` when they are read, and kept.
+
+    A policy's decisions at the recorded rate stay as they are, with their behaviour probabilities; others are smoothed.
+    A person's decisions begin with the first key: a clone that learned to wait for it would never stop waiting, because
+    nothing changes in the meantime.
+    """
+
+    def __init__(self, original: Dataset, info: DatasetInfo, read: dict[Path, Episode] | None = None) -> None:
+        super().__init__(original.folder, info, original.files, original.checksums)
+        self._original = original
+        self._kept = {} if read is None else read
+        rates = {one.environment.all_settings["frames_per_step"] for one in (info, original.info)}
+        self._by_people = played_by_people(original)
+        self._same_decisions = len(rates) == 1 and not self._by_people
+
+    def select(self, indices: Sequence[int]) -> "RelabelledDataset":
+        return RelabelledDataset(self._original.select(indices), self.info, self._kept)
+
+    def lengths(self) -> NDArray[np.int64]:
+        return np.array([len(episode) for episode in self], dtype=np.int64)
+
+    def _read(self, path: Path) -> Episode:
+        if path not in self._kept:
+            episode = read_episode(path, self._original.info, self.checksums.get(path.name))
+            if episode.keys is None:
+                raise BadInput(
+                    f"{path}: has no keys, so its game cannot be played again; qwop-dataset reconstruct finds them"
+                )
+            self._kept[path] = relabelled(
+                episode,
+                self.info,
+                EPSILON,
+                same_decisions=self._same_decisions,
+                from_first_key=self._by_people,
+            )
+        return self._kept[path]
+
+
+def with_task(dataset: Dataset, frames_per_step: int, observation: str) -> Dataset:
+    """The dataset's games at this decision rate, with these observations; itself if a policy played it so."""
+    settings = dataset.info.environment.settings
+    info = qwop_info(**{**settings, "frames_per_step": frames_per_step, "observation": observation})
+    return dataset if info == dataset.info and not played_by_people(dataset) else RelabelledDataset(dataset, info)
+
+
+def can_be_relabelled(dataset: Dataset) -> bool:
+    """True for games of QWOP seen as numbers, if all have keys. Reads them if their environment has keys."""
+    environment = dataset.info.environment
+    if not environment.capabilities.keys or environment.all_settings["observation"] == PIXELS:
+        return False
+    return all(episode.keys is not None for episode in dataset)
+
+
+def played_by_people(dataset: Dataset) -> bool:
+    """True unless a recorded policy's own probabilities are among the data. Reads no episode."""
+    return all(dataset.metadata(index)["probabilities_from"] != RECORDED for index in range(len(dataset)))

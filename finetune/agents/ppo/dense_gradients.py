@@ -1,0 +1,123 @@
+"""PPO's gradient for networks of dense layers: derived by hand, because autograd takes much longer with small layers.
+
+It is the gradient of the formulas in `losses`, equal to autograd's but for rounding.
+"""
+
+from concurrent.futures import Executor
+
+import torch
+from torch import Tensor
+
+from ....policies.dense_layers import DenseLayers
+from ....policies.networks import Actor, ActorCritic, ValuedActor, Values, bounded
+from ...schedules.phase import PhaseValues
+from . import losses as ppo
+from .minibatch import Demonstrated, Minibatch, StepStats
+from .settings import PpoSettings
+
+WORTH_A_THREAD = 2**23
+"""Rows times weights of the critic, from which its gradient is computed beside the policy's."""
+
+
+class DenseGradients:
+    """Sets the gradients of a policy and of a separate value network, as views of one vector."""
+
+    def __init__(self, network: Actor | ActorCritic, policy: DenseLayers, critic: DenseLayers, settings: PpoSettings):
+        self._observation, self._settings = network.observation, settings
+        self._policy, self._critic = policy, critic
+        parameters = [*critic.parameters, *policy.parameters]
+        sizes = [one.numel() for one in parameters]
+        self._vector = parameters[0].new_zeros(sum(sizes))
+        views = [part.view_as(one) for part, one in zip(self._vector.split(sizes), parameters, strict=True)]
+        count = len(critic.parameters)
+        self._critic_size = sum(sizes[:count])
+        self._critic_views, self._policy_views = views[:count], views[count:]
+
+    @classmethod
+    def of(cls, network: Actor | ActorCritic, values: Values | None, settings: PpoSettings) -> "DenseGradients | None":
+        """The gradients of these networks; None if they share layers, see pictures or learn in bfloat16."""
+        if values is None or isinstance(network, ValuedActor) or settings.precision != "float32":
+            return None
+        policy = DenseLayers.of(network.trunk, network.policy_head)
+        critic = DenseLayers.of(values.trunk, values.head)
+        return None if policy is None or critic is None else cls(network, policy, critic, settings)
+
+    @torch.inference_mode()
+    def value(self, inputs: Tensor) -> Tensor:
+        """V(s), [...], of inputs of the policy's trunk, [..., size]."""
+        return self._critic.values(bounded(inputs, self._observation))
+
+    @torch.inference_mode()
+    def step(
+        self, batch: Minibatch, demonstrated: Demonstrated | None, now: PhaseValues, beside: Executor
+    ) -> StepStats:
+        """Set the clipped gradients of a minibatch. `beside` computes the critic's if it is worth a thread."""
+        critic = None
+        if len(batch.inputs) * self._critic_size >= WORTH_A_THREAD:
+            critic = beside.submit(self._set_critic_gradient, batch)
+        else:
+            self._set_critic_gradient(batch)
+        log_ratio, bonus, losses = self._set_policy_gradient(batch, now)
+        if demonstrated is not None and not now.critic_only:
+            losses["imitation_loss"] = self._add_imitation(demonstrated, now.imitation)
+        if critic is not None:
+            critic.result()
+        gradient = self._vector[: self._critic_size] if now.critic_only else self._vector
+        norm = gradient.norm()
+        gradient.mul_((self._settings.max_gradient_norm / (norm + 1e-6)).clamp_(max=1.0))
+        for parameter, view in zip(self._critic.parameters, self._critic_views, strict=True):
+            parameter.grad = view
+        for parameter, view in zip(self._policy.parameters, self._policy_views, strict=True):
+            parameter.grad = None if now.critic_only else view
+        return StepStats(log_ratio, bonus, norm, losses)
+
+    @torch.inference_mode()  # in whatever thread
+    def _set_critic_gradient(self, batch: Minibatch) -> None:
+        """∂/∂V of c·mean (V − R)² is 2c·(V − R)/m."""
+        error = self._critic.forward(bounded(batch.inputs, self._observation)).sub_(batch.returns)
+        self._critic.backward(error.mul_(2 * self._settings.value_coefficient / len(batch.returns)), self._critic_views)
+
+    def _set_policy_gradient(
+        self, batch: Minibatch, now: PhaseValues
+    ) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
+        """Set the policy's gradient; return log ρ, H and the losses of a teacher.
+
+        With the logits z, log π = z − log Σ exp z, and the surrogate's slope g = ∂/∂log π(a|s) at each step:
+
+            ∂/∂z of −surrogate = g·(π − 1_a)/m,  with g = ρÂ, or 0 where the clipped term is the smaller one
+            ∂/∂z of −w·H       = w·π·(log π + H)/m
+            ∂/∂z of −Σ π_T log π = (π·Σ π_T − π_T)/m
+
+        All arrays are [A, m].
+        """
+        settings, m = self._settings, len(batch.actions)
+        log_pi = torch.log_softmax(self._policy.forward(batch.inputs), dim=0)
+        pi, action = log_pi.exp(), batch.actions.unsqueeze(0)
+        log_ratio = log_pi.gather(0, action).squeeze(0) - batch.log_mu
+        bonus = (pi * log_pi).sum(0).neg_()
+        losses: dict[str, Tensor] = {}
+        if now.critic_only:
+            return log_ratio, bonus, losses
+        ratio = log_ratio.exp()
+        gain = ratio * batch.advantage
+        slope = torch.where(gain <= ppo.clipped_surrogate(ratio, batch.advantage, settings.clip), gain, 0.0)
+        weight = now.entropy * settings.entropy_coefficient
+        gradient = pi * (slope + weight * (log_pi + bonus))
+        gradient.scatter_add_(0, action, -slope.unsqueeze(0))
+        if batch.teacher is not None:
+            teacher = batch.teacher.t()
+            losses["kickstarting"] = -(teacher * log_pi).sum(0).mean()
+            gradient.add_(pi * teacher.sum(0) - teacher, alpha=now.kickstarting)
+        self._policy.backward(gradient.div_(m), self._policy_views)
+        return log_ratio, bonus, losses
+
+    def _add_imitation(self, shown: Demonstrated, weight: float) -> Tensor:
+        """Add the gradient of the cross-entropy with the demonstrated probabilities, or actions; return the loss."""
+        log_pi = torch.log_softmax(self._policy.forward(shown.inputs), dim=0)
+        if shown.probabilities is None:
+            player = torch.zeros_like(log_pi).scatter_(0, shown.actions.unsqueeze(0), 1.0)
+        else:
+            player = shown.probabilities.t()
+        gradient = (log_pi.exp() * player.sum(0) - player).mul_(weight / len(shown.actions))
+        self._policy.backward(gradient, self._policy_views, add=True)
+        return -(player * log_pi).sum(0).mean()

@@ -1,0 +1,63 @@
+"""Verdict on a run: learned or not, the likely reason, and a remedy."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from .phase_evaluator import is_worse
+
+FASTER = 0.98
+"""Ratio of median times below which a policy that finishes as often is clearly faster."""
+
+FARTHER = 2.0
+"""Metres, on average, by which the games of a policy that finishes none get clearly farther."""
+
+CERTAIN = 0.1
+"""Entropy in nats below which a policy hardly tries anything but its usual actions."""
+
+
+def verdict(before: Mapping[str, Any], after: Mapping[str, Any], decisions: int, entropy: float | None) -> str:
+    """One line about a run of this many decisions, from the evaluations of its first and its final policy.
+
+    entropy: mean entropy of the policy in the last update, nats, if known.
+    """
+    if is_better(after, before):
+        return "learned"
+    if is_worse(after, before):
+        said, remedy = "became worse", "a lower algorithm.learning_rate, or schedule.keep=best"
+    else:
+        said, remedy = "did not learn", "more decisions (schedule.scale), or another schedule"
+    if entropy is not None and entropy < CERTAIN and not _runs(after):
+        why = f"its actions are nearly certain (entropy {entropy:.2f} nats), so it tries nothing new"
+        remedy = "a higher algorithm.entropy_coefficient"
+        if "finishes" in after:
+            remedy = "schedule=beginner, which shows it the embedded games"
+    else:
+        why = f"{decisions:,} decisions brought no clear gain"
+    return f"{said}: {why}; try {remedy}"
+
+
+def is_better(after: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
+    """True if the second evaluation is clearly better: more games finished, the same ones faster, or farther where
+    none is; without a track, a clearly higher return."""
+    if is_worse(before, after):
+        return True
+    if "finishes" not in after or "finishes" not in before or is_worse(after, before):
+        return False
+    pairs = [(after, before)]
+    if "drawn" in after and "drawn" in before:
+        pairs.append((after["drawn"], before["drawn"]))
+    return any(_faster(now, then) or _farther(now, then) for now, then in pairs)
+
+
+def _faster(now: Mapping[str, Any], then: Mapping[str, Any]) -> bool:
+    times = now["median_seconds"], then["median_seconds"]
+    return None not in times and times[0] < FASTER * times[1]
+
+
+def _farther(now: Mapping[str, Any], then: Mapping[str, Any]) -> bool:
+    return bool(then["finishes"] == 0 and now["mean_metres"] > then["mean_metres"] + FARTHER)
+
+
+def _runs(figures: Mapping[str, Any]) -> bool:
+    every = (figures, figures.get("drawn", {}))
+    return any(one.get("finishes", 0) > 0.5 * one.get("episodes", 1) for one in every)

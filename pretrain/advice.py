@@ -1,0 +1,78 @@
+"""Advice after cloning: the clone's worth in sentences, and the command to run next."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..common.command_line import next_command
+from ..envs.spec import EnvironmentSpec
+from ..evaluation.evaluate import Evaluation
+from .held_out import CLONE, REPEAT_LAST, HeldOut
+
+LIKE = 0.01
+"""Differences in accuracy below this do not count."""
+
+MANY = 0.8
+"""Share of finished games from which a clone is called a runner."""
+
+
+def worth(splits: Sequence[HeldOut], games: Sequence[Evaluation], greedy: bool) -> list[str]:
+    """Sentences about a clone: against repeating the last action, and where its games end. greedy: how it is played."""
+    said = [_against_repeating(splits)]
+    if games and (how := _in_games(games, greedy)):
+        said.append(how)
+    return said
+
+
+def next_step(policy: Path, environment: EnvironmentSpec, games: Sequence[Evaluation], embedded: bool) -> str:
+    """The command that improves the clone, as a line to print."""
+    if embedded:
+        return next_command("qwop-finetune", policy=policy, schedule="from-clone", out=_beside(policy, "faster"))
+    if not environment.capabilities.runs or not environment.capabilities.keys:
+        return next_command(
+            "qwop-finetune", policy=policy, schedule="live-only", algorithm="ppo-small",
+            out=_beside(policy, "better"), **{"schedule.decisions": 200_000},
+        )  # fmt: skip
+    finishes = any(one.summary().get("finishes") for one in games)
+    if not finishes:
+        return next_command("qwop-finetune", policy=policy, schedule="beginner", out=_beside(policy, "faster"))
+    # Its hours are for 15 decisions a second.
+    scale = min(1.0, environment.all_settings["frames_per_step"] / 2)
+    more = {} if scale == 1 else {"schedule.scale": scale}
+    return next_command("qwop-finetune", policy=policy, schedule="from-person", out=_beside(policy, "faster"), **more)
+
+
+def _beside(policy: Path, name: str) -> Path:
+    """A folder beside the run's own: runs/me-faster for runs/me."""
+    return policy.parent.with_name(f"{policy.parent.name}-{name}")
+
+
+def _against_repeating(splits: Sequence[HeldOut]) -> str:
+    clone, repeat = (
+        sum(split.measures[name].accuracy for split in splits) / len(splits) for name in (CLONE, REPEAT_LAST)
+    )
+    figures = f"({clone:.0%} of the decisions held out, against {repeat:.0%})"
+    if clone > repeat + LIKE:
+        return f"The clone predicts its player better than repeating the last action {figures}."
+    return (
+        f"The clone predicts its player no better than repeating the last action {figures}: record more games, or let "
+        "it learn by itself."
+    )
+
+
+def _in_games(games: Sequence[Evaluation], greedy: bool) -> str | None:
+    shown = {bool(one.settings.greedy): one.summary() for one in games}
+    if any("finishes" not in one for one in shown.values()):
+        return None
+    figures = shown[greedy]
+    finished, count, metres = figures["finishes"], figures["episodes"], figures["mean_metres"]
+    how = "with its most probable actions" if greedy else "with drawn actions"
+    if not finished:
+        return (
+            f"Its games get nowhere: they end after {metres:.1f} m, {how}. It needs to learn by itself, and to be "
+            "shown how."
+        )
+    other = shown[not greedy]
+    marked = f"It runs {'greedily' if greedy else 'drawn'}: {finished} of {count} games finish {how}"
+    if other["finishes"] < finished:
+        marked += f", {other['finishes']} otherwise; its file says so, and the commands play it so"
+    return f"{marked}." if finished >= MANY * count else f"{marked}; reinforcement learning makes it steady."

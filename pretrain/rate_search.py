@@ -1,0 +1,138 @@
+"""Choice of a clone's decision rate: clones of the same games at several rates play, and the best runner is kept.
+
+A person changes keys at any frame. Decisions that are too rare lose what the person did, frequent ones are mostly
+repeats of the last, and which rate gives a clone that runs depends on the player.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from ..datasets.embedded import embedded_dataset
+from ..datasets.reader import Dataset, open_dataset
+from ..datasets.relabelled_dataset import can_be_relabelled, played_by_people, with_task
+from ..datasets.schema import Episode
+from ..envs.qwop.task import FRAMES_A_SECOND
+from ..evaluation.evaluate import Evaluation, evaluate
+from ..evaluation.settings import EvaluationSettings
+from .clone import Clone
+
+GAMES = 30
+"""Games of a trial, greedy and drawn each. They are not those that the kept clone is measured in."""
+
+SEED_OF_TRIALS = 1_000_003
+"""Added to the run's seed for the games of trials."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A clone at one decision rate, and its games. dataset: the games that it was cloned from."""
+
+    frames_per_step: int
+    dataset: Dataset
+    cloned: Clone
+    greedy: Evaluation
+    drawn: Evaluation
+
+    @property
+    def rank(self) -> tuple[float, ...]:
+        """Sort key: games finished in the better way to play, then metres."""
+        return max(_success(self.greedy), _success(self.drawn))
+
+    @property
+    def finishes(self) -> bool:
+        """True if some game was finished."""
+        return self.rank[0] > 0
+
+    def __str__(self) -> str:
+        finished = (f"{round(_success(one)[0] * GAMES)} of {GAMES} {name}" for one, name in self._games)
+        metres = (f"{_success(one)[1]:.1f}" for one, _ in self._games)
+        return f"{decisions_a_second(self.frames_per_step)}: {', '.join(finished)} ({', '.join(metres)} m)"
+
+    @property
+    def _games(self) -> tuple[tuple[Evaluation, str], ...]:
+        return (self.greedy, "greedy"), (self.drawn, "drawn")
+
+
+def decisions_a_second(frames_per_step: int) -> str:
+    """The decision rate in words: '15 a second'."""
+    return f"{FRAMES_A_SECOND / frames_per_step:g} a second"
+
+
+def rates_to_try(dataset: Dataset, frames_per_step: Sequence[int] | None) -> tuple[int, ...]:
+    """The rates to clone a dataset at, in frames per decision; empty if it is cloned as it was recorded.
+
+    Games of policies whose probabilities were recorded, of other environments and without keys stay as recorded.
+    """
+    if frames_per_step is None or not played_by_people(dataset) or not can_be_relabelled(dataset):
+        return ()
+    return tuple(dict.fromkeys(frames_per_step))
+
+
+def at_rate(dataset: Dataset, frames_per_step: int, observation: str | None) -> Dataset:
+    """The dataset's games at this rate; observation=None: with its own observations."""
+    return with_task(dataset, frames_per_step, observation or dataset.info.environment.all_settings["observation"])
+
+
+def games_for_scaling(dataset: Dataset) -> list[Episode]:
+    """Embedded games as this dataset observes them, if none of its own games was finished; else none.
+
+    Scaled by falls alone, what lies beyond them (the hurdle, the finish, speed) would have enormous values, which
+    nothing could be learned from later.
+    """
+    if not played_by_people(dataset) or not can_be_relabelled(dataset):
+        return []
+    if any(episode.outcome == "finished" for episode in dataset):
+        return []
+    task = dataset.info.environment.all_settings
+    return list(with_task(open_dataset(embedded_dataset()), task["frames_per_step"], task["observation"]))
+
+
+def trials(
+    dataset: Dataset,
+    rates: Sequence[int],
+    observation: str | None,
+    clone: Callable[[Dataset], Clone],
+    seed: int,
+    max_idle_frames: int,
+) -> Iterator[Trial]:
+    """Clone the games at each rate, and let each clone play. clone: makes one of a dataset's games."""
+    for frames in rates:
+        made = at_rate(dataset, frames, observation)
+        cloned = clone(made)
+        games = [
+            evaluate(
+                cloned.policy,
+                EvaluationSettings(
+                    episodes=GAMES, seed=seed + SEED_OF_TRIALS, max_idle_frames=max_idle_frames, greedy=greedy
+                ),
+            )
+            for greedy in (True, False)
+        ]
+        yield Trial(frames, made, cloned, *games)
+
+
+def best(tried: Sequence[Trial]) -> Trial:
+    """The trial that runs best; where none finishes, the one nearest to the embedded games' rate, which can show it
+    how."""
+    if any(trial.finishes for trial in tried):
+        return max(tried, key=lambda trial: trial.rank)
+    return min(tried, key=lambda trial: trial.frames_per_step)
+
+
+def runs_greedily(games: Sequence[Evaluation]) -> bool:
+    """False if a clone finishes drawn games, and less than half as many greedy ones: then it is to be played drawn.
+
+    games: greedy and drawn ones, or none.
+    """
+    if not games:
+        return True
+    greedy, drawn = (_success(one)[0] for one in games)
+    return drawn == 0 or greedy >= drawn / 2
+
+
+def _success(evaluation: Evaluation) -> tuple[float, float]:
+    """Share of games finished and mean metres; without a track, the mean return alone counts."""
+    figures = evaluation.summary()
+    if "finishes" not in figures:
+        return 0.0, figures["mean_return"]
+    return figures["finishes"] / figures["episodes"], figures["mean_metres"]

@@ -1,0 +1,62 @@
+"""Datasets replayed in memory for another task."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from qwop.common.errors import BadInput
+from qwop.datasets.embedded import embedded_dataset
+from qwop.datasets.from_keys import episode_from_keys, qwop_info
+from qwop.datasets.reader import Dataset, open_dataset
+from qwop.datasets.relabelled_dataset import can_be_relabelled, played_by_people, with_task
+from qwop.datasets.writer import DatasetWriter
+
+QW, OP, NONE = 9, 6, 0
+"""Keys of the rhythm that people try first: Q with P, W with O."""
+
+
+@pytest.fixture
+def games(tmp_path: Path) -> Dataset:
+    """Three games of a person, who waits 5, 6 and 7 frames before the first key, at 10 decisions a second."""
+    info = qwop_info(frames_per_step=3, reward="shaped")
+    writer = DatasetWriter(tmp_path / "me", info)
+    for wait in (5, 6, 7):
+        keys = np.array([NONE] * wait + [QW, QW, QW, QW, OP, OP, OP] * 6, dtype=np.uint8)
+        writer.write(episode_from_keys(keys, info, player="me", source="page", epsilon=0.05))
+    return open_dataset(tmp_path / "me")
+
+
+def test_games_have_the_decision_rate_and_observations_asked_for(games: Dataset) -> None:
+    made = with_task(games, 1, "contact")
+    assert made.info.environment.settings["frames_per_step"] == 1
+    assert made[0].observations.shape[1] == 112
+    assert made[0].keys_of_frames.tolist() == games[0].keys_of_frames.tolist()
+    assert made.lengths().tolist() == [len(episode) for episode in made] == [42, 42, 42]
+    assert len(made.select([1, 2])) == 2
+
+
+def test_a_persons_decisions_begin_with_the_first_key(games: Dataset) -> None:
+    for rate in (1, 3):
+        for episode in with_task(games, rate, "features"):
+            assert episode.actions[0] == games[0].actions[2]
+            assert episode.keys is not None
+            assert (episode.keys[0][:5] == NONE).all()
+
+
+def test_a_policys_games_stay_as_they_are_at_their_own_rate() -> None:
+    embedded = open_dataset(embedded_dataset()).select([0])
+    assert not played_by_people(embedded)
+    assert with_task(embedded, 1, "contact") is embedded
+    fewer = with_task(embedded, 1, "full")[0]
+    assert np.array_equal(fewer.actions, embedded[0].actions)
+    assert np.array_equal(fewer.behaviour_probabilities, embedded[0].behaviour_probabilities)
+
+
+def test_games_without_keys_cannot_be_relabelled(tmp_path: Path, games: Dataset) -> None:
+    writer = DatasetWriter(tmp_path / "keyless", games.info)
+    writer.write(replace(games[0], keys=None))
+    keyless = open_dataset(tmp_path / "keyless")
+    assert not can_be_relabelled(keyless)
+    with pytest.raises(BadInput, match="has no keys"):
+        with_task(keyless, 1, "contact")[0]

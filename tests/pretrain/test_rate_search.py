@@ -1,0 +1,115 @@
+"""Choice of the decision rate at which a person's games are cloned."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from qwop.datasets.embedded import embedded_dataset
+from qwop.datasets.from_keys import episode_from_keys, qwop_info
+from qwop.datasets.reader import Dataset, open_dataset
+from qwop.datasets.writer import DatasetWriter
+from qwop.evaluation.evaluate import Evaluation, evaluate
+from qwop.evaluation.settings import EvaluationSettings
+from qwop.policies.files import load_policy, save_policy
+from qwop.pretrain.clone import Clone
+from qwop.pretrain.command import main
+from qwop.pretrain.main import run
+from qwop.pretrain.rate_search import Trial, best, games_for_scaling, rates_to_try, runs_greedily
+
+
+def games_of_a_beginner(folder: Path, count: int = 4) -> Dataset:
+    """Games of a person who alternates Q with P and W with O, and falls."""
+    info = qwop_info(frames_per_step=3, reward="shaped")
+    writer = DatasetWriter(folder, info)
+    for game in range(count):
+        keys = np.array(([0] * (3 + game) + [9] * 11 + [6] * (9 + game)) * 12, dtype=np.uint8)
+        writer.write(episode_from_keys(keys, info, player="me", source="page", epsilon=0.05))
+    return open_dataset(folder)
+
+
+class Played:
+    """Games with these figures, in place of an evaluation."""
+
+    def __init__(self, finishes: int, metres: float) -> None:
+        self._figures = {"finishes": finishes, "episodes": 30, "mean_metres": metres}
+
+    def summary(self) -> dict[str, float]:
+        return self._figures
+
+
+def trial(frames: int, greedy: tuple[int, float], drawn: tuple[int, float]) -> Trial:
+    return Trial(frames, None, Clone(None, ()), Played(*greedy), Played(*drawn))  # type: ignore[arg-type]
+
+
+def test_the_clone_that_finishes_most_games_in_either_way_is_kept() -> None:
+    tried = [trial(1, (0, 3.0), (12, 70.0)), trial(2, (20, 80.0), (0, 12.0)), trial(3, (0, 21.0), (0, 8.0))]
+    assert best(tried).frames_per_step == 2
+    assert str(tried[1]) == "15 a second: 20 of 30 greedy, 0 of 30 drawn (80.0, 12.0 m)"
+
+
+def test_clones_that_all_fall_get_the_rate_nearest_to_that_of_the_embedded_games() -> None:
+    assert best([trial(3, (0, 4.0), (0, 2.0)), trial(1, (0, 0.3), (0, 0.2))]).frames_per_step == 1
+
+
+@pytest.mark.parametrize(
+    ("greedy", "drawn", "runs"),
+    [
+        ((0, 3.0), (12, 70.0), False),
+        ((20, 80.0), (0, 12.0), True),
+        ((9, 50.0), (15, 60.0), True),
+        ((0, 1), (0, 2), True),
+    ],
+)
+def test_only_a_clone_that_stands_greedily_is_played_drawn(
+    greedy: tuple[int, float], drawn: tuple[int, float], runs: bool
+) -> None:
+    games: list[Evaluation] = [Played(*greedy), Played(*drawn)]  # type: ignore[list-item]
+    assert runs_greedily(games) is runs
+
+
+def test_a_policys_recorded_games_are_cloned_as_they_are(tmp_path: Path) -> None:
+    embedded = open_dataset(embedded_dataset()).select([0, 1])
+    assert rates_to_try(embedded, (1, 2, 3)) == ()
+    assert games_for_scaling(embedded) == []
+    mine = games_of_a_beginner(tmp_path / "me")
+    assert rates_to_try(mine, (1, 2, 2)) == (1, 2)
+    assert rates_to_try(mine, None) == ()
+
+
+def test_falls_are_scaled_with_games_that_reach_the_end_of_the_track(tmp_path: Path) -> None:
+    mine = games_of_a_beginner(tmp_path / "me")
+    more = games_for_scaling(mine)
+    assert more[0].observations.shape[1] == 71
+    assert max(episode.metres for episode in more) > 99
+
+
+@pytest.mark.slow
+def test_a_beginner_is_told_where_the_games_end_and_what_to_run_next(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    games_of_a_beginner(tmp_path / "me")
+    out = tmp_path / "clone"
+    run(main.read([f"dataset={tmp_path / 'me'}", f"out={out}", "epochs=2", "games=3", "frames_per_step=[1,3]"]))
+    said = capsys.readouterr().out
+    assert "decisions: tried 30 a second: 0 of 30 greedy" in said
+    assert "kept 30 a second" in said
+    assert "Its games get nowhere: they end after" in said
+    assert said.splitlines()[-1] == (
+        f"next: qwop-finetune policy={out}/policy.safetensors schedule=beginner out={tmp_path}/clone-faster"
+    )
+    policy = load_policy(out / "policy.safetensors")
+    assert policy.environment.settings["frames_per_step"] == 1
+    assert policy.observation.size == 112
+    assert policy.network.scaler.std.min() > 1e-3
+
+
+def test_commands_play_a_marked_policy_as_drawn(tmp_path: Path) -> None:
+    policy = load_policy("champion")
+    marked = load_policy(save_policy(tmp_path / "p.safetensors", replace(policy, greedy=False)))
+    assert not marked.greedy
+    games = EvaluationSettings(episodes=1, max_idle_frames=0)
+    short = replace(marked.environment, settings={**marked.environment.settings, "time_limit": 1.0})
+    assert evaluate(marked, games, short).settings.greedy is False
+    assert evaluate(policy, games, short).settings.greedy is True
+    assert evaluate(marked, replace(games, greedy=True), short).settings.greedy is True
