@@ -8,6 +8,7 @@ import { Outbox } from "./outbox.js";
 import { prove } from "./packed.js";
 
 const NAME = "qwop.name";
+const UNNAMED = "me"; // the default of source.player
 const NOTE = 500; // ms between two notes of the game under way
 const DAY = 86_400_000; // ms
 
@@ -98,7 +99,7 @@ export class RecordedGames {
     const entry = { ...result, id, rows, name: this.name, day: today(), collection: "own" };
     this.list = [...this.list, entry];
     if (!this.best || better(entry, this.best)) this.best = entry;
-    this.kept = this.outbox.end(id, inFrames(result.keys, result.bits), result.sha256);
+    this.kept = this.outbox.end(id, inFrames(result.keys, result.bits), result.sha256) || this.connection.open;
     return entry;
   }
 
@@ -157,7 +158,11 @@ export class RecordedGames {
     this.outbox.end(entry.id, inFrames(entry.keys, bits), sha256);
   }
 
-  get name() { return read(NAME, this.settings.player); }
+  // A name that the command gives counts; else the one that was entered last.
+  get name() { return this.entered ?? (this.settings.player === UNNAMED ? read(NAME, UNNAMED) : this.settings.player); }
 
-  set name(name) { write(NAME, name.slice(0, 40) || this.settings.player); }
+  set name(name) {
+    this.entered = name.slice(0, 40) || this.settings.player;
+    if (this.settings.player === UNNAMED) write(NAME, this.entered);
+  }
 }
