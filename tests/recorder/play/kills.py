@@ -217,7 +217,8 @@ def check(world: World) -> None:
 def main() -> None:
     kills = int(sys.argv[1]) if len(sys.argv) > 1 else 100
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else 0
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # or recorders started from the background would ignore it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # what the background ignores, recorders would ignore, too
     with tempfile.TemporaryDirectory(prefix="qwop-kills-", ignore_cleanup_errors=True) as name:
         done = run(kills, seed, Path(name))
     print(f"{sum(done.values())} kills ({dict(done)}): every game is there once, as long as its clock was, and replays")
