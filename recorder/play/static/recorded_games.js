@@ -18,7 +18,7 @@ const numberOf = (name) => Number(name.split("-").pop()) + 1;
 const inFrames = (keys, bits) => keys.map((pressed, frame) => pressed | (bits[frame] << 4));
 
 export class RecordedGames {
-  // settings: player, folder, ghost and next. shown: called with { changed } when the list has changed, { said } with a
+  // settings: player, folder, dataset, ghost and next. shown: called with { changed } when the list has changed, { said } with a
   // line for the user, { next } with the next command, { connected }.
   constructor(module, settings, shown) {
     Object.assign(this, { module, settings, shown, list: [], others: [], best: null, kept: true, running: null, followed: 0, noted: 0 });
@@ -34,7 +34,7 @@ export class RecordedGames {
         if (stopped) this.shown({ said: "The recorder has stopped. What you play now stays in this browser until it runs again." });
       },
     );
-    this.outbox = new Outbox(this.connection);
+    this.outbox = new Outbox(this.connection, this.settings.dataset);
     return this;
   }
 
@@ -47,9 +47,10 @@ export class RecordedGames {
 
   connected(now) { this.shown({ connected: now }); }
 
-  resend() {
+  async resend() {
     const close = ({ frames }) => prove(this.module, frames.map((frame) => frame & 15)).sha256;
-    this.outbox.resend(close, this.running);
+    const waiting = await this.outbox.resend(close, this.running);
+    if (waiting.length) this.shown({ said: `Games that were not sent wait here for the recorder of ${waiting.join(", ")}.` });
   }
 
   // --- the list ---

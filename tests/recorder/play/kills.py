@@ -9,6 +9,7 @@ import random
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import sysconfig
@@ -50,10 +51,14 @@ class World:
     address: str = ""
     clocks: list[float] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+
     def start_recorder(self) -> None:
-        port = re.search(r":(\d+)/", self.address)
         command = [str(Path(sysconfig.get_path("scripts")) / "qwop-record"), "source=page", "source.player=me",
-                   "source.ghost=none", "source.open=false", f"source.port={port[1] if port else 0}",
+                   "source.ghost=none", "source.open=false", f"source.port={self.port}",
                    f"dataset={self.folder / 'data'}"]  # fmt: skip
         self.recorder = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         assert self.recorder.stdout is not None

@@ -49,6 +49,11 @@ class Page(RecordingPage):
     def click(self, selector: str) -> None:
         self.browser.find_element("css selector", selector).click()
 
+    def of_first(self, action: str) -> None:
+        """Click a button of the list's first game."""
+        buttons = "[...document.querySelectorAll('#own tr:last-child button')]"
+        self.browser.execute_script(f"{buttons}.find((one) => one.textContent === arguments[0]).click()", action)
+
     def unsent(self) -> int:
         """Games that the browser keeps for the recorder."""
         return int(
@@ -97,17 +102,16 @@ def test_games_are_watched_raced_against_discarded_and_had_back(page: Page) -> N
     page.browser.refresh()  # the list comes from the dataset now
     page.wait("ready")
     page.press("l")
-    rows = "#own tr"
-    page.wait_until(lambda: len(page.find(rows)) == 2, "two rows")
-    page.find(f"{rows}:last-child button")[1].click()  # race
+    page.wait_until(lambda: len(page.find("#own tr")) == 2, "two rows")
+    page.of_first("race")
     page.wait_until(lambda: page.find("#own tr.chosen"), "chosen")
-    page.find(f"{rows}:last-child button")[0].click()
+    page.of_first("watch")
     page.wait("watching")
     page.wait_until(lambda: page.text("ghost").startswith("your game 1: "), "named")
     page.press("\ue00c")  # escape
     page.wait("ready")
     page.press("l")
-    page.find(f"{rows}:last-child button")[-1].click()
+    page.of_first("discard")
     page.wait_until(lambda: len(page.games()) == 1, "discarded")
     page.browser.execute_script("document.querySelector('#drawer').close()")
     page.click("#toast button")
@@ -136,8 +140,12 @@ def test_what_is_played_without_a_recorder_is_recorded_by_the_next_one(page: Pag
     page.press("\ue00c")
     page.wait("paused")
     assert page.unsent() == 2
-    address = page.browser.current_url.split("/")[2]
-    again = Page(page.browser, page.folder, f"source.port={address.split(':')[1]}")
+    port = f"source.port={page.browser.current_url.split('/')[2].split(':')[1]}"
+    other = Page(page.browser, tmp_path / "other", port)
+    other.wait_until(lambda: f"wait here for the recorder of {page.folder}" in other.text("toast"), "said")
+    other.stop()
+    assert other.games() == []
+    again = Page(page.browser, page.folder, port)
     try:
         fell, left = again.wait_for_games(2)
         assert (fell.outcome, left.outcome) == ("fell", "stopped")
