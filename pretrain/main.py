@@ -29,7 +29,18 @@ from .clone import Clone, clone, continued
 from .d3rlpy_backend import require_d3rlpy
 from .early_stopping import Epoch
 from .held_out import HeldOut, measure_held_out
-from .rate_search import best, decisions_a_second, games_for_scaling, rates_to_try, runs_greedily, trials
+from .rate_search import (
+    GAMES,
+    SEED_OF_CLONES,
+    Trial,
+    at_rate,
+    best,
+    decisions_a_second,
+    games_for_scaling,
+    rates_to_try,
+    runs_greedily,
+    try_clone,
+)
 from .report import pretraining_page
 from .results import games_table, measures_table, write_json
 from .settings import PretrainSettings
@@ -127,25 +138,28 @@ def _at_the_best_rate(dataset: Dataset, chosen: PretrainSettings, console: Conso
         return dataset, None
     device = choose_device(chosen.device)
 
-    def make(games: Dataset) -> Clone:
-        return clone(
-            games, games.info, chosen.cloning, chosen.seed, device=device,
-            scaled_with=games_for_scaling(games),
-        )  # fmt: skip
+    def attempt(games: Dataset, frames: int, number: int) -> Trial:
+        def make(games: Dataset) -> Clone:
+            seed = chosen.seed + number * SEED_OF_CLONES
+            return clone(games, games.info, chosen.cloning, seed, device=device, scaled_with=games_for_scaling(games))
 
-    tried = []
-    with progress_bar("rates", console) as bar:
-        task = bar.add_task("trying decision rates", total=len(rates))
-        for trial in trials(dataset, rates, chosen.observation, make, chosen.seed, chosen.max_idle_frames):
-            tried.append(trial)
-            bar.update(task, advance=1)
-    kept = best(tried)
-    told = "; ".join(map(str, tried))
-    console.print(
-        f"decisions: tried {told}; kept {decisions_a_second(kept.frames_per_step)}",
-        highlight=False,
-        soft_wrap=True,
-    )
+        trial = try_clone(games, frames, make, chosen.seed, chosen.max_idle_frames)
+        bar.update(task, advance=1)
+        return trial
+
+    with progress_bar("clones", console) as bar:
+        task = bar.add_task("trying decision rates", total=len(rates) + chosen.clones - 1)
+        tried = [attempt(at_rate(dataset, frames, chosen.observation), frames, 0) for frames in rates]
+        kept = best(tried)
+        more = range(1, chosen.clones if kept.finishes else 1)
+        alike = [kept, *(attempt(kept.dataset, kept.frames_per_step, number) for number in more)]
+        bar.update(task, completed=len(rates) + chosen.clones - 1)
+    told = f"decisions: tried {'; '.join(map(str, tried))}; kept {decisions_a_second(kept.frames_per_step)}"
+    if len(alike) > 1:
+        kept = best(alike)
+        finished = ", ".join(str(trial.finishes) for trial in alike)
+        told += f"\nclones: {len(alike)} at this rate finish {finished} of {GAMES}; kept the best"
+    console.print(told, highlight=False, soft_wrap=True)
     return kept.dataset, kept.cloned.policy
 
 

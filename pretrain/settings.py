@@ -124,6 +124,13 @@ class PretrainSettings(Settings):
         "Observations of these clones: 71 features (features), 94 (full) or 112 (contact). null: as recorded.",
         choices=("features", "full", "contact"),
     )
+    clones: int = setting(
+        4,
+        "Clones to make of these games at the best rate, if games finish; the best runner is kept, because clones that "
+        "predict equally well run differently.",
+        at_least=1,
+        at_most=1000,
+    )
     device: str = device()
     tracker: str = tracker()
     cloning: CloningSettings = nested(CloningSettings, "Training of the clone.", inline=True)

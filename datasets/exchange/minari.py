@@ -218,15 +218,15 @@ def _episode(group: ForeignGroup, jpeg: bool, form: ArrayForm, unknown: Unknown,
         known = {"seed": None if seed is None else int(seed), "origin": Origin(game=number)}
         return form.episode(unknown, seen, actions, rewards, source=source, **ends, **known)
     infos = group.group("infos")
-    fields = {
+    fields: dict[str, Any] = {
         **episode_fields(_fields(own)),
         "times": infos.numbers("time"),
         "behaviour_probabilities": infos.numbers("behaviour_probabilities")[:-1],
         "keys": _unpadded(infos.numbers("keys")) if "keys" in infos else None,
         **{name: infos.numbers(name)[:-1] for name in SHARED if name in infos},
     }
-    known = {"source": source, **ends, **fields}
-    return imported_episode(form.info, unknown, seen, form.indices(actions), rewards, **known)
+    fields = {"source": source, **ends, **fields}
+    return imported_episode(form.info, unknown, seen, form.indices(actions), rewards, **fields)
 
 
 def _values(group: ForeignGroup, name: str, space: gymnasium.Space[Any]) -> Any:
