@@ -10,12 +10,12 @@ import numpy as np
 import torch
 
 from ..common.errors import BadInput
-from ..policies.networks import ActorCritic
+from ..policies.networks import TrunkedPolicy
 from .rows import NONE, Rows
 from .settings import CloningSettings
 
 
-def d3rlpy_epochs(network: ActorCritic, rows: Rows, settings: CloningSettings, seed: int) -> Iterator[float]:
+def d3rlpy_epochs(network: TrunkedPolicy, rows: Rows, settings: CloningSettings, seed: int) -> Iterator[float]:
     """Fit DiscreteBC to `rows`; each pass yields the mean loss, its weights copied into `network`.
 
     beta is 0: DiscreteBC's penalty on logits would cap a certain action's probability (0.31 at its default of 0.5).
