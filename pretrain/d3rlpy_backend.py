@@ -66,7 +66,7 @@ def d3rlpy_epochs(network: TrunkedPolicy, rows: Rows, settings: CloningSettings,
         yield float(metrics["loss"])
 
 
-def _copy_weights(imitator: torch.nn.Module, network: ActorCritic) -> None:
+def _copy_weights(imitator: torch.nn.Module, network: TrunkedPolicy) -> None:
     """Copy the encoder into the trunk and the output layer into the policy head; the Q head stays as it is."""
     theirs = [module for module in imitator.modules() if isinstance(module, torch.nn.Linear)]
     ours = [*(module for module in network.trunk if isinstance(module, torch.nn.Linear)), network.policy_head]
