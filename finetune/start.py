@@ -23,7 +23,7 @@ from .schedules.environments import without_reward_settings
 
 SCRATCH = "scratch"
 
-RELABELLED = ("frames_per_step", "observation")
+RELABELLED = ("frames_per_step", "observation", "observation_lag")
 """Settings of the policy's task that demonstrations with keys are replayed with."""
 
 PRETRAINED = Path("runs/pretrain/policy.safetensors")
