@@ -191,7 +191,10 @@ class Loop:
             return
         index, within = self._evaluation_due
         try:
-            with signals.at_once(), self._log.metrics.timer.section("evaluation within the phase" if within else "end of phase"):
+            with (
+                signals.at_once(),
+                self._log.metrics.timer.section("evaluation within the phase" if within else "end of phase"),
+            ):
                 self._observer.evaluate(self, index, within=within)
         except BaseException:
             if signals.received:

@@ -21,11 +21,11 @@ from ..datasets.reader import Dataset, open_dataset
 from ..evaluation.evaluate import Evaluation, evaluate
 from ..evaluation.settings import EvaluationSettings
 from ..policies.devices import choose_device
-from ..policies.files import save_policy
+from ..policies.files import load_policy, save_policy
 from ..policies.policy import Policy
 from ..policies.threads import use_one_thread
 from .advice import next_step, worth
-from .clone import Clone, clone
+from .clone import Clone, clone, continued
 from .d3rlpy_backend import require_d3rlpy
 from .early_stopping import Epoch
 from .held_out import HeldOut, measure_held_out
@@ -72,6 +72,8 @@ def _pretrain(chosen: PretrainSettings) -> None:
     if cloning.backend == "d3rlpy":
         require_d3rlpy(cloning)
     choose_device(chosen.device)  # these raise before anything is written
+    if chosen.policy is not None:
+        continued(load_policy(chosen.policy), dataset.info, cloning)
     require_tracker(chosen.tracker)
     out = write_configuration(chosen, Path(chosen.out))
     made = {"command": "qwop-pretrain", "settings": to_plain(chosen)}
@@ -130,7 +132,8 @@ def _at_the_best_rate(dataset: Dataset, chosen: PretrainSettings, console: Conso
 
     Other games stay as they are, and there is no clone yet.
     """
-    rates = rates_to_try(dataset, chosen.frames_per_step)
+    own_rate = chosen.policy is not None or dataset.info.shares_control
+    rates = () if own_rate else rates_to_try(dataset, chosen.frames_per_step)
     if not rates:
         return dataset, None
     device = choose_device(chosen.device)
@@ -172,6 +175,7 @@ def _clone(
     Returns the first one's policy, which is saved whenever it improves, and the measures and passes of each.
     """
     cloning, device = chosen.cloning, choose_device(chosen.device)
+    start = None if chosen.policy is None else load_policy(chosen.policy)
     policies, splits, passes = [], [], []
     with (
         progress_bar("passes", console) as bar,
@@ -190,7 +194,14 @@ def _clone(
                     save_policy(out / POLICY, replace(policy, training={**policy.training, **made}))
 
             cloned = clone(
-                dataset.select(train), dataset.info, cloning, chosen.seed, report, device, games_for_scaling(dataset)
+                dataset.select(train),
+                dataset.info,
+                cloning,
+                chosen.seed,
+                report,
+                device,
+                games_for_scaling(dataset),
+                start,
             )
             policies.append(cloned.policy)
             passes.append(cloned.epochs)

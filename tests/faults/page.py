@@ -1,8 +1,8 @@
 """Signals while a person plays on the page: `python tests/faults/page.py --moments 15`.
 
-A recorder runs in a fork; a client plays as the page does. After a random time the recorder gets a signal. Every game that
-was reported as recorded has to be there with its keys; unless the process was killed, so has the game under way. Then
-another recorder adds a game to the folder, and the whole dataset is verified.
+A recorder runs in a fork; a client plays as the page does. After a random time the recorder gets a signal. Every game
+that was reported as recorded has to be there with its keys; unless the process was killed, so has the game under way.
+Then another recorder adds a game to the folder, and the whole dataset is verified.
 """
 
 import argparse

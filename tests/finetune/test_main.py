@@ -270,7 +270,7 @@ def test_a_phase_that_has_not_begun_may_still_change(finetune: Finetune, workpla
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "games", "more"), [("acer-small", 8, ["loop.value_decisions=160"]), ("ppo-small", 16, [])]
+    ("algorithm", "games", "more"), [("acer-small", 8, ["loop.value_decisions=160"]), ("ppo-small", 8, [])]
 )
 def test_the_small_algorithms_are_the_others_with_fewer_games_at_once(
     finetune: Finetune, workplace: Path, algorithm: str, games: int, more: list[str]
@@ -338,7 +338,7 @@ def test_a_schedule_can_change_its_algorithm_and_goes_on_to_the_bit(finetune: Fi
     rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     decisions = [row["decisions"] for row in rows]
     assert decisions == sorted(decisions)
-    assert decisions[-1] == 1040 + 4096 + 2048
+    assert decisions[-1] == 1040 + 3584 + 2048
     assert {row["phase"] for row in rows if "memory/demonstrations" in row} == {"mixed"}
 
     # Again from the checkpoint at the end of ACER's phase.
