@@ -4,9 +4,9 @@
     python benchmarks/learners.py --tasks acer-qwop --against ../1942f13/.venv/bin/python
 
 Each row is one task with the same settings on every side: games, rollout, batch, epochs, layers. Sides alternate, each
-repetition in a process of its own, which trains for a while before it is timed. `--against` names the Python of another
-checkout. `--profile` adds where our CPU time goes; its timers cost a few per cent. CleanRL is a collection of scripts and
-no package, so it is left out.
+repetition in a process of its own, which trains for a while before it is timed. `--against` names the Python of
+another checkout. `--profile` adds where our CPU time goes; its timers cost a few per cent. CleanRL is a collection of
+scripts and no package, so it is left out.
 """
 
 import argparse
@@ -310,9 +310,9 @@ class Parts:
         import torch
         from gymnasium.vector import SyncVectorEnv
         from qwop.envs.qwop.vector import QWOPVectorEnv
-        from qwop.finetune.agents.agent import Agent, LiveAgent
         from qwop.finetune.agents.acer.agent import AcerAgent
         from qwop.finetune.agents.acer.learner import AcerLearner
+        from qwop.finetune.agents.agent import Agent, LiveAgent
         from qwop.finetune.agents.dqn.agent import DqnAgent
         from qwop.finetune.agents.dqn.learner import DqnLearner
         from qwop.finetune.agents.optimisers import RMSpropTF

@@ -82,6 +82,7 @@ LEARNER = "finetune/agents/acer/learner.py"
 LOSSES = "finetune/agents/acer/losses.py"
 AGENT = "finetune/agents/acer/agent.py"
 PPO = "finetune/agents/ppo/learner.py"
+PPO_DENSE = "finetune/agents/ppo/dense_gradients.py"
 DQN = "finetune/agents/dqn/learner.py"
 DQN_AGENT = "finetune/agents/dqn/agent.py"
 RLPD = "finetune/agents/rlpd/learner.py"
@@ -162,19 +163,32 @@ MUTANTS = (
         "estimates",
     ),
     Mutant("ppo: entropy is punished", PPO, "- weight * bonus", "+ weight * bonus"),
-    Mutant("ppo: no clipping of ratios", PPO, "advantage, self.settings.clip).mean()", "advantage, 1e9).mean()"),
+    Mutant("ppo: no clipping of ratios", PPO, "advantage, self.settings.clip)", "advantage, 1e9)"),
+    Mutant("ppo, by hand: entropy is punished", PPO_DENSE, "slope + weight *", "slope - weight *"),
+    Mutant("ppo, by hand: no clipping of ratios", PPO_DENSE, "advantage, settings.clip)", "advantage, 1e9)"),
+    Mutant(
+        "ppo, by hand: imitation has a weight of 1", PPO_DENSE, "(demonstrated, now.imitation)", "(demonstrated, 1.0)"
+    ),
+    Mutant("ppo, by hand: imitates actions", PPO_DENSE, "if shown.probabilities is None:", "if True:"),
+    Mutant("ppo, by hand: the teacher has a weight of 1", PPO_DENSE, ", alpha=now.kickstarting)", ")"),
+    Mutant(
+        "ppo, by hand: the critic's gradient is not clipped",
+        PPO_DENSE,
+        "else self._vector\n",
+        "else self._vector[self._critic_size :]\n",
+    ),
     Mutant(
         "ppo: the learning rate does not follow the phase",
         PPO,
         "self.settings.learning_rate * now.learning_rate",
         "self.settings.learning_rate",
     ),
-    Mutant("ppo: imitation has a weight of 1", PPO, "now.imitation * more[", "more["),
+    Mutant("ppo: imitation has a weight of 1", PPO, "now.imitation * named[", "named["),
     Mutant(
         "ppo: imitates actions, not probabilities",
         PPO,
-        "self._tensor(rows.actions), probabilities=probabilities",
-        "self._tensor(rows.actions)",
+        "shown.actions, probabilities=shown.probabilities",
+        "shown.actions",
     ),
     Mutant(
         "ppo, vtrace, ftw: statistics move before the ratios",
@@ -182,7 +196,9 @@ MUTANTS = (
         "        if first:\n            self._add(played)",
         "        self._add(played)",
     ),
-    Mutant("dqn: priorities are never updated", DQN_AGENT, "self.memory.update(sample.slots, errors)", "pass"),
+    Mutant(
+        "dqn: priorities are never updated", DQN_AGENT, "self.memory.update(sample.slots, errors.cpu().numpy())", "pass"
+    ),
     Mutant(
         "dqn: the target chooses the action",
         DQN,

@@ -16,6 +16,7 @@ DQN = "finetune/agents/dqn/agent.py"
 DQN_LEARNER = "finetune/agents/dqn/learner.py"
 PPO = "finetune/agents/ppo/agent.py"
 PPO_LEARNER = "finetune/agents/ppo/learner.py"
+PPO_DENSE = "finetune/agents/ppo/dense_gradients.py"
 RLPD = "finetune/agents/rlpd/agent.py"
 RLPD_LEARNER = "finetune/agents/rlpd/learner.py"
 VTRACE = "finetune/agents/vtrace/learner.py"
@@ -141,7 +142,9 @@ WIRING = (
            "        played = self.settings.with_clipped_rewards(played)\n", ""),
     Mutant("ppo: the entropy does not follow the phase", PPO_LEARNER,
            "now.entropy * self.settings.entropy_coefficient", "self.settings.entropy_coefficient"),
-    Mutant("ppo: the teacher has a weight of 1", PPO_LEARNER, 'now.kickstarting * more["kickstarting"]', 'more["kickstarting"]'),
+    Mutant("ppo, by hand: the entropy does not follow the phase", PPO_DENSE,
+           "now.entropy * settings.entropy_coefficient", "settings.entropy_coefficient"),
+    Mutant("ppo: the teacher has a weight of 1", PPO_LEARNER, 'now.kickstarting * named["kickstarting"]', 'named["kickstarting"]'),
     Mutant("ppo: the order of steps starts again on resuming", PPO_LEARNER, '            "shuffle": self._shuffle,\n', ""),
     Mutant("ppo: values are forgotten on resuming", PPO_LEARNER, "            **values,\n", ""),
     Mutant("ppo: statistics are forgotten on resuming", PPO_LEARNER, '            "seen": self._scale,\n', ""),

@@ -105,10 +105,7 @@ def problem_of(space: Space[Any], value: Any, place: str) -> str | None:
         return f"{place} is {numbers.dtype} {list(numbers.shape)}, expected {space.dtype} {list(space.shape)}"
     if numbers.dtype.kind != "f":
         return None
-    if numbers.dtype == np.float32:
-        finite = np.isfinite(numbers)
-    else:
-        finite = np.abs(numbers) <= LARGEST
+    finite = np.isfinite(numbers) if numbers.dtype == np.float32 else np.abs(numbers) <= LARGEST
     if finite.all():
         return None
     at = tuple(np.argwhere(~finite)[0].tolist())

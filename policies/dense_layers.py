@@ -1,6 +1,7 @@
 """Dense layers without autograd: forward and backward passes into buffers that are kept from call to call.
 
-For networks as small as a policy's, autograd's bookkeeping and new memory for every result take as long as the arithmetic.
+In networks as small as a policy's, autograd's bookkeeping and new memory for every result take as long as the
+arithmetic.
 """
 
 from collections.abc import Sequence
@@ -35,12 +36,13 @@ class DenseLayers:
     @classmethod
     def of(cls, trunk: nn.Module, head: nn.Module) -> "DenseLayers | None":
         """The layers of a trunk and a head on it; None if they are of another kind (convolutions)."""
-        plain = type(trunk) is MLP and type(head) is nn.Linear
-        kinds = {type(one) for one in trunk} - {nn.Linear} if plain else set()
+        if type(trunk) is not MLP or type(head) is not nn.Linear:
+            return None
+        kinds = {type(one) for one in trunk} - {nn.Linear}
         return cls(trunk, head) if kinds in ({nn.Tanh}, {nn.ReLU}) else None
 
     @property
-    def parameters(self) -> list[nn.Parameter]:
+    def parameters(self) -> list[Tensor]:
         """Weights and biases, layer by layer."""
         return [one for layer in zip(self._weights, self._biases, strict=True) for one in layer]
 

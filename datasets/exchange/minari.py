@@ -1,6 +1,7 @@
 """To and from Minari: https://minari.farama.org
 
-An episode's behaviour probabilities, times and keys go into Minari's `infos`, its other fields into its metadata.
+An episode's behaviour probabilities, times, keys and who acted go into Minari's `infos`, its other fields into its
+metadata.
 """
 
 import io
@@ -49,6 +50,9 @@ OWN = "qwop"
 
 NO_KEY = 255
 """Padding of decisions with fewer frames than the longest."""
+
+SHARED = ("actors", "policy_probabilities")
+"""Arrays of an episode in which a policy and a person shared control."""
 
 LOST: tuple[str, ...] = ()
 """A Minari dataset holds everything."""
@@ -139,6 +143,9 @@ def _buffers(episodes: Iterable[Episode], actions: gymnasium.Space[Any]) -> Iter
         }
         if episode.keys is not None:
             infos["keys"] = _padded(episode.keys)
+        for name in SHARED:
+            if (found := getattr(episode, name)) is not None:
+                infos[name] = np.append(found, np.zeros_like(found[:1]), axis=0)
         yield EpisodeBuffer(
             seed=episode.seed,
             observations=episode.observations,
@@ -216,6 +223,7 @@ def _episode(group: ForeignGroup, jpeg: bool, form: ArrayForm, unknown: Unknown,
         "times": infos.numbers("time"),
         "behaviour_probabilities": infos.numbers("behaviour_probabilities")[:-1],
         "keys": _unpadded(infos.numbers("keys")) if "keys" in infos else None,
+        **{name: infos.numbers(name)[:-1] for name in SHARED if name in infos},
     }
     fields = {"source": source, **ends, **fields}
     return imported_episode(form.info, unknown, seen, form.indices(actions), rewards, **fields)

@@ -49,7 +49,10 @@ class Learner(HasParts, Generic[N, S]):
         self._device = device
 
     def _tensor(self, array: NDArray[Any]) -> Tensor:
-        return torch.from_numpy(array).to(self._device)
+        tensor = torch.from_numpy(array)
+        if self._device.type == "cuda":  # a copy from pinned memory goes on while the next one is prepared
+            return tensor.pin_memory().to(self._device, non_blocking=True)
+        return tensor.to(self._device)
 
 
 class LiveLearner(Learner[N, S]):

@@ -63,7 +63,9 @@ def test_a_run_leaves_policy_log_evaluations_checkpoints_and_a_report(finetune: 
     start = json.loads((run / "phases" / "0-start.json").read_text())
     shown = done.out.splitlines()
     assert next(line for line in shown if line.startswith("start: mean return"))
-    assert shown[-1].startswith(f"from start to end: mean return {start['mean_return']:.1f} → ")
+    assert shown[-3].startswith(f"from start to end: mean return {start['mean_return']:.1f} → ")
+    assert shown[-2].startswith(("verdict: learned", "verdict: did not learn: ", "verdict: became worse: "))
+    assert shown[-1] == f"next: qwop-evaluate policy={run.relative_to(workplace)}/policy.safetensors"
     evaluation = json.loads((run / "phases" / "3-alone_again.json").read_text())
     assert (evaluation["episodes"], evaluation["drawn"]["episodes"]) == (4, 3)
     rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
@@ -104,7 +106,7 @@ def test_a_run_can_leave_the_best_policy_that_it_evaluated(finetune: Finetune, w
     assert f"kept the best policy evaluated: {kept.relative_to(workplace)}" in done.out
     assert [name for name in within if "drawn" in found[name]] == [name for name in within if name == best]
     start, end = found["0-start"], found[best]
-    said = done.out.splitlines()[-1]
+    said = done.out.splitlines()[-3]
     assert said.startswith(f"from start to end: mean return {start['mean_return']:.1f} → {end['mean_return']:.1f}")
     page = (run / "report.html").read_text()
     assert all(name in page for name in within)

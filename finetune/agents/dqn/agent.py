@@ -95,8 +95,9 @@ class DqnAgent(QAgent):
             if self._since_copy >= self._settings.target_every:
                 self._since_copy -= self._settings.target_every
                 self.learner.copy_target()
-        with timer.section("memory"):
-            self.memory.update(sample.slots, errors)
+        if self.learner.settings.prioritised:  # uniform sampling needs no copy of the errors
+            with timer.section("memory"):
+                self.memory.update(sample.slots, errors.cpu().numpy())
         self._metrics.add_batch(sample.transitions.source, stats)
 
     def _next_demonstrations(self, now: PhaseValues) -> Transitions | None:

@@ -45,7 +45,7 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
 
     def update(
         self, batch: Transitions, now: PhaseValues, weights: NDArray[np.float32], *, diagnose: bool = False
-    ) -> tuple[NDArray[np.float32], UpdateStats | None]:
+    ) -> tuple[Tensor, UpdateStats | None]:
         """Take one optimiser step on L = mean_i w_i·(L_i + imitation·J_E,i·[i is a demonstration]).
 
         weights: importance weights w, float32 [B]. Returns the TD errors
@@ -84,8 +84,7 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
         norms = self._clip()
         self._optimiser.param_groups[0]["lr"] = self.settings.learning_rate * now.learning_rate
         self._optimiser.step()
-        delta = errors.cpu().numpy()
-        return delta, self._stats(batch, weights, delta, taken, loss, norms) if diagnose else None
+        return errors, self._stats(batch, weights, errors.cpu().numpy(), taken, loss, norms) if diagnose else None
 
     @torch.no_grad()
     def copy_target(self) -> None:

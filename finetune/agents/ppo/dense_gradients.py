@@ -77,9 +77,7 @@ class DenseGradients:
         error = self._critic.forward(bounded(batch.inputs, self._observation)).sub_(batch.returns)
         self._critic.backward(error.mul_(2 * self._settings.value_coefficient / len(batch.returns)), self._critic_views)
 
-    def _set_policy_gradient(
-        self, batch: Minibatch, now: PhaseValues
-    ) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
+    def _set_policy_gradient(self, batch: Minibatch, now: PhaseValues) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
         """Set the policy's gradient; return log ρ, H and the losses of a teacher.
 
         With the logits z, log π = z − log Σ exp z, and the surrogate's slope g = ∂/∂log π(a|s) at each step:

@@ -29,8 +29,8 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
     """Trains the policy's network in place, and V(s) in a separate network or in the value head of a `ValuedActor`.
 
     A network whose scaler has no statistics yet gets running ones from all live play; existing statistics stay fixed.
-    Two networks share no weights, so each step computes the gradient of V in a thread parallel to the policy's. Those of
-    dense layers get their gradients from `DenseGradients`, others from autograd.
+    Two networks share no weights, so each step computes the gradient of V in a thread parallel to the policy's. Dense
+    layers get their gradients from `DenseGradients`, others from autograd.
     """
 
     def __init__(
@@ -93,7 +93,10 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
                 epoch = [self._step(every.take(part), now) for part in torch.split(order, self.settings.minibatch)]
                 steps += epoch
                 epochs += 1
-                if float(ppo.kl_estimate(torch.cat([one.log_ratio for one in epoch]))) > PATIENCE * self.settings.target_kl:
+                if (
+                    float(ppo.kl_estimate(torch.cat([one.log_ratio for one in epoch])))
+                    > PATIENCE * self.settings.target_kl
+                ):
                     break
         scalars = self._summary(steps)
         error = (returns - values[:, :-1].flatten()).square().mean()
@@ -192,10 +195,10 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
         return cloning_loss(logits, shown.actions, probabilities=shown.probabilities)
 
     def _features(self, inputs: Tensor) -> Tensor:
-        """Inputs of the policy's heads, which are float32 whatever the precision of the layers below."""
+        """Inputs of the policy's heads, which have their own precision whatever that of the layers below."""
         with autocast(self.settings.precision, self._device):
             features: Tensor = self.network.trunk(inputs)
-        return features.float()
+        return features.to(self.network.policy_head.weight.dtype)
 
     def _parameters(self) -> list[torch.nn.Parameter]:
         return [*self.network.parameters(), *(() if self.values is None else self.values.parameters())]
@@ -213,5 +216,5 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
     def _own_value(self, critic: Values, inputs: Tensor) -> Tensor:
         with autocast(self.settings.precision, self._device):
             features = critic.features(inputs)
-        values: Tensor = critic.head(features.float()).squeeze(-1)
+        values: Tensor = critic.head(features.to(critic.head.weight.dtype)).squeeze(-1)
         return values

@@ -155,7 +155,7 @@ def test_a_diagnosis_tells_the_sources_apart() -> None:
     weights = np.array([1.0] * 6 + [0.5] * 2, dtype=np.float32)
     errors, stats = learner().update(batch, NOW, weights, diagnose=True)
     assert stats.by_source["demonstrations"]["importance_weight"] == 0.5
-    assert stats.by_source["live"]["td_error"] == pytest.approx(np.abs(errors[:6]).mean())
+    assert stats.by_source["live"]["td_error"] == pytest.approx(float(errors[:6].abs().mean()))
 
 
 @pytest.mark.parametrize(

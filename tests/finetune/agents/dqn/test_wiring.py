@@ -19,6 +19,7 @@ from qwop.finetune.metrics import Metrics, UpdateStats
 from qwop.finetune.replay.prioritised_memory import PrioritisedMemory, PrioritySettings
 from qwop.finetune.schedules.phase import Phase, PhaseValues, Ramp
 from qwop.policies.q_networks import DuelingQ
+from torch import Tensor
 
 from ...runs import assert_same
 
@@ -36,9 +37,9 @@ class Recording(DqnLearner):
 
     def update(
         self, batch: Transitions, now: PhaseValues, weights: NDArray[np.float32], *, diagnose: bool = False
-    ) -> tuple[NDArray[np.float32], UpdateStats | None]:
+    ) -> tuple[Tensor, UpdateStats | None]:
         self.updates.append((batch, weights, now))
-        return (batch.actions == 1).astype(np.float32), None
+        return torch.from_numpy(batch.actions == 1).float(), None
 
     def copy_target(self) -> None:
         self.copies.append(len(self.updates))

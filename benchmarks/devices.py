@@ -1,0 +1,94 @@
+"""Training on a CPU against training on a GPU: decisions per second of the same commands, one table.
+
+    python benchmarks/devices.py
+    python benchmarks/devices.py --seconds 8 --tasks ppo ppo-pictures
+
+Each command trains from scratch on each device for `--seconds`, of which the first quarter is left out. The
+games are always played on the CPU, by as many cores as there are.
+"""
+
+import argparse
+import contextlib
+import json
+import subprocess
+import sys
+import tempfile
+import time
+
+FEATURES = (
+    "policy=scratch",
+    "environment=QWOP-v1",
+    "schedule=live-only",
+    "+schedule.phases.alone.environment.reward=race",
+)
+PICTURES = (*FEATURES, "+schedule.phases.alone.environment.observation=pixels")
+TASKS: dict[str, tuple[str, ...]] = {
+    "ppo": (*FEATURES, "algorithm=ppo"),
+    "ppo-wide": (*FEATURES, "algorithm=ppo", "algorithm.hidden=[1024,1024]"),
+    "acer": (*FEATURES, "algorithm=acer"),
+    "ppo-pictures": (*PICTURES, "algorithm=ppo-pictures", "loop.num_envs=32", "loop.steps=64"),
+    "dqn-pictures": (*PICTURES, "algorithm=dqn", "loop.start=2000"),
+}
+"""Settings of `qwop-finetune`, by name. Pictures are stacks of 84 × 84 pixels."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tasks", nargs="+", choices=list(TASKS), default=list(TASKS))
+    parser.add_argument("--devices", nargs="+", default=["cpu", "cuda"])
+    parser.add_argument("--seconds", type=float, default=8.0, help="of each run, after its start")
+    parser.add_argument("--threads", type=int, default=1, help="threads of the learner on the CPU")
+    parser.add_argument("--child", nargs=2, metavar=("TASK", "DEVICE"), help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.child:
+        print(json.dumps(rate(*asked.child, asked.seconds, asked.threads)))
+        return
+    print(f"| task | {' | '.join(asked.devices)} | {asked.devices[-1]} relative to {asked.devices[0]} |")
+    print("|---|" + "---:|" * (len(asked.devices) + 1))
+    for task in asked.tasks:
+        rates = []
+        for device in asked.devices:
+            child = ["--child", task, device, "--seconds", str(asked.seconds), "--threads", str(asked.threads)]
+            done = subprocess.run([sys.executable, __file__, *child], stdout=subprocess.PIPE, text=True)
+            rates.append(float(json.loads(done.stdout.splitlines()[-1])) if done.returncode == 0 else float("nan"))
+        cells = " | ".join(f"{one:,.0f}" for one in rates)
+        print(f"| {task} | {cells} | {rates[-1] / rates[0]:.2f} |", flush=True)
+
+
+LEAST = 4
+"""Iterations of a run, at least."""
+
+
+class _Over(Exception):
+    """The end of a run that has been measured."""
+
+
+def rate(task: str, device: str, seconds: float, threads: int) -> float:
+    """Decisions per second of a run on this device, its first quarter left out."""
+    import torch
+    from qwop.finetune.loop import Loop
+    from qwop.finetune.main import main as finetune
+
+    readings: list[tuple[float, int]] = []
+    iterate = Loop._iterate
+
+    def timed(loop: Loop) -> None:
+        iterate(loop)
+        if device == "cuda":
+            torch.cuda.synchronize()
+        readings.append((time.perf_counter(), loop.decisions))
+        if len(readings) > LEAST and readings[-1][0] - readings[0][0] > seconds:
+            raise _Over
+
+    Loop._iterate = timed  # type: ignore[method-assign]
+    with tempfile.TemporaryDirectory() as folder:
+        evaluation = ["evaluation.episodes=0", "evaluation.drawn=0", "video=false"]
+        more = [f"device={device}", f"threads={threads}", f"out={folder}/run", *evaluation]
+        with contextlib.suppress(_Over):
+            finetune.run(finetune.read([*TASKS[task], *more]))
+    first = readings[len(readings) // 4]
+    return (readings[-1][1] - first[1]) / (readings[-1][0] - first[0])
+
+
+if __name__ == "__main__":
+    main()
