@@ -15,6 +15,7 @@ import argparse
 import fcntl
 import json
 import math
+import os
 import resource
 import shlex
 import subprocess
@@ -32,6 +33,8 @@ PREPARE = (
     "qwop-dataset relabel data/{player}-frames out=data/{player}-15 frames_per_step=2 observation=features "
     "reward=shaped",
 )
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+
 PLAYERS = {"kurodo": "kuro_try", "human": "human_try"}
 """Players, and the beginnings of their recordings' names; numbers 1 to 4 follow."""
 
@@ -49,6 +52,9 @@ SLIDER = (
 )
 FROM_EXPERT = f"{TUNE} demonstrations=data/kurodo-15 schedule=from-expert"
 FROM_SLIDER = f"{FROM_EXPERT} policy={{run}}/start/policy.safetensors"
+KEPT = "schedule.phases.mixed.decisions=380000 " + " ".join(
+    f"schedule.phases.{phase}.decisions=0" for phase in ("values", "alone", "race", "polish")
+)
 ALONE = f"schedule.phases.watching.decisions=0 {NOTHING}"
 
 ROWS = {
@@ -59,7 +65,7 @@ ROWS = {
     "expert-alone": [SLIDER, f"{FROM_SLIDER} {ALONE}"],
     "expert-kept": [
         SLIDER,
-        f"{FROM_SLIDER} schedule.phases.alone.demonstrations=1 schedule.phases.alone.imitation=0.3",
+        f"{FROM_SLIDER} {KEPT}",
     ],
     "cloned": [
         f"{CLONE} dataset=data/kurodo-15",
@@ -81,7 +87,9 @@ def main() -> None:
     one = commands.add_parser("run", help="one row, one seed")
     one.add_argument("row", choices=list(ROWS))
     one.add_argument("seed", type=int)
-    commands.add_parser("prepare", help="the published recordings as datasets").add_argument("demos", type=Path)
+    published = commands.add_parser("prepare", help="the published recordings as datasets")
+    published.add_argument("demos", type=Path)
+    published.add_argument("players", nargs="*", default=list(PLAYERS))
     table = commands.add_parser("table", help="a table of rows")
     table.add_argument("rows", nargs="+", choices=list(ROWS))
     one.add_argument("--limit", type=float, default=math.inf, help="seconds after which the row ends early")
@@ -89,19 +97,19 @@ def main() -> None:
         each.add_argument("--runs", type=Path, default=Path("runs/any_start"))
     asked = parser.parse_args()
     if asked.command == "prepare":
-        prepare(asked.demos)
+        prepare(asked.demos, asked.players)
     elif asked.command == "run":
         carry_out(asked.row, asked.seed, asked.runs, asked.limit)
     else:
         print("\n".join(table_of(asked.rows, asked.runs)))
 
 
-def prepare(demos: Path) -> None:
+def prepare(demos: Path, players: list[str]) -> None:
     """Make the datasets that are missing; another process that does so is waited for."""
     Path("data").mkdir(exist_ok=True)
     with Path("data/prepare.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        for player, name in PLAYERS.items():
+        for player, name in ((player, PLAYERS[player]) for player in players):
             if not Path(f"data/{player}-15").exists():
                 files = ",".join(str(demos / f"{name}{number}.npz") for number in range(1, 5))
                 for command in PREPARE:
@@ -110,7 +118,9 @@ def prepare(demos: Path) -> None:
 
 def _call(command: str, limit: float | None = None) -> None:
     print(command, flush=True)
-    subprocess.run(shlex.split(command), check=True, stdout=sys.stderr, timeout=limit)
+    program, *settings = shlex.split(command)
+    words = [str(Path(sys.executable).parent / program), *settings]
+    subprocess.run(words, check=True, stdout=sys.stderr, timeout=limit, env={**os.environ, **ONE_THREAD})
 
 
 def carry_out(row: str, seed: int, runs: Path, limit: float) -> None:

@@ -3,7 +3,7 @@
     qwop-dataset reconstruct data/kurodo out=data/kurodo-frames
     qwop-dataset relabel data/kurodo-frames out=data/kurodo-15 frames_per_step=2 observation=features reward=shaped
     for seed in 0 1 2 3 4; do
-        qwop-pretrain dataset=data/kurodo-15 label_smoothing=0.02 seed=$seed out=runs/clone-$seed
+        qwop-pretrain dataset=data/kurodo-15 frames_per_step=null label_smoothing=0.02 seed=$seed out=runs/clone-$seed
     done
     python benchmarks/demonstrations_pay.py --demonstrations data/kurodo-15 --clones runs/clone-*/policy.safetensors \\
         --learners acer ppo ddqn rlpd --variants "clone, replay" "clone" "replay" "nothing" --seeds 5

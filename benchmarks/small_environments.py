@@ -3,14 +3,15 @@
     pip install '.[train,box2d,sb3]'
     python benchmarks/small_environments.py --out runs/small_environments
 
-Ours is `qwop-finetune algorithm=NAME environment=ID schedule.decisions=N seed=S` with nothing else that learning depends
-on; theirs is `PPO("MlpPolicy", env, seed=S).learn(N)`, or DQN's, as installed. Both then play the same 100 episodes
-greedily. Every result is kept in `results.jsonl`, and one that is there is not computed again, so the script can be
-stopped and started again, and several can share a folder. It ends with a table.
+Ours is `qwop-finetune algorithm=NAME environment=ID schedule.decisions=N seed=S`, and nothing else that learning
+depends on. Theirs is `PPO("MlpPolicy", env, seed=S).learn(N)`, or DQN's, as installed. Both then play the same 100
+episodes greedily. Every result is kept in `results.jsonl`, and one that is there is not computed again. It ends with a
+table.
 """
 
 import argparse
 import json
+import multiprocessing
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -33,17 +34,18 @@ SEED = 1_000_000
 
 @dataclass(frozen=True)
 class Task:
-    """An environment, and the decisions that each learner has in it."""
+    """An environment, the decisions that each learner has in it, and the learners."""
 
     environment: str
     decisions: int
+    learners: tuple[str, ...] = ("ppo-small", "SB3 PPO")
 
 
 TASKS = (
     Task("CartPole-v1", 30_000),
     Task("Acrobot-v1", 50_000),
     Task("FrozenLake-v1", 50_000),
-    Task("LunarLander-v3", 100_000),
+    Task("LunarLander-v3", 100_000, ("dqn-small", "SB3 DQN", "SB3 PPO")),
 )
 
 
@@ -92,41 +94,46 @@ LEARNERS = {
     "SB3 PPO": theirs("PPO"),
     "SB3 DQN": theirs("DQN"),
 }
+"""Ours, and theirs."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, nargs=2, default=(0, 5), help="first seed, and the one after the last")
-    parser.add_argument("--learners", nargs="+", choices=list(LEARNERS), default=list(LEARNERS))
     parser.add_argument("--environments", nargs="+", default=[task.environment for task in TASKS])
+    parser.add_argument("--jobs", type=int, default=1, help="processes (1)")
     parser.add_argument("--out", type=Path, default=Path("runs/small_environments"))
     asked = parser.parse_args()
     asked.out.mkdir(parents=True, exist_ok=True)
-    torch.set_num_threads(1)
     tasks = [task for task in TASKS if task.environment in asked.environments]
-    for seed in range(*asked.seeds):
-        for task in tasks:
-            for learner in asked.learners:
-                _result(asked.out, task, learner, seed)
+    known = _results(asked.out)
+    missing = [
+        (asked.out, task, learner, seed)
+        for task in sorted(tasks, key=lambda task: -task.decisions)  # the longest first
+        for learner in reversed(task.learners)
+        for seed in range(*asked.seeds)
+        if (task.environment, learner, seed) not in known
+    ]
+    with multiprocessing.get_context("spawn").Pool(asked.jobs, torch.set_num_threads, (1,)) as pool:
+        for row in pool.imap_unordered(_result, missing):
+            print(json.dumps(row), flush=True)
+            with (asked.out / "results.jsonl").open("a") as file:
+                file.write(json.dumps(row) + "\n")
     found = _results(asked.out)
-    lines = [f"| | decisions | {' | '.join(asked.learners)} |", "|---" * (2 + len(asked.learners)) + "|"]
+    print("| | decisions | learner | mean of the seeds, lowest and highest | processor time |\n" + "|---" * 5 + "|")
     for task in tasks:
-        cells = [_cell([found[task.environment, one, seed] for seed in range(*asked.seeds)]) for one in asked.learners]
-        lines.append(f"| {task.environment} | {task.decisions:,} | {' | '.join(cells)} |")
-    print("\n".join(lines))
+        for learner in task.learners:
+            cells = _cells([found[task.environment, learner, seed] for seed in range(*asked.seeds)])
+            print(f"| {task.environment} | {task.decisions:,} | {learner} | {cells} |")
 
 
-def _result(out: Path, task: Task, learner: str, seed: int) -> None:
-    """Learn and note the result, unless it is there."""
-    if (task.environment, learner, seed) in _results(out):
-        return
+def _result(asked: tuple[Path, Task, str, int]) -> dict[str, Any]:
+    """Learn, and return the row of the result."""
+    out, task, learner, seed = asked
     since = time.process_time()
     mean_return = LEARNERS[learner](task, seed, out)
     row = {"environment": task.environment, "learner": learner, "seed": seed, "decisions": task.decisions}
-    row |= {"mean_return": mean_return, "cpu_seconds": round(time.process_time() - since, 1)}
-    print(json.dumps(row), flush=True)
-    with (out / "results.jsonl").open("a") as file:
-        file.write(json.dumps(row) + "\n")
+    return row | {"mean_return": mean_return, "cpu_seconds": round(time.process_time() - since, 1)}
 
 
 def _results(out: Path) -> dict[tuple[str, str, int], dict[str, Any]]:
@@ -135,12 +142,12 @@ def _results(out: Path) -> dict[tuple[str, str, int], dict[str, Any]]:
     return {(row["environment"], row["learner"], row["seed"]): row for row in rows}
 
 
-def _cell(rows: list[dict[str, Any]]) -> str:
+def _cells(rows: list[dict[str, Any]]) -> str:
     """Mean, lowest and highest of the seeds, and seconds of processor time for one."""
     values = np.array([row["mean_return"] for row in rows])
     digits = 2 if np.abs(values).max() <= 1 else 1
     seconds = np.mean([row["cpu_seconds"] for row in rows])
-    return f"{values.mean():.{digits}f} ({values.min():.{digits}f} to {values.max():.{digits}f}), {seconds:.0f} s"
+    return f"{values.mean():.{digits}f} ({values.min():.{digits}f} to {values.max():.{digits}f}) | {seconds:.0f} s"
 
 
 if __name__ == "__main__":

@@ -40,9 +40,10 @@ def write_episode(
     """Add an episode of T decisions to the dataset in `folder`, made if need be; returns the episode's file.
 
     observations: [T + 1, …], one before each decision and the one that ended the episode. Of [T, …] the last counts
-        for that one, too. In the environment's own form: discrete ones are whole numbers, a `Dict` a mapping of arrays, a
-        `Tuple` a tuple of them.
-    actions: [T, …], as the environment takes them, in the same form. rewards: [T]; None: zeros, which suffice for cloning.
+        for that one, too. In the environment's own form: discrete ones are whole numbers, a `Dict` a mapping of
+        arrays, a `Tuple` a tuple of them.
+    actions: [T, …], as the environment takes them, in the same form. rewards: [T]; None: zeros, which suffice for
+        cloning.
     environment: its id, with its module in front if one registers it, or a specification with settings; None: that of
         the dataset in `folder`.
     terminated, truncated: the ending, or bool [T] of every decision, as Gymnasium says them. Neither: truncated.
@@ -138,10 +139,10 @@ class ArrayForm:
         return found
 
     def _indices_of_parts(self, given: Any) -> NDArray[np.int64]:
-        columns = given.values() if isinstance(given, Mapping) else given
-        names = [*given] if isinstance(given, Mapping) else None
-        rows = [*zip(*columns, strict=True)]
-        found = [index_of_action(self.actions, row if names is None else dict(zip(names, row, strict=True))) for row in rows]
+        rows: list[Any] = [*zip(*(given.values() if isinstance(given, Mapping) else given), strict=True)]
+        if isinstance(given, Mapping):
+            rows = [dict(zip(given, row, strict=True)) for row in rows]
+        found = [index_of_action(self.actions, row) for row in rows]
         if None in found:
             row = found.index(None)
             raise BadInput(f"actions of row {row} are {quoted(str(rows[row]))}, expected what {self.actions} has")

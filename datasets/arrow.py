@@ -16,6 +16,7 @@ from ..common.checks import quoted
 from ..common.errors import BadInput
 from ..common.reading import parse_json, whole_number
 from ..envs.qwop.session import GameStart
+from .control import Branch
 from .origin import Origin, from_words
 from .schema import MOST_VERSIONS, DatasetInfo, Episode, arrow_schema
 
@@ -24,6 +25,9 @@ DECISION_COLUMNS = ("action", "behaviour_probabilities", "reward")
 
 ENDINGS = ("terminated", "truncated")
 """Columns, since version 2, that are also null in the last row; true only in the last decision's row."""
+
+CONTROL_COLUMNS = ("actor", "policy_probabilities")
+"""Columns, since version 3, that are null everywhere or, like those of a decision, in the last row alone."""
 
 EPISODE_FIELDS = (
     "player", "source", "terminated", "truncated", "outcome", "probabilities_from", "metres", "software_version",
@@ -40,6 +44,7 @@ HASH = "content_sha256"
 VERSION_METADATA = {
     1: (("seed",), ("observation_dtype", "start")),
     2: (("observation_dtype", "origin", "start", HASH), ()),
+    3: (("observation_dtype", "origin", "start", "branch", HASH), ()),
 }
 """Further metadata that a file must have, and may have, by version."""
 
@@ -51,26 +56,34 @@ def to_table(episode: Episode, info: DatasetInfo, number: int) -> pa.Table:
     last = np.arange(steps + 1) == steps
     ends = np.arange(steps + 1) == steps - 1
 
-    def probabilities() -> pa.Array:
+    def probabilities(found: NDArray[np.float32] | None) -> pa.Array:
         rows = np.zeros((steps + 1, info.actions), dtype=np.float32)
-        rows[:steps] = episode.behaviour_probabilities
-        return pa.FixedSizeListArray.from_arrays(pa.array(rows.ravel()), info.actions, mask=pa.array(last))
+        rows[:steps] = 0.0 if found is None else found
+        mask = pa.array(last | (found is None))
+        return pa.FixedSizeListArray.from_arrays(pa.array(rows.ravel()), info.actions, mask=mask)
 
     columns = {
         "episode": _episode_column(number, steps + 1),
         "step": pa.array(np.arange(steps + 1, dtype=np.int32)),
         "observation": _observation_column(episode.observations, schema.field("observation").type),
         "action": pa.array(np.append(episode.actions, np.int16(0)), mask=last),
-        "behaviour_probabilities": probabilities(),
+        "behaviour_probabilities": probabilities(episode.behaviour_probabilities),
         "reward": pa.array(np.append(episode.rewards, np.float32(0)), mask=last),
         "terminated": pa.array(ends & episode.terminated, mask=last),
         "truncated": pa.array(ends & episode.truncated, mask=last),
         "keys": pa.array([*(episode.keys or [None] * steps), None], type=schema.field("keys").type),
         "time": pa.array(episode.times),
     }
+    own = episode_metadata(episode)
+    if info.shares_control:
+        actors = np.zeros(steps, dtype=np.int8) if episode.actors is None else episode.actors
+        columns["actor"] = pa.array(np.append(actors, np.int8(0)), mask=last | (episode.actors is None))
+        columns["policy_probabilities"] = probabilities(episode.policy_probabilities)
+    else:
+        del own["branch"]
     metadata = {
         **info.to_json(),
-        **episode_metadata(episode),
+        **own,
         "software_version": episode.software_version or version("qwop"),
         "created": episode.created or datetime.now(UTC).isoformat(timespec="seconds"),
     }
@@ -90,7 +103,8 @@ def content_sha256(metadata: Mapping[bytes, bytes], episode: Episode) -> str:
 
     A name, its value and an array are each preceded by their length in bytes, as 8 bytes, least significant first;
     names are in alphabetical order. The arrays are observations, actions, behaviour probabilities, rewards, times, the
-    number of frames of every decision (int64) and the keys of all frames, the last two empty where keys are unknown.
+    number of frames of every decision (int64) and the keys of all frames, the last two empty where keys are unknown;
+    then, in shared control, the actors and the policy's probabilities, each only where the episode has it.
     The episode's number is no part of it, so a renumbered episode has the same hash.
     """
     digest = hashlib.sha256()
@@ -107,6 +121,7 @@ def content_sha256(metadata: Mapping[bytes, bytes], episode: Episode) -> str:
     arrays = (
         episode.observations, episode.actions, episode.behaviour_probabilities, episode.rewards, episode.times,
         episode.frames, episode.keys_of_frames,
+        *(one for one in (episode.actors, episode.policy_probabilities) if one is not None),
     )  # fmt: skip
     for array in arrays:
         add(np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<"), copy=False)).reshape(-1))
@@ -125,6 +140,7 @@ def episode_metadata(episode: Episode) -> dict[str, Any]:
         **{name: getattr(episode, name) for name in EPISODE_FIELDS},
         "origin": episode.origin.to_json(),
         "start": _start_to_json(episode),
+        "branch": None if episode.branch is None else episode.branch.to_json(),
     }
 
 
@@ -141,6 +157,7 @@ def episode_fields(metadata: Mapping[str, Any]) -> dict[str, Any]:
         "max_idle_frames": start.get("max_idle_frames"),
         "start": GameStart.from_json(start["page"]) if start.get("page") is not None else None,
         "origin": Origin.from_json(metadata["origin"]),
+        "branch": Branch.from_json(metadata.get("branch")),
     }
 
 
@@ -196,6 +213,7 @@ def from_table(
             rewards=_numbers(decisions, "reward"),
             times=_numbers(table, "time"),
             keys=_keys(decisions),
+            **_control(decisions, info),
             **episode_fields(metadata),
         )
     except (ValueError, OverflowError) as error:
@@ -221,7 +239,8 @@ def _require_columns(table: pa.Table, info: DatasetInfo, number: int | None) -> 
                 f"column episode says {', '.join(map(str, np.unique(numbers)[:3]))}, expected the number of the file's "
                 "name; the file was renamed, copied or changed"
             )
-    for name in (*DECISION_COLUMNS, *(ENDINGS if info.version > 1 else ())):
+    optional = [name for name in CONTROL_COLUMNS if info.shares_control and table.column(name).null_count <= steps]
+    for name in (*DECISION_COLUMNS, *(ENDINGS if info.version > 1 else ()), *optional):
         column = table.column(name)
         if column.null_count != 1 or column[-1].is_valid:
             raise BadInput(f"column {name} must be null in the last row and only there")
@@ -309,6 +328,17 @@ def _rows(table: pa.Table, name: str) -> NDArray[np.float32]:
     if column.null_count or values.null_count:
         raise BadInput(f"column {name} has a null")
     return np.array(values.to_numpy())
+
+
+def _control(decisions: pa.Table, info: DatasetInfo) -> dict[str, Any]:
+    """The fields of shared control, each None if its column is empty."""
+    if not info.shares_control:
+        return {}
+    there = {name: decisions.column(name).null_count < len(decisions) for name in CONTROL_COLUMNS}
+    asked = (
+        _rows(decisions, "policy_probabilities").reshape(-1, info.actions) if there["policy_probabilities"] else None
+    )
+    return {"actors": _numbers(decisions, "actor") if there["actor"] else None, "policy_probabilities": asked}
 
 
 def _keys(decisions: pa.Table) -> tuple[NDArray[np.uint8], ...] | None:

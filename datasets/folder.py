@@ -8,7 +8,7 @@ from typing import Any
 
 from ..common.errors import BadInput
 from ..common.reading import MEGABYTE, CannotBeRead, parse_json, read_bytes, reason
-from .schema import SCHEMA_VERSION, DatasetInfo
+from .schema import SCHEMA_VERSION, SHARED_CONTROL, DatasetInfo
 
 DESCRIPTION = "dataset.json"
 
@@ -48,10 +48,11 @@ def require_same(found: DatasetInfo, expected: DatasetInfo, folder: Path) -> Non
     """Raise BadInput, naming the differences, unless episodes of `expected` can be added to the dataset in `folder`."""
     if differences := found.differences(expected):
         raise BadInput(f"{folder}: a dataset with other settings: {'; '.join(differences)}; give another folder")
-    if found.version != SCHEMA_VERSION:
+    if found.version < expected.written.version:
+        why = "cannot hold who acted" if found.version == SCHEMA_VERSION else "can be read but not added to"
         raise BadInput(
-            f"{folder}: a dataset of version {found.version}, which can be read but not added to; write it anew with: "
-            f"qwop-dataset upgrade {folder} out={folder}-{SCHEMA_VERSION}"
+            f"{folder}: a dataset of version {found.version}, which {why}; write it anew with: "
+            f"qwop-dataset upgrade {folder} out={folder}-{SHARED_CONTROL}"
         )
 
 

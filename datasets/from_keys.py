@@ -225,13 +225,29 @@ def relabelled(
         software_version=episode.software_version,
     )
     if not same_decisions:
-        return made
+        return _with_control(made, episode, bounds)
     return replace(
         made,
         actions=episode.actions,
         behaviour_probabilities=episode.behaviour_probabilities,
         probabilities_from=episode.probabilities_from,
+        actors=episode.actors,
+        policy_probabilities=episode.policy_probabilities,
+        branch=episode.branch,
     )
+
+
+def _with_control(made: Episode, episode: Episode, bounds: NDArray[np.int64]) -> Episode:
+    """The episode `made` of other decisions, with those who acted in `episode`; a decision's last frame says who.
+
+    What the policy would have done at other moments is unknown. A branch's own decisions begin where all frames do.
+    """
+    actors = None if episode.actors is None else np.repeat(episode.actors, episode.frames)[bounds[1:] - 1]
+    branch = episode.branch
+    if branch is not None:
+        left = int(episode.frames[: branch.step].sum())
+        branch = replace(branch, step=int(np.searchsorted(bounds[1:], left, side="right")))
+    return replace(made, actors=actors, branch=branch)
 
 
 def _batches(places: Sequence[int], frames: Sequence[int]) -> Iterator[list[int]]:

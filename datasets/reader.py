@@ -17,7 +17,7 @@ from .episode_file import EpisodeFile, changed, open_episode_file
 from .folder import DESCRIPTION, EPISODE_NAME, episode_numbers, parse_info, read_description
 from .schema import DatasetInfo, Episode, arrow_schema
 from .step_table import step_table
-from .summary import FACT_COLUMNS, Facts, Summary, facts_in, summarise
+from .summary import Facts, Summary, fact_columns, facts_in, summarise
 
 
 class Dataset(Sequence[Episode]):
@@ -88,7 +88,8 @@ class Dataset(Sequence[Episode]):
         """All rows of all episodes, T + 1 for an episode of T decisions.
 
         Columns: episode, step, time, action (and action_name if the environment names its actions), reward, terminated,
-        truncated, probability (of the action taken), then the observation. A vector has one column per number, named if
+        truncated, in shared control actor ('policy' or 'person'), probability (of the action taken), then the
+        observation. A vector has one column per number, named if
         the environment names it ('torso.velocity_x'), else 'observation.0', …; an image or any other array of two or
         more dimensions is one column, 'observation', of arrays [*shape]. Those of a decision are missing in an
         episode's last row. Holds the whole dataset in memory; `arrow` streams it.
@@ -105,7 +106,7 @@ class Dataset(Sequence[Episode]):
 
     def _facts(self, path: Path) -> Facts:
         with self._opened(path) as file:
-            return facts_in(file.table(self.info, FACT_COLUMNS), self.info, file.metadata)
+            return facts_in(file.table(self.info, fact_columns(self.info)), self.info, file.metadata)
 
     @contextmanager
     def _opened(self, path: Path) -> Iterator[EpisodeFile]:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -17,12 +17,16 @@ from ..envs.actions import MOST_ACTIONS
 from ..envs.names import LONGEST_KEYS
 from ..envs.qwop.session import GameStart
 from ..envs.spec import EnvironmentSpec, ObservationSpec
+from .control import Branch, check_actors
 from .origin import NO_ORIGIN, Origin
 
 SCHEMA_VERSION = 2
-"""Version that is written. Version 1 is read, too."""
+"""Version of a dataset whose episodes have one player each."""
 
-READABLE_VERSIONS = (1, 2)
+SHARED_CONTROL = 3
+"""Version of a dataset in which a policy and a person may share an episode: it adds who acted."""
+
+READABLE_VERSIONS = (1, SCHEMA_VERSION, SHARED_CONTROL)
 
 MOST_VERSIONS = 1000
 """Largest number that is taken for a version."""
@@ -41,6 +45,8 @@ COLUMN_MEANINGS = {
     "truncated": "true if the game was left after the action, or cut by a limit; null in the last row",
     "keys": "keys held in each frame of the decision (Q = 1, W = 2, O = 4, P = 8); null where unknown",
     "time": "seconds on the game's clock, or decisions where it has none",
+    "actor": "who acted: 0 the policy, 1 a person; null in the last row, and where one player has the whole episode",
+    "policy_probabilities": "probabilities of the policy, also where a person acted; null where no policy was asked",
 }
 """Content of each column of an episode's file."""
 
@@ -70,6 +76,16 @@ class DatasetInfo:
             raise ValueError(f"{len(self.action_names)} action_names, expected {self.actions}")
 
     @property
+    def written(self) -> "DatasetInfo":
+        """The same in the version in which a new dataset of these episodes is written."""
+        return replace(self, version=max(self.version, SCHEMA_VERSION))
+
+    @property
+    def shares_control(self) -> bool:
+        """True if the files say who acted."""
+        return self.version >= SHARED_CONTROL
+
+    @property
     def names(self) -> tuple[str, ...] | None:
         """Names of the actions: those in the description, else those that the environment declares."""
         return self.action_names or self.environment.capabilities.action_names
@@ -94,8 +110,8 @@ class DatasetInfo:
         try:
             version = whole_number(data["schema_version"], "schema_version", MOST_VERSIONS)
             if version not in READABLE_VERSIONS:
-                advice = "upgrade qwop" if version > SCHEMA_VERSION else "record it again"
-                raise BadInput(f"schema version {quoted(version)}, expected at most {SCHEMA_VERSION}; {advice}")
+                advice = "upgrade qwop" if version > SHARED_CONTROL else "record it again"
+                raise BadInput(f"schema version {quoted(version)}, expected at most {SHARED_CONTROL}; {advice}")
             environment = EnvironmentSpec.from_json(data["environment"])
             return cls(
                 environment,
@@ -153,6 +169,10 @@ class Episode:
     start: the beginning of the game that the keys replay; None for the first game of a page in a current browser.
     origin: identifies the episode within its source.
     max_idle_frames: upper bound of the random idle frames that the game began with; None if unknown.
+    actors: int8 [T], who acted in each decision, an index into `ACTORS`; None if the player did throughout.
+    policy_probabilities: float32 [T, A], those of the policy in shared control, also where a person acted; None if no
+        policy was asked.
+    branch: the episode that this one left; None if it left none.
     created, software_version: when the episode was recorded (ISO 8601) and by which version of qwop; filled in when it
         is written, and kept by commands that copy it.
     """
@@ -174,6 +194,9 @@ class Episode:
     start: GameStart | None = None
     origin: Origin = NO_ORIGIN
     max_idle_frames: int | None = None
+    actors: NDArray[np.int8] | None = None
+    policy_probabilities: NDArray[np.float32] | None = None
+    branch: Branch | None = None
     created: str | None = None
     software_version: str | None = None
 
@@ -194,6 +217,15 @@ class Episode:
         check_probabilities(self.behaviour_probabilities, self.actions)
         if self.keys is not None:
             self._check_keys(self.keys)
+        self._check_control()
+
+    def _check_control(self) -> None:
+        if self.actors is not None:
+            check_actors(self.actors, len(self))
+        if self.policy_probabilities is not None:
+            check_distributions("policy_probabilities", self.policy_probabilities, len(self))
+        if self.branch is not None and self.branch.step >= len(self):
+            raise ValueError(f"a branch after {self.branch.step:,} decisions, but the episode has {len(self):,}")
 
     def _check_keys(self, keys: tuple[NDArray[np.uint8], ...]) -> None:
         if len(keys) != len(self):
@@ -245,8 +277,19 @@ class Episode:
         number = f" game {self.origin.game}" if self.origin.game is not None else ""
         return f"{self.source}{digest}{number}"
 
+    @property
+    def shares_control(self) -> bool:
+        """True if only a dataset that says who acted can hold the episode."""
+        return self.actors is not None or self.policy_probabilities is not None or self.branch is not None
+
     def require_fit(self, info: DatasetInfo) -> None:
-        """Raise ValueError unless the episode's observations and actions match `info`."""
+        """Raise ValueError unless the episode's observations, actions and actors fit `info`."""
+        if self.shares_control and not info.shares_control:
+            raise ValueError(f"an episode of shared control, which a dataset of version {info.version} cannot hold")
+        if self.policy_probabilities is not None and self.policy_probabilities.shape[1] != info.actions:
+            raise ValueError(
+                f"policy_probabilities of {self.policy_probabilities.shape[1]} actions, not {info.actions}"
+            )
         own = ObservationSpec(self.observations.shape[1:], self.observations.dtype.name)
         actions = self.behaviour_probabilities.shape[1]
         if own != info.observation or actions != info.actions:
@@ -272,33 +315,48 @@ _FIELD_TYPES: tuple[tuple[str, tuple[type, ...], str], ...] = (
     ("metres", (float, int, type(None)), "a number or null"),
     ("start", (GameStart, type(None)), "a GameStart or None"),
     ("origin", (Origin,), "an Origin"),
+    ("branch", (Branch, type(None)), "a Branch or None"),
     *((name, (str, type(None)), "text or null") for name in ("created", "software_version")),
 )
 
 
 def check_probabilities(probabilities: NDArray[np.float32], actions: NDArray[np.int16]) -> None:
     """Raise ValueError unless `actions` int16 [T] can have been drawn with `probabilities` float32 [T, A]."""
-    if probabilities.ndim != 2:
-        raise ValueError(f"behaviour_probabilities have shape {probabilities.shape}, expected [T, A]")
-    _require("behaviour_probabilities", probabilities, np.float32, (len(actions), probabilities.shape[1]))
+    name = "behaviour_probabilities"
+    _require_table(name, probabilities, len(actions))
     outside = np.flatnonzero((actions < 0) | (actions >= probabilities.shape[1]))
     if len(outside):
         raise ValueError(f"actions hold a number outside 0 … {probabilities.shape[1] - 1} in row {outside[0]}")
-    if (negative := probabilities < 0).any():
-        raise ValueError(f"a behaviour probability is negative in row {negative.any(axis=1).argmax()}")
-    sums = probabilities.sum(axis=1, dtype=np.float64)
-    if (abs(sums - 1) > SUM_TOLERANCE).any():
-        worst = int(abs(sums - 1).argmax())
-        raise ValueError(f"the behaviour probabilities of row {worst} sum to {sums[worst]:.6f}, expected 1")
+    check_distributions(name, probabilities, len(actions))
     impossible = np.flatnonzero(probabilities[np.arange(len(actions)), actions] <= 0)
     if len(impossible):
         raise ValueError(f"an action taken has behaviour probability 0 in row {impossible[0]}")
 
 
+def check_distributions(name: str, probabilities: NDArray[np.float32], steps: int) -> None:
+    """Raise ValueError unless `probabilities` float32 [T, A] are a distribution for each of so many decisions."""
+    _require_table(name, probabilities, steps)
+    said = name.replace("_", " ")
+    if (negative := probabilities < 0).any():
+        one = said.removesuffix("ies") + "y"
+        raise ValueError(f"a {one} is negative in row {negative.any(axis=1).argmax()}")
+    sums = probabilities.sum(axis=1, dtype=np.float64)
+    if (abs(sums - 1) > SUM_TOLERANCE).any():
+        worst = int(abs(sums - 1).argmax())
+        raise ValueError(f"the {said} of row {worst} sum to {sums[worst]:.6f}, expected 1")
+
+
+def _require_table(name: str, probabilities: NDArray[np.float32], steps: int) -> None:
+    if probabilities.ndim != 2:
+        raise ValueError(f"{name} have shape {probabilities.shape}, expected [T, A]")
+    _require(name, probabilities, np.float32, (steps, probabilities.shape[1]))
+
+
 def arrow_schema(info: DatasetInfo) -> pa.Schema:
     """Columns of an episode's file: T + 1 rows; the columns of a decision are null in the last.
 
-    Version 1 lacks `episode`, the number in the file's name, and `terminated` and `truncated`.
+    Version 1 lacks `episode`, the number in the file's name, and `terminated` and `truncated`. Version 3, of shared
+    control, also has `actor` and `policy_probabilities`.
 
     An observation is a list of float32, or, for uint8, its bytes: a list would take 20 % more space on disk and over
     ten times as long to read.
@@ -314,6 +372,10 @@ def _schema(version: int, size: int, dtype: str, actions: int) -> pa.Schema:
         pa.field("terminated", pa.bool_()),
         pa.field("truncated", pa.bool_()),
     ]
+    shared = [
+        pa.field("actor", pa.int8()),
+        pa.field("policy_probabilities", pa.list_(pa.float32(), actions)),
+    ]
     return pa.schema(
         [
             *(later[:1] if version > 1 else ()),
@@ -325,6 +387,7 @@ def _schema(version: int, size: int, dtype: str, actions: int) -> pa.Schema:
             *(later[1:] if version > 1 else ()),
             pa.field("keys", pa.list_(pa.uint8())),
             pa.field("time", pa.float64(), nullable=False),
+            *(shared if version >= SHARED_CONTROL else ()),
         ]
     )
 

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from .control import ACTORS
 from .schema import DatasetInfo, Episode
 
 
@@ -25,6 +26,9 @@ def step_table(episode: Episode, info: DatasetInfo, index: int) -> pd.DataFrame:
     for name in ("terminated", "truncated"):
         ends = [*[False] * (steps - 1), getattr(episode, name), None]
         columns[name] = pd.array(ends, dtype="boolean")
+    if info.shares_control:
+        acted = [None] * steps if episode.actors is None else [ACTORS[one] for one in episode.actors]
+        columns["actor"] = pd.array([*acted, None], dtype="string")
     columns["probability"] = np.append(taken, np.float32(np.nan))
     return pd.DataFrame({**columns, **_observation_columns(episode, info)})
 

@@ -12,10 +12,13 @@ from rich.table import Table
 
 from ..common.checks import quoted
 from ..common.errors import BadInput
+from .control import PERSON, Branch, takeovers
 from .schema import OUTCOMES, DatasetInfo, Episode
 
-FACT_COLUMNS = ("action", "reward", "keys", "time")
-"""Columns that a summary reads."""
+
+def fact_columns(info: DatasetInfo) -> tuple[str, ...]:
+    """Columns that a summary reads."""
+    return ("action", "reward", "keys", "time", *(("actor",) if info.shares_control else ()))
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,27 @@ class Facts:
     player: str
     probabilities_from: str
     replayable: bool
+    shared: "Shared | None" = None
+
+
+@dataclass(frozen=True)
+class Shared:
+    """An episode of shared control: decisions of the policy and of the person that no other episode has, the number of
+    times that the person took over in them, and true for a branch."""
+
+    policy: int
+    person: int
+    takeovers: int
+    branch: bool
+
+    @classmethod
+    def of(cls, actors: NDArray[np.int8], branch: Branch | None) -> "Shared":
+        """Count them. actors: int8 [T]."""
+        first = 0 if branch is None else branch.step
+        person = int(np.count_nonzero(actors[first:] == PERSON))
+        return cls(
+            len(actors) - first - person, person, int((takeovers(actors) >= first).sum()), branch=branch is not None
+        )
 
 
 @dataclass(frozen=True)
@@ -40,6 +64,7 @@ class Summary:
     steps: int64 [E], decisions. returns: float64 [E], undiscounted. seconds: float64 [E], on the game's clock.
     metres: float64 [E], NaN if unknown. action_counts: int64 [A].
     outcomes, players, probabilities_from: number of episodes of each kind. replayable: number of episodes with keys.
+    shared: those of shared control.
     """
 
     info: DatasetInfo
@@ -52,6 +77,7 @@ class Summary:
     players: dict[str, int]
     probabilities_from: dict[str, int]
     replayable: int
+    shared: tuple[Shared, ...] = ()
 
     @property
     def episodes(self) -> int:
@@ -76,6 +102,8 @@ class Summary:
             rows.append(("game time", f"{in_all}; {_spread(self.seconds, '.1f')} s per episode"))
         rows.append(("actions", self._actions(self.info.names)))
         rows.append(("players", _counts(self.players)))
+        if self.shared:
+            rows.append(("who acted", self._actors()))
         rows.append(("probabilities", _counts(self.probabilities_from)))
         if capabilities.keys:
             rows.append(("keys for exact replay", f"{self.replayable} of {self.episodes}"))
@@ -90,6 +118,13 @@ class Summary:
             table.add_row(name, found)
         return table
 
+    def _actors(self) -> str:
+        person = sum(one.person for one in self.shared)
+        decisions = max(person + sum(one.policy for one in self.shared), 1)
+        said = f"a person in {person:,} of {decisions:,} decisions ({person / decisions:.0%})"
+        branches = sum(one.branch for one in self.shared)
+        return f"{said}, after {sum(one.takeovers for one in self.shared):,} takeovers; {branches} branches"
+
     def _actions(self, names: tuple[str, ...] | None) -> str:
         names = names or tuple(str(action) for action in range(len(self.action_counts)))
         share = self.action_counts / self.action_counts.sum()
@@ -98,7 +133,7 @@ class Summary:
 
 
 def facts_in(table: pa.Table, info: DatasetInfo, metadata: Mapping[str, Any]) -> Facts:
-    """Facts of one episode from `FACT_COLUMNS` of its file and the file's metadata; BadInput for impossible ones."""
+    """Facts of one episode from `fact_columns` of its file and the file's metadata; BadInput for impossible ones."""
     actions = table.column("action").drop_null().to_numpy()
     if len(actions) and (actions.min() < 0 or actions.max() >= info.actions):
         raise BadInput(f"column action holds a number outside 0 … {info.actions - 1}")
@@ -118,7 +153,14 @@ def facts_in(table: pa.Table, info: DatasetInfo, metadata: Mapping[str, Any]) ->
         player=str(metadata["player"]),
         probabilities_from=str(metadata["probabilities_from"]),
         replayable=table.column("keys").null_count < len(table),
+        shared=_shared(table, info, metadata),
     )
+
+
+def _shared(table: pa.Table, info: DatasetInfo, metadata: Mapping[str, Any]) -> Shared | None:
+    if not info.shares_control or table.column("actor").null_count == len(table):
+        return None
+    return Shared.of(table.column("actor").drop_null().to_numpy(), Branch.from_json(metadata.get("branch")))
 
 
 def facts_of(episode: Episode) -> Facts:
@@ -133,6 +175,7 @@ def facts_of(episode: Episode) -> Facts:
         player=episode.player,
         probabilities_from=episode.probabilities_from,
         replayable=episode.keys is not None,
+        shared=None if episode.actors is None else Shared.of(episode.actors, episode.branch),
     )
 
 
@@ -151,6 +194,7 @@ def summarise(episodes: Iterable[Facts], info: DatasetInfo) -> Summary:
         players=dict(Counter(one.player for one in found)),
         probabilities_from=dict(Counter(one.probabilities_from for one in found)),
         replayable=sum(one.replayable for one in found),
+        shared=tuple(one.shared for one in found if one.shared is not None),
     )
 
 

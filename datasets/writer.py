@@ -4,6 +4,7 @@ import errno
 import io
 import os
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -44,7 +45,9 @@ class DatasetWriter:
             raise BadInput(f"{self.folder}: a file is in the way; give another folder") from None
         except OSError as error:
             raise BadInput(f"{self.folder}: cannot be written ({error.strerror}); give another folder") from None
-        require_same(read_info(self.folder), info, self.folder)
+        found = read_info(self.folder)
+        require_same(found, info, self.folder)
+        self.info = replace(info, version=found.version)
         read_checksums(self.folder)  # raises if they cannot be read, rather than at the first episode
         self._next = next_number(self.folder)
 

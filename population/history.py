@@ -115,7 +115,7 @@ def _require_alike(path: Path, rows: list[dict[str, Any]]) -> None:
     for row in rows[1:]:
         for kept in ("genes", "rewards"):
             if [one[kept].keys() for one in row["agents"]] != [one[kept].keys() for one in rows[0]["agents"]]:
-                raise BadInput(f"{path}: round {row['round']} has other agents, or {kept}, than round {rows[0]['round']}; remove it")
+                raise BadInput(f"{path}: round {row['round']} has other agents or {kept} than the first; remove it")
 
 
 def _rounded(values: Any) -> dict[str, float]:

@@ -1,14 +1,15 @@
 """Cloning a player: from episodes to a policy."""
 
+import copy
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 import torch
 
 from ..common.errors import BadInput
 from ..datasets.schema import DatasetInfo, Episode
-from ..policies.networks import ActorCritic
+from ..policies.networks import ActorCritic, TrunkedPolicy
 from ..policies.policy import Policy
 from .cloning import cloning_epochs
 from .d3rlpy_backend import d3rlpy_epochs
@@ -39,8 +40,10 @@ def clone(
     on_epoch: Callable[[Epoch, Policy], None] = lambda epoch, policy: None,
     device: torch.device | None = None,
     scaled_with: Sequence[Episode] = (),
+    start: Policy | None = None,
 ) -> Clone:
-    """Clone the player of `episodes` (at least two: some are held back for early stopping).
+    """Clone the player of `episodes` (at least two: some are held back for early stopping), from the weights of `start`
+    if it is given.
 
     scaled_with: more games whose observations, not actions, count in the scaling of the network's input.
     `seed` decides everything, the device (None: the CPU) only the rounding. `on_epoch` is called after each pass, with
@@ -49,15 +52,25 @@ def clone(
     settings = settings or CloningSettings()
     train, validation = hold_out(len(episodes), settings.validation, seed)
     generator = torch.Generator().manual_seed(seed)
-    network = ActorCritic(info.observation, info.actions, settings.hidden, generator, settings.convolutions)
-    rows, checked = rows_of(chosen(episodes, train)), rows_of(chosen(episodes, validation))
-    more = [episode.observations.reshape(len(episode) + 1, -1) for episode in scaled_with]
-    network.scaler.fit(np.concatenate([rows.observations, *more]) if more else rows.observations)
+    rows, checked = (
+        rows_of(chosen(episodes, part), policy=settings.policy_weight, person=settings.person_weight)
+        for part in (train, validation)
+    )
+    if not len(rows) or not len(checked):
+        raise BadInput(
+            "no decision to clone in a part of the episodes; record more, or raise policy_weight or person_weight"
+        )
+    network: TrunkedPolicy
+    if start is None:
+        network = ActorCritic(info.observation, info.actions, settings.hidden, generator, settings.convolutions)
+        more = [episode.observations.reshape(len(episode) + 1, -1) for episode in scaled_with]
+        network.scaler.fit(np.concatenate([rows.observations, *more]) if more else rows.observations)
+    else:
+        network, settings = continued(start, info, settings)
     network.to(device)
     training = {"cloned_from": {"episodes": len(episodes), "decisions": len(rows) + len(checked)}}
-    policy = Policy(
-        network, info.environment, info.observation, {**training, "cloning": asdict(settings), "seed": seed}
-    )
+    made = {**training, "cloning": asdict(settings), "seed": seed}
+    policy = Policy(network, info.environment, info.observation, made, None if start is None else start.values)
     backend = d3rlpy_epochs if settings.backend == "d3rlpy" else cloning_epochs
     epochs = train_with_early_stopping(
         policy,
@@ -73,3 +86,18 @@ def clone(
             "numbers; lower it"
         )
     return Clone(policy, epochs)
+
+
+def continued(start: Policy, info: DatasetInfo, settings: CloningSettings) -> tuple[TrunkedPolicy, CloningSettings]:
+    """A copy of a policy's network to go on with, and the settings without dropout and noise unless they are given.
+
+    BadInput for a policy of another task, or with a memory.
+    """
+    start.require_fit(info.observation, info.actions, "policy", f"the dataset of {info.environment}")
+    if not isinstance(start.network, TrunkedPolicy) or settings.backend != "torch":
+        raise BadInput(
+            f"policy: a network {start.network.architecture} with backend={settings.backend}; expected layers without "
+            "a memory and backend=torch"
+        )
+    plain = replace(settings, dropout=settings.dropout or 0.0, input_noise=settings.input_noise or 0.0)
+    return copy.deepcopy(start.network), plain

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ..policies.networks import ActorCritic
+from ..policies.networks import TrunkedPolicy
 from .rows import Rows
 from .settings import CloningSettings
 
@@ -19,11 +19,12 @@ def cloning_loss(
     weights: Tensor | None = None,
     label_smoothing: float = 0.0,
     probabilities: Tensor | None = None,
+    row_weights: Tensor | None = None,
 ) -> Tensor:
-    """L = −Σ_i w(a_i) Σ_a y_ia ln π(a|s_i) / Σ_i w(a_i),  y_i = (1 − λ)·μ(·|s_i) + λ/A.
+    """L = −Σ_i v_i w(a_i) Σ_a y_ia ln π(a|s_i) / Σ_i v_i w(a_i),  y_i = (1 − λ)·μ(·|s_i) + λ/A.
 
     μ(·|s_i) is onehot(a_i), or the player's own probabilities [N, A], if given. logits [N, A], actions int64
-    [N], weights w [A] (default all 1), λ = label_smoothing.
+    [N], weights w [A] and row_weights v [N] (default all 1), λ = label_smoothing.
     """
     log_probabilities = functional.log_softmax(logits, dim=-1)
     if probabilities is None:
@@ -31,9 +32,11 @@ def cloning_loss(
     else:
         demonstrated = (probabilities * log_probabilities).sum(-1)
     losses = -(1 - label_smoothing) * demonstrated - label_smoothing * log_probabilities.mean(dim=-1)
-    if weights is None:
+    if weights is None and row_weights is None:
         return losses.mean()
-    w = weights[actions]
+    w = torch.ones_like(losses) if weights is None else weights[actions]
+    if row_weights is not None:
+        w = row_weights * w
     return (w * losses).sum() / w.sum()
 
 
@@ -43,7 +46,7 @@ def class_weights(actions: Tensor, count: int, class_balance: float) -> Tensor:
     return torch.where(n > 0, n.clamp(min=1) ** -class_balance, torch.zeros_like(n))
 
 
-def policy_logits(network: ActorCritic, scaled: Tensor, dropout: float, generator: torch.Generator) -> Tensor:
+def policy_logits(network: TrunkedPolicy, scaled: Tensor, dropout: float, generator: torch.Generator) -> Tensor:
     """The network's policy logits [N, A] of scaled observations [N, size], hidden units dropped out at random."""
     hidden = scaled
     for layer in network.trunk:
@@ -55,7 +58,7 @@ def policy_logits(network: ActorCritic, scaled: Tensor, dropout: float, generato
     return logits
 
 
-def cloning_epochs(network: ActorCritic, rows: Rows, settings: CloningSettings, seed: int) -> Iterator[float]:
+def cloning_epochs(network: TrunkedPolicy, rows: Rows, settings: CloningSettings, seed: int) -> Iterator[float]:
     """Fit the policy of `network` to `rows`; each pass yields the mean loss of its updates.
 
     Targets are the rows' probabilities if there are any and the settings want them, otherwise the actions. Trains the
@@ -71,6 +74,7 @@ def cloning_epochs(network: ActorCritic, rows: Rows, settings: CloningSettings, 
     observations = torch.from_numpy(rows.observations)
     actions = torch.from_numpy(rows.actions)
     targets = None if probabilities is None else torch.from_numpy(probabilities)
+    by_row = None if rows.weights is None else torch.from_numpy(rows.weights)
     balanced = class_weights(actions, network.actions, settings.class_balance) if settings.class_balance else None
     weights = None if balanced is None else balanced.to(device)
     parameters = [*network.trunk.parameters(), *network.policy_head.parameters()]
@@ -88,14 +92,18 @@ def cloning_epochs(network: ActorCritic, rows: Rows, settings: CloningSettings, 
         losses = []
         for batch in torch.split(torch.randperm(len(rows), generator=generator), settings.batch_size):
             rows_seen = observations.index_select(0, batch).to(device)
-            seen = network.layer_input(rows_seen)
-            if settings.input_noise:
-                seen = network.scaler(rows_seen) + settings.input_noise * torch.randn(
-                    seen.shape, generator=generator
-                ).to(device)
-            logits = policy_logits(network, seen, settings.dropout, generator)
+            if settings.dropout or settings.input_noise:
+                seen = network.layer_input(rows_seen)
+                if settings.input_noise:
+                    seen = network.scaler(rows_seen) + settings.input_noise * torch.randn(
+                        seen.shape, generator=generator
+                    ).to(device)
+                logits = policy_logits(network, seen, settings.dropout, generator)
+            else:
+                logits = network.policy_head(network.features(rows_seen))
             mu = None if targets is None else targets[batch].to(device)
-            loss = cloning_loss(logits, actions[batch].to(device), weights, settings.label_smoothing, mu)
+            v = None if by_row is None else by_row[batch].to(device)
+            loss = cloning_loss(logits, actions[batch].to(device), weights, settings.label_smoothing, mu, v)
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()

@@ -21,15 +21,26 @@ from ..datasets.reader import Dataset, open_dataset
 from ..evaluation.evaluate import Evaluation, evaluate
 from ..evaluation.settings import EvaluationSettings
 from ..policies.devices import choose_device
-from ..policies.files import save_policy
+from ..policies.files import load_policy, save_policy
 from ..policies.policy import Policy
 from ..policies.threads import use_one_thread
 from .advice import next_step, worth
-from .clone import Clone, clone
+from .clone import Clone, clone, continued
 from .d3rlpy_backend import require_d3rlpy
 from .early_stopping import Epoch
 from .held_out import HeldOut, measure_held_out
-from .rate_search import best, decisions_a_second, games_for_scaling, rates_to_try, runs_greedily, trials
+from .rate_search import (
+    GAMES,
+    SEED_OF_CLONES,
+    Trial,
+    at_rate,
+    best,
+    decisions_a_second,
+    games_for_scaling,
+    rates_to_try,
+    runs_greedily,
+    try_clone,
+)
 from .report import pretraining_page
 from .results import games_table, measures_table, write_json
 from .settings import PretrainSettings
@@ -61,6 +72,8 @@ def _pretrain(chosen: PretrainSettings) -> None:
     if cloning.backend == "d3rlpy":
         require_d3rlpy(cloning)
     choose_device(chosen.device)  # these raise before anything is written
+    if chosen.policy is not None:
+        continued(load_policy(chosen.policy), dataset.info, cloning)
     require_tracker(chosen.tracker)
     out = write_configuration(chosen, Path(chosen.out))
     made = {"command": "qwop-pretrain", "settings": to_plain(chosen)}
@@ -119,30 +132,34 @@ def _at_the_best_rate(dataset: Dataset, chosen: PretrainSettings, console: Conso
 
     Other games stay as they are, and there is no clone yet.
     """
-    rates = rates_to_try(dataset, chosen.frames_per_step)
+    own_rate = chosen.policy is not None or dataset.info.shares_control
+    rates = () if own_rate else rates_to_try(dataset, chosen.frames_per_step)
     if not rates:
         return dataset, None
     device = choose_device(chosen.device)
 
-    def make(games: Dataset) -> Clone:
-        return clone(
-            games, games.info, chosen.cloning, chosen.seed, device=device,
-            scaled_with=games_for_scaling(games),
-        )  # fmt: skip
+    def attempt(games: Dataset, frames: int, number: int) -> Trial:
+        def make(games: Dataset) -> Clone:
+            seed = chosen.seed + number * SEED_OF_CLONES
+            return clone(games, games.info, chosen.cloning, seed, device=device, scaled_with=games_for_scaling(games))
 
-    tried = []
-    with progress_bar("rates", console) as bar:
-        task = bar.add_task("trying decision rates", total=len(rates))
-        for trial in trials(dataset, rates, chosen.observation, make, chosen.seed, chosen.max_idle_frames):
-            tried.append(trial)
-            bar.update(task, advance=1)
-    kept = best(tried)
-    told = "; ".join(map(str, tried))
-    console.print(
-        f"decisions: tried {told}; kept {decisions_a_second(kept.frames_per_step)}",
-        highlight=False,
-        soft_wrap=True,
-    )
+        trial = try_clone(games, frames, make, chosen.seed, chosen.max_idle_frames)
+        bar.update(task, advance=1)
+        return trial
+
+    with progress_bar("clones", console) as bar:
+        task = bar.add_task("trying decision rates", total=len(rates) + chosen.clones - 1)
+        tried = [attempt(at_rate(dataset, frames, chosen.observation), frames, 0) for frames in rates]
+        kept = best(tried)
+        more = range(1, chosen.clones if kept.finishes else 1)
+        alike = [kept, *(attempt(kept.dataset, kept.frames_per_step, number) for number in more)]
+        bar.update(task, completed=len(rates) + chosen.clones - 1)
+    told = f"decisions: tried {'; '.join(map(str, tried))}; kept {decisions_a_second(kept.frames_per_step)}"
+    if len(alike) > 1:
+        kept = best(alike)
+        finished = ", ".join(str(trial.finishes) for trial in alike)
+        told += f"\nclones: {len(alike)} at this rate finish {finished} of {GAMES}; kept the best"
+    console.print(told, highlight=False, soft_wrap=True)
     return kept.dataset, kept.cloned.policy
 
 
@@ -158,6 +175,7 @@ def _clone(
     Returns the first one's policy, which is saved whenever it improves, and the measures and passes of each.
     """
     cloning, device = chosen.cloning, choose_device(chosen.device)
+    start = None if chosen.policy is None else load_policy(chosen.policy)
     policies, splits, passes = [], [], []
     with (
         progress_bar("passes", console) as bar,
@@ -176,7 +194,14 @@ def _clone(
                     save_policy(out / POLICY, replace(policy, training={**policy.training, **made}))
 
             cloned = clone(
-                dataset.select(train), dataset.info, cloning, chosen.seed, report, device, games_for_scaling(dataset)
+                dataset.select(train),
+                dataset.info,
+                cloning,
+                chosen.seed,
+                report,
+                device,
+                games_for_scaling(dataset),
+                start,
             )
             policies.append(cloned.policy)
             passes.append(cloned.epochs)

@@ -4,7 +4,7 @@ A person changes keys at any frame. Decisions that are too rare lose what the pe
 repeats of the last, and which rate gives a clone that runs depends on the player.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..datasets.embedded import embedded_dataset
@@ -21,6 +21,9 @@ GAMES = 30
 
 SEED_OF_TRIALS = 1_000_003
 """Added to the run's seed for the games of trials."""
+
+SEED_OF_CLONES = 7_919
+"""Distance of the seeds of clones of the same games."""
 
 
 @dataclass(frozen=True)
@@ -39,9 +42,9 @@ class Trial:
         return max(_success(self.greedy), _success(self.drawn))
 
     @property
-    def finishes(self) -> bool:
-        """True if some game was finished."""
-        return self.rank[0] > 0
+    def finishes(self) -> int:
+        """Games finished in the better way to play."""
+        return round(self.rank[0] * GAMES)
 
     def __str__(self) -> str:
         finished = (f"{round(_success(one)[0] * GAMES)} of {GAMES} {name}" for one, name in self._games)
@@ -84,31 +87,26 @@ def games_for_scaling(dataset: Dataset) -> list[Episode]:
     if any(episode.outcome == "finished" for episode in dataset):
         return []
     task = dataset.info.environment.all_settings
-    return list(with_task(open_dataset(embedded_dataset()), task["frames_per_step"], task["observation"]))
+    return list(
+        with_task(
+            open_dataset(embedded_dataset()), task["frames_per_step"], task["observation"], task["observation_lag"]
+        )
+    )
 
 
-def trials(
-    dataset: Dataset,
-    rates: Sequence[int],
-    observation: str | None,
-    clone: Callable[[Dataset], Clone],
-    seed: int,
-    max_idle_frames: int,
-) -> Iterator[Trial]:
-    """Clone the games at each rate, and let each clone play. clone: makes one of a dataset's games."""
-    for frames in rates:
-        made = at_rate(dataset, frames, observation)
-        cloned = clone(made)
-        games = [
-            evaluate(
-                cloned.policy,
-                EvaluationSettings(
-                    episodes=GAMES, seed=seed + SEED_OF_TRIALS, max_idle_frames=max_idle_frames, greedy=greedy
-                ),
-            )
-            for greedy in (True, False)
-        ]
-        yield Trial(frames, made, cloned, *games)
+def try_clone(made: Dataset, frames: int, clone: Callable[[Dataset], Clone], seed: int, max_idle_frames: int) -> Trial:
+    """Clone games at a rate, and let the clone play. clone: makes one of a dataset's games."""
+    cloned = clone(made)
+    games = [
+        evaluate(
+            cloned.policy,
+            EvaluationSettings(
+                episodes=GAMES, seed=seed + SEED_OF_TRIALS, max_idle_frames=max_idle_frames, greedy=greedy
+            ),
+        )
+        for greedy in (True, False)
+    ]
+    return Trial(frames, made, cloned, *games)
 
 
 def best(tried: Sequence[Trial]) -> Trial:

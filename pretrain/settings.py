@@ -67,6 +67,13 @@ class CloningSettings(Settings):
     )
     hidden: tuple[int, ...] = setting(HIDDEN, "Widths of the network's hidden layers.", at_least=1, at_most=65_536)
     convolutions: str = convolutions()
+    policy_weight: float = setting(
+        1.0, "Weight of the decisions that a policy made, where a person and a policy shared control.", at_least=0
+    )
+    person_weight: float = setting(
+        1.0, "Weight of those that the person made there (HG-DAgger, Kelly et al. 2019: 1, and 0 for the policy's).",
+        at_least=0,
+    )  # fmt: skip
     validation: float = setting(
         0.15, "Fraction of the episodes that decides when to stop; the network is not fitted to them.", above=0, below=1
     )
@@ -86,6 +93,12 @@ class PretrainSettings(Settings):
 
     dataset: str | None = setting(
         None, "Folder of the dataset to clone. null: the demonstrations that come with the package.", path=True
+    )
+    policy: str | None = setting(
+        None,
+        "Policy to go on with instead of a new network: its file, or champion. It is fitted to the dataset, without "
+        "dropout and noise unless they are set.",
+        path=True,
     )
     out: str = setting("runs/pretrain", "Folder of the run: policy, measures and TensorBoard's log.", written=True)
     seed: int = seed("Decides everything random: the split, the weights, the order, the games.")
@@ -110,6 +123,13 @@ class PretrainSettings(Settings):
         "contact",
         "Observations of these clones: 71 features (features), 94 (full) or 112 (contact). null: as recorded.",
         choices=("features", "full", "contact"),
+    )
+    clones: int = setting(
+        4,
+        "Clones to make of these games at the best rate, if games finish; the best runner is kept, because clones that "
+        "predict equally well run differently.",
+        at_least=1,
+        at_most=1000,
     )
     device: str = device()
     tracker: str = tracker()

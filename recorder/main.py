@@ -27,6 +27,7 @@ from .settings import (
     PolicySettings,
     RecorderPageSettings,
     RecordSettings,
+    ScriptedSettings,
     SourceSettings,
 )
 from .source import Source
@@ -53,6 +54,10 @@ def run(settings: RecordSettings) -> None:
 def open_source(settings: SourceSettings, folder: Path) -> Source:
     """Open the source with these settings. Imports the dependencies of that source only, as some are extras."""
     match settings:
+        case RecorderPageSettings() | EnvironmentPageSettings() if settings.policy is not None:
+            from .coaching.page_source import open_coached_page
+
+            return open_coached_page(settings, folder)
         case RecorderPageSettings():
             from .play.source import open_page
 
@@ -75,6 +80,12 @@ def open_source(settings: SourceSettings, folder: Path) -> Source:
 
             use_one_thread()
             return open_policy(settings, folder)
+        case ScriptedSettings():
+            from ..policies.threads import use_one_thread
+            from .coaching.scripted_source import open_scripted
+
+            use_one_thread()
+            return open_scripted(settings, folder)
         case ImportSettings():
             from .published.source import open_import
 

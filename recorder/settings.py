@@ -33,6 +33,31 @@ def open_page() -> Any:
     return setting(True, "Open the browser.")
 
 
+def coached_policy() -> Any:
+    """The policy that a person corrects."""
+    return setting(
+        None,
+        "Policy that runs and that you correct: its file (.safetensors), or champion, which comes with the package. "
+        "null: you play alone.",
+        path=True,
+    )
+
+
+def greedy() -> Any:
+    """The way in which a policy chooses."""
+    return setting(False, "Policy: always take the most probable action; else draw it.")
+
+
+def release() -> Any:
+    """The time after which the policy has control again."""
+    return setting(1.0, "Policy: seconds without a key after which it has control again.", at_least=0, at_most=3600)
+
+
+def back() -> Any:
+    """The time that one goes back."""
+    return setting(3.0, "Policy: seconds that you go back at a time.", above=0, at_most=3600)
+
+
 @dataclass(frozen=True)
 class PersonSettings(Settings):
     """Shared by the sources in which a person plays QWOP."""
@@ -55,11 +80,22 @@ class RecorderPageSettings(PersonSettings):
 
     ghost: str = setting(
         "embedded",
-        "Runner to race against at first: embedded (the expert that comes with the package), best (your own best), "
-        "none, or a dataset's folder.",
+        "Runner to race against at first: embedded (a pacer, and once you have run 50 m the champion), best (your own "
+        "best), none, or a dataset's folder (its best game).",
         path=True,
     )
-    port: int = port()
+    policy: str | None = coached_policy()
+    greedy: bool = greedy()
+    seed: int = seed("Policy: decides its games. Recording again continues with the next ones.")
+    max_idle_frames: int = max_idle_frames(30)
+    release: float = release()
+    back: float = back()
+    port: int = setting(
+        0,
+        "Port of the page, which only this machine can reach. What a killed recorder has not received is kept by the "
+        "browser for each port. 0: 8767, or any free one.",
+        at_least=0, at_most=65_535,
+    )  # fmt: skip
     open: bool = open_page()
 
 
@@ -88,8 +124,18 @@ class EnvironmentPageSettings(Settings):
         "Action while no key is down. null: the one that the environment names; without one, the game waits for a key.",
     )
     epsilon: float = epsilon()
+    policy: str | None = coached_policy()
+    greedy: bool = greedy()
+    seed: int = seed("Policy: decides its games. Recording again continues with the next ones.")
+    release: float = release()
+    back: float = back()
     port: int = port()
     open: bool = open_page()
+
+    @property
+    def max_idle_frames(self) -> int:
+        """Only QWOP's games begin with idle frames."""
+        return 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -151,6 +197,35 @@ class PolicySettings(Settings):
 
 
 @dataclass(frozen=True)
+class ScriptedSettings(Settings):
+    """A policy runs and a scripted person corrects it: another policy, late and with slips. For repeatable figures."""
+
+    policy: str = setting(
+        help="Policy that runs: its file (.safetensors), or champion, which comes with the package.",
+        example="runs/pretrain/policy.safetensors",
+        path=True,
+    )
+    person: str = setting("champion", "Policy whose keys the person presses.", path=True)
+    player: str = setting("scripted", "Name of the person in the dataset.")
+    minutes: float = setting(5.0, "Minutes of play; the last game is played to its end.", above=0, at_most=10_000)
+    whole: bool = setting(False, "The person plays whole games, and the policy none.")
+    late: int = setting(2, "Frames by which the person is late.", at_least=0, at_most=30)
+    slips: float = setting(0.05, "Share of the frames in which a slip keeps the keys.", at_least=0, at_most=1)
+    attempts: int = setting(
+        2, "Times that the person goes back from a fall and tries again, in one game.", at_least=0, at_most=100
+    )
+    greedy: bool = greedy()
+    seed: int = seed("Decides the games. Recording again continues with the next ones.")
+    max_idle_frames: int = max_idle_frames(30)
+    release: float = release()
+    back: float = back()
+    fps: float | None = setting(
+        None, "Decisions a second, for other environments than QWOP. null: as they are shown.", above=0, at_most=1000
+    )
+    epsilon: float = epsilon()
+
+
+@dataclass(frozen=True)
 class ImportSettings(Settings):
     """Published recordings: expert files of stable-baselines (.npz)."""
 
@@ -191,6 +266,7 @@ SourceSettings = (
     | BrowserSettings
     | KeyboardSettings
     | PolicySettings
+    | ScriptedSettings
     | ImportSettings
     | KeysSettings
 )
@@ -201,6 +277,7 @@ SOURCES = {
     "browser": BrowserSettings,
     "keyboard": KeyboardSettings,
     "policy": PolicySettings,
+    "scripted": ScriptedSettings,
     "import": ImportSettings,
     "keys": KeysSettings,
 }

@@ -1,6 +1,6 @@
 """The interface between a source of games and the recorder."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,7 +27,7 @@ class Source:
     total: int | None = None
     notes: list[str] = field(default_factory=list)
     written: Callable[[Path], None] = lambda path: None
-    finish: Callable[[], Sequence[Episode]] = tuple
+    finish: Callable[[], Iterable[Episode]] = tuple
 
 
 @dataclass(frozen=True)

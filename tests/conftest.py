@@ -1,5 +1,6 @@
 import importlib.util
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -41,9 +42,15 @@ LEFT_OUT = {"slow": "whole commands, and learning", "exhaustive": "every case of
 left_out: Counter[str] = Counter()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--shuffle", type=int, metavar="SEED", help="run the tests in an order drawn with this seed")
+
+
 @pytest.hookimpl(tryfirst=True)  # before -m selects
-def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
-    """Skip what needs a module that is not installed."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Skip what needs a module that is not installed; shuffle if asked."""
+    if (seed := config.getoption("--shuffle")) is not None:
+        random.Random(seed).shuffle(items)
     for item in items:
         for fixture in FIXTURES.keys() & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.needs(module=FIXTURES[fixture]))

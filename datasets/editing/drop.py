@@ -1,6 +1,6 @@
 """`qwop-dataset drop`: a dataset without some of its episodes."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from ...common.errors import BadInput
@@ -8,7 +8,7 @@ from ...common.progress import plain_console
 from ...common.settings import Settings, setting
 from ..folder import episode_number
 from ..reader import Dataset, open_dataset
-from ..schema import OUTCOMES, SCHEMA_VERSION
+from ..schema import OUTCOMES
 from ..subcommand import Subcommand
 from .new_dataset import finish, new_folder, write_dataset
 
@@ -32,7 +32,7 @@ def run(settings: DropSettings) -> None:
     console = plain_console()
     dataset, out = open_dataset(settings.dataset), Path(settings.out)
     kept = dataset.select(remaining(dataset, settings))
-    info = replace(dataset.info, version=SCHEMA_VERSION)
+    info = dataset.info.written
     with new_folder(out, [dataset.folder]) as folder:
         write_dataset(folder, info, kept, len(kept), console, [dataset])
     console.print(f"left out: {len(dataset) - len(kept)} of {len(dataset)} episodes", highlight=False)

@@ -9,7 +9,7 @@ from ...common.progress import plain_console
 from ...common.settings import Settings, setting
 from ..arrow import identity
 from ..reader import Dataset, open_dataset
-from ..schema import SCHEMA_VERSION, Episode
+from ..schema import Episode
 from ..subcommand import Subcommand
 from .new_dataset import finish, new_folder, write_dataset
 
@@ -41,7 +41,8 @@ def run(settings: MergeSettings) -> None:
                 f"{other.folder}: a dataset with other settings than {first.folder}: {'; '.join(differences)}; "
                 "qwop-dataset relabel makes them equal where the games have keys"
             )
-    info, out = replace(first.info, version=SCHEMA_VERSION), Path(settings.out)
+    newest = max(datasets, key=lambda dataset: dataset.info.version).info
+    info, out = replace(first.info, version=newest.written.version), Path(settings.out)
     episodes = Distinct(datasets, skip=settings.duplicates == "skip")
     with new_folder(out, [one.folder for one in datasets]) as folder:
         write_dataset(folder, info, episodes, sum(map(len, datasets)), console, datasets)

@@ -1,7 +1,7 @@
 """`qwop-dataset split`: a dataset in several parts, episode by episode."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,6 @@ from ...common.settings import Settings, setting
 from ...common.shared_settings import seed
 from ..describe import describe
 from ..reader import open_dataset
-from ..schema import SCHEMA_VERSION
 from ..subcommand import Subcommand
 from .new_dataset import new_folder, write_dataset
 
@@ -41,7 +40,7 @@ def run(settings: SplitSettings) -> None:
     console = plain_console()
     dataset, out = open_dataset(settings.dataset), Path(settings.out)
     dealt = deal(len(dataset), settings.parts or USUAL, settings.seed)
-    info = replace(dataset.info, version=SCHEMA_VERSION)
+    info = dataset.info.written
     with new_folder(out, [dataset.folder]) as folder:
         for name, indices in dealt.items():
             (folder / name).mkdir()

@@ -6,7 +6,7 @@ from pathlib import Path
 from ...common.progress import plain_console
 from ...common.settings import Settings, setting
 from ..reader import open_dataset
-from ..schema import SCHEMA_VERSION
+from ..schema import SHARED_CONTROL
 from ..subcommand import Subcommand
 from .new_dataset import finish, new_folder, write_dataset
 
@@ -23,7 +23,7 @@ def run(settings: UpgradeSettings) -> None:
     """Rewrite every episode with the same content."""
     console = plain_console()
     dataset, out = open_dataset(settings.dataset), Path(settings.out)
-    info = replace(dataset.info, version=SCHEMA_VERSION)
+    info = replace(dataset.info, version=SHARED_CONTROL)
     with new_folder(out, [dataset.folder]) as folder:
         write_dataset(folder, info, dataset, len(dataset), console, [dataset])
     finish(out, console)

@@ -1,6 +1,6 @@
 """`qwop-dataset export`: write a dataset in another tool's format."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from ...common.errors import BadInput
@@ -9,7 +9,7 @@ from ...common.progress import plain_console
 from ...common.settings import Settings, setting
 from ..editing.new_dataset import new_folder, require_outside
 from ..reader import Dataset, open_dataset
-from ..schema import SCHEMA_VERSION, DatasetInfo
+from ..schema import DatasetInfo
 from ..subcommand import Subcommand
 from . import baselines, d3rlpy, huggingface, minari, table_files
 from .expert_file import write_expert_file
@@ -41,7 +41,7 @@ def run(settings: ExportSettings) -> None:
     """Write the dataset, and print what the format cannot hold."""
     console = plain_console()
     dataset, out = open_dataset(settings.dataset), Path(settings.out)
-    info = replace(dataset.info, version=SCHEMA_VERSION)
+    info = dataset.info.written
     if settings.to in FOLDERS:
         with new_folder(out, [dataset.folder]) as folder:
             FOLDERS[settings.to](dataset, info, out.resolve().name, folder)

@@ -52,9 +52,14 @@ COLUMNS = {
     "outcome": pa.string(), "probabilities_from": pa.string(), "metres": pa.float64(), "software_version": pa.string(),
     "created": pa.string(), "origin": pa.string(), "start": pa.string(), HASH: pa.string(),
 }  # fmt: skip
-"""Columns of `episodes` besides `episode`; those of `IN_JSON` hold JSON."""
+"""Columns of `episodes` of every version; those of `IN_JSON` hold JSON."""
 
-IN_JSON = ("origin", "start")
+IN_JSON = ("origin", "start", "branch")
+
+
+def columns_of(info: DatasetInfo) -> dict[str, pa.DataType]:
+    """Columns of `episodes` besides `episode`, of datasets of this version."""
+    return {**COLUMNS, **({"branch": pa.string()} if info.shares_control else {})}
 
 
 def export(dataset: Dataset, info: DatasetInfo, name: str, folder: Path) -> None:
@@ -62,8 +67,10 @@ def export(dataset: Dataset, info: DatasetInfo, name: str, folder: Path) -> None
     (folder / STEPS).mkdir()
     (folder / EPISODES).mkdir()
     with _Shards(folder / STEPS) as shards:
-        rows = [_row(shards.write(_table(episode, info, number)), number) for number, episode in enumerate(dataset)]
-    schema = pa.schema({"episode": pa.int32(), **COLUMNS})
+        rows = [
+            _row(shards.write(_table(episode, info, number)), number, info) for number, episode in enumerate(dataset)
+        ]
+    schema = pa.schema({"episode": pa.int32(), **columns_of(info)})
     pq.write_table(pa.Table.from_pylist(rows, schema), folder / EPISODES / "train-00000.parquet")
     write_atomic(folder / DESCRIPTION, to_text(info.description()))
     summary = dataset.summary()
@@ -80,7 +87,7 @@ def is_huggingface(path: Path) -> bool:
 def read(path: Path) -> Imported:
     """Open a folder that `export` wrote, also if the hub has divided its files otherwise."""
     info = read_info(path)
-    about = pa.concat_tables([_about(file) for file in _files(path / EPISODES)]).sort_by("episode")
+    about = pa.concat_tables([_about(file, info) for file in _files(path / EPISODES)]).sort_by("episode")
     return Imported(info, _episodes(path, info, about), len(about))
 
 
@@ -90,20 +97,20 @@ def _files(folder: Path) -> list[Path]:
     return found
 
 
-def _about(file: Path) -> pa.Table:
-    with foreign_parquet(file, {"episode": pa.int32(), **COLUMNS}) as parquet:
+def _about(file: Path, info: DatasetInfo) -> pa.Table:
+    with foreign_parquet(file, {"episode": pa.int32(), **columns_of(info)}) as parquet:
         return parquet.table()
 
 
 def _episodes(path: Path, info: DatasetInfo, about: pa.Table) -> Iterator[Episode]:
     tables = _split(path / STEPS, info)
     for number in range(len(about)):
-        row = {name: about.column(name)[number].as_py() for name in ("episode", *COLUMNS)}
+        row = {name: about.column(name)[number].as_py() for name in ("episode", *columns_of(info))}
         with _naming(path, number):
             table = next(tables, None)
             if table is None:
                 raise BadInput(f"its rows are missing in {STEPS}")
-            values = {**info.to_json(), **{name: _value(name, row[name]) for name in COLUMNS}}
+            values = {**info.to_json(), **{name: _value(name, row[name]) for name in columns_of(info)}}
             metadata = {name: json.dumps(value, ensure_ascii=False) for name, value in values.items()}
             episode = from_table(table.replace_schema_metadata(metadata), info, row["episode"])
         yield episode
@@ -153,9 +160,9 @@ def _table(episode: Episode, info: DatasetInfo, number: int) -> pa.Table:
     return to_table(replace(episode, metres=metres), info, number)
 
 
-def _row(table: pa.Table, number: int) -> dict[str, Any]:
+def _row(table: pa.Table, number: int, info: DatasetInfo) -> dict[str, Any]:
     """The row of `episodes` for an episode's table."""
-    found = {name: table.schema.metadata[name.encode()].decode() for name in COLUMNS}
+    found = {name: table.schema.metadata[name.encode()].decode() for name in columns_of(info)}
     return {"episode": number, **{name: text if name in IN_JSON else json.loads(text) for name, text in found.items()}}
 
 

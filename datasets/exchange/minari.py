@@ -1,6 +1,7 @@
 """To and from Minari: https://minari.farama.org
 
-An episode's behaviour probabilities, times and keys go into Minari's `infos`, its other fields into its metadata.
+An episode's behaviour probabilities, times, keys and who acted go into Minari's `infos`, its other fields into its
+metadata.
 """
 
 import io
@@ -49,6 +50,9 @@ OWN = "qwop"
 
 NO_KEY = 255
 """Padding of decisions with fewer frames than the longest."""
+
+SHARED = ("actors", "policy_probabilities")
+"""Arrays of an episode in which a policy and a person shared control."""
 
 LOST: tuple[str, ...] = ()
 """A Minari dataset holds everything."""
@@ -119,7 +123,11 @@ def _action_space(info: DatasetInfo) -> gymnasium.Space[Any]:
     except BadInput:  # an environment that is not here
         own = None
     numbers = gymnasium.spaces.Discrete(info.actions)
-    return own if isinstance(own, Discrete | MultiBinary | MultiDiscrete) and info.actions == action_count(own, "") else numbers
+    return (
+        own
+        if isinstance(own, Discrete | MultiBinary | MultiDiscrete) and info.actions == action_count(own, "")
+        else numbers
+    )
 
 
 def _buffers(episodes: Iterable[Episode], actions: gymnasium.Space[Any]) -> Iterator[Any]:
@@ -135,6 +143,9 @@ def _buffers(episodes: Iterable[Episode], actions: gymnasium.Space[Any]) -> Iter
         }
         if episode.keys is not None:
             infos["keys"] = _padded(episode.keys)
+        for name in SHARED:
+            if (found := getattr(episode, name)) is not None:
+                infos[name] = np.append(found, np.zeros_like(found[:1]), axis=0)
         yield EpisodeBuffer(
             seed=episode.seed,
             observations=episode.observations,
@@ -187,9 +198,7 @@ def _is_picture(space: gymnasium.Space[Any]) -> bool:
     return bool(is_image_space(space))
 
 
-def _episodes(
-    path: Path, total: int, jpeg: bool, form: ArrayForm, unknown: Unknown, source: str
-) -> Iterator[Episode]:
+def _episodes(path: Path, total: int, jpeg: bool, form: ArrayForm, unknown: Unknown, source: str) -> Iterator[Episode]:
     with foreign_hdf5(path, "Minari", EXPECTED) as file:
         for number in range(total):
             group = file.group(f"episode_{number}")
@@ -209,14 +218,15 @@ def _episode(group: ForeignGroup, jpeg: bool, form: ArrayForm, unknown: Unknown,
         known = {"seed": None if seed is None else int(seed), "origin": Origin(game=number)}
         return form.episode(unknown, seen, actions, rewards, source=source, **ends, **known)
     infos = group.group("infos")
-    fields = {
+    fields: dict[str, Any] = {
         **episode_fields(_fields(own)),
         "times": infos.numbers("time"),
         "behaviour_probabilities": infos.numbers("behaviour_probabilities")[:-1],
         "keys": _unpadded(infos.numbers("keys")) if "keys" in infos else None,
+        **{name: infos.numbers(name)[:-1] for name in SHARED if name in infos},
     }
-    known = {"source": source, **ends, **fields}
-    return imported_episode(form.info, unknown, seen, form.indices(actions), rewards, **known)
+    fields = {"source": source, **ends, **fields}
+    return imported_episode(form.info, unknown, seen, form.indices(actions), rewards, **fields)
 
 
 def _values(group: ForeignGroup, name: str, space: gymnasium.Space[Any]) -> Any:

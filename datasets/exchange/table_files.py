@@ -34,7 +34,10 @@ LOST = ("behaviour probabilities other than that of the action taken", "keys", "
 
 READERS = {".csv": pd.read_csv, ".parquet": pd.read_parquet}
 
-KNOWN = ("episode", "step", "time", "action", "action_name", "reward", "terminated", "truncated", "done", "probability")
+KNOWN = (
+    "episode", "step", "time", "action", "action_name", "reward", "terminated", "truncated", "done", "actor",
+    "probability",
+)  # fmt: skip
 """Columns that are no part of the observation."""
 
 

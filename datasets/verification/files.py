@@ -17,6 +17,7 @@ from ..folder import DESCRIPTION, EPISODE_NAME, episode_numbers, parse_info, rea
 from ..from_keys import replay_episodes
 from ..schema import DatasetInfo, Episode
 from ..summary import Facts, facts_of, summarise
+from .branches import Place, parent_of, place_of, problems_of_branches
 from .by_replay import ReplayComparison
 from .problem import Problem
 
@@ -31,13 +32,15 @@ TOGETHER = 32
 @dataclass(frozen=True)
 class Checked:
     """The result for one episode's file. facts: None unless it holds an episode; digest: the hash of its content;
-    replayed: True if its game was played again."""
+    replayed: True if its game was played again; place: in its recording; parent: the place of what a branch left."""
 
     path: Path
     problems: tuple[Problem, ...]
     facts: Facts | None = None
     digest: str | None = None
     replayed: bool = False
+    place: Place | None = None
+    parent: Place | None = None
 
 
 class Verification:
@@ -67,6 +70,7 @@ class Verification:
         """Check relations between files, once all episodes are checked."""
         yield from self._of_list()
         yield from self._of_copies()
+        yield from self._of_branches()
         yield from self._of_names()
         yield from self._of_derived()
 
@@ -100,7 +104,8 @@ class Verification:
         if self.checksums.get(name, file.sha256) != file.sha256:
             whole = f", but its content has the hash that its metadata give ({HASH})" if self.info.version > 1 else ""
             problems.append(Problem(path, f"its SHA-256 is not the one in {CHECKSUMS}{whole}"))
-        return Checked(path, tuple(problems), facts_of(episode), own_hash), episode
+        places = place_of(episode), parent_of(episode)
+        return Checked(path, tuple(problems), facts_of(episode), own_hash, False, *places), episode
 
     def _of_list(self) -> Iterator[Problem]:
         path = self.folder / CHECKSUMS
@@ -124,6 +129,11 @@ class Verification:
         for one in self.checked:
             if one.digest is not None and first.setdefault(one.digest, one.path) != one.path:
                 yield Problem(one.path, f"the same episode as {first[one.digest].name}")
+
+    def _of_branches(self) -> Iterator[Problem]:
+        branches = [(one.path, one.parent) for one in self.checked if one.parent is not None]
+        places = {one.place: one.path for one in self.checked if one.place is not None}
+        yield from problems_of_branches(branches, places, self.info)
 
     def _of_names(self) -> Iterator[Problem]:
         for entry in sorted(os.scandir(self.folder), key=lambda entry: entry.name):

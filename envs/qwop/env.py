@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engine import batch
+from ..engine import layout as at
 from ..names import OUTCOMES
 from .base import OneGame, Step
 from .saved import checked_generators, checked_keys_down, checked_page, entry_of
@@ -133,6 +134,12 @@ class QWOPEnv(OneGame):
     @property
     def events(self) -> NDArray[np.float64]:
         return self._games.events.reshape(6)
+
+    @property
+    def hidden(self) -> NDArray[np.float64]:
+        """Current numbers that bodies and events do not show, float64 [3], in the order of `names.HIDDEN_COLUMNS`."""
+        limits = (at.JOINT + at.JOINT_REALS * hip + at.LOWER for hip in (at.LEFT_HIP, at.RIGHT_HIP))
+        return self._games.reals[0, [at.HEAD_TORQUE, *limits]]
 
     def get_state(self) -> dict[str, Any]:
         """Return all state that decides the game's future, for `set_state`, including future idle frames and delays."""

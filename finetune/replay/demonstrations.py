@@ -6,10 +6,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...datasets.control import corrected, without_shared
 from ...datasets.schema import Episode
-from ...pretrain.rows import rows_of
+from ...pretrain.rows import rows_of, targets
 from ..experience.returns import discounted_returns
 from ..experience.sequences import DEMONSTRATIONS, Sequences, TruncatedObservations
+
+
+def _to_imitate(episodes: list[Episode]) -> NDArray[np.float32]:
+    """Probabilities to imitate in every decision, float32 [N, A]; in shared control 0 wherever nobody is imitated: in
+    the policy's decisions."""
+    if all(episode.actors is None for episode in episodes):
+        recorded = rows_of(episodes, observations=False).probabilities
+        if recorded is not None:
+            return recorded
+        actions = np.concatenate([episode.actions for episode in episodes])
+        ones: NDArray[np.float32] = np.eye(episodes[0].behaviour_probabilities.shape[1], dtype=np.float32)[actions]
+        return ones
+    return np.concatenate([targets(episode) * corrected(episode)[:, None] for episode in episodes])
 
 
 class Demonstrations:
@@ -20,7 +34,7 @@ class Demonstrations:
     """
 
     def __init__(self, episodes: Iterable[Episode], streams: int, steps: int) -> None:
-        kept = list(episodes)
+        kept = [without_shared(episode) for episode in episodes]
         if not kept:
             raise ValueError("demonstrations without an episode")
         lengths = np.array([len(episode) for episode in kept])
@@ -32,9 +46,7 @@ class Demonstrations:
         self._actions = np.concatenate([episode.actions for episode in kept]).astype(np.int64)
         self._rewards = np.concatenate([episode.rewards for episode in kept])
         self._behaviour = np.concatenate([episode.behaviour_probabilities for episode in kept])
-        recorded = rows_of(kept, observations=False).probabilities
-        one_hot = np.eye(self._behaviour.shape[1], dtype=np.float32)
-        self._player = one_hot[self._actions] if recorded is None else recorded
+        self._player = _to_imitate(kept)
         self._lengths = lengths
         self._returns = np.zeros(len(self._actions), dtype=np.float32)
         self._terminated = np.zeros(len(self._actions), dtype=np.bool_)

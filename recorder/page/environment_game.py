@@ -100,7 +100,7 @@ class EnvironmentGame:
             return
         try:
             observation, reward, terminated, truncated, _ = self._env.step(action)
-            row, earned = storable(observation, self._info), _finite(reward)
+            row, earned = storable(observation, self._info), finite_reward(reward)
         except Exception as error:  # of any environment
             self._truncated = True
             self._problem = f"{self._info.environment.id} failed ({quoted(error, 100) or type(error).__name__})"
@@ -128,7 +128,7 @@ def storable(observation: Any, info: DatasetInfo) -> NDArray[Any]:
     return row
 
 
-def _finite(reward: Any) -> float:
+def finite_reward(reward: Any) -> float:
     found = np.asarray(reward, dtype=np.float32)
     if found.size != 1 or not np.isfinite(found).all():
         raise ValueError(f"its reward is {quoted(reward, 40)}, expected a finite number")

@@ -42,7 +42,7 @@ def open_environment(settings: EnvironmentPageSettings, folder: Path) -> Source:
         if (folder / DESCRIPTION).exists():
             require_same(read_info(folder), info, folder)
         with spec.refusing():
-            _require_pictures(env, spec)
+            require_pictures(env, spec)
         _require_storable(env, info)
         fps = settings.fps or min(float(env.metadata.get("render_fps") or FASTEST), FASTEST)
         shown = {"id": spec.id, "fps": fps, "keys": keys.keys, "help": keys.help(), "waits": keys.default is None}
@@ -60,7 +60,7 @@ def open_environment(settings: EnvironmentPageSettings, folder: Path) -> Source:
     return page_source(server, info, settings.open, env.close)
 
 
-def _require_pictures(env: gymnasium.Env[object, object], spec: EnvironmentSpec) -> None:
+def require_pictures(env: gymnasium.Env[object, object], spec: EnvironmentSpec) -> None:
     env.reset(seed=0)
     picture = env.render()
     if not isinstance(picture, np.ndarray) or picture.dtype != np.uint8 or picture.shape[2:] != (3,):

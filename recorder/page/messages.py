@@ -30,13 +30,27 @@ class Keys:
 
 
 @dataclass(frozen=True)
+class Back:
+    """The person goes back in a coached game, which the page numbers anew."""
+
+    game: int
+
+
+@dataclass(frozen=True)
+class HandOver:
+    """The person hands control over, or takes it without a key."""
+
+    game: int
+
+
+@dataclass(frozen=True)
 class Discard:
     """A recorded game is to be taken out of the dataset."""
 
     name: str
 
 
-def parse(message: str | bytes, num_keys: int) -> Start | Keys | Discard:
+def parse(message: str | bytes, num_keys: int) -> Start | Keys | Back | HandOver | Discard:
     """Read a message of the page of a game with this many keys; ValueError for anything else."""
     try:
         read = json.loads(message) if isinstance(message, str) else None
@@ -45,6 +59,10 @@ def parse(message: str | bytes, num_keys: int) -> Start | Keys | Discard:
     match read:
         case {"type": "start", "game": int(game), **rest} if not rest and _is_game(game):
             return Start(game)
+        case {"type": "back", "game": int(game), **rest} if not rest and _is_game(game):
+            return Back(game)
+        case {"type": "hand over", "game": int(game), **rest} if not rest and _is_game(game):
+            return HandOver(game)
         case {"type": "keys", "game": int(game), "keys": list(keys), **rest} if not rest and _is_game(game):
             if len(keys) <= MAX_FRAMES and all(type(held) is int and 0 <= held < 2**num_keys for held in keys):
                 return Keys(game, tuple(keys))

@@ -38,7 +38,7 @@ def test_an_algorithm_that_was_chosen_stays_and_a_note_says_so() -> None:
     assert isinstance(settings.algorithm, AcerSettings)
     assert settings.notes == ["note: this schedule is made for algorithm=ppo-clone; the run learns by acer"]
     small = finetune.read(["schedule=from-clone", "algorithm=ppo-small"])
-    assert small.loop.num_envs == 16
+    assert small.loop.num_envs == 8
     assert small.notes == []
     with pytest.raises(BadInput, match="algorithm is not set"):
         finetune.read(["schedule=from-clone", "algorithm=null"])
@@ -87,7 +87,7 @@ def test_a_schedule_in_a_folder_of_ones_own_brings_its_algorithm(tmp_path: Path,
         ("[1, 2]", "mine.yaml: not YAML settings .not a mapping"),
         (
             "algorithm: sarsa\n" + OWN,
-            "mine.yaml: algorithm: sarsa, expected acer, acer-clone, acer-expert, acer-replay",
+            "mine.yaml: algorithm: sarsa, expected acer, acer-clone, acer-corrections, acer-expert, acer-replay",
         ),
         ("scale: 1.0", "schedule.phases is not set"),
         ("phases: {one: {hours: few}}", "schedule.phases.one.hours=few: expected"),

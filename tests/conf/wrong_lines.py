@@ -1,7 +1,7 @@
 """Wrong command lines, drawn from the declarations of every command: `python -m tests.conf.wrong_lines 3000`.
 
-Each is a right line with one mistake, and runs in a fork, in an empty folder, as its console script would. It has to end
-with code 2 and one line on stderr that begins with the program's name, and to write nothing. Exit code 1, and the
+Each is a right line with one mistake, and runs in a fork, in an empty folder, as its console script would. It has to
+end with code 2 and one line on stderr that begins with the program's name, and to write nothing. Exit code 1, and the
 lines, where one does not. A seed (--seed) decides them all.
 """
 

@@ -255,7 +255,7 @@ def with_column(name: str, values: Any, kind: pa.DataType) -> Callable[[pa.Table
     ("change", "message"),
     [
         (without_metadata, "its metadata lacks schema_version"),
-        (with_metadata(schema_version=9), "schema version 9, expected at most 2; upgrade"),
+        (with_metadata(schema_version=9), "schema version 9, expected at most 3; upgrade"),
         (with_metadata(schema_version=True), "schema_version is true, expected a whole number"),
         (with_metadata(schema_version="2"), "schema_version is 2, expected a whole number"),
         (with_metadata(actions=12), "says actions is 11, not 12"),

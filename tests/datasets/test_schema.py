@@ -96,8 +96,8 @@ def test_info_survives_json(observation: ObservationSpec) -> None:
 
 
 def test_info_of_a_newer_version_asks_for_an_upgrade(info: DatasetInfo) -> None:
-    with pytest.raises(BadInput, match="schema version 3, expected at most 2; upgrade"):
-        DatasetInfo.from_json({**info.to_json(), "schema_version": 3})
+    with pytest.raises(BadInput, match="schema version 4, expected at most 3; upgrade"):
+        DatasetInfo.from_json({**info.to_json(), "schema_version": 4})
 
 
 @pytest.mark.parametrize("data", [{}, [], {"schema_version": 1}, {"schema_version": "x"}])

@@ -53,6 +53,7 @@ MAINS = (
     "search.distil_command",
     "population.main",
     "study.command",
+    "coach.command",
 )
 COMMANDS = {main.program: main for main in (import_module(f"qwop.{module}").main for module in MAINS)}
 TARGETS = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.M))

@@ -9,9 +9,9 @@ import pytest
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="counts on Linux's signals and limits")
 
 
-def survive(*arguments: str) -> None:
-    """Run the command; fails with what it says unless every fault was survived."""
-    command = [sys.executable, str(Path(__file__).parent), *arguments]
+def survive(*arguments: str, script: str = "") -> None:
+    """Run the command, or a script beside it; fails with what it says unless every fault was survived."""
+    command = [sys.executable, str(Path(__file__).parent / script), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "survived" in done.stdout
@@ -28,6 +28,11 @@ def test_promises_hold_on_a_disk_with_faults() -> None:
     survive("--seeds", "120", "--quick")
 
 
+@pytest.mark.slow
+def test_games_on_the_page_survive_signals() -> None:
+    survive("--moments", "2", script="page.py")
+
+
 @pytest.mark.exhaustive
 @pytest.mark.timeout(14400)
 @pytest.mark.parametrize("first", [10_000, 20_000, 30_000, 40_000])
@@ -38,6 +43,23 @@ def test_promises_hold_for_ten_thousand_seeds(first: int) -> None:
 
 @pytest.mark.exhaustive
 @pytest.mark.timeout(7200)
-@pytest.mark.parametrize("work", ["recording", "cloning", "ACER", "DDQN", "PPO"])
-def test_a_run_survives_a_kill_at_any_of_a_hundred_moments(work: str) -> None:
-    survive("--moments", "100", "--work", work, "--faults", "SIGKILL")
+@pytest.mark.parametrize(
+    "work", ["recording", "cloning", "ACER", "DDQN", "PPO", "searching", "distilling", "studying", "population"]
+)
+def test_a_run_survives_signals_at_sixty_moments(work: str) -> None:
+    survive("--moments", "15", "--work", work, "--faults", "SIGKILL", "SIGTERM", "SIGINT", "SIGHUP")
+
+
+@pytest.mark.exhaustive
+@pytest.mark.timeout(3600)
+def test_games_on_the_page_survive_signals_at_sixty_moments() -> None:
+    survive("--moments", "15", script="page.py")
+
+
+@pytest.mark.exhaustive
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("work", ["recording", "finetuning"])
+def test_long_work_takes_no_more_memory_descriptors_or_threads(work: str) -> None:
+    command = [sys.executable, str(Path(__file__).parent / "steady.py"), "--work", work]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

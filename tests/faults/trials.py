@@ -47,7 +47,7 @@ class Trials:
         return end.code == -signal.SIGKILL
 
     def interrupt(self, random: float, number: signal.Signals) -> bool:
-        """SIGINT, SIGTERM or SIGHUP: the exit code says so, in one line, and the resumed run equals the uninterrupted one."""
+        """SIGINT, SIGTERM or SIGHUP: one line, its exit code, and the resumed run equals the uninterrupted one."""
         run, child = self._start()
         child.wait_at_most(random * self.reference.seconds)
         child.send(number)

@@ -49,13 +49,10 @@ def test_a_clone_of_a_gpu_is_the_same_but_for_rounding(name: str, tmp_path: Path
 
 @pytest.mark.parametrize("name", HERE)
 def test_a_gpu_distils_games(name: str) -> None:
-    missed = []
-    for device in ("cpu", name):
-        generator = torch.Generator().manual_seed(0)
-        states = torch.randn(64, 4, generator=generator)
-        actions = torch.randint(3, (64,), generator=generator)
-        network = ActorCritic(ObservationSpec((4,)), 3, (32,), generator).to(device)
-        settings = DistilSettings(steps=300, own_batch=8)
-        missed.append(distil(network, states.to(device), actions.to(device), states[:8].to(device), settings))
-    assert missed[0] < 32  # chance: 43 of 64
-    assert abs(missed[0] - missed[1]) <= 3
+    generator = torch.Generator().manual_seed(0)
+    states = torch.randn(64, 4, generator=generator)
+    actions = torch.randint(3, (64,), generator=generator)
+    network = ActorCritic(ObservationSpec((4,)), 3, (32,), generator).to(name)
+    settings = DistilSettings(steps=300, own_batch=8)
+    missed = distil(network, states.to(name), actions.to(name), states[:8].to(name), settings)
+    assert missed < 32  # of 64; a guess misses two thirds

@@ -16,7 +16,8 @@ from qwop.population.history import HISTORY, read_history
 from .conftest import Command
 
 OTHERS: list[Any] = [
-    None, True, -1, 1.5, 2**63, "x", [], {}, [1.0, 2.0], {"a": 1}, np.zeros(3), torch.zeros(0), np.zeros((2, 2), np.int64),
+    None, True, -1, 1.5, 2**63, "x", [], {}, [1.0, 2.0], {"a": 1}, np.zeros(3), torch.zeros(0),
+    np.zeros((2, 2), np.int64),
 ]  # fmt: skip
 
 

@@ -29,6 +29,12 @@ export class LiveGame {
     if (keys.length) this.send(keys);
   }
 
+  // Changes the length of a frame from now on.
+  setFrame(now, frame) {
+    this.start = now - ((now - this.start) / this.frame) * frame;
+    this.frame = frame;
+  }
+
   receive(first, rows) {
     rows.forEach((row, index) => { this.rows[first + index] = row; });
   }

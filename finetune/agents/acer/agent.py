@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from ....common.errors import BadInput
+from ....datasets.control import with_takeover_cost
 from ....policies.networks import Actor, ActorCritic, with_q_head
 from ...experience.sequences import DEMONSTRATIONS, LIVE, SOURCES, Sequences, concatenate, interleave
 from ...metrics import Metrics
@@ -154,7 +155,8 @@ def build(run: "Run[AcerSettings, AcerLoopSettings]") -> AcerAgent:
     behaviour, returns = Behaviour(run.settings.behaviour), ReturnRange(loop.num_envs)
     demonstrations = None
     if run.demonstrations is not None and run.settings.uses_demonstrations:
-        episodes = relabelled_demonstrations(phases, policy.environment, run.demonstrations)
+        shown = relabelled_demonstrations(phases, policy.environment, run.demonstrations)
+        episodes = [with_takeover_cost(episode, run.algorithm.takeover_cost) for episode in shown]
         demonstrations = Demonstrations(episodes, streams=loop.num_envs, steps=loop.steps)
         behaviour.prepare(demonstrations, policy.probabilities, str(run.demonstrations.folder))
         for episode in episodes:
@@ -162,6 +164,6 @@ def build(run: "Run[AcerSettings, AcerLoopSettings]") -> AcerAgent:
     memory = SequenceMemory(loop.capacity, loop.steps, policy.observation, policy.actions)
     learner = AcerLearner(network, run.algorithm, run.device)
     if demonstrations is not None:
-        shown = next(number for number, phase in enumerate(phases) if phase.uses_demonstrations)
-        learner.tolerance = demonstrations.discount_returns(run.gammas[shown])
+        first = next(number for number, phase in enumerate(phases) if phase.uses_demonstrations)
+        learner.tolerance = demonstrations.discount_returns(run.gammas[first])
     return AcerAgent(learner, memory, demonstrations, behaviour, returns, loop, run.log.metrics, run.for_agent)

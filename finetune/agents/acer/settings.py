@@ -55,6 +55,12 @@ class AcerSettings(Discounted):
         "the target of Q and, where V exceeds it by more than its spread, ends the imitation. Demonstrations then need "
         "no importance weights, and imitation alone follows them (published: importance weights and Retrace).",
     )
+    takeover_cost: float = setting(
+        0.0,
+        "Reward that a policy's decision costs after which a person took over, in demonstrations of shared control "
+        "(RLIF, Luo et al. 2023).",
+        at_least=0,
+    )
     hidden: tuple[int, ...] = setting(HIDDEN, "Widths of a new network's hidden layers.", at_least=1, at_most=65_536)
     precision: str = precision()
 

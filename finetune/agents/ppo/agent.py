@@ -8,8 +8,10 @@ import torch
 
 from ....common.errors import BadInput
 from ....policies.networks import Actor, ActorCritic, ValuedActor, Values
+from ....pretrain.reaction import LONGEST_SECONDS, reaction
 from ....pretrain.rows import Rows, rows_of
 from ...schedules.environments import require_same_dynamics
+from ...schedules.schedule import PUBLISHED_RATE
 from ..agent import LiveAgent, MakeNetwork
 from ..distillation import distilled
 from .learner import PpoLearner
@@ -81,4 +83,13 @@ def _to_imitate(run: "Run[PpoSettings, PpoLoopSettings]") -> Rows:
     if run.demonstrations is None:
         raise BadInput("imitation: the run has no demonstrations; name them (demonstrations=data/kurodo)")
     require_same_dynamics(run.settings.phases, run.policy.environment, run.demonstrations)
-    return rows_of(run.demonstrations)
+    lag = run.algorithm.reaction
+    if lag is None:
+        rate = run.policy.environment.capabilities.decisions_per_second or PUBLISHED_RATE
+        lag = reaction(run.demonstrations, run.policy.probabilities, round(LONGEST_SECONDS * rate))
+    rows = rows_of(run.demonstrations, policy=0.0, lag=lag)
+    if not len(rows):
+        raise BadInput(
+            f"{run.demonstrations.folder}: a person acted in none of its decisions; there is none to imitate"
+        )
+    return rows

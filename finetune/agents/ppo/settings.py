@@ -35,6 +35,12 @@ class PpoSettings(ClipsRewards, Discounted):
     imitation_minibatch: int = setting(
         256, "Demonstrated decisions beside each minibatch, in phases with imitation.", at_least=1
     )
+    reaction: int | None = setting(
+        0,
+        "Decisions by which a person is late: imitated actions go with the observations so much earlier. null: "
+        "measured, by the likelihood of the person's actions under the policy that the run starts from.",
+        at_least=0, at_most=1000,
+    )  # fmt: skip
     hidden: tuple[int, ...] = setting(
         HIDDEN, "Widths of the value network's layers, and of a new policy's.", at_least=1, at_most=65_536
     )

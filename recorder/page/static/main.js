@@ -1,5 +1,6 @@
 // The page: its states, and the connection to the engine.
 
+import { Coach, COACH_KEYS } from "./coach.js";
 import { GameList } from "./game_list.js";
 import { Pictures } from "./pictures.js";
 import { Qwop, numberOf } from "./qwop.js";
@@ -19,6 +20,7 @@ const settings = await (await fetch("settings.json")).json();
 const { environment } = settings; // null for QWOP
 const game = environment ? new Pictures($("view"), environment) : await Qwop.load($("view"));
 const actions = environment ? { discard } : { watch, race, discard };
+const coach = settings.coach ? new Coach(settings.coach, game) : null; // where a policy is corrected
 const games = new GameList($("games"), $("nothing"), (entry) => game.cells(entry), actions);
 
 let socket = null;
@@ -26,6 +28,7 @@ let attempts = 0; // to connect since frames last came
 let number = 0; // of the current game
 let live = null; // the current LiveGame
 let countdown = null; // { since }
+let resuming = false; // after going back, until the state is there
 let ended = null; // the last game's result, as the engine reported it
 
 // --- the engine ---
@@ -71,6 +74,8 @@ async function onMessage(message) {
     ended = message;
     await games.refresh();
     over();
+  } else if (message.type === "control" && message.game === number) {
+    coach.show(message.person, message.waiting);
   } else if (message.type === "discarded") {
     await games.refresh();
     if (game.ghost?.game.collection === "own" && game.ghost.game.name === message.name) setGhost(null);
@@ -110,6 +115,7 @@ function best() {
 // Starts a new game, which does not move yet.
 function prepare() {
   live = countdown = null;
+  resuming = false;
   game.reset();
   number += 1;
   send({ type: "start", game: number });
@@ -124,6 +130,16 @@ function begin() {
   countdown = { since: performance.now() };
 }
 
+// Goes back in the game, also from its end, and goes on there.
+function goBack() {
+  live = countdown = ended = null;
+  game.reset();
+  number += 1;
+  send({ type: "back", game: number });
+  resuming = true;
+  state("playing");
+}
+
 function over() {
   state("over");
   best();
@@ -132,6 +148,7 @@ function over() {
     : ended.discarded ? "Discarded." : "Not recorded.";
   const again = ended.name ? `Keep and ${game.again.toLowerCase().replace("(r)", "(R)")}` : game.again;
   const choices = [[again, begin, true]];
+  if (coach?.settings.back) choices.push(["Go back (Backspace)", goBack]);
   if (ended.name) {
     const entry = games.find("own", ended.name);
     if (entry && actions.watch) choices.push(["Watch", () => watch(entry)]);
@@ -172,6 +189,7 @@ function drawer(open) {
 function frame(now) {
   requestAnimationFrame(frame);
   if (countdown) count(now);
+  if (resuming && game.ready) start(now);
   live?.tick(now);
   if (game.draw(now, live)) ended ? over() : prepare();
 }
@@ -180,9 +198,14 @@ function count(now) {
   const step = Math.floor((now - countdown.since) / COUNT);
   $("countdown").textContent = COUNTDOWN[step] ?? "";
   if (step < COUNTDOWN.length || !game.ready) return;
+  start(now);
+}
+
+function start(now) {
   const of = number;
   live = game.begin((keys) => send({ type: "keys", game: of, keys }), now);
   countdown = null;
+  resuming = false;
   state("playing");
 }
 
@@ -193,7 +216,13 @@ window.addEventListener("keydown", (event) => {
   const now = body.dataset.state;
   if (["closed", "lost", "loading"].includes(now)) return;
   const key = game.keyOf(event);
-  if (key === "r") begin();
+  if (coach && COACH_KEYS.includes(key)) {
+    event.preventDefault();
+    const under = now === "playing" && (resuming || (live && !live.over));
+    if (key === "backspace" && coach.settings.back && (under || now === "over")) goBack();
+    else if (key === "t" && under) send({ type: "hand over", game: number });
+    else if (key === "m") coach.slow(live, performance.now());
+  } else if (key === "r") begin();
   else if (key === "l") drawer($("drawer").hidden);
   else if (key === "g" && !environment) setGhost(game.ghost ? null : games.chosen ?? games.bestOf("embedded") ?? games.best);
   else if (key === "x" && now === "over" && ended?.name) discard({ name: ended.name });
@@ -205,6 +234,7 @@ $("close").addEventListener("click", () => drawer(false));
 
 // --- start ---
 
+$("coach").hidden = $("coach-keys").hidden = !coach;
 $("where").textContent = `recording into ${settings.folder}`;
 await games.refresh();
 best();

@@ -27,7 +27,7 @@ function keyHelp(combinations) {
 export class Pictures {
   // environment: id, fps, keys, help, waits
   constructor(canvas, environment) {
-    Object.assign(this, { canvas, frame: 1000 / environment.fps, picture: null, last: 0, total: 0, games: 0 });
+    Object.assign(this, { canvas, frame: 1000 / environment.fps, slower: 1, picture: null, last: 0, total: 0, games: 0 });
     const names = environment.keys.map((name) => (name === "Space" ? " " : name.toLowerCase()));
     this.keyOf = (event) => nameOf(event, [...names, ...PAGE_KEYS]);
     this.keyboard = new Keyboard(window, (event) => {
@@ -47,6 +47,8 @@ export class Pictures {
   }
 
   get ready() { return Boolean(this.picture); }
+
+  get frameLength() { return this.frame * this.slower; }
 
   reset() {
     this.picture = null;
@@ -70,7 +72,7 @@ export class Pictures {
   }
 
   begin(send, now) {
-    const live = new LiveGame(send, this.keyboard, now, this.frame, MOST_AHEAD);
+    const live = new LiveGame(send, this.keyboard, now, this.frameLength, MOST_AHEAD);
     live.receive(0, [null]);
     return live;
   }

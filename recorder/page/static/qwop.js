@@ -33,12 +33,16 @@ export class Qwop {
     this.startKeys = ["q", "w", "o", "p"];
     this.startRow = null; // the runner before the start
     this.watched = null; // { game, rows, since, over }
+    this.person = true; // has control; else a policy has
+    this.slower = 1; // in slow motion
     this.ghost = null; // { game, rows, first }
   }
 
   // --- the game ---
 
   get ready() { return Boolean(this.startRow); }
+
+  get frameLength() { return FRAME * this.slower; }
 
   reset() { this.startRow = this.watched = null; }
 
@@ -57,7 +61,7 @@ export class Qwop {
   }
 
   begin(send, now) {
-    const live = new LiveGame(send, this.keyboard, now);
+    const live = new LiveGame(send, this.keyboard, now, this.frameLength);
     live.receive(0, [this.startRow]);
     return live;
   }
@@ -88,7 +92,7 @@ export class Qwop {
   panel(row, ghostRow, live) {
     $("metres").textContent = `${row[this.METRES].toFixed(1)} m`;
     $("seconds").textContent = `${row[this.SECONDS].toFixed(2)} s`;
-    const down = live && !live.over ? this.keyboard.mask : row[this.KEYS];
+    const down = live && !live.over && this.person ? this.keyboard.mask : row[this.KEYS];
     for (const cap of this.caps) cap.classList.toggle("down", Boolean(down & BITS[cap.dataset.key]));
     $("ghost").textContent = this.caption(row, ghostRow);
   }

@@ -93,7 +93,8 @@ def test_a_minari_dataset_of_others_is_imported(games: Dataset, tmp_path: Path) 
 
 
 STEPS: dict[str, tuple[Any, Any, list[str] | None, list[int]]] = {
-    "keys": (MultiBinary(2), np.array([[0, 0], [1, 0], [1, 1]], np.int8), ["[0, 0]", "[1, 0]", "[0, 1]", "[1, 1]"], [0, 1, 3]),
+    "keys": (MultiBinary(2), np.array([[0, 0], [1, 0], [1, 1]], np.int8), ["[0, 0]", "[1, 0]", "[0, 1]", "[1, 1]"],
+             [0, 1, 3]),
     "dials": (MultiDiscrete([2, 3]), np.array([[0, 2], [1, 0], [1, 2]]), None, [2, 3, 5]),
     "shifted": (Discrete(3, start=-1), np.array([-1, 1, 0]), ["-1", "0", "1"], [0, 2, 1]),
     "pair": (Tuple((Discrete(2), Discrete(3))), (np.array([0, 1, 1]), np.array([2, 0, 2])), None, [2, 3, 5]),

@@ -1,0 +1,188 @@
+"""What a person's corrections are worth: a start policy, play by a scripted person, learning, and drawn games before
+and after. One process, one row of docs/coaching.md, one seed:
+
+    python benchmarks/coaching.py --row corrections --seed 0 --folder /tmp/coaching --out corrections-0.json
+
+The tables: python benchmarks/coaching.py --table FOLDER-WITH-THE-FILES
+
+Rows: corrections (five minutes of them, then learning), whole (five minutes of whole games by the same person, then the
+same learning), alone (the same learning without a person), knee (a runner that slides on its knees, and ten minutes of
+corrections), knee-alone. CPU seconds are those of this process.
+"""
+
+import argparse
+import json
+import shutil
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from qwop.datasets import embedded_dataset, open_dataset
+from qwop.datasets.editing.drop import DropSettings
+from qwop.datasets.editing.drop import run as drop
+from qwop.datasets.editing.relabel import RelabelSettings
+from qwop.datasets.editing.relabel import run as relabel
+from qwop.evaluation.evaluate import evaluate
+from qwop.evaluation.settings import EvaluationSettings
+from qwop.finetune.main import main as finetune
+from qwop.policies.files import load_policy, save_policy
+from qwop.policies.networks import ActorCritic
+from qwop.policies.policy import Policy
+from qwop.policies.threads import use_one_thread
+from qwop.pretrain.command import main as pretrain
+from qwop.recorder.command import main as record
+
+GAMES = 13
+"""Included games that the start policy is a clone of: few, so that it finishes about half of its drawn games."""
+
+MINUTES = {"corrections": 5.0, "whole": 5.0, "knee": 10.0}
+JUDGED = 100
+SEED = 1_000_000
+"""Seed of the games that judge; no learning uses it."""
+
+
+class Stopwatch:
+    """CPU seconds by section."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._began = time.process_time()
+
+    def lap(self, name: str) -> None:
+        now = time.process_time()
+        self.seconds[name] = round(now - self._began, 1)
+        self._began = now
+
+
+def clone(folder: Path, seed: int) -> Path:
+    """A runner that finishes about half of its drawn games."""
+    games = len(open_dataset(embedded_dataset()))
+    some = folder / "some"
+    drop(DropSettings(str(embedded_dataset()), str(some), episodes=tuple(range(GAMES, games))))
+    words = [f"dataset={some}", f"out={folder / 'clone'}", f"seed={seed}", "games=0", "held_out=0.1", "epochs=30"]
+    pretrain.run(pretrain.read([*words, "tracker=none"]))
+    return folder / "clone" / "policy.safetensors"
+
+
+def slider(folder: Path, seed: int) -> Path:
+    """A runner that slides on its knees, as PPO learns it from scratch in 405,000 decisions of 16 games at once."""
+    games = folder / "games-15"
+    relabel(RelabelSettings(str(embedded_dataset()), str(games), frames_per_step=2, observation="full"))
+    data = open_dataset(games)
+    network = ActorCritic(data.info.observation, data.info.actions, (256, 128), torch.Generator().manual_seed(seed))
+    network.scaler.fit(np.concatenate([one.observations.reshape(len(one) + 1, -1) for one in data]))
+    save_policy(folder / "untrained.safetensors", Policy(network, data.info.environment, data.info.observation))
+    words = [
+        f"policy={folder / 'untrained.safetensors'}", "algorithm=ppo", "schedule=demonstrations-throughout",
+        "schedule.phases.mixed.decisions=405120", "schedule.phases.mixed.environment={reward: race}",
+        "schedule.phases.mixed.demonstrations=0", "schedule.phases.mixed.entropy=[1,0]", "loop.num_envs=16",
+        "algorithm.minibatch=512", f"seed={seed}", "video=false", "evaluation.episodes=0", "evaluation.drawn=0",
+        f"out={folder / 'slider'}", "tracker=none",
+    ]  # fmt: skip
+    finetune.run(finetune.read(words))
+    return folder / "slider" / "policy.safetensors"
+
+
+def measured(path: Path) -> Mapping[str, Any]:
+    """Figures of drawn games."""
+    found = evaluate(load_policy(path), EvaluationSettings(episodes=JUDGED, seed=SEED, greedy=False)).summary()
+    names = ("finishes", "episodes", "median_seconds", "mean_seconds", "mean_metres")
+    return {name: found.get(name) for name in names}
+
+
+def table(folder: Path) -> None:
+    """Print the rows of a table in Markdown: means over seeds with 95 % bootstrap intervals, and every seed."""
+    results = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
+    print("| row | seeds | finished of 100 before | after | every seed | median s before | after | minutes | CPU s |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for row in dict.fromkeys(one["row"] for one in results):
+        mine = sorted((one for one in results if one["row"] == row), key=lambda one: one["seed"])
+        told = [mean_with_interval([one[when]["finishes"] for one in mine]) for when in ("before", "after")]
+        every = ", ".join(str(one["after"]["finishes"]) for one in mine)
+        times = [
+            mean_with_interval([one[when]["median_seconds"] for one in mine if one[when]["median_seconds"]], 2)
+            for when in ("before", "after")
+        ]
+        cpu = round(float(np.mean([one["cpu_seconds"]["learning"] for one in mine])))
+        print(
+            f"| {row} | {len(mine)} | {told[0]} | **{told[1]}** | {every} | {times[0]} | {times[1]} | "
+            f"{MINUTES.get(row, 0):g} | {cpu} |"
+        )
+
+
+def mean_with_interval(values: list[float], digits: int = 1) -> str:
+    """The mean, and the 95 % bootstrap interval of the mean."""
+    if not values:
+        return "none"
+    drawn = np.random.default_rng(0).choice(values, (10_000, len(values))).mean(axis=1)
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    return f"{np.mean(values):.{digits}f} ({low:.{digits}f} … {high:.{digits}f})"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--row", choices=["corrections", "whole", "alone", "knee", "knee-alone"])
+    parser.add_argument("--seed", type=int)
+    parser.add_argument("--folder", type=Path)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--table", type=Path, help="print a table of the results in this folder, and run nothing")
+    parser.add_argument("settings", nargs="*", help="further settings of qwop-finetune")
+    given = parser.parse_args()
+    if given.table is not None:
+        table(given.table)
+        return
+    if None in (given.row, given.seed, given.folder, given.out):
+        parser.error("--row, --seed, --folder and --out are needed")
+    use_one_thread()
+    folder: Path = given.folder / f"{given.row}-{given.seed}"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    clock = Stopwatch()
+    start = slider(folder, given.seed) if given.row.startswith("knee") else clone(folder, given.seed)
+    clock.lap("start")
+    words = [
+        "schedule=corrections", f"policy={start}", f"seed={given.seed}", "video=false", f"out={folder / 'learned'}",
+        "evaluation.drawn=0", "tracker=none",
+    ]  # fmt: skip
+    played: dict[str, Any] = {}
+    if given.row in MINUTES:
+        games = folder / "games"
+        record.run(
+            record.read(
+                [
+                    "source=scripted",
+                    f"source.policy={start}",
+                    f"source.minutes={MINUTES[given.row]}",
+                    f"source.seed={given.seed}",
+                    f"source.whole={given.row == 'whole'}",
+                    f"dataset={games}",
+                ]
+            )
+        )
+        clock.lap("play")
+        words.append(f"demonstrations={games}")
+        summary = open_dataset(games).summary()
+        played = {
+            "policy": sum(one.policy for one in summary.shared),
+            "person": sum(one.person for one in summary.shared),
+            "takeovers": sum(one.takeovers for one in summary.shared),
+            "branches": sum(one.branch for one in summary.shared),
+            "outcomes": summary.outcomes,
+        }
+    else:
+        words.append("schedule.phases.race.imitation=0")
+    finetune.run(finetune.read([*words, *given.settings]))
+    clock.lap("learning")
+    learned = folder / "learned" / "policy.safetensors"
+    figures = {"before": measured(start), "after": measured(learned)}
+    clock.lap("measuring")
+    result = {"row": given.row, "seed": given.seed, "settings": given.settings, "played": played, **figures}
+    given.out.write_text(json.dumps({**result, "cpu_seconds": clock.seconds}, indent=1) + "\n")
+    print(json.dumps({**result, "cpu_seconds": clock.seconds}))
+
+
+if __name__ == "__main__":
+    main()

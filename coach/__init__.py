@@ -1,0 +1,1 @@
+"""Rounds of coaching: correct a policy, learn from it, say how much better it became."""

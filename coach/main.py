@@ -1,0 +1,138 @@
+"""`qwop-coach`: rounds of correcting, learning and measuring."""
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from ..common.command import write_configuration
+from ..common.errors import BadInput
+from ..common.files import write_atomic
+from ..common.folder_lock import exclusive_lock
+from ..common.progress import plain_console, progress_bar
+from ..common.reading import MEGABYTE, parse_json, read_text
+from ..evaluation.evaluate import evaluate
+from ..evaluation.settings import EvaluationSettings
+from ..finetune.main import main as finetune
+from ..finetune.reports.model_selection import Candidate
+from ..finetune.reports.phase_evaluator import gain
+from ..policies.champion import policy_path
+from ..policies.files import load_policy
+from ..policies.threads import use_one_thread
+from ..pretrain.command import main as pretrain
+from .play import record_round
+from .settings import CoachSettings
+
+POLICY, START, RESULT = "policy.safetensors", "start.safetensors", "result.json"
+"""The policy of the newest round, the one that the rounds began with, and a round's figures, in their folders."""
+
+
+def run(settings: CoachSettings) -> None:
+    """Make the rounds, each in a folder of its own; a round that was interrupted goes on."""
+    out = Path(settings.out)
+    with exclusive_lock(out, "out"):
+        console = plain_console()
+        use_one_thread()
+        _require_start(settings, out)
+        write_configuration(settings, out)
+        _begin(settings, out, console)
+        done = rounds_in(out)
+        for number in range(len(done) + 1, len(done) + settings.rounds + 1):
+            _round(settings, out, number, console)
+
+
+def rounds_in(out: Path) -> list[Mapping[str, Any]]:
+    """The results of the rounds that are over, in order."""
+    found: list[Mapping[str, Any]] = []
+    while (path := out / f"round-{len(found) + 1}" / RESULT).exists():
+        found.append(parse_json(read_text(path, MEGABYTE, "remove it")))
+    return found
+
+
+def _require_start(settings: CoachSettings, out: Path) -> None:
+    """Raise BadInput for a policy that cannot be loaded, or another one than the rounds in `out` began with."""
+    if settings.policy is None:
+        return
+    load_policy(settings.policy)
+    start = out / START
+    if start.exists() and start.read_bytes() != policy_path(settings.policy).read_bytes():
+        raise BadInput(
+            f"policy={settings.policy}: the rounds in {out} began with another one; leave it out to go on, or name "
+            "another folder with out="
+        )
+
+
+def _begin(settings: CoachSettings, out: Path, console: Console) -> None:
+    """Put the policy of the first round in place."""
+    if (out / START).exists():
+        return
+    source = None if settings.policy is None else policy_path(settings.policy)
+    if source is None:
+        console.print("making a policy to correct: a clone of the included games", highlight=False)
+        clone = out / "clone"
+        if not (clone / "pretraining.json").exists():
+            pretrain.run(pretrain.read([f"out={clone}", f"seed={settings.seed}", "games=0", "tracker=none"]))
+        source = clone / "policy.safetensors"
+    shutil.copyfile(source, out / POLICY)
+    write_atomic(out / START, source.read_bytes())
+
+
+def _round(settings: CoachSettings, out: Path, number: int, console: Console) -> None:
+    folder, policy = out / f"round-{number}", out / POLICY
+    folder.mkdir(exist_ok=True)
+    before = folder / "before.safetensors"
+    if not before.exists():
+        write_atomic(before, policy.read_bytes())
+    console.rule(f"round {number}")
+    news = " · ".join(one["said"] for one in rounds_in(out)[-1:])
+    if not record_round(settings, before, folder / "games", number, news, console):
+        raise BadInput(f"{folder / 'games'}: nothing was played; the same command begins the round again")
+    learned = _learn(settings, before, folder, number)
+    figures = {}
+    with progress_bar("games", console) as bar:
+        for name, path in (("before", before), ("after", learned)):
+            figures[name] = _measured(settings, path, bar.add_task(f"measuring {name}", total=settings.games), bar)
+    said = gain(figures["before"], figures["after"])
+    better = _rank(figures["after"]) > _rank(figures["before"])
+    if better:
+        write_atomic(policy, learned.read_bytes())
+    else:
+        said += "; the policy before stays"
+    result = {"round": number, "better": better, "said": said, **figures}
+    write_atomic(folder / RESULT, json.dumps(result, indent=1, allow_nan=False) + "\n")
+    console.print(f"round {number}: {said}\npolicy: {policy}", highlight=False, soft_wrap=True)
+
+
+def _learn(settings: CoachSettings, before: Path, folder: Path, number: int) -> Path:
+    """Fine-tune the policy on the round's corrections; go on with what was interrupted."""
+    learned = folder / "learned"
+    words = [
+        f"schedule={settings.schedule}",
+        f"policy={before}",
+        f"demonstrations={folder / 'games'}",
+        f"out={learned}",
+        f"seed={settings.seed + number}",
+        "video=false",
+    ]
+    if settings.decisions is not None:
+        words.append(f"schedule.decisions={settings.decisions}")
+    if (learned / "checkpoints").is_dir() and any((learned / "checkpoints").iterdir()):
+        words.append("resume=true")
+    elif learned.exists():
+        shutil.rmtree(learned)  # begun, and nothing to go on with
+    finetune.run(finetune.read(words))
+    return learned / "policy.safetensors"
+
+
+def _measured(settings: CoachSettings, path: Path, task: Any, bar: Any) -> dict[str, Any]:
+    """Figures of games with drawn actions, which are the same for every policy of these rounds."""
+    games = EvaluationSettings(episodes=settings.games, seed=settings.seed, greedy=False)
+    played = evaluate(load_policy(path), games, progress=lambda done: bar.update(task, completed=done))
+    return {**played.summary(), "policy": path.name}
+
+
+def _rank(figures: Mapping[str, Any]) -> tuple[float, ...]:
+    return Candidate(Path(), Path(), figures).rank

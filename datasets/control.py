@@ -1,0 +1,118 @@
+"""Shared control of an episode: who acted in each decision, and the episode that it branched off from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..common.checks import quoted
+from ..common.errors import BadInput
+
+if TYPE_CHECKING:
+    from .schema import Episode
+
+ACTORS = ("policy", "person")
+POLICY, PERSON = range(2)
+"""Who acted, as in the column `actor`."""
+
+
+@dataclass(frozen=True)
+class Branch:
+    """The place where an episode left another of the same recording.
+
+    game: `origin.game` of the other episode. step: number of decisions that both share; this one's own decisions begin
+    with number `step`.
+    """
+
+    game: int
+    step: int
+
+    def __post_init__(self) -> None:
+        for name in ("game", "step"):
+            value = getattr(self, name)
+            if type(value) is not int or value < 0:
+                raise BadInput(f"branch.{name} is {quoted(value)}, expected a whole number from 0")
+
+    def to_json(self) -> dict[str, int]:
+        """Plain data."""
+        return {"game": self.game, "step": self.step}
+
+    @classmethod
+    def from_json(cls, data: Any) -> "Branch | None":
+        """The inverse of `to_json`; None stays None, BadInput for anything else."""
+        if data is None:
+            return None
+        if not isinstance(data, Mapping) or {*data} != {"game", "step"}:
+            raise BadInput(f"branch is {quoted(data)}, expected the fields game and step")
+        return cls(data["game"], data["step"])
+
+
+def check_actors(actors: NDArray[np.int8], steps: int) -> None:
+    """Raise ValueError unless `actors` says for each of so many decisions who acted."""
+    if actors.dtype != np.int8 or actors.shape != (steps,):
+        raise ValueError(f"actors are {actors.dtype.name} {list(actors.shape)}, expected int8 [{steps}]")
+    wrong = np.flatnonzero((actors < 0) | (actors >= len(ACTORS)))
+    if len(wrong):
+        raise ValueError(
+            f"actors hold {actors[wrong[0]]} in row {wrong[0]}, expected 0 ({ACTORS[0]}) or 1 ({ACTORS[1]})"
+        )
+
+
+def takeovers(actors: NDArray[np.int8]) -> NDArray[np.int64]:
+    """Numbers of the decisions with which a person took over from the policy."""
+    return np.flatnonzero((actors[1:] == PERSON) & (actors[:-1] == POLICY)) + 1
+
+
+def own_steps(episode: "Episode") -> slice:
+    """The decisions that no other episode has: all, or of a branch those after the shared ones."""
+    return slice(0 if episode.branch is None else episode.branch.step, len(episode))
+
+
+def without_shared(episode: "Episode") -> "Episode":
+    """An episode's own decisions alone: what no other episode has. One that left no other is returned as it is."""
+    if episode.branch is None or episode.branch.step == 0:
+        return episode
+    first = episode.branch.step
+    return replace(
+        episode,
+        observations=episode.observations[first:],
+        actions=episode.actions[first:],
+        behaviour_probabilities=episode.behaviour_probabilities[first:],
+        rewards=episode.rewards[first:],
+        times=episode.times[first:],
+        keys=None if episode.keys is None else episode.keys[first:],
+        actors=None if episode.actors is None else episode.actors[first:],
+        policy_probabilities=None if episode.policy_probabilities is None else episode.policy_probabilities[first:],
+        branch=None,
+    )
+
+
+def with_takeover_cost(episode: "Episode", cost: float) -> "Episode":
+    """The episode with so much less reward for each of the policy's decisions after which a person took over: that it
+    did is a sign that something went wrong (RLIF, Luo et al. 2023)."""
+    if episode.actors is None or not cost:
+        return episode
+    rewards = episode.rewards.copy()
+    rewards[takeovers(episode.actors) - 1] -= np.float32(cost)
+    return replace(episode, rewards=rewards)
+
+
+def corrected(episode: "Episode") -> NDArray[np.bool_]:
+    """The decisions to learn from a person, bool [T]: all of a person's own episode.
+
+    Where control was shared, those in which the person acted, without the last ones before the policy had it back if no
+    key was down in them: they say that the person let go, not what to do.
+    """
+    if episode.actors is None:
+        return np.ones(len(episode), dtype=np.bool_)
+    mine: NDArray[np.bool_] = episode.actors == PERSON
+    if episode.keys is None:
+        return mine
+    idle = np.array([not keys.any() for keys in episode.keys], dtype=np.bool_)
+    for end in np.flatnonzero(mine[:-1] & ~mine[1:]).tolist():
+        while end >= 0 and mine[end] and idle[end]:
+            mine[end] = False
+            end -= 1
+    return mine

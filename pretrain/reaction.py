@@ -1,0 +1,47 @@
+"""A person's reaction time: an action answers what was seen some decisions before it."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..datasets.behaviour_probabilities import RECORDED
+from ..datasets.control import corrected, own_steps
+from ..datasets.schema import Episode
+
+LONGEST_SECONDS = 0.5
+"""Longest reaction time that is looked for."""
+
+LEAST = 1e-4
+"""Probability that an action has at least, so that a few odd ones do not decide."""
+
+
+def of_person(episode: Episode) -> NDArray[np.bool_]:
+    """The decisions that a person made and that are to be learned, bool [T]."""
+    if episode.actors is None and episode.probabilities_from == RECORDED:
+        return np.zeros(len(episode), dtype=np.bool_)
+    mine = corrected(episode)
+    mine[: own_steps(episode).start] = False
+    return mine
+
+
+def reaction(
+    episodes: Iterable[Episode], probabilities: Callable[[NDArray[Any]], NDArray[np.float32]], longest: int
+) -> int:
+    """The number of decisions, 0 to `longest`, by which the person is late: that with the greatest likelihood
+
+        Σ_t ln π(a_t | s_{t − lag})
+
+    of the person's actions under a policy π, which plays the same game without being late. 0 without a person.
+    """
+    nats = np.zeros(longest + 1)
+    for episode in episodes:
+        rows = np.flatnonzero(of_person(episode))
+        rows = rows[rows >= longest]  # the same actions for every lag
+        if not len(rows):
+            continue
+        for lag in range(longest + 1):
+            chosen = probabilities(episode.observations[rows - lag])[np.arange(len(rows)), episode.actions[rows]]
+            nats[lag] += np.log(np.maximum(chosen, LEAST), dtype=np.float64).sum()
+    return int(nats.argmax())

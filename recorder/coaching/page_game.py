@@ -1,0 +1,164 @@
+"""A coached game on the page."""
+
+import io
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from ...common.checks import quoted
+from ...common.errors import BadInput
+from ...datasets.schema import Episode
+from ...envs.pictures.frame_rows import ROW, rows_of_states
+from ..page import messages
+from .environment_stage import EnvironmentStage
+from .game import CoachedGame
+from .journal import Journal
+from .qwop_stage import QwopStage
+
+
+class CoachedPageGame(ABC):
+    """Shows a coached game; see `PageGame`. back: seconds that one goes back at a time; 0: it cannot go back.
+
+    begin: begins the journal of a game, by its number. report: called with what went wrong in an environment.
+    """
+
+    def __init__(
+        self,
+        game: CoachedGame,
+        back: float,
+        begin: Callable[[int], Journal],
+        report: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        self._game, self._back, self._begin, self._report = game, back, begin, report
+        self._journal: Journal | None = None
+        self._held = 0
+        self._shown = 0
+        self._told: tuple[bool, bool] | None = None
+        self._problem = ""
+
+    @property
+    def over(self) -> bool:
+        return self._game.over or bool(self._problem)
+
+    @property
+    def played(self) -> bool:
+        return not self._game.recorded
+
+    def result(self) -> dict[str, Any]:
+        return {**self._game.stage.result(), **({"problem": self._problem} if self._problem else {})}
+
+    def episode(self) -> Episode:
+        return self._game.record()
+
+    def leave(self) -> None:
+        """Remove the journal, for nobody will go back in this game, unless some of it is not recorded."""
+        if self._journal is not None and self._game.recorded:
+            self._journal.close()
+            self._journal = None
+
+    def go_back(self) -> Episode | None:
+        """Return to an earlier state; the line that is left, if it is not in an episode yet."""
+        self._shown, self._told = 0, None
+        if not self._back or self._problem:
+            return None
+        self._note()
+        try:
+            line = self._game.go_back(self._back)
+        except BadInput as error:
+            raise ValueError(str(error)) from None
+        self._note().back(self._back, self._game.number)
+        return line
+
+    def hand_over(self) -> None:
+        """Give control to the other side."""
+        self._note().hand_over(self._held)
+        self._game.hand_over(self._held)
+
+    def news(self, number: int) -> str | None:
+        """Message about who has control; None if it was told already."""
+        control = self._game.control
+        now = control.person, control.waiting
+        if now == self._told:
+            return None
+        self._told = now
+        return messages.encode(type="control", game=number, person=control.person, waiting=control.waiting)
+
+    def first(self, number: int) -> bytes:
+        return self._frames(number, 0, [self._now()])
+
+    def advance(self, number: int, keys: Sequence[int]) -> bytes:
+        self._note().keys(keys)
+        first, seen = self._shown + 1, []
+        for held in keys:
+            if self.over:
+                break
+            self._held = held
+            self._play(held)
+            seen.append(self._now())
+        self._shown += len(seen)
+        return self._frames(number, first, seen)
+
+    def _note(self) -> Journal:
+        if self._journal is None:
+            self._journal = self._begin(self._game.first_number)
+        return self._journal
+
+    def _play(self, held: int) -> None:
+        try:
+            self._game.frame(held)
+        except Exception as error:  # of any environment
+            if isinstance(self._game.stage, QwopStage):
+                raise
+            self._problem = quoted(error, 100) or type(error).__name__
+            self._report(f"{self._problem}; the game is kept up to the decision before")
+
+    @abstractmethod
+    def _now(self) -> Any:
+        """The present frame, as the page shows it."""
+
+    @abstractmethod
+    def _frames(self, number: int, first: int, seen: list[Any]) -> bytes:
+        """The message with these frames."""
+
+
+class CoachedQwop(CoachedPageGame):
+    """QWOP, as rows of numbers."""
+
+    def __init__(self, game: CoachedGame, stage: QwopStage, back: float, begin: Callable[[int], Journal]) -> None:
+        super().__init__(game, back, begin)
+        self._stage = stage
+
+    def _now(self) -> Any:
+        stage = self._stage
+        figures = np.array([[stage.metres, stage.seconds, stage.last_keys]])
+        return rows_of_states(stage.state[None], figures)[0]
+
+    def _frames(self, number: int, first: int, seen: list[Any]) -> bytes:
+        return messages.frames(number, first, np.stack(seen) if seen else np.empty((0, ROW), dtype="<f4"))
+
+
+class CoachedEnvironment(CoachedPageGame):
+    """Any environment, as its own pictures."""
+
+    def __init__(
+        self,
+        game: CoachedGame,
+        stage: EnvironmentStage,
+        back: float,
+        begin: Callable[[int], Journal],
+        report: Callable[[str], None],
+    ) -> None:
+        super().__init__(game, back, begin, report)
+        self._stage = stage
+
+    def _now(self) -> Any:
+        return None
+
+    def _frames(self, number: int, first: int, seen: list[Any]) -> bytes:
+        """The last picture alone; the fastest compression, as the page is on this machine."""
+        file = io.BytesIO()
+        Image.fromarray(np.asarray(self._stage.env.render())).save(file, "PNG", compress_level=1)
+        return messages.picture(number, self._shown, sum(self._stage.rewards), file.getvalue())

@@ -1,0 +1,133 @@
+"""A person corrects a policy on a local page in the browser."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ...common.errors import BadInput
+from ...common.progress import plain_console
+from ...datasets.schema import Episode
+from ...policies.files import load_policy
+from ...policies.threads import use_one_thread
+from ..page.environment_entries import read_environment_entry
+from ..page.environment_keys import key_map
+from ..page.environment_source import FASTEST, require_pictures
+from ..page.library import Library
+from ..page.server import PageServer
+from ..page.source import page_source
+from ..settings import EnvironmentPageSettings, RecorderPageSettings
+from ..source import Source
+from .environment_stage import EnvironmentStage, repeats_games
+from .journal import Journals
+from .page_game import CoachedEnvironment, CoachedPageGame, CoachedQwop
+from .qwop_stage import QwopStage
+from .recording import Recording
+
+COACH_KEYS = ("t", "m")
+"""Keys of the page, besides Backspace and its own, while a policy is corrected."""
+
+
+def open_coached_page(settings: RecorderPageSettings | EnvironmentPageSettings, folder: Path, news: str = "") -> Source:
+    """Serve the page of a policy's games, which are yielded as they end or are left by going back.
+
+    news: a line that the page shows. BadInput for invalid settings.
+    """
+    assert settings.policy is not None
+    use_one_thread()
+    if isinstance(settings, EnvironmentPageSettings):
+        return _open_environment(settings, folder, news)
+    if not load_policy(settings.policy).environment.capabilities.keys:
+        raise BadInput(
+            f"source.policy={settings.policy}: plays {load_policy(settings.policy).environment}, not QWOP; give "
+            "source=environment with source.id"
+        )
+    recording = Recording(settings, folder)
+    journals = Journals(folder)
+    server = PageServer(
+        Library(folder, {}),
+        lambda: _qwop(recording, settings.back, journals),
+        {"player": settings.player, "ghost": "none", "coach": _coach(settings, news, goes_back=True)},
+        settings.port,
+    )
+    return _rescuing(page_source(server, recording.info, settings.open), recording, journals)
+
+
+def _rescuing(source: Source, recording: Recording, journals: Journals) -> Source:
+    """The source, with the games that killed recorders left first, and journals of its own games."""
+    begun: list[bool] = []
+
+    def episodes() -> Iterator[Episode]:
+        yield from recording.rescued()
+        begun.append(True)
+        yield from source.episodes
+
+    def written(path: Path) -> None:
+        if begun:
+            source.written(path)
+
+    def finish() -> Iterator[Episode]:
+        yield from source.finish()
+        journals.remove()
+
+    notes = list(source.notes)
+    if left := len(recording.interrupted):
+        notes.append(f"{left} games that a recorder left when it was killed are recorded first")
+    return replace(source, episodes=episodes(), written=written, finish=finish, notes=notes)
+
+
+def _open_environment(settings: EnvironmentPageSettings, folder: Path, news: str) -> Source:
+    assert settings.policy is not None
+    policy = load_policy(settings.policy)
+    spec = policy.environment
+    if spec.id != settings.id or settings.settings:
+        raise BadInput(
+            f"source.id={settings.id}: the policy {settings.policy} plays {spec}; give source.id={spec.id} without "
+            "source.settings"
+        )
+    env = spec.make(render_mode="rgb_array")
+    try:
+        keys = key_map(env, policy.actions, settings.actions, settings.default_action)
+        if own := {*keys.keys} & {*COACH_KEYS}:
+            raise BadInput(
+                f"source.actions: {min(own)} is a key of the page itself while a policy is corrected; choose others"
+            )
+        with spec.refusing():
+            require_pictures(env, spec)
+        goes_back = repeats_games(env, policy.actions)
+        fps = settings.fps or min(float(env.metadata.get("render_fps") or FASTEST), FASTEST)
+        recording, journals = Recording(settings, folder, env, keys, fps), Journals(folder)
+        shown = {"id": spec.id, "fps": fps, "keys": keys.keys, "help": keys.help(), "waits": False}
+        server = PageServer(
+            Library(folder, {}, read_environment_entry),
+            lambda: _environment(recording, settings.back if goes_back else 0.0, journals),
+            {"player": settings.player, "environment": shown, "coach": _coach(settings, news, goes_back)},
+            settings.port,
+            num_keys=len(keys.keys),
+            max_pages=1,  # there is one environment: many cannot be drawn on several threads
+        )
+    except BaseException:
+        env.close()
+        raise
+    return _rescuing(page_source(server, recording.info, settings.open, env.close), recording, journals)
+
+
+def _coach(settings: RecorderPageSettings | EnvironmentPageSettings, news: str, goes_back: bool) -> dict[str, Any]:
+    back = settings.back if goes_back else 0
+    return {"policy": Path(settings.policy or "").stem, "release": settings.release, "back": back, "news": news}
+
+
+def _qwop(recording: Recording, back: float, journals: Journals) -> CoachedPageGame:
+    game = recording.new_game()
+    assert isinstance(game.stage, QwopStage)
+    return CoachedQwop(game, game.stage, back, lambda number: journals.begin(number, recording.about))
+
+
+def _environment(recording: Recording, back: float, journals: Journals) -> CoachedPageGame:
+    game = recording.new_game()
+    assert isinstance(game.stage, EnvironmentStage)
+    return CoachedEnvironment(game, game.stage, back, lambda number: journals.begin(number, recording.about), _said)
+
+
+def _said(text: str) -> None:
+    plain_console().print(text, highlight=False, soft_wrap=True)

@@ -1,0 +1,104 @@
+"""QWOP as the stage of a coached game: frame by frame, with states to go back to."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...datasets.from_keys import decision_action, episode_from_keys
+from ...datasets.schema import DatasetInfo, Episode
+from ...envs.names import ACTION_KEYS, FRAMES_A_SECOND
+from ...envs.qwop.env import QWOPEnv
+from ...envs.qwop.pixels import observe_pictures
+from ...envs.qwop.task import PIXELS, QWOPTask
+from .stage import Decision, Facts
+
+
+class QwopStage:
+    """See `Stage`. info: the dataset's description, of the policy's environment. idle: frames before the first
+    decision."""
+
+    fps = float(FRAMES_A_SECOND)
+
+    def __init__(self, info: DatasetInfo, idle: int) -> None:
+        self._info = info
+        self.task = QWOPTask(**info.environment.settings)
+        self.frames_per_step = self.task.frames_per_step
+        self._pictures = self.task.observation == PIXELS
+        plain: dict[str, Any] = (
+            {"observation": "features"} if self._pictures else {"observation": self.task.observation}
+        )
+        plain |= {"observation_lag": self.task.observation_lag}
+        rewarded: dict[str, Any] = {"reward": self.task.reward, "time_limit": self.task.time_limit, **self.task.prices}
+        self.env = QWOPEnv(frames_per_step=1, **plain, **rewarded)
+        self._observation, self._info_now = self.env.reset(options={"idle_frames": idle})
+        self.idle = idle
+        self.keys: list[int] = [0] * idle
+        self._rewards: list[float] = [0.0] * idle
+        self._seen: list[NDArray[np.float64]] = []
+
+    @property
+    def frame(self) -> int:
+        return len(self.keys)
+
+    @property
+    def over(self) -> bool:
+        return bool(self._info_now["outcome"] != "running")
+
+    @property
+    def metres(self) -> float:
+        """The score."""
+        return float(self._info_now["score"])
+
+    @property
+    def seconds(self) -> float:
+        """Time since the first key."""
+        return float(self._info_now["time"])
+
+    @property
+    def last_keys(self) -> int:
+        """Keys of the last frame; 0 before the first."""
+        return self.keys[-1] if self.keys else 0
+
+    @property
+    def state(self) -> NDArray[np.float64]:
+        """Current bodies, float64 [14, 6]."""
+        return self.env.state
+
+    def observe(self) -> NDArray[Any]:
+        if not self._pictures:
+            return self._observation
+        self._seen.append(self.env.state)
+        task = self.task
+        recent = np.stack(self._seen[-task.stack :])
+        seen: NDArray[Any] = observe_pictures(recent, stack=task.stack, size=task.size, colour=task.colour)[-1]
+        return seen
+
+    def play(self, held: int, action: int | None) -> bool:
+        keys = held if action is None else int(ACTION_KEYS[action])
+        self._observation, reward, *_, self._info_now = self.env.advance(keys)
+        self.keys.append(keys)
+        self._rewards.append(float(reward))
+        return True
+
+    def chosen(self, first: int) -> tuple[int, float]:
+        return decision_action(np.array(self.keys[first:], dtype=np.uint8)), sum(self._rewards[first:])
+
+    def mark(self) -> Any:
+        return self.env.get_state(), self._observation, self._info_now, len(self.keys), len(self._seen)
+
+    def go_back(self, mark: Any) -> None:
+        state, self._observation, self._info_now, frames, seen = mark
+        self.env.set_state(state)
+        del self.keys[frames:], self._rewards[frames:], self._seen[seen:]
+
+    def result(self) -> dict[str, Any]:
+        outcome = self._info_now["outcome"] if self.over else "stopped"
+        return {"outcome": str(outcome), "metres": self.metres, "seconds": self.seconds}
+
+    def episode(self, decisions: Sequence[Decision], facts: Facts) -> Episode:
+        return episode_from_keys(
+            self.keys, self._info, player=facts.player, source=facts.source, epsilon=facts.epsilon, origin=facts.origin,
+            bounds=[*(one.frame for one in decisions), len(self.keys)],
+        )  # fmt: skip

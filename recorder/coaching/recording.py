@@ -1,0 +1,162 @@
+"""A recording of coached games: the policy, the dataset that they fit, and new games in it."""
+
+import itertools
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import gymnasium
+import numpy as np
+
+from ...common.errors import naming
+from ...common.shared_settings import LARGEST_SEED
+from ...datasets.folder import DESCRIPTION, read_info, require_same
+from ...datasets.origin import Origin
+from ...datasets.schema import SHARED_CONTROL, DatasetInfo, Episode
+from ...envs.actions import action_names
+from ...envs.names import FRAMES_A_SECOND
+from ...envs.spec import EnvironmentSpec
+from ...policies.champion import policy_path
+from ...policies.files import load_policy, policy_digest
+from ...policies.policy import Policy
+from ..page.environment_keys import KeyMap
+from ..source import recorded_games
+from .environment_stage import EnvironmentStage
+from .game import CoachedGame
+from .journal import Interrupted
+from .qwop_stage import QwopStage
+from .stage import Facts, Stage
+
+
+class CoachSettings(Protocol):
+    """The settings that all ways of coaching share."""
+
+    @property
+    def policy(self) -> str | None: ...
+
+    @property
+    def player(self) -> str: ...
+
+    @property
+    def greedy(self) -> bool: ...
+
+    @property
+    def seed(self) -> int: ...
+
+    @property
+    def max_idle_frames(self) -> int: ...
+
+    @property
+    def epsilon(self) -> float: ...
+
+    @property
+    def release(self) -> float: ...
+
+
+class Recording:
+    """Makes games of one policy and seed, numbered after those in `folder`. BadInput for what cannot be played.
+
+    env: environment to play in, for others than QWOP; a frame is then a decision.
+    """
+
+    def __init__(
+        self,
+        settings: CoachSettings,
+        folder: Path,
+        env: gymnasium.Env[Any, Any] | None = None,
+        keys: KeyMap | None = None,
+        fps: float = 0.0,
+    ) -> None:
+        assert settings.policy is not None
+        self.settings, self._env, self._keys, self._fps = settings, env, keys, fps
+        self.policy = load_policy(settings.policy)
+        self.info = coached_info(self.policy, settings.policy)
+        if (folder / DESCRIPTION).exists():
+            require_same(read_info(folder), self.info, folder)
+        path = policy_path(settings.policy)
+        origin = Origin(sha256=policy_digest(path), seed=settings.seed, greedy=settings.greedy)
+        self.facts = Facts(settings.player, path.name, origin, settings.epsilon)
+        self._recorded = games_of(folder, path.name, origin)
+        self.about = {
+            **origin.to_json(),
+            **{name: getattr(settings, name) for name in ("player", "epsilon", "release", "max_idle_frames")},
+            "environment": self.info.environment.to_json(),
+            "fps": fps,
+        }
+        self.interrupted = Interrupted(folder, self.about)
+        self._numbers = itertools.count(max([*self._recorded, self.interrupted.last_number]) + 1)
+        self._lock = threading.Lock()
+
+    def rescued(self) -> Iterator[Episode]:
+        """The games of killed recorders that belong to this recording."""
+        return self.interrupted.episodes(self.game, {*self._recorded})
+
+    def new_game(self) -> CoachedGame:
+        """The next game."""
+        with self._lock:
+            number = next(self._numbers)
+        return self.game(number)
+
+    def game(self, number: int, later: Sequence[int] = ()) -> CoachedGame:
+        """A game that has not begun. Its start and the policy's draws follow from the seed and its number.
+
+        later: numbers of its lines after going back; new ones without any.
+        """
+        random = np.random.default_rng([self.settings.seed, number])
+        return CoachedGame(
+            self._stage(random),
+            self.policy,
+            self.facts,
+            self._next_number([number, *later]),
+            self.settings.release,
+            None if self.settings.greedy else random,
+        )
+
+    def _next_number(self, own: list[int]) -> Callable[[], int]:
+        """A function that numbers a game's lines: its own numbers first, then new ones."""
+
+        def number() -> int:
+            if own:
+                return own.pop(0)
+            with self._lock:
+                return next(self._numbers)
+
+        return number
+
+    def _stage(self, random: np.random.Generator) -> Stage:
+        if self._env is None:
+            return QwopStage(self.info, int(random.integers(self.settings.max_idle_frames + 1)))
+        return EnvironmentStage(self._env, self._keys, self.info, int(random.integers(LARGEST_SEED + 1)), self._fps)
+
+
+def coached_info(policy: Policy, name: str) -> DatasetInfo:
+    """Description of a dataset of coached games of a policy, called `name`; BadInput if it cannot be played."""
+    own = policy.environment
+    if own.capabilities.keys:
+        settings = {key: value for key, value in own.settings.items() if key not in ("delay", "max_idle_frames")}
+        return DatasetInfo(EnvironmentSpec(own.id, settings), policy.observation, policy.actions, SHARED_CONTROL)
+    with naming(name):
+        env = own.make()
+        names = None if own.capabilities.action_names else action_names(env)
+        env.close()
+    return DatasetInfo(own, policy.observation, policy.actions, SHARED_CONTROL, names)
+
+
+def games_of(folder: Path, source: str, origin: Origin) -> list[int]:
+    """Numbers of the games of one policy, seed and mode in a dataset."""
+    return [
+        one.origin.game
+        for one in recorded_games(folder)
+        if one.source == source and replace(one.origin, game=None) == origin and one.origin.game is not None
+    ]
+
+
+def frames_a_second(policy: Policy) -> float:
+    """Frames that a coached game of a policy plays a second, unless settings give another number."""
+    if policy.environment.capabilities.keys:
+        return float(FRAMES_A_SECOND)
+    env = policy.environment.make()
+    env.close()
+    return float(env.metadata.get("render_fps") or FRAMES_A_SECOND)

@@ -1,0 +1,37 @@
+// Correcting a policy: who has control, going back, handing over and slow motion.
+
+const $ = (id) => document.getElementById(id);
+
+const SLOWER = [1, 2, 4]; // lengths of a frame that M goes through
+
+export const COACH_KEYS = ["backspace", "t", "m"];
+
+export class Coach {
+  // settings: policy, release and back (seconds; 0: cannot go back), news. game: what is shown.
+  constructor(settings, game) {
+    Object.assign(this, { settings, game });
+    document.body.classList.add("coached");
+    $("news").textContent = settings.news;
+    $("back-key").hidden = !settings.back;
+    game.title = `Correct ${settings.policy}`;
+    game.help = `The policy plays. Press a key of the game and you have control; without a key for ${settings.release} s, `
+      + "the policy has it back.";
+    this.show(false, false);
+  }
+
+  // The light: who has control.
+  show(person, waiting) {
+    this.game.person = person;
+    const who = waiting ? "waiting" : person ? "person" : "policy";
+    $("who").dataset.who = who;
+    const said = { waiting: "Press a key of the game, or T", person: "You have control", policy: "The policy has control" };
+    $("who").textContent = said[who];
+  }
+
+  // Goes through the speeds; live: the game under way, if any.
+  slow(live, now) {
+    this.game.slower = SLOWER[(SLOWER.indexOf(this.game.slower) + 1) % SLOWER.length];
+    live?.setFrame(now, this.game.frameLength);
+    $("speed").textContent = this.game.slower > 1 ? `1/${this.game.slower} speed` : "";
+  }
+}

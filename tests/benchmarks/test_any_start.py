@@ -1,0 +1,40 @@
+"""Rows of the benchmark of demonstrations from any start, and their table."""
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+from qwop.finetune.main import main as finetune
+
+from .scripts import load_script
+
+script = load_script("any_start")
+
+
+@pytest.mark.parametrize("row", list(script.ROWS))
+def test_the_commands_of_a_row_are_accepted(row: str) -> None:
+    for command in script.ROWS[row]:
+        program, *settings = shlex.split(command.format(seed=3, run="runs/one"))
+        if program == "qwop-finetune":
+            assert finetune.read(settings).seed == 3
+
+
+def test_the_table_has_each_phase_over_all_seeds_and_the_policy_that_was_kept(tmp_path: Path) -> None:
+    for seed, finishes in enumerate((20, 30)):
+        phases = {"0-start": evaluation(0, 10), "1-mixed": evaluation(500, finishes)}
+        kept = {"fresh": {"finishes": 290, "median_seconds": 41.5}, "kept": "1-mixed", "processor_seconds": 200.0}
+        (tmp_path / f"kurodo-{seed}.json").write_text(json.dumps({"seed": seed, "phases": phases, **kept}))
+    _, _, start, mixed, last = script.table_of(["kurodo", "expert"], tmp_path)
+    assert start.startswith("| kurodo: 0-start | 2 | 0 | 10.0 ± 0.0 (10, 10) |")
+    assert mixed.startswith(
+        "| kurodo: 1-mixed | 2 | 500 | 25.0 ± 63.5 (20, 30) | 42.2 ± 0.0 (42.25, 42.25) | 90.0 ± 0.0"
+    )
+    assert last.startswith("| kurodo: the policy kept, 300 drawn | 2 | 500 | 25.0 ± 63.5 (20, 30) |")
+    assert last.endswith("| 290.0 ± 0.0 (290, 290) | 41.5 ± 0.0 (41.5, 41.5) | 200.0 ± 0.0 |")
+
+
+def evaluation(decisions: int, finishes: int) -> dict[str, Any]:
+    drawn = {"finishes": 90, "median_seconds": 43.0}
+    return {"decisions": decisions, "finishes": finishes, "median_seconds": 42.25, "drawn": drawn}

@@ -1,0 +1,199 @@
+"""Episodes in which a policy and a person share control."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from qwop.common.errors import BadInput
+from qwop.datasets import Dataset, DatasetInfo, DatasetWriter, Episode, open_dataset
+from qwop.datasets.control import Branch, corrected, takeovers, with_takeover_cost, without_shared
+from qwop.datasets.describe import describe
+from qwop.datasets.editing.merge import MergeSettings
+from qwop.datasets.editing.merge import run as merge
+from qwop.datasets.exchange import huggingface, minari
+from qwop.datasets.exchange.imported import Unknown
+from qwop.datasets.origin import Origin
+from qwop.datasets.schema import SHARED_CONTROL
+from qwop.datasets.verification.files import Verification
+
+MakeEpisode = Callable[..., Episode]
+
+
+@pytest.fixture
+def shared(info: DatasetInfo) -> DatasetInfo:
+    return replace(info, version=SHARED_CONTROL)
+
+
+def coached(make_episode: MakeEpisode, actors: list[int], **fields: Any) -> Episode:
+    asked = np.full((len(actors), 11), 1 / 11, dtype=np.float32)
+    given = {"actors": np.array(actors, dtype=np.int8), "policy_probabilities": asked, "origin": Origin(game=0)}
+    return make_episode(len(actors), **{**given, **fields})
+
+
+@pytest.fixture
+def line(make_episode: MakeEpisode) -> Episode:
+    return coached(make_episode, [0, 0, 1, 1, 0, 1])
+
+
+def branch_of(line: Episode, step: int) -> Episode:
+    """The same decisions up to `step`, and others after it."""
+    rewards = line.rewards.copy()
+    rewards[step:] += 1
+    return replace(line, rewards=rewards, branch=Branch(0, step), origin=Origin(game=1))
+
+
+def dataset_of(folder: Path, info: DatasetInfo, *episodes: Episode) -> Dataset:
+    writer = DatasetWriter(folder, info)
+    for episode in episodes:
+        writer.write(episode)
+    return open_dataset(folder)
+
+
+def require_equal(one: Episode, two: Episode) -> None:
+    assert one.branch == two.branch
+    for name in ("actors", "policy_probabilities", "behaviour_probabilities", "actions"):
+        assert np.array_equal(getattr(one, name), getattr(two, name)), name
+
+
+def test_who_acted_and_the_branch_are_read_as_written(tmp_path: Path, shared: DatasetInfo, line: Episode) -> None:
+    branch = branch_of(line, 3)
+    for written, read in zip((line, branch), dataset_of(tmp_path, shared, line, branch), strict=True):
+        require_equal(read, written)
+
+
+def test_a_dataset_of_one_player_each_stays_as_it_was(
+    tmp_path: Path, info: DatasetInfo, make_episode: MakeEpisode, line: Episode
+) -> None:
+    dataset = dataset_of(tmp_path, info, make_episode())
+    assert dataset.info.version == 2
+    assert dataset[0].actors is None
+    with pytest.raises(ValueError, match="a dataset of version 2 cannot hold"):
+        DatasetWriter(tmp_path, info).write(line)
+
+
+def test_a_dataset_of_one_player_each_is_not_added_to(
+    tmp_path: Path, info: DatasetInfo, shared: DatasetInfo, make_episode: MakeEpisode
+) -> None:
+    dataset_of(tmp_path, info, make_episode())
+    with pytest.raises(BadInput, match=r"version 2, which cannot hold who acted; .*qwop-dataset upgrade"):
+        DatasetWriter(tmp_path, shared)
+
+
+def test_games_of_one_player_join_a_dataset_of_shared_control(
+    tmp_path: Path, info: DatasetInfo, shared: DatasetInfo, make_episode: MakeEpisode, line: Episode
+) -> None:
+    dataset_of(tmp_path, shared, line)
+    alone = dataset_of(tmp_path, info, make_episode())[1]
+    assert alone.actors is None
+    assert alone.policy_probabilities is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"actors": np.array([0, 0, 2, 0, 0, 0], dtype=np.int8)}, "actors hold 2 in row 2"),
+        ({"actors": np.zeros(5, dtype=np.int8)}, r"actors are int8 \[5\], expected int8 \[6\]"),
+        ({"policy_probabilities": np.full((6, 11), 0.1, dtype=np.float32)}, "policy probabilities of row 0 sum to 1.1"),
+        ({"branch": Branch(0, 6)}, "a branch after 6 decisions"),
+    ],
+)
+def test_what_cannot_be_is_refused(line: Episode, fields: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        replace(line, **fields)
+
+
+@pytest.mark.parametrize("data", [[], {"game": 1}, {"game": 1, "step": -1}, {"game": True, "step": 1}])
+def test_a_wrong_branch_is_refused(data: Any) -> None:
+    with pytest.raises(BadInput, match="branch"):
+        Branch.from_json(data)
+
+
+def test_takeovers_are_where_a_person_follows_a_policy(line: Episode) -> None:
+    assert line.actors is not None
+    assert takeovers(line.actors).tolist() == [2, 5]
+
+
+def test_letting_go_is_nothing_to_learn_from(line: Episode) -> None:
+    keys = [np.array([held], dtype=np.uint8) for held in (1, 1, 4, 0, 1, 0)]
+    game = replace(line, keys=tuple(keys))
+    # Row 3 is the second without a key before the policy had control again; row 5 is the game's end.
+    assert corrected(game).tolist() == [False, False, True, False, False, True]
+
+
+def test_all_of_a_persons_own_game_is_to_learn_from(make_episode: MakeEpisode) -> None:
+    assert corrected(make_episode()).all()
+
+
+def test_a_branchs_own_decisions_are_those_after_it_left(line: Episode) -> None:
+    own = without_shared(branch_of(line, 4))
+    assert len(own) == 2
+    assert np.array_equal(own.observations, line.observations[4:])
+    assert own.actors is not None
+    assert own.actors.tolist() == [0, 1]
+    assert without_shared(line) is line
+
+
+def test_a_takeover_costs_the_decision_before_it(line: Episode) -> None:
+    cost = line.rewards - with_takeover_cost(line, 0.5).rewards
+    assert np.allclose(cost, [0, 0.5, 0, 0, 0.5, 0])
+
+
+def test_the_summary_counts_who_acted_once(tmp_path: Path, shared: DatasetInfo, line: Episode) -> None:
+    summary = dataset_of(tmp_path, shared, line, branch_of(line, 3)).summary()
+    (said,) = [found for name, found in summary.rows() if name == "who acted"]
+    assert said == "a person in 5 of 9 decisions (56%), after 3 takeovers; 1 branches"
+    describe(tmp_path)
+    assert "who acted" in (tmp_path / "README.md").read_text()
+
+
+def test_a_table_of_steps_names_the_actor(tmp_path: Path, shared: DatasetInfo, line: Episode) -> None:
+    steps = dataset_of(tmp_path, shared, line).steps()
+    assert steps.actor.iloc[:-1].tolist() == ["policy", "policy", "person", "person", "policy", "person"]
+
+
+def test_verification_compares_a_branch_with_what_it_left(tmp_path: Path, shared: DatasetInfo, line: Episode) -> None:
+    rewards = line.rewards.copy()
+    rewards[1] += 1
+    false = replace(branch_of(line, 3), rewards=rewards, origin=Origin(game=2))
+    lost = replace(branch_of(line, 3), branch=Branch(7, 3), origin=Origin(game=3))
+    dataset_of(tmp_path, shared, line, branch_of(line, 3), false, lost)
+    verification = Verification(tmp_path, replay=False, threads=1)
+    assert all(not one.problems for one in verification.episodes())
+    faults = [f"{one}" for one in verification.of_folder() if not one.harmless]
+    notes = [f"{one}" for one in verification.of_folder() if one.harmless]
+    assert [fault.partition(": ")[2] for fault in faults] == [
+        "rewards before row 3 differs from episode-000000.parquet, which it left"
+    ]
+    assert any("the episode that it left, game 7, is not here" in note for note in notes)
+
+
+def test_merging_keeps_who_acted(
+    tmp_path: Path, info: DatasetInfo, shared: DatasetInfo, make_episode: MakeEpisode, line: Episode
+) -> None:
+    dataset_of(tmp_path / "alone", info, make_episode(seed=3))
+    dataset_of(tmp_path / "shared", shared, line)
+    merge(MergeSettings(str(tmp_path / "alone"), (str(tmp_path / "shared"),), str(tmp_path / "both")))
+    alone, both = open_dataset(tmp_path / "both")
+    assert alone.actors is None
+    require_equal(both, line)
+
+
+def test_hugging_face_holds_who_acted(tmp_path: Path, shared: DatasetInfo, line: Episode) -> None:
+    dataset = dataset_of(tmp_path / "data", shared, line, branch_of(line, 3))
+    (tmp_path / "hub").mkdir()
+    huggingface.export(dataset, dataset.info, "hub", tmp_path / "hub")
+    for read, written in zip(huggingface.read(tmp_path / "hub").episodes, dataset, strict=True):
+        require_equal(read, written)
+
+
+def test_minari_holds_who_acted(tmp_path: Path, shared: DatasetInfo, line: Episode) -> None:
+    pytest.importorskip("minari")
+    dataset = dataset_of(tmp_path / "data", shared, line, branch_of(line, 3))
+    (tmp_path / "minari").mkdir()
+    minari.export(dataset, dataset.info, "me-v0", tmp_path / "minari")
+    found = minari.read(tmp_path / "minari", Unknown("me", 0.05))
+    for read, written in zip(found.episodes, dataset, strict=True):
+        require_equal(read, written)

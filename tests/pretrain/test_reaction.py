@@ -1,0 +1,95 @@
+"""A person's reaction time, and rows of shared control."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from qwop.datasets.behaviour_probabilities import RECORDED, smoothed
+from qwop.datasets.control import Branch
+from qwop.datasets.schema import Episode
+from qwop.pretrain.cloning import cloning_loss
+from qwop.pretrain.reaction import reaction
+from qwop.pretrain.rows import rows_of
+from torch.nn import functional
+
+
+def late_game(lag: int, steps: int = 60, actors: list[int] | None = None) -> Episode:
+    """A game in which action t is the number that was seen `lag` decisions earlier."""
+    random = np.random.default_rng(1)
+    seen = random.integers(3, size=steps + 1)
+    actions = np.concatenate([random.integers(3, size=lag), seen[: steps - lag]]).astype(np.int16)
+    given = None if actors is None else np.array(actors, dtype=np.int8)
+    return Episode(
+        observations=seen[:, None].astype(np.float32),
+        actions=actions,
+        behaviour_probabilities=smoothed(actions, 3, 0.05),
+        rewards=np.zeros(steps, dtype=np.float32),
+        times=np.arange(steps + 1, dtype=np.float64),
+        keys=None,
+        terminated=True,
+        truncated=False,
+        outcome="terminated",
+        player="me",
+        source="a test",
+        probabilities_from="smoothed(0.05)",
+        actors=given,
+    )
+
+
+def knows(observations: np.ndarray) -> np.ndarray:
+    """A policy that does what it sees."""
+    return np.eye(3, dtype=np.float32)[observations[:, 0].astype(int)] * 0.9 + np.float32(0.1 / 3)
+
+
+@pytest.mark.parametrize("lag", [0, 2, 5])
+def test_the_reaction_is_the_lag_that_explains_the_actions(lag: int) -> None:
+    assert reaction([late_game(lag), late_game(lag, 40)], knows, 8) == lag
+
+
+def test_a_policys_own_decisions_have_none() -> None:
+    alone = replace(late_game(3), probabilities_from=RECORDED)
+    assert reaction([alone], knows, 8) == 0
+    shared = late_game(3, actors=[0] * 60)
+    assert reaction([shared], knows, 8) == 0
+
+
+def test_actions_go_with_what_was_seen_when_they_were_meant() -> None:
+    rows = rows_of([late_game(2)], lag=2)
+    assert len(rows) == 58
+    assert np.array_equal(rows.observations[:, 0].astype(int), rows.actions)
+
+
+def test_only_the_persons_actions_are_late() -> None:
+    game = late_game(2, actors=[0] * 30 + [1] * 30)
+    rows = rows_of([game], lag=2)
+    assert np.array_equal(rows.observations[:30], game.observations[:30])
+    assert np.array_equal(rows.observations[30:], game.observations[28:58])
+
+
+def test_shared_control_gives_weights_and_targets_by_who_acted() -> None:
+    game = late_game(0, steps=4, actors=[0, 1, 0, 1])
+    mu = np.full((4, 3), 1 / 3, dtype=np.float32)
+    game = replace(game, behaviour_probabilities=mu, probabilities_from="recorded and smoothed(0.05)")
+    rows = rows_of([game], policy=0.5, person=2.0)
+    assert rows.weights is not None
+    assert rows.probabilities is not None
+    assert rows.weights.tolist() == [0.5, 2.0, 0.5, 2.0]
+    assert np.allclose(rows.probabilities[[0, 2]], 1 / 3)
+    assert np.array_equal(rows.probabilities[[1, 3]], np.eye(3)[game.actions[[1, 3]]])
+    assert len(rows_of([game], policy=0.0)) == 2
+
+
+def test_a_branch_counts_from_where_it_left() -> None:
+    game = late_game(0, steps=6, actors=[0, 1, 0, 1, 0, 1])
+    assert len(rows_of([replace(game, branch=Branch(0, 4))])) == 2
+
+
+def test_the_loss_weighs_rows() -> None:
+    logits = torch.tensor([[1.0, 0.0, -1.0], [0.5, 0.5, 0.0]])
+    actions, weights = torch.tensor([0, 2]), torch.tensor([3.0, 1.0])
+    losses = functional.cross_entropy(logits, actions, reduction="none")
+    assert torch.isclose(cloning_loss(logits, actions, row_weights=weights), (3 * losses[0] + losses[1]) / 4)
+    by_action = torch.tensor([2.0, 1.0, 4.0])
+    both = (6 * losses[0] + 4 * losses[1]) / 10
+    assert torch.isclose(cloning_loss(logits, actions, by_action, row_weights=weights), both)

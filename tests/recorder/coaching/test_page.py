@@ -1,0 +1,132 @@
+"""A coached game over the page's connection, and a recorder that is killed in the middle of it."""
+
+import json
+import re
+import signal
+import subprocess
+import sysconfig
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+from qwop.common.errors import BadInput
+from qwop.datasets import DatasetWriter, open_dataset
+from qwop.recorder.coaching.page_source import open_coached_page
+from qwop.recorder.rescue_writer import RescuingWriter
+from qwop.recorder.settings import EnvironmentPageSettings, RecorderPageSettings
+from websockets.sync.client import ClientConnection, connect
+
+
+class Page:
+    """What the page does, without a browser."""
+
+    def __init__(self, address: str) -> None:
+        host = urlsplit(address)
+        url = f"ws://{host.netloc}{host.path}play"
+        self.socket: ClientConnection = connect(url, origin=f"http://{host.netloc}")  # type: ignore[arg-type]
+        self.number, self.control, self.frames, self.row = 0, {"person": False, "waiting": False}, 0, np.zeros(0)
+
+    def _answer(self) -> None:
+        """Take what the server sends until the frames, and what it says about control after them."""
+        message = self.socket.recv(timeout=10)
+        while isinstance(message, str):
+            self._hear(message)
+            message = self.socket.recv(timeout=10)
+        numbers = np.frombuffer(message, "<f4")
+        self.frames, self.row = int(numbers[1]), numbers[-45:]
+        try:
+            while isinstance(said := self.socket.recv(timeout=0.1), str):
+                self._hear(said)
+        except TimeoutError:
+            pass
+
+    def _hear(self, message: str) -> None:
+        said = json.loads(message)
+        if said["type"] == "control":
+            self.control = {name: said[name] for name in ("person", "waiting")}
+
+    def send(self, kind: str, **more: Any) -> None:
+        if kind in ("start", "back"):
+            self.number += 1
+        self.socket.send(json.dumps({"type": kind, "game": self.number, **more}))
+        if kind != "hand over":
+            self._answer()
+
+    def keys(self, held: int, frames: int) -> None:
+        for _ in range(0, frames, 10):
+            self.send("keys", keys=[held] * 10)
+
+
+SETTINGS = RecorderPageSettings(policy="champion", open=False, max_idle_frames=0)
+
+
+def test_control_goes_back_and_forth_over_the_connection(tmp_path: Path) -> None:
+    source = open_coached_page(SETTINGS, tmp_path / "data")
+    (address,) = re.findall(r"http://\S+", source.notes[0])
+    import threading
+
+    writer = RescuingWriter(DatasetWriter(tmp_path / "data", source.info))
+    thread = threading.Thread(target=lambda: [source.written(writer.write(one)) for one in source.episodes])
+    thread.start()
+    page = Page(address)
+    page.send("start")
+    page.keys(0, 40)
+    assert page.control == {"person": False, "waiting": False}
+    page.keys(1, 10)
+    assert page.control["person"]
+    before = page.row
+    page.send("back")
+    assert page.control == {"person": False, "waiting": True}
+    page.keys(0, 10)
+    assert page.control["waiting"]
+    page.send("hand over")
+    page.keys(0, 10)
+    assert page.control == {"person": True, "waiting": False}
+    assert not np.array_equal(page.row, before)
+    page.socket.close()
+    thread_left = [*source.finish()]
+    thread.join(timeout=10)
+    for episode in thread_left:
+        writer.write(episode)
+    games = open_dataset(tmp_path / "data")
+    assert [len(game) > 0 for game in games] == [True, True]
+    assert games[1].branch is not None
+    assert not [*(tmp_path / "data").glob("recordings/under-way-*")]
+
+
+def test_another_environment_than_the_policys_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"give source\.id=QWOP-v1"):
+        open_coached_page(EnvironmentPageSettings(id="CartPole-v1", policy="champion", open=False), tmp_path / "data")
+
+
+@contextmanager
+def recorder(folder: Path) -> Iterator[tuple[subprocess.Popen[str], Page]]:
+    program = str(Path(sysconfig.get_path("scripts")) / "qwop-record")
+    words = ["source=page", "source.policy=champion", "source.open=false", f"dataset={folder}"]
+    process = subprocess.Popen([program, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert process.stdout is not None
+    address = next(found[0] for line in process.stdout if (found := re.search(r"http://\S+", line)))
+    yield process, Page(address)
+    process.wait(timeout=30)
+
+
+@pytest.mark.slow
+def test_killed_recorders_lose_nothing(tmp_path: Path) -> None:
+    folder, random, frames = tmp_path / "data", np.random.default_rng(1), []
+    for number in range(6):
+        with recorder(folder) as (process, page):
+            page.send("start")
+            page.keys(0, int(random.integers(2, 8)) * 10)
+            if number % 2:
+                page.send("back")
+            page.keys(int(random.integers(1, 16)), 10 * int(random.integers(1, 4)))
+            process.send_signal(signal.SIGKILL if number < 5 else signal.SIGINT)
+        frames.append(number % 2)
+    games = [*open_dataset(folder)]
+    assert len(games) == 6 + sum(frames)
+    assert sum(game.branch is not None for game in games) == sum(frames)
+    assert not [*folder.glob("recordings/under-way-*")]

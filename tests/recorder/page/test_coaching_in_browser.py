@@ -1,0 +1,93 @@
+"""A policy corrected on the page in a real browser, by key events."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from qwop.datasets import open_dataset
+from qwop.datasets.control import PERSON, POLICY
+from qwop.datasets.verification.files import Verification
+
+from .recording_page import RecordingPage
+
+BACKSPACE = "\ue003"
+
+
+@pytest.fixture
+def open_page(browser: Any, tmp_path: Path) -> Iterator[Callable[..., RecordingPage]]:
+    opened: list[RecordingPage] = []
+
+    def of(*arguments: str) -> RecordingPage:
+        opened.append(RecordingPage(browser, tmp_path / "games", *arguments))
+        return opened[-1]
+
+    yield of
+    for page in opened:
+        page.stop()
+
+
+def who(page: RecordingPage) -> str:
+    return str(page.browser.execute_script("return document.getElementById('who').dataset.who"))
+
+
+def seconds(page: RecordingPage) -> float:
+    return float(page.text("seconds").removesuffix(" s"))
+
+
+def test_a_policy_is_corrected(open_page: Callable[..., RecordingPage]) -> None:
+    page = open_page("source=page", "source.policy=champion", "source.release=0.3", "source.back=1", "source.player=me")
+    page.press("\ue007")
+    page.wait("playing")
+    page.wait_until(lambda: seconds(page) > 3, "three seconds along")
+    assert who(page) == "policy"
+    page.keys().key_down("q").perform()
+    page.wait_until(lambda: who(page) == "person", "in the person's hands")
+    page.keys().key_up("q").perform()
+    page.wait_until(lambda: who(page) == "policy", "released")
+    page.press("t")
+    page.wait_until(lambda: who(page) == "person", "handed over")
+    page.press("t")
+    page.wait_until(lambda: who(page) == "policy", "handed back")
+    page.press(BACKSPACE)
+    page.wait_until(lambda: who(page) == "waiting", "back")
+    time.sleep(0.5)  # until the newest frame is drawn
+    stands = seconds(page)
+    time.sleep(0.3)
+    assert seconds(page) == stands
+    page.press(BACKSPACE)  # again: nothing was played, so no episode is left
+    page.wait_until(lambda: seconds(page) < stands, "further back")
+    page.keys().key_down("q").key_down("p").perform()
+    page.wait_until(lambda: who(page) == "person", "in the person's hands")
+    for speed in ("1/2 speed", "1/4 speed", ""):
+        page.press("m")
+        assert page.text("speed") == speed
+    page.wait("over")
+    page.keys().key_up("q").key_up("p").perform()
+    page.press(BACKSPACE)
+    page.wait_until(lambda: who(page) == "waiting", "back from the end")
+    page.press("t")
+    page.wait_until(lambda: who(page) in ("person", "policy"), "going on")
+    page.press("r")
+    page.wait_until(lambda: len(page.games()) == 3, "written")
+    said = page.stop()
+    assert "branches" in said
+    games = open_dataset(page.folder)
+    first = games[0].origin.game
+    assert first is not None
+    assert [game.origin.game for game in games] == [first, first + 1, first + 2]
+    assert [None if game.branch is None else game.branch.game for game in games] == [None, first, first + 1]
+    assert games[1].outcome == "fell"
+    for game in games:
+        assert game.actors is not None
+        assert game.policy_probabilities is not None
+        drawn = game.actors == POLICY
+        assert np.array_equal(game.behaviour_probabilities[drawn], game.policy_probabilities[drawn])
+    assert {PERSON, POLICY} <= {*np.concatenate([game.actors for game in games]).tolist()}
+    verification = Verification(page.folder, replay=True, threads=1)
+    checked = [*verification.episodes()]
+    assert all(one.replayed for one in checked)
+    assert [*verification.of_folder()] == [problem for one in checked for problem in one.problems] == []
+    assert page.browser.get_log("browser") == []
