@@ -24,7 +24,7 @@ from children import Child
 from qwop.datasets import open_dataset
 from qwop.envs import replay
 from qwop.envs.qwop.packed_game import check_bits
-from websockets.exceptions import ConnectionClosed
+from websockets.exceptions import WebSocketException
 from websockets.sync.client import ClientConnection, connect
 from work import require_clean, require_whole
 
@@ -61,7 +61,7 @@ class Player(threading.Thread):
             with connect(f"ws://{host}{self._address.path}play", origin=f"http://{host}") as page:  # type: ignore[arg-type]
                 while True:
                     self._play(page)
-        except (ConnectionClosed, OSError):
+        except (WebSocketException, OSError):
             return
 
     def _play(self, page: ClientConnection) -> None:
