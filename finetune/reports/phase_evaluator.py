@@ -40,12 +40,13 @@ class PhaseEvaluator:
     Writes `phases/<number>-<name>.safetensors` and, unless the evaluation has no games, `.json` of the same name;
     within a phase the name ends in the decisions so far. The initial policy's evaluation is `phases/0-start.json`.
     Each evaluation is also logged to TensorBoard. Besides the greedy games, `drawn` games with drawn actions are played
-    (not within phases), because a greedy runner may never leave the start.
+    (not within phases), because a greedy runner may never leave the start. Policies that are marked to be played with
+    drawn actions play greedily too, unless the settings choose.
     """
 
     def __init__(self, folder: Path, settings: EvaluationSettings, drawn: int, log: RunLog) -> None:
         self._folder = folder / "phases"
-        self._settings = settings
+        self._settings = settings.playing(True)
         self._drawn = drawn
         self._log = log
         self.player: Player | None = None

@@ -87,7 +87,7 @@ def test_a_schedule_in_a_folder_of_ones_own_brings_its_algorithm(tmp_path: Path,
         ("[1, 2]", "mine.yaml: not YAML settings .not a mapping"),
         (
             "algorithm: sarsa\n" + OWN,
-            "mine.yaml: algorithm: sarsa, expected acer, acer-clone, acer-expert, acer-replay",
+            "mine.yaml: algorithm: sarsa, expected acer, acer-clone, acer-corrections, acer-expert, acer-replay",
         ),
         ("scale: 1.0", "schedule.phases is not set"),
         ("phases: {one: {hours: few}}", "schedule.phases.one.hours=few: expected"),

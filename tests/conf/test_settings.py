@@ -162,17 +162,17 @@ BY_HAND = [
     (
         "finetune",
         "schedule=kurodo ~algorithm",
-        "algorithm is not set: choose one of acer, acer-clone, acer-expert, acer-replay, acer-small, ddqn",
+        "algorithm is not set: choose one of acer, acer-clone, acer-corrections, acer-expert, acer-replay, acer-small",
     ),
     (
         "finetune",
         "schedule=kurodo algorithm=null",
-        "algorithm is not set: choose one of acer, acer-clone, acer-expert, acer-replay, acer-small, ddqn",
+        "algorithm is not set: choose one of acer, acer-clone, acer-corrections, acer-expert, acer-replay, acer-small",
     ),
     (
         "finetune",
         "schedule=kurodo algorithm=sarsa",
-        "algorithm=sarsa: no such option; choose one of acer, acer-clone, acer-expert, acer-replay",
+        "algorithm=sarsa: no such option; choose one of acer, acer-clone, acer-corrections, acer-expert, acer-replay",
     ),
     (
         "finetune",

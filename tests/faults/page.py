@@ -1,8 +1,9 @@
 """Signals while a person plays on the page: `python tests/faults/page.py --moments 15`.
 
 A recorder runs in a fork; a client plays as the page does. After a random time the recorder gets a signal. Every game
-that was reported as recorded has to be there with its keys; unless the process was killed, so has the game under way,
-up to a second before. Then another recorder adds a game to the folder, and the whole dataset is verified.
+that was reported as recorded has to be there with its keys; unless the process was killed, so has the beginning of the
+game under way. Then the client sends what was not confirmed to another recorder, every game is there whole and once,
+and the whole dataset is verified.
 """
 
 import argparse
@@ -15,7 +16,9 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import children
@@ -24,63 +27,69 @@ from children import Child
 from qwop.datasets import open_dataset
 from qwop.envs import replay
 from qwop.envs.qwop.packed_game import check_bits
-from websockets.exceptions import WebSocketException
+from websockets.exceptions import ConnectionClosed, InvalidHandshake
 from websockets.sync.client import ClientConnection, connect
 from work import require_clean, require_whole
 
 SIGNALS = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP")
 
-AT_ONCE = 10
-"""Frames in a message."""
+AT_ONCE = 3
+"""Frames in a message, as from the page."""
 
-SAFE = 1.0
-"""Seconds after which what a page has sent is kept, whatever ends the recorder but a kill."""
+MOST_FRAMES = 240
+
+
+class Game:
+    """A game of random keys, as the page has played it."""
+
+    def __init__(self, draw: random.Random) -> None:
+        held = np.repeat([draw.randrange(1, 16) for _ in range(MOST_FRAMES // AT_ONCE)], AT_ONCE)
+        game = replay(held)
+        self.name = f"{draw.getrandbits(48):012x}"
+        self.keys = held[: len(game.states) - 1].astype(np.uint8)
+        self._frames = (self.keys | check_bits(game) << 4).tolist()
+        self._sha256 = game.sha256
+
+    def messages(self) -> Iterator[dict[str, Any]]:
+        """All that the page sends of it, in order."""
+        yield {"type": "begin", "player": "me", "tempo": 1, "file": None}
+        for at in range(0, len(self._frames), AT_ONCE):
+            yield {"type": "frames", "at": at, "frames": self._frames[at : at + AT_ONCE]}
+        yield {"type": "end", "frames": len(self._frames), "sha256": self._sha256}
 
 
 class Player(threading.Thread):
-    """Plays games on a recorder's page until its connection ends. pace: seconds between messages."""
+    """Plays games on a recorder's page until its connection ends. pace: seconds between messages. unsent: a game of an
+    earlier recorder, which is sent first."""
 
-    def __init__(self, address: str, seed: int, pace: float = 0.05) -> None:
+    def __init__(self, address: str, seed: int, pace: float = 0.002, unsent: Game | None = None) -> None:
         super().__init__()
         self.recorded: list[tuple[str, list[int]]] = []
-        """Names of the episodes that the recorder has reported, and their keys."""
-        self.under_way: list[int] = []
-        """Keys of the game that is being played."""
-        self.sent: list[tuple[float, int]] = []
-        """Times at which parts of that game were sent, and the number of frames so far."""
+        """Names of the episodes that the recorder has reported, and the keys that were sent for each."""
+        self.under_way = unsent
+        """The game that is not confirmed."""
         self._address, self._pace, self._random = urlsplit(address), pace, random.Random(seed)
         self.start()
-
-    def sent_before(self, when: float) -> list[int]:
-        """Keys of the game under way that were sent before this time."""
-        return self.under_way[: max((frames for at, frames in self.sent if at < when), default=0)]
 
     def run(self) -> None:
         host = self._address.netloc
         try:
             with connect(f"ws://{host}{self._address.path}play", origin=f"http://{host}") as page:  # type: ignore[arg-type]
                 while True:
-                    self._play(page)
-        except (WebSocketException, OSError):
+                    self.under_way = self.under_way or Game(self._random)
+                    self._send(page, self.under_way)
+        except (ConnectionClosed, InvalidHandshake, OSError):
             return
 
-    def _play(self, page: ClientConnection) -> None:
-        drawn = np.repeat([self._random.randrange(1, 16) for _ in range(200)], 3).astype(np.uint8)
-        played = replay(drawn)
-        keys = drawn[: len(played.states) - 1]
-        frames = (keys | check_bits(played) << 4).tolist()
-        game = {"game": f"{self._random.getrandbits(48):012x}"}
-        self.sent, self.under_way = [], keys.tolist()
-        page.send(json.dumps({"type": "begin", **game, "player": "tests", "tempo": 1, "file": None}))
-        for at in range(0, len(frames), AT_ONCE):
-            page.send(json.dumps({"type": "frames", **game, "at": at, "frames": frames[at : at + AT_ONCE]}))
-            self.sent.append((time.monotonic(), min(at + AT_ONCE, len(frames))))
+    def _send(self, page: ClientConnection, game: Game) -> None:
+        for message in game.messages():
+            page.send(json.dumps({**message, "game": game.name}))
             time.sleep(self._pace)
-        page.send(json.dumps({"type": "end", **game, "frames": len(frames), "sha256": played.sha256}))
         while (answer := json.loads(page.recv()))["type"] != "recorded":
-            pass
-        self.sent = []
-        self.recorded.append((answer["name"], keys.tolist()))
+            pass  # the next command
+        if answer["name"] is not None:  # else the recorder is about to end
+            self.recorded.append((answer["name"], game.keys.tolist()))
+            self.under_way = None
 
 
 def start(folder: Path, name: str) -> tuple[Child, str]:
@@ -97,8 +106,7 @@ def trial(folder: Path, name: str, number: signal.Signals, draw: random.Random) 
     """One signal at one moment; AssertionError where a game is lost."""
     child, address = start(folder, name)
     player = Player(address, draw.randrange(2**31))
-    child.wait_at_most(draw.random() * 3.0 + 0.1)
-    safe = player.sent_before(time.monotonic() - SAFE)
+    child.wait_at_most(draw.random() * 1.5 + 0.1)
     child.send(number)
     end = child.wait()
     player.join()
@@ -108,18 +116,20 @@ def trial(folder: Path, name: str, number: signal.Signals, draw: random.Random) 
     found = _keys(folder / name)
     for episode, keys in player.recorded:
         assert found.pop(episode, None) == keys, f"{episode} is lost, or another"
-    kept = [keys for keys in found.values() if keys[: len(safe)] == safe]
-    assert killed or kept or not any(safe), f"the game under way is lost: {safe}, {found}"
+    whole = [] if player.under_way is None else player.under_way.keys.tolist()
+    assert all(keys == whole[: len(keys)] for keys in found.values()), "another game than was played"
+    assert len(found) <= 1
     child, address = start(folder, name)
-    before = len(_keys(folder / name))
-    player = Player(address, 0)
+    before = len(_keys(folder / name)) - len(found)
+    player = Player(address, 0, unsent=player.under_way)
     while not player.recorded:
-        assert player.is_alive(), "the page was refused"
         time.sleep(0.01)
     child.send(signal.SIGINT)
     assert child.wait().code == 0
     player.join()
-    assert len(_keys(folder / name)) > before
+    after = list(_keys(folder / name).values())
+    assert len(after) > before
+    assert not whole or after.count(whole) == 1, "the game under way is lost, or there twice"
     require_whole(folder / name)
     require_clean(folder / name)
     assert children.run(["verify", f"dataset={name}", "replay=true"], folder).code == 0
