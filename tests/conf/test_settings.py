@@ -162,12 +162,12 @@ BY_HAND = [
     (
         "finetune",
         "schedule=kurodo ~algorithm",
-        "algorithm is not set: choose one of acer, acer-clone, acer-corrections, acer-expert, acer-replay, acer-small, ddqn",
+        "algorithm is not set: choose one of acer, acer-clone, acer-corrections, acer-expert, acer-replay, acer-small",
     ),
     (
         "finetune",
         "schedule=kurodo algorithm=null",
-        "algorithm is not set: choose one of acer, acer-clone, acer-corrections, acer-expert, acer-replay, acer-small, ddqn",
+        "algorithm is not set: choose one of acer, acer-clone, acer-corrections, acer-expert, acer-replay, acer-small",
     ),
     (
         "finetune",
