@@ -3,6 +3,8 @@ and after. One process, one row of docs/coaching.md, one seed:
 
     python benchmarks/coaching.py --row corrections --seed 0 --folder /tmp/coaching --out corrections-0.json
 
+The tables: python benchmarks/coaching.py --table FOLDER-WITH-THE-FILES
+
 Rows: corrections (five minutes of them, then learning), whole (five minutes of whole games by the same person, then the
 same learning), alone (the same learning without a person), knee (a runner that slides on its knees, and ten minutes of
 corrections), knee-alone. CPU seconds are those of this process.
@@ -91,14 +93,49 @@ def measured(path: Path) -> Mapping[str, Any]:
     return {name: found.get(name) for name in names}
 
 
+def table(folder: Path) -> None:
+    """Print the rows of a table in Markdown: means over seeds with 95 % bootstrap intervals, and every seed."""
+    results = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
+    print("| row | seeds | finished of 100 before | after | every seed | median s before | after | minutes | CPU s |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for row in dict.fromkeys(one["row"] for one in results):
+        mine = sorted((one for one in results if one["row"] == row), key=lambda one: one["seed"])
+        told = [mean_with_interval([one[when]["finishes"] for one in mine]) for when in ("before", "after")]
+        every = ", ".join(str(one["after"]["finishes"]) for one in mine)
+        times = [
+            mean_with_interval([one[when]["median_seconds"] for one in mine if one[when]["median_seconds"]], 2)
+            for when in ("before", "after")
+        ]
+        cpu = round(float(np.mean([one["cpu_seconds"]["learning"] for one in mine])))
+        print(
+            f"| {row} | {len(mine)} | {told[0]} | **{told[1]}** | {every} | {times[0]} | {times[1]} | "
+            f"{MINUTES.get(row, 0):g} | {cpu} |"
+        )
+
+
+def mean_with_interval(values: list[float], digits: int = 1) -> str:
+    """The mean, and the 95 % bootstrap interval of the mean."""
+    if not values:
+        return "none"
+    drawn = np.random.default_rng(0).choice(values, (10_000, len(values))).mean(axis=1)
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    return f"{np.mean(values):.{digits}f} ({low:.{digits}f} … {high:.{digits}f})"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--row", choices=["corrections", "whole", "alone", "knee", "knee-alone"], required=True)
-    parser.add_argument("--seed", type=int, required=True)
-    parser.add_argument("--folder", type=Path, required=True)
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--row", choices=["corrections", "whole", "alone", "knee", "knee-alone"])
+    parser.add_argument("--seed", type=int)
+    parser.add_argument("--folder", type=Path)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--table", type=Path, help="print a table of the results in this folder, and run nothing")
     parser.add_argument("settings", nargs="*", help="further settings of qwop-finetune")
     given = parser.parse_args()
+    if given.table is not None:
+        table(given.table)
+        return
+    if None in (given.row, given.seed, given.folder, given.out):
+        parser.error("--row, --seed, --folder and --out are needed")
     use_one_thread()
     folder: Path = given.folder / f"{given.row}-{given.seed}"
     shutil.rmtree(folder, ignore_errors=True)

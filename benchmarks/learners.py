@@ -10,6 +10,7 @@ scripts and no package, so it is left out.
 """
 
 import argparse
+import contextlib
 import functools
 import json
 import os
@@ -189,6 +190,10 @@ class Clock:
         return {"cpu": decisions / cpu, "wall": decisions / wall, "decisions": decisions}
 
 
+class _Over(Exception):
+    """The end of a run that has been measured."""
+
+
 def our_run(task: Task, *, profile: bool) -> dict[str, Any]:
     """`qwop-finetune` with the task's settings, from an untrained policy."""
     from qwop.finetune.loop import Loop
@@ -205,6 +210,8 @@ def our_run(task: Task, *, profile: bool) -> dict[str, Any]:
     def timed(loop: Any) -> None:
         iterate(loop)
         clock.read(loop.decisions)
+        if loop.decisions >= task.warm + task.decisions:
+            raise _Over
 
     Loop._iterate = timed  # type: ignore[method-assign]
     with tempfile.TemporaryDirectory() as folder:
@@ -213,7 +220,6 @@ def our_run(task: Task, *, profile: bool) -> dict[str, Any]:
             f"environment={task.environment}",
             "policy=scratch",
             f"schedule={SCHEDULE}",
-            f"schedule.decisions={task.warm + task.decisions}",
             f"out={folder}/run",
             "evaluation.episodes=0",
             "evaluation.drawn=0",
@@ -221,14 +227,14 @@ def our_run(task: Task, *, profile: bool) -> dict[str, Any]:
         ]
         if task.environment == "QWOP-v1":
             arguments += [f"+schedule.phases.alone.environment.{name}={value}" for name, value in QWOP.items()]
-        finetune.run(finetune.read(arguments))
+        with contextlib.suppress(_Over):
+            finetune.run(finetune.read(arguments))
     rates = clock.rates()
     return rates | {"parts": {name: seconds / rates["decisions"] for name, seconds in parts.seconds.items()}}
 
 
 def their_run(task: Task) -> dict[str, Any]:
     """Stable-Baselines3 with the task's settings."""
-    import gymnasium
     import stable_baselines3
     import torch
     from qwop.envs.sb3 import BatchVecEnv
@@ -248,7 +254,6 @@ def their_run(task: Task) -> dict[str, Any]:
 
     assert task.theirs is not None
     algorithm, settings = task.theirs
-    assert gymnasium.__version__
     games: Any
     if task.environment == "QWOP-v1":
         games = BatchVecEnv(task.games, **QWOP)
@@ -312,7 +317,7 @@ class Parts:
         from qwop.envs.qwop.vector import QWOPVectorEnv
         from qwop.finetune.agents.acer.agent import AcerAgent
         from qwop.finetune.agents.acer.learner import AcerLearner
-        from qwop.finetune.agents.agent import Agent, LiveAgent
+        from qwop.finetune.agents.agent import LiveAgent
         from qwop.finetune.agents.dqn.agent import DqnAgent
         from qwop.finetune.agents.dqn.learner import DqnLearner
         from qwop.finetune.agents.optimisers import RMSpropTF
@@ -320,7 +325,6 @@ class Parts:
         from qwop.finetune.agents.ppo.learner import PpoLearner
         from qwop.finetune.experience.collector import Collector, PolicySnapshot
 
-        assert Agent
         for owner, method, name in (
             (PolicySnapshot, "step", "acting"),
             (QWOPVectorEnv, "step", "environment"),

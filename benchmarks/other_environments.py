@@ -33,6 +33,13 @@ class Task:
 TASKS = (Task("CartPole-v1", 475.0, 0.004), Task("LunarLander-v3", 200.0, 0.06))
 
 
+FORMER = (
+    "loop.num_envs=16", "loop.steps=128", "algorithm.minibatch=256", "algorithm.learning_rate=1e-3",
+    "algorithm.entropy_coefficient=0.01", "algorithm.hidden=[256,128]",
+)  # fmt: skip
+"""Settings of `ppo-small` when the demonstrators of the published figures were trained."""
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=5)
@@ -51,8 +58,9 @@ def main() -> None:
 
 
 def train_demonstrator(task: Task, folder: Path) -> None:
-    settings = f"policy=scratch environment={task.environment} algorithm=ppo-small +schedule=live-only"
-    step("qwop-finetune", folder / "demonstrator", *settings.split(), f"schedule.scale={task.training}", "video=false")
+    settings = ("policy=scratch", f"environment={task.environment}", "algorithm=ppo-small", *FORMER)
+    schedule = ("+schedule=live-only", f"schedule.scale={task.training}", "video=false")
+    step("qwop-finetune", folder / "demonstrator", *settings, *schedule)
     policy = folder / "demonstrator" / "policy.safetensors"
     step("qwop-evaluate", folder / "demonstrator-evaluation", f"policy={policy}", "video=false")
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -55,7 +56,7 @@ def seconds_of(episode: Episode, fps: float) -> float:
     """Seconds of play that no other episode has. fps: decisions a second where the game has no clock."""
     own = own_steps(episode)
     if episode.keys is None:
-        return (own.stop - own.start) / fps
+        return float(own.stop - own.start) / fps
     return float(episode.times[own.stop] - episode.times[own.start])
 
 
@@ -67,7 +68,7 @@ def played_in(folder: Path, fps: float) -> float:
 
 
 def _open(settings: CoachSettings, policy: Path, folder: Path, minutes: float, seed: int, news: str) -> Source:
-    shared = {"policy": str(policy), "player": settings.player, "seed": seed}
+    shared: dict[str, Any] = {"policy": str(policy), "player": settings.player, "seed": seed}
     if settings.who == "scripted":
         return open_scripted(ScriptedSettings(**shared, person=settings.person, minutes=minutes), folder)
     if settings.who == "environment":

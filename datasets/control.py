@@ -107,7 +107,7 @@ def corrected(episode: "Episode") -> NDArray[np.bool_]:
     """
     if episode.actors is None:
         return np.ones(len(episode), dtype=np.bool_)
-    mine = episode.actors == PERSON
+    mine: NDArray[np.bool_] = episode.actors == PERSON
     if episode.keys is None:
         return mine
     idle = np.array([not keys.any() for keys in episode.keys], dtype=np.bool_)

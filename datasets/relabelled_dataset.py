@@ -56,11 +56,13 @@ class RelabelledDataset(Dataset):
         return self._kept[path]
 
 
-def with_task(dataset: Dataset, frames_per_step: int, observation: str) -> Dataset:
+def with_task(dataset: Dataset, frames_per_step: int, observation: str, observation_lag: int = 0) -> Dataset:
     """The dataset's games at this decision rate, with these observations; itself if a policy played it so."""
-    settings = dataset.info.environment.settings
-    info = qwop_info(**{**settings, "frames_per_step": frames_per_step, "observation": observation})
-    return dataset if info == dataset.info and not played_by_people(dataset) else RelabelledDataset(dataset, info)
+    wanted = {"frames_per_step": frames_per_step, "observation": observation, "observation_lag": observation_lag}
+    environment = dataset.info.environment
+    if not played_by_people(dataset) and wanted == {name: environment.all_settings[name] for name in wanted}:
+        return dataset
+    return RelabelledDataset(dataset, qwop_info(**{**environment.settings, **wanted}))
 
 
 def can_be_relabelled(dataset: Dataset) -> bool:

@@ -158,8 +158,9 @@ def facts_in(table: pa.Table, info: DatasetInfo, metadata: Mapping[str, Any]) ->
 
 
 def _shared(table: pa.Table, info: DatasetInfo, metadata: Mapping[str, Any]) -> Shared | None:
-    actors = table.column("actor").drop_null().to_numpy() if info.shares_control else ()
-    return Shared.of(actors, Branch.from_json(metadata.get("branch"))) if len(actors) else None
+    if not info.shares_control or table.column("actor").null_count == len(table):
+        return None
+    return Shared.of(table.column("actor").drop_null().to_numpy(), Branch.from_json(metadata.get("branch")))
 
 
 def facts_of(episode: Episode) -> Facts:

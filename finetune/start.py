@@ -23,7 +23,7 @@ from .schedules.environments import without_reward_settings
 
 SCRATCH = "scratch"
 
-RELABELLED = ("frames_per_step", "observation")
+RELABELLED = ("frames_per_step", "observation", "observation_lag")
 """Settings of the policy's task that demonstrations with keys are replayed with."""
 
 PRETRAINED = Path("runs/pretrain/policy.safetensors")
@@ -110,7 +110,7 @@ def _new_policy(
 def _as_the_policy_sees(dataset: Dataset, policy: Policy) -> Dataset:
     """The games at the policy's decision rate and with its observations, if they can be replayed so."""
     task, shown = policy.environment, dataset.info.environment
-    if task.id != shown.id or not shown.capabilities.keys:
+    if task.id != shown.id or not shown.capabilities.keys or dataset.info.shares_control:
         return dataset
     wanted, found = ({name: one.all_settings[name] for name in RELABELLED} for one in (task, shown))
     if wanted == found or not can_be_relabelled(dataset) or wanted["observation"] == PIXELS:

@@ -52,8 +52,10 @@ def clone(
     settings = settings or CloningSettings()
     train, validation = hold_out(len(episodes), settings.validation, seed)
     generator = torch.Generator().manual_seed(seed)
-    sides = {"policy": settings.policy_weight, "person": settings.person_weight}
-    rows, checked = (rows_of(chosen(episodes, part), **sides) for part in (train, validation))
+    rows, checked = (
+        rows_of(chosen(episodes, part), policy=settings.policy_weight, person=settings.person_weight)
+        for part in (train, validation)
+    )
     if not len(rows) or not len(checked):
         raise BadInput(
             "no decision to clone in a part of the episodes; record more, or raise policy_weight or person_weight"
@@ -97,5 +99,5 @@ def continued(start: Policy, info: DatasetInfo, settings: CloningSettings) -> tu
             f"policy: a network {start.network.architecture} with backend={settings.backend}; expected layers without "
             "a memory and backend=torch"
         )
-    plain = {name: getattr(settings, name) or 0.0 for name in ("dropout", "input_noise")}
-    return copy.deepcopy(start.network), replace(settings, **plain)
+    plain = replace(settings, dropout=settings.dropout or 0.0, input_noise=settings.input_noise or 0.0)
+    return copy.deepcopy(start.network), plain

@@ -10,12 +10,12 @@ import numpy as np
 import torch
 
 from ..common.errors import BadInput
-from ..policies.networks import ActorCritic
+from ..policies.networks import TrunkedPolicy
 from .rows import NONE, Rows
 from .settings import CloningSettings
 
 
-def d3rlpy_epochs(network: ActorCritic, rows: Rows, settings: CloningSettings, seed: int) -> Iterator[float]:
+def d3rlpy_epochs(network: TrunkedPolicy, rows: Rows, settings: CloningSettings, seed: int) -> Iterator[float]:
     """Fit DiscreteBC to `rows`; each pass yields the mean loss, its weights copied into `network`.
 
     beta is 0: DiscreteBC's penalty on logits would cap a certain action's probability (0.31 at its default of 0.5).
@@ -66,7 +66,7 @@ def d3rlpy_epochs(network: ActorCritic, rows: Rows, settings: CloningSettings, s
         yield float(metrics["loss"])
 
 
-def _copy_weights(imitator: torch.nn.Module, network: ActorCritic) -> None:
+def _copy_weights(imitator: torch.nn.Module, network: TrunkedPolicy) -> None:
     """Copy the encoder into the trunk and the output layer into the policy head; the Q head stays as it is."""
     theirs = [module for module in imitator.modules() if isinstance(module, torch.nn.Linear)]
     ours = [*(module for module in network.trunk if isinstance(module, torch.nn.Linear)), network.policy_head]

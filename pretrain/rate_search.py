@@ -87,7 +87,11 @@ def games_for_scaling(dataset: Dataset) -> list[Episode]:
     if any(episode.outcome == "finished" for episode in dataset):
         return []
     task = dataset.info.environment.all_settings
-    return list(with_task(open_dataset(embedded_dataset()), task["frames_per_step"], task["observation"]))
+    return list(
+        with_task(
+            open_dataset(embedded_dataset()), task["frames_per_step"], task["observation"], task["observation_lag"]
+        )
+    )
 
 
 def try_clone(made: Dataset, frames: int, clone: Callable[[Dataset], Clone], seed: int, max_idle_frames: int) -> Trial:

@@ -1,6 +1,7 @@
 """A person's reaction time: an action answers what was seen some decisions before it."""
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,7 @@ def of_person(episode: Episode) -> NDArray[np.bool_]:
 
 
 def reaction(
-    episodes: Iterable[Episode], probabilities: Callable[[NDArray[np.float32]], NDArray[np.float32]], longest: int
+    episodes: Iterable[Episode], probabilities: Callable[[NDArray[Any]], NDArray[np.float32]], longest: int
 ) -> int:
     """The number of decisions, 0 to `longest`, by which the person is late: that with the greatest likelihood
 

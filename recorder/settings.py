@@ -80,8 +80,8 @@ class RecorderPageSettings(PersonSettings):
 
     ghost: str = setting(
         "embedded",
-        "Runner to race against at first: embedded (the expert that comes with the package), best (your own best), "
-        "none, or a dataset's folder.",
+        "Runner to race against at first: embedded (a pacer, and once you have run 50 m the champion), best (your own "
+        "best), none, or a dataset's folder (its best game).",
         path=True,
     )
     policy: str | None = coached_policy()
@@ -90,7 +90,12 @@ class RecorderPageSettings(PersonSettings):
     max_idle_frames: int = max_idle_frames(30)
     release: float = release()
     back: float = back()
-    port: int = port()
+    port: int = setting(
+        0,
+        "Port of the page, which only this machine can reach. What a killed recorder has not received is kept by the "
+        "browser for each port. 0: 8767, or any free one.",
+        at_least=0, at_most=65_535,
+    )  # fmt: skip
     open: bool = open_page()
 
 

@@ -9,7 +9,7 @@ from rich.progress import Progress, TaskID
 
 from ..common.command import CONFIGURATION, write_configuration
 from ..common.errors import BadInput
-from ..common.folder_lock import lock_waiting
+from ..common.folder_lock import lock_waiting, remove_leftovers
 from ..common.progress import plain_console, progress_bar
 from ..common.same_settings import read_settings, require_same
 from ..common.settings import to_plain
@@ -35,6 +35,7 @@ def run(settings: StudyCommandSettings) -> None:
     play.check(asked.space)
     out.mkdir(parents=True, exist_ok=True)
     with lock_waiting(out):
+        remove_leftovers([out])  # of killed processes: whoever writes here holds the lock
         if (out / CONFIGURATION).exists():
             _require_same_study(settings, out)
         write_configuration(settings, out)

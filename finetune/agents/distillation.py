@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from ...policies.convolutions import NATURE
 from ...policies.networks import ActorCritic
 from ...policies.policy import Policy
 from ...policies.rollout import play
+from ...policies.sizes import NATURE
 from ...pretrain.cloning import cloning_epochs
 from ...pretrain.rows import NONE, Rows
 from ...pretrain.settings import CloningSettings

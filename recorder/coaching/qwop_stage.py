@@ -26,9 +26,11 @@ class QwopStage:
         self.task = QWOPTask(**info.environment.settings)
         self.frames_per_step = self.task.frames_per_step
         self._pictures = self.task.observation == PIXELS
-        plain = {"observation": "features"} if self._pictures else {"observation": self.task.observation}
+        plain: dict[str, Any] = (
+            {"observation": "features"} if self._pictures else {"observation": self.task.observation}
+        )
         plain |= {"observation_lag": self.task.observation_lag}
-        rewarded = {"reward": self.task.reward, "time_limit": self.task.time_limit, **self.task.prices}
+        rewarded: dict[str, Any] = {"reward": self.task.reward, "time_limit": self.task.time_limit, **self.task.prices}
         self.env = QWOPEnv(frames_per_step=1, **plain, **rewarded)
         self._observation, self._info_now = self.env.reset(options={"idle_frames": idle})
         self.idle = idle

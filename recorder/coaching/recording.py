@@ -33,13 +33,26 @@ from .stage import Facts, Stage
 class CoachSettings(Protocol):
     """The settings that all ways of coaching share."""
 
-    policy: str | None
-    player: str
-    greedy: bool
-    seed: int
-    max_idle_frames: int
-    epsilon: float
-    release: float
+    @property
+    def policy(self) -> str | None: ...
+
+    @property
+    def player(self) -> str: ...
+
+    @property
+    def greedy(self) -> bool: ...
+
+    @property
+    def seed(self) -> int: ...
+
+    @property
+    def max_idle_frames(self) -> int: ...
+
+    @property
+    def epsilon(self) -> float: ...
+
+    @property
+    def release(self) -> float: ...
 
 
 class Recording:

@@ -42,12 +42,12 @@ class ReceivedGame:
     @property
     def keys(self) -> NDArray[np.uint8]:
         """uint8 [n]."""
-        return np.frombuffer(bytes(self.frames), np.uint8) & 15
+        return np.frombuffer(bytes(self.frames), np.uint8) & np.uint8(15)
 
     @property
     def bits(self) -> NDArray[np.uint8]:
         """Check bits of every frame, uint8 [n]; see `envs.qwop.packed_game`."""
-        return np.frombuffer(bytes(self.frames), np.uint8) >> 4
+        return np.frombuffer(bytes(self.frames), np.uint8) >> np.uint8(4)
 
     @property
     def source(self) -> str:

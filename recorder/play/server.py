@@ -112,7 +112,9 @@ class PlayServer(LocalServer):
 
     def _page(self) -> bytes:
         """The page, with its recorder's settings."""
-        settings = json.dumps({**self._settings, "folder": str(self._library.folder), "next": self._next_command})
+        folder = self._library.folder
+        own = {"folder": str(folder), "dataset": str(folder.resolve()), "next": self._next_command}
+        settings = json.dumps({**self._settings, **own})
         meta = f'<meta name="recorder" content="{html.escape(settings)}">'
         return files()["index.html"].replace(b"<title>", f"{meta}\n  <title>".encode(), 1)
 

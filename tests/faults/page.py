@@ -1,8 +1,9 @@
 """Signals while a person plays on the page: `python tests/faults/page.py --moments 15`.
 
 A recorder runs in a fork; a client plays as the page does. After a random time the recorder gets a signal. Every game
-that was reported as recorded has to be there with its keys; unless the process was killed, so has the game under way.
-Then another recorder adds a game to the folder, and the whole dataset is verified.
+that was reported as recorded has to be there with its keys; unless the process was killed, so has the beginning of the
+game under way. Then the client sends what was not confirmed to another recorder, every game is there whole and once,
+and the whole dataset is verified.
 """
 
 import argparse
@@ -15,16 +16,19 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import children
 import numpy as np
 from children import Child
 from qwop.datasets import open_dataset
-from qwop.envs.pictures.frame_rows import ROW
-from websockets.exceptions import ConnectionClosed
-from websockets.sync.client import connect
+from qwop.envs import replay
+from qwop.envs.qwop.packed_game import check_bits
+from websockets.exceptions import ConnectionClosed, InvalidHandshake
+from websockets.sync.client import ClientConnection, connect
 from work import require_clean, require_whole
 
 SIGNALS = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP")
@@ -32,16 +36,38 @@ SIGNALS = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP")
 AT_ONCE = 3
 """Frames in a message, as from the page."""
 
+MOST_FRAMES = 240
+
+
+class Game:
+    """A game of random keys, as the page has played it."""
+
+    def __init__(self, draw: random.Random) -> None:
+        held = np.repeat([draw.randrange(1, 16) for _ in range(MOST_FRAMES // AT_ONCE)], AT_ONCE)
+        game = replay(held)
+        self.name = f"{draw.getrandbits(48):012x}"
+        self.keys = held[: len(game.states) - 1].astype(np.uint8)
+        self._frames = (self.keys | check_bits(game) << 4).tolist()
+        self._sha256 = game.sha256
+
+    def messages(self) -> Iterator[dict[str, Any]]:
+        """All that the page sends of it, in order."""
+        yield {"type": "begin", "player": "me", "tempo": 1, "file": None}
+        for at in range(0, len(self._frames), AT_ONCE):
+            yield {"type": "frames", "at": at, "frames": self._frames[at : at + AT_ONCE]}
+        yield {"type": "end", "frames": len(self._frames), "sha256": self._sha256}
+
 
 class Player(threading.Thread):
-    """Plays games on a recorder's page until its connection ends. pace: seconds between messages, 0 for no wait."""
+    """Plays games on a recorder's page until its connection ends. pace: seconds between messages. unsent: a game of an
+    earlier recorder, which is sent first."""
 
-    def __init__(self, address: str, seed: int, pace: float = 0.0) -> None:
+    def __init__(self, address: str, seed: int, pace: float = 0.002, unsent: Game | None = None) -> None:
         super().__init__()
         self.recorded: list[tuple[str, list[int]]] = []
         """Names of the episodes that the recorder has reported, and the keys that were sent for each."""
-        self.seen: list[int] = []
-        """Keys of the game under way whose frames have come back."""
+        self.under_way = unsent
+        """The game that is not confirmed."""
         self._address, self._pace, self._random = urlsplit(address), pace, random.Random(seed)
         self.start()
 
@@ -49,27 +75,21 @@ class Player(threading.Thread):
         host = self._address.netloc
         try:
             with connect(f"ws://{host}{self._address.path}play", origin=f"http://{host}") as page:  # type: ignore[arg-type]
-                for number in range(1, 2**20):
-                    self._play(page, number)
-        except (ConnectionClosed, OSError):
+                while True:
+                    self.under_way = self.under_way or Game(self._random)
+                    self._send(page, self.under_way)
+        except (ConnectionClosed, InvalidHandshake, OSError):
             return
 
-    def _play(self, page: object, number: int) -> None:
-        self.seen = []
-        page.send(json.dumps({"type": "start", "game": number}))  # type: ignore[attr-defined]
-        page.recv()  # type: ignore[attr-defined]
-        while True:
-            keys = [self._random.randrange(1, 16)] * AT_ONCE
-            page.send(json.dumps({"type": "keys", "game": number, "keys": keys}))  # type: ignore[attr-defined]
-            answer = page.recv()  # type: ignore[attr-defined]
-            if isinstance(answer, bytes):
-                self.seen = [*self.seen, *keys[: (len(answer) // 4 - 2) // ROW]]
-                if len(self.seen) % AT_ONCE == 0:
-                    time.sleep(self._pace)
-                    continue
-                answer = page.recv()  # type: ignore[attr-defined]
-            self.recorded.append((json.loads(answer)["name"], self.seen))
-            return
+    def _send(self, page: ClientConnection, game: Game) -> None:
+        for message in game.messages():
+            page.send(json.dumps({**message, "game": game.name}))
+            time.sleep(self._pace)
+        while (answer := json.loads(page.recv()))["type"] != "recorded":
+            pass  # the next command
+        if answer["name"] is not None:  # else the recorder is about to end
+            self.recorded.append((answer["name"], game.keys.tolist()))
+            self.under_way = None
 
 
 def start(folder: Path, name: str) -> tuple[Child, str]:
@@ -96,18 +116,20 @@ def trial(folder: Path, name: str, number: signal.Signals, draw: random.Random) 
     found = _keys(folder / name)
     for episode, keys in player.recorded:
         assert found.pop(episode, None) == keys, f"{episode} is lost, or another"
-    if not killed:
-        under_way = [keys for keys in found.values() if keys[: len(player.seen)] == player.seen]
-        assert under_way or not player.seen, f"the game under way is lost: {found}, {player.seen}"
+    whole = [] if player.under_way is None else player.under_way.keys.tolist()
+    assert all(keys == whole[: len(keys)] for keys in found.values()), "another game than was played"
+    assert len(found) <= 1
     child, address = start(folder, name)
-    before = len(_keys(folder / name))
-    player = Player(address, 0)
+    before = len(_keys(folder / name)) - len(found)
+    player = Player(address, 0, unsent=player.under_way)
     while not player.recorded:
         time.sleep(0.01)
     child.send(signal.SIGINT)
     assert child.wait().code == 0
     player.join()
-    assert len(_keys(folder / name)) > before
+    after = list(_keys(folder / name).values())
+    assert len(after) > before
+    assert not whole or after.count(whole) == 1, "the game under way is lost, or there twice"
     require_whole(folder / name)
     require_clean(folder / name)
     assert children.run(["verify", f"dataset={name}", "replay=true"], folder).code == 0

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from qwop.envs import replay
 from qwop.envs.qwop.keys_file import read_keys, write_keys
+from qwop.envs.qwop.packed_game import pack
 from qwop.policies.champion import keys_path
 
 InNode = Callable[..., Any]
@@ -38,6 +39,14 @@ def test_a_packed_game_comes_back_whole_and_is_short(in_node: InNode, game: dict
     assert verified == {**game, "seconds": (len(game["keys"]) - first) / 30}
     best = {"keys": read_keys(CHAMPION).tolist(), "outcome": "finished", "metres": 100.1, "name": "me", "day": 1}
     assert len(in_node("packed_games.js", "packed", best)) < 2000
+
+
+def test_the_page_and_the_simulator_pack_a_game_the_same(in_node: InNode, game: dict[str, Any]) -> None:
+    text = in_node("packed_games.js", "packed", {**game, "tempo": 1})
+    packed = pack(np.array(game["keys"], np.uint8), game["name"], game["day"])
+    assert packed.to_text() == text
+    (proved,) = in_node("packed_games.js", "boardRuns", [["x.txt", in_node("packed_games.js", "fileOf", game)]])
+    assert proved["sha256"] == packed.replay().sha256
 
 
 def test_changed_keys_are_refused_where_they_play_otherwise(in_node: InNode, game: dict[str, Any]) -> None:

@@ -18,11 +18,12 @@ async function pages() {
 }
 
 export class Outbox {
-  constructor(connection) { Object.assign(this, { connection, sent: new Map() }); } // frames sent, by game
+  // dataset: the games of another one wait for its recorder.
+  constructor(connection, dataset) { Object.assign(this, { connection, dataset, sent: new Map() }); } // frames sent, by game
 
   // Begins a game; returns its twelve digits.
   begin(player, tempo, file = null, game = random()) {
-    this.keep(game, { page, player, tempo, file, frames: [], sha256: null });
+    this.keep(game, { dataset: this.dataset, begun: Date.now(), page, player, tempo, file, frames: [], sha256: null });
     this.announce(game, { player, tempo, file });
     return game;
   }
@@ -58,20 +59,28 @@ export class Outbox {
     this.sent.delete(game);
   }
 
+  // All games that are kept, in the order in which they began: [game, entry].
+  kept() {
+    const places = Object.keys(localStorage).filter((name) => name.startsWith(PLACE));
+    const found = places.map((place) => [place.slice(PLACE.length), read(place, null)]);
+    return found.filter(([, entry]) => Array.isArray(entry?.frames)).sort(([, one], [, two]) => one.begun - two.begun);
+  }
+
   // Sends all games again, after a connection was made. close(entry): the digest of a game that a page left unended.
-  // running: the game that is being played here.
+  // running: the game that is being played here. Returns the datasets for which others wait.
   async resend(close, running) {
     const alive = await pages();
-    for (const place of Object.keys(localStorage).filter((name) => name.startsWith(PLACE))) {
-      const game = place.slice(PLACE.length);
-      const entry = read(place, null);
-      if (!Array.isArray(entry?.frames)) continue;
-      if (game === running) {
+    const waiting = new Set();
+    for (const [game, entry] of this.kept()) {
+      if (entry.dataset !== this.dataset) {
+        waiting.add(entry.dataset);
+      } else if (game === running) {
         this.announce(game, entry);
       } else if (entry.page === page || !alive.has(entry.page)) {
         this.announce(game, entry);
         this.end(game, entry.frames, entry.sha256 ?? close(entry));
       }
     }
+    return [...waiting];
   }
 }

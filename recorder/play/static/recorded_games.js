@@ -8,6 +8,7 @@ import { Outbox } from "./outbox.js";
 import { prove } from "./packed.js";
 
 const NAME = "qwop.name";
+const UNNAMED = "me"; // the default of source.player
 const NOTE = 500; // ms between two notes of the game under way
 const DAY = 86_400_000; // ms
 
@@ -17,7 +18,7 @@ const numberOf = (name) => Number(name.split("-").pop()) + 1;
 const inFrames = (keys, bits) => keys.map((pressed, frame) => pressed | (bits[frame] << 4));
 
 export class RecordedGames {
-  // settings: player, folder, ghost and next. shown: called with { changed } when the list has changed, { said } with a
+  // settings: player, folder, dataset, ghost and next. shown: called with { changed } when the list has changed, { said } with a
   // line for the user, { next } with the next command, { connected }.
   constructor(module, settings, shown) {
     Object.assign(this, { module, settings, shown, list: [], others: [], best: null, kept: true, running: null, followed: 0, noted: 0 });
@@ -33,7 +34,7 @@ export class RecordedGames {
         if (stopped) this.shown({ said: "The recorder has stopped. What you play now stays in this browser until it runs again." });
       },
     );
-    this.outbox = new Outbox(this.connection);
+    this.outbox = new Outbox(this.connection, this.settings.dataset);
     return this;
   }
 
@@ -46,9 +47,10 @@ export class RecordedGames {
 
   connected(now) { this.shown({ connected: now }); }
 
-  resend() {
+  async resend() {
     const close = ({ frames }) => prove(this.module, frames.map((frame) => frame & 15)).sha256;
-    this.outbox.resend(close, this.running);
+    const waiting = await this.outbox.resend(close, this.running);
+    if (waiting.length) this.shown({ said: `Games that were not sent wait here for the recorder of ${waiting.join(", ")}.` });
   }
 
   // --- the list ---
@@ -98,7 +100,7 @@ export class RecordedGames {
     const entry = { ...result, id, rows, name: this.name, day: today(), collection: "own" };
     this.list = [...this.list, entry];
     if (!this.best || better(entry, this.best)) this.best = entry;
-    this.kept = this.outbox.end(id, inFrames(result.keys, result.bits), result.sha256);
+    this.kept = this.outbox.end(id, inFrames(result.keys, result.bits), result.sha256) || this.connection.open;
     return entry;
   }
 
@@ -157,7 +159,11 @@ export class RecordedGames {
     this.outbox.end(entry.id, inFrames(entry.keys, bits), sha256);
   }
 
-  get name() { return read(NAME, this.settings.player); }
+  // A name that the command gives counts; else the one that was entered last.
+  get name() { return this.entered ?? (this.settings.player === UNNAMED ? read(NAME, UNNAMED) : this.settings.player); }
 
-  set name(name) { write(NAME, name.slice(0, 40) || this.settings.player); }
+  set name(name) {
+    this.entered = name.slice(0, 40) || this.settings.player;
+    if (this.settings.player === UNNAMED) write(NAME, this.entered);
+  }
 }

@@ -59,12 +59,16 @@ def test_an_environment_without_frames_has_no_count_of_them(tmp_path: Path) -> N
         {"learner/kl": [1]},
     ],
 )
-def test_rows_are_read_up_to_the_first_that_this_program_would_not_write(
+def test_a_row_that_this_program_would_not_write_is_refused_and_one_that_is_cut_off_left_out(
     tmp_path: Path, change: dict[str, Any]
 ) -> None:
     rows = [{"decisions": count, "phase": "alone", "speed/decisions_per_second": 9.0} for count in (100, 200, 300)]
     rows[1] |= change
-    (tmp_path / METRICS).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    lines = [json.dumps(row) + "\n" for row in rows]
+    (tmp_path / METRICS).write_text("".join(lines))
+    with pytest.raises(BadInput, match=r"metrics.jsonl: line 2 is not a row of this log; remove it"):
+        read_metrics(tmp_path)
+    (tmp_path / METRICS).write_text(lines[0] + lines[1][:-1])  # killed while it was written
     assert [row["decisions"] for row in read_metrics(tmp_path)] == [100]
 
 

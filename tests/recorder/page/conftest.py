@@ -13,9 +13,10 @@ from qwop.datasets.from_keys import qwop_info
 from qwop.datasets.schema import DatasetInfo
 from qwop.datasets.writer import DatasetWriter
 from qwop.recorder.page.library import Library
-from qwop.recorder.page.qwop_game import QwopGame
 from qwop.recorder.page.server import PageServer
 from websockets.sync.client import ClientConnection, connect
+
+from .simple_game import SimpleGame
 
 
 @pytest.fixture(scope="module")
@@ -32,9 +33,9 @@ INFO = qwop_info(frames_per_step=3, reward="shaped", observation_lag=0)
 
 
 def qwop_server(folder: Path, port: int) -> PageServer:
-    """A server of QWOP's page that nobody races on."""
+    """A server of the page."""
     settings = {"player": "me", "ghost": "none"}
-    return PageServer(Library(folder, {}), lambda: QwopGame(INFO, "me", 0.05), settings, port)
+    return PageServer(Library(folder, {}), lambda: SimpleGame(INFO), settings, port)
 
 
 class Recorder:

@@ -9,6 +9,7 @@ import random
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import sysconfig
@@ -50,10 +51,14 @@ class World:
     address: str = ""
     clocks: list[float] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+
     def start_recorder(self) -> None:
-        port = re.search(r":(\d+)/", self.address)
         command = [str(Path(sysconfig.get_path("scripts")) / "qwop-record"), "source=page", "source.player=me",
-                   "source.ghost=none", "source.open=false", f"source.port={port[1] if port else 0}",
+                   "source.ghost=none", "source.open=false", f"source.port={self.port}",
                    f"dataset={self.folder / 'data'}"]  # fmt: skip
         self.recorder = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         assert self.recorder.stdout is not None
@@ -217,6 +222,8 @@ def check(world: World) -> None:
 def main() -> None:
     kills = int(sys.argv[1]) if len(sys.argv) > 1 else 100
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else 0
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # what the background ignores, recorders would ignore, too
     with tempfile.TemporaryDirectory(prefix="qwop-kills-", ignore_cleanup_errors=True) as name:
         done = run(kills, seed, Path(name))
     print(f"{sum(done.values())} kills ({dict(done)}): every game is there once, as long as its clock was, and replays")

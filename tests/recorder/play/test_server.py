@@ -97,7 +97,9 @@ def test_a_game_can_be_discarded(recorder: Any, game_of: Callable[..., Any]) -> 
 def test_the_page_is_served_with_its_recorder_and_games(recorder: Any, game_of: Callable[..., Any]) -> None:
     game = game_of(KEYS)
     recorder.send(game)
-    assert settings(recorder) == {"player": "me", "ghost": "none", "folder": str(recorder.folder), "next": None}
+    folder = str(recorder.folder)
+    page = {"player": "me", "ghost": "none", "folder": folder, "dataset": folder, "next": None}
+    assert settings(recorder) == page
     for name in ("main.js", "engine.wasm", "tiles/lane.png", "champion.safetensors"):
         assert recorder.get(name) == (200, files()[name])
     assert b"RecordedGames" in recorder.get("recorder.js")[1]
