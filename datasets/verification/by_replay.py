@@ -35,7 +35,7 @@ class ReplayComparison:
             return
         bounds = np.unique(own_bounds(episode, game))
         yield from _differences(episode, Seen.along(game, bounds, self._task), self._names)
-        yield from _wrong_actions(episode, self._task)
+        yield from _wrong_actions(episode, self._task, int(bounds[0]))
 
 
 def _differences(episode: Episode, replayed: Seen, names: Sequence[str] | None) -> Iterator[str]:
@@ -61,14 +61,17 @@ def _differences(episode: Episode, replayed: Seen, names: Sequence[str] | None) 
             yield f"{field}: {getattr(episode, field)}, by replay {getattr(replayed, field)}"
 
 
-def _wrong_actions(episode: Episode, task: QWOPTask) -> Iterator[str]:
-    """Find actions that are neither the keys that a decision ended with nor the most frequent ones of its frames."""
+def _wrong_actions(episode: Episode, task: QWOPTask, idle: int) -> Iterator[str]:
+    """Find actions that are neither the keys that a decision ended with nor the most frequent ones of its frames.
+
+    idle: frames of the first row's keys that came before its decision.
+    """
     assert episode.keys is not None
     played = episode.frames > 0
     held = np.full(len(episode), 255)
     held[played] = episode.keys_of_frames[np.cumsum(episode.frames)[played] - 1]
     for row in np.flatnonzero(held != ACTION_KEYS[episode.actions]).tolist():
-        keys = episode.keys[row]
+        keys = episode.keys[row][0 if row else idle :]
         # A late decision of one frame has none with its own keys.
         late = task.delay and len(keys) <= 1
         possible = {decision_action(keys), decision_action(keys[-task.frames_per_step :])} if len(keys) else set()

@@ -1,0 +1,69 @@
+"""`qwop-coach`: rounds of correcting, learning and measuring."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from qwop.coach.command import main
+from qwop.coach.play import limited, seconds_of
+from qwop.datasets import Episode, embedded_dataset, open_dataset
+from qwop.datasets.control import Branch
+from qwop.envs.spec import EnvironmentSpec
+from qwop.policies.files import load_policy, save_policy
+from qwop.policies.networks import ActorCritic
+from qwop.policies.policy import Policy
+
+
+@pytest.fixture
+def policy(tmp_path: Path) -> Path:
+    spec = EnvironmentSpec("QWOP-v1", {"observation": "contact", "frames_per_step": 2, "reward": "race"})
+    observation, actions = spec.interface()
+    network = ActorCritic(observation, actions, (16,), torch.Generator().manual_seed(1))
+    return save_policy(tmp_path / "start.safetensors", Policy(network, spec, observation))
+
+
+def test_play_ends_when_the_minutes_are_over() -> None:
+    games = open_dataset(embedded_dataset())
+    seconds = seconds_of(games[0], 30.0)
+    assert seconds == pytest.approx(games[0].times[-1] - games[0].times[0])
+    assert len([*limited(iter(games), seconds + 1, 30.0)]) == 2
+
+
+def test_a_branchs_shared_part_is_no_play(make_branch: Callable[[Episode, int], Episode]) -> None:
+    game = open_dataset(embedded_dataset())[0]
+    assert seconds_of(make_branch(game, 900), 30.0) == pytest.approx(game.times[-1] - game.times[900])
+
+
+@pytest.fixture
+def make_branch() -> Callable[[Episode, int], Episode]:
+    from dataclasses import replace
+
+    return lambda game, step: replace(game, branch=Branch(0, step))
+
+
+def test_another_policy_than_the_rounds_began_with_is_refused(
+    policy: Path, tmp_path: Path, run_command: Callable[..., Any]
+) -> None:
+    out = tmp_path / "rounds"
+    out.mkdir()
+    (out / "start.safetensors").write_bytes(b"another")
+    done = run_command(main, f"policy={policy}", f"out={out}", "who=scripted")
+    assert done.code == 2
+    assert "began with another one" in done.err
+
+
+@pytest.mark.slow
+def test_two_rounds(policy: Path, tmp_path: Path, run_command: Callable[..., Any]) -> None:
+    out = tmp_path / "rounds"
+    words = [f"out={out}", "who=scripted", "minutes=0.05", "decisions=30000", "games=4"]
+    first = run_command(main, f"policy={policy}", *words)
+    assert first.code == 0, first.err
+    assert "round 1: finished" in first.out
+    assert run_command(main, *words).code == 0
+    results = [json.loads((out / f"round-{number}" / "result.json").read_text()) for number in (1, 2)]
+    assert [one["round"] for one in results] == [1, 2]
+    assert load_policy(out / "policy.safetensors").environment.id == "QWOP-v1"
+    assert open_dataset(out / "round-2" / "games").info.shares_control
