@@ -123,7 +123,11 @@ BY_HAND = [
     ("pretrain", "learning_rate=nan", "learning_rate=nan: expected a number, more than 0"),
     ("pretrain", "max_idle_frames=999999999", "max_idle_frames=999999999: expected a whole number from 0 to 3,000"),
     ("pretrain", "splits=6", "splits=6, held_out=0.2: together more than all episodes; at most 5"),
-    ("record", "source.kind=x", "source.kind=x: expected page, environment, browser, keyboard, policy, scripted, import"),
+    (
+        "record",
+        "source.kind=x",
+        "source.kind=x: expected page, environment, browser, keyboard, policy, scripted, import or keys",
+    ),
     ("record", "~source.kind", "source.kind is missing: expected page, environment, browser"),
     ("record", "source=null", "source is not set: choose one of browser, environment, import"),
     (

@@ -56,7 +56,7 @@ def test_a_dataset_of_version_1_is_upgraded_with_the_same_content(tmp_path: Path
             other.source, other.origin, other.seed, other.max_idle_frames,
         )  # fmt: skip
         assert (one.created, one.software_version) == (other.created, other.software_version)
-    assert open_dataset(tmp_path / "new").info.version == 2
+    assert open_dataset(tmp_path / "new").info.version == 3
 
 
 def test_merging_puts_the_episodes_one_after_the_other(mine: Path, tmp_path: Path) -> None:
