@@ -153,7 +153,8 @@ def test_what_is_played_without_a_recorder_is_recorded_by_the_next_one(page: Pag
         fell, left = again.wait_for_games(2)
         assert (fell.outcome, left.outcome) == ("fell", "stopped")
         again.wait_until(lambda: again.unsent() == 0, "confirmed")
-        assert "2" in [cell.get_attribute("textContent") for cell in again.find("#own td:first-child")]
+        script = "return document.querySelectorAll('#own tr').length"
+        again.wait_until(lambda: again.browser.execute_script(script) == 2, "listed")
     finally:
         again.stop()
 
