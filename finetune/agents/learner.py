@@ -46,6 +46,8 @@ class Learner(HasParts, Generic[N, S]):
     def __init__(self, network: N, settings: S, device: torch.device) -> None:
         self.settings = settings
         self.network = network.to(device)
+        # An earlier phase's learner may have trained more of the network: what it left would be followed for ever.
+        self.network.zero_grad(set_to_none=True)
         self._device = device
 
     def _tensor(self, array: NDArray[Any]) -> Tensor:

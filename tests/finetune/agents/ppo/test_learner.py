@@ -134,6 +134,8 @@ def test_it_goes_on_from_its_state_to_the_bit(make_sequences: Callable[..., Sequ
 def test_it_continues_an_actor_critic_and_leaves_its_q_head(make_sequences: Callable[..., Sequences]) -> None:
     network = ActorCritic(2, 3, (16,), torch.Generator().manual_seed(0))
     q_head, trunk = network.q_head.weight.detach().clone(), network.trunk[0].weight.detach().clone()
+    for parameter in network.parameters():  # as ACER leaves them
+        parameter.grad = torch.ones_like(parameter)
     one = learner(network)
     one.update(played(make_sequences, network), NOW)
     assert torch.equal(q_head, network.q_head.weight)
