@@ -21,7 +21,6 @@ from typing import Any
 import gymnasium
 import numpy as np
 import torch
-from qwop.envs.spec import EnvironmentSpec
 from qwop.finetune.main import main as finetune
 from qwop.policies.files import load_policy
 from qwop.policies.rollout import play
@@ -71,7 +70,7 @@ def theirs(name: str) -> Callable[[Task, int, Path], float]:
 
         model: Any = getattr(stable_baselines3, name)("MlpPolicy", task.environment, seed=seed, device="cpu")
         model.learn(task.decisions)
-        env = EnvironmentSpec(task.environment).make()
+        env = gymnasium.make(task.environment)
         return float(np.mean([_greedy(model, env, SEED + episode) for episode in range(EPISODES)]))
 
     return learn
@@ -83,7 +82,7 @@ def _greedy(model: Any, env: gymnasium.Env[Any, Any], seed: int) -> float:
     total, over = 0.0, False
     while not over:
         action, _ = model.predict(seen, deterministic=True)
-        seen, reward, terminated, truncated, _ = env.step(env.action_space.dtype.type(np.asarray(action).item()))
+        seen, reward, terminated, truncated, _ = env.step(int(action))
         total, over = total + float(reward), terminated or truncated
     return total
 

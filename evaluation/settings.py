@@ -30,8 +30,8 @@ class EvaluationSettings(Settings):
     )
     greedy: bool | None = setting(
         None,
-        "Always take the most probable action; else draw it. null: as the policy's file says; a clone that runs only "
-        "with drawn actions is marked there.",
+        "Always take the most probable action; else draw it. null: as the policy's file says; a clone that runs "
+        "clearly better with drawn actions is marked there.",
     )
     num_envs: int = num_envs(64, "Games played side by side; the results do not depend on it.")
 

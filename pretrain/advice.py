@@ -17,7 +17,8 @@ MANY = 0.8
 
 def worth(splits: Sequence[HeldOut], games: Sequence[Evaluation], greedy: bool) -> list[str]:
     """Sentences about a clone: against repeating the last action, and where its games end. greedy: how it is played."""
-    said = [_against_repeating(splits)]
+    runs = any(one.summary().get("finishes") for one in games)
+    said = [_against_repeating(splits, runs)]
     if games and (how := _in_games(games, greedy)):
         said.append(how)
     return said
@@ -46,17 +47,15 @@ def _beside(policy: Path, name: str) -> Path:
     return policy.parent.with_name(f"{policy.parent.name}-{name}")
 
 
-def _against_repeating(splits: Sequence[HeldOut]) -> str:
+def _against_repeating(splits: Sequence[HeldOut], runs: bool) -> str:
     clone, repeat = (
         sum(split.measures[name].accuracy for split in splits) / len(splits) for name in (CLONE, REPEAT_LAST)
     )
     figures = f"({clone:.0%} of the decisions held out, against {repeat:.0%})"
     if clone > repeat + LIKE:
         return f"The clone predicts its player better than repeating the last action {figures}."
-    return (
-        f"The clone predicts its player no better than repeating the last action {figures}: record more games, or let "
-        "it learn by itself."
-    )
+    said = f"The clone predicts its player no better than repeating the last action {figures}"
+    return f"{said}, and runs all the same." if runs else f"{said}: record more games, or let it learn by itself."
 
 
 def _in_games(games: Sequence[Evaluation], greedy: bool) -> str | None:
@@ -74,5 +73,7 @@ def _in_games(games: Sequence[Evaluation], greedy: bool) -> str | None:
     other = shown[not greedy]
     marked = f"It runs {'greedily' if greedy else 'drawn'}: {finished} of {count} games finish {how}"
     if other["finishes"] < finished:
-        marked += f", {other['finishes']} otherwise; its file says so, and the commands play it so"
+        marked += f", {other['finishes']} otherwise"
+    if not greedy:
+        marked += "; its file says so, and the commands play it so"
     return f"{marked}." if finished >= MANY * count else f"{marked}; reinforcement learning makes it steady."

@@ -22,6 +22,9 @@ GAMES = 30
 SEED_OF_TRIALS = 1_000_003
 """Added to the run's seed for the games of trials."""
 
+CLEARLY = 0.2
+"""Difference of two shares of finished games above which one way to play is clearly better."""
+
 SEED_OF_CLONES = 7_919
 """Distance of the seeds of clones of the same games."""
 
@@ -118,14 +121,14 @@ def best(tried: Sequence[Trial]) -> Trial:
 
 
 def runs_greedily(games: Sequence[Evaluation]) -> bool:
-    """False if a clone finishes drawn games, and less than half as many greedy ones: then it is to be played drawn.
+    """False if a clone finishes clearly more of its drawn games than of its greedy ones: then it is to be played drawn.
 
     games: greedy and drawn ones, or none.
     """
     if not games:
         return True
     greedy, drawn = (_success(one)[0] for one in games)
-    return drawn == 0 or greedy >= drawn / 2
+    return drawn <= greedy + CLEARLY
 
 
 def _success(evaluation: Evaluation) -> tuple[float, float]:

@@ -8,7 +8,7 @@ import torch
 
 from ...policies.networks import ActorCritic
 from ...policies.policy import Policy
-from ...policies.rollout import play
+from ...policies.rollout import Game, play
 from ...policies.sizes import NATURE
 from ...pretrain.cloning import cloning_epochs
 from ...pretrain.rows import NONE, Rows
@@ -42,24 +42,21 @@ def distilled(run: "Run[Any, Any]", hidden: Sequence[int], convolutions: str = N
 
 def own_play(policy: Policy, seed: int, max_idle_frames: int = 0) -> Rows:
     """Decisions of whole games that the policy plays with drawn actions, `DECISIONS` or more in all."""
-    observations, actions, previous, probabilities = [], [], [], []
-    count = first = 0
-    while count < DECISIONS:
-        games = play(
+    games: list[Game] = []
+    while sum(map(len, games)) < DECISIONS:
+        games += play(
             policy,
             episodes=AT_ONCE,
             num_envs=AT_ONCE,
             seed=seed,
             greedy=False,
             max_idle_frames=max_idle_frames,
-            first=first,
+            first=len(games),
         )
-        for game in games:
-            taken = game.actions.astype(np.int64)
-            observations.append(game.observations[:-1].reshape(len(game), -1))
-            actions.append(taken)
-            previous.append(np.concatenate([[NONE], taken[:-1]]))
-            probabilities.append(game.probabilities)
-            count += len(game)
-        first += AT_ONCE
-    return Rows(*map(np.concatenate, (observations, actions, previous, probabilities)))
+    taken = [game.actions.astype(np.int64) for game in games]
+    return Rows(
+        np.concatenate([game.observations[:-1].reshape(len(game), -1) for game in games]),
+        np.concatenate(taken),
+        np.concatenate([np.concatenate([[NONE], actions[:-1]]) for actions in taken]),
+        np.concatenate([game.probabilities for game in games]),
+    )

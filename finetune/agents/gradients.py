@@ -24,7 +24,7 @@ class GradientVector:
         sizes = [one.numel() for one in self._parameters]
         first, last, _ = chosen.indices(len(sizes))
         vector = self._vector[sum(sizes[:first]) : sum(sizes[:last])]
-        norm = vector.norm()
+        norm: Tensor = vector.norm()
         vector.mul_((largest / (norm + 1e-6)).clamp_(max=1.0))
         for number, (parameter, view) in enumerate(zip(self._parameters, self.views, strict=True)):
             parameter.grad = view if first <= number < last else None

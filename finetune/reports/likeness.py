@@ -1,8 +1,10 @@
 """Likeness of a policy to the player of the demonstrations."""
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...datasets.reader import Dataset
 from ...policies.policy import Policy
@@ -21,7 +23,8 @@ class Player:
     def __init__(self, dataset: Dataset) -> None:
         players: Counter[str] = Counter()
         each = max(MOST // len(dataset), 1)
-        observations, actions = [], []
+        observations: list[NDArray[Any]] = []
+        actions: list[NDArray[np.int64]] = []
         for episode in dataset:
             players[episode.player] += 1
             chosen = np.linspace(0, len(episode) - 1, min(each, len(episode))).astype(np.int64)

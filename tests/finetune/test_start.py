@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import torch
 from qwop.common.errors import BadInput
+from qwop.datasets.from_keys import episode_from_keys, qwop_info
 from qwop.datasets.schema import DatasetInfo, Episode
 from qwop.datasets.writer import DatasetWriter
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
@@ -117,3 +118,16 @@ def test_demonstrations_may_be_rewarded_but_not_played_in_another_way_than_the_p
             find(**named)
     else:
         assert find(**named).policy.environment == own.environment
+
+
+def test_games_with_keys_are_replayed_for_the_policys_task(tmp_path: Path) -> None:
+    info = qwop_info(frames_per_step=3, reward="shaped")
+    keys = np.array([0] * 4 + [9, 9, 9, 6, 6, 6] * 5, dtype=np.uint8)
+    DatasetWriter(tmp_path / "me", info).write(episode_from_keys(keys, info, player="me", source="page", epsilon=0.05))
+    task = qwop_info(frames_per_step=1, observation="contact", reward="race")
+    network = ActorCritic(task.observation, task.actions, (16,), torch.Generator().manual_seed(0))
+    save_policy(tmp_path / "policy.safetensors", Policy(network, task.environment, task.observation))
+    start = find(policy=str(tmp_path / "policy.safetensors"), demonstrations=str(tmp_path / "me"))
+    assert start.demonstrations is not None
+    assert start.demonstrations[0].observations.shape == (31, 112)
+    assert start.notes[-1].startswith("demonstrations: replayed for the policy's task, QWOP-v1")

@@ -57,11 +57,12 @@ def test_clones_that_all_fall_get_the_rate_nearest_to_that_of_the_embedded_games
     [
         ((0, 3.0), (12, 70.0), False),
         ((20, 80.0), (0, 12.0), True),
-        ((9, 50.0), (15, 60.0), True),
+        ((9, 50), (15, 60), True),
+        ((9, 50), (16, 60), False),
         ((0, 1), (0, 2), True),
     ],
 )
-def test_only_a_clone_that_stands_greedily_is_played_drawn(
+def test_a_clone_that_runs_clearly_better_drawn_is_played_so(
     greedy: tuple[int, float], drawn: tuple[int, float], runs: bool
 ) -> None:
     games: list[Evaluation] = [Played(*greedy), Played(*drawn)]  # type: ignore[list-item]

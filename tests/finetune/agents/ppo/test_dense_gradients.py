@@ -106,6 +106,7 @@ def test_other_networks_are_left_to_autograd() -> None:
     assert linear._dense is None
 
 
+@pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_a_gpu_learns_as_the_cpu_does() -> None:
     found = []
