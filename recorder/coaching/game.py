@@ -40,6 +40,8 @@ class CoachedGame:
         self._marks: list[Any] = []
         self._memory: ArrayState = policy.initial_state(1)
         self._recorded = False
+        self._begins = False
+        """True after going back: the decision before that place is over, however short it was cut."""
 
     @property
     def over(self) -> bool:
@@ -56,7 +58,8 @@ class CoachedGame:
         if self.over or (actor := self.control.actor(held)) is None:
             return False
         now = self.decisions[-1] if self.decisions else None
-        if now is None or now.actor != actor or self.stage.frame - now.frame >= self.stage.frames_per_step:
+        if now is None or self._begins or now.actor != actor or self._lasted(now) >= self.stage.frames_per_step:
+            self._begins = False
             self._marks.append((self.stage.mark(), self._memory))
             now = self._decide(actor)
             self.decisions.append(now)
@@ -88,6 +91,7 @@ class CoachedGame:
             self._recorded = False
         elif self.branch is not None:
             self.branch = Branch(self.branch.game, min(self.branch.step, place))
+        self._begins = True
         self.control.wait()
         return left
 
@@ -118,6 +122,9 @@ class CoachedGame:
             policy_probabilities=np.stack([one.asked for one in self.decisions]),
             branch=self.branch,
         )
+
+    def _lasted(self, decision: Decision) -> int:
+        return self.stage.frame - decision.frame
 
     def _decide(self, actor: int) -> Decision:
         self._feed()

@@ -246,3 +246,19 @@ def test_the_champion_plays_alone_as_in_its_own_environment() -> None:
         game.frame(0)
         observation, *_ = env.step(champion.act(observation[None])[0][0])
     assert np.array_equal(game.episode().observations[-1], observation)
+
+
+def test_a_decision_that_was_cut_short_stays_so_after_going_back(runner: Policy, tmp_path: Path) -> None:
+    game = qwop_game(runner, idle=0)
+    for held in (0, 0, 0, 0, 9, 9, 9):  # the second decision lasts one frame, then the person's begins
+        game.frame(held)
+    line = game.go_back(3 / 30)
+    assert line is not None
+    game.hand_over()
+    game.hand_over()  # the policy goes on
+    for _ in range(4):
+        game.frame(0)
+    branch = game.record()
+    assert branch.branch is not None
+    assert branch.frames[: branch.branch.step].tolist() == line.frames[: branch.branch.step].tolist() == [3, 1]
+    write(tmp_path / "data", runner, line, branch)

@@ -37,6 +37,7 @@ def seconds(page: RecordingPage) -> float:
     return float(page.text("seconds").removesuffix(" s"))
 
 
+@pytest.mark.slow
 def test_a_policy_is_corrected(open_page: Callable[..., RecordingPage]) -> None:
     page = open_page("source=page", "source.policy=champion", "source.release=0.3", "source.back=1", "source.player=me")
     page.press("\ue007")
