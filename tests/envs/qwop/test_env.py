@@ -41,7 +41,9 @@ def until_the_end(env: QWOPEnv, actions: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("lag", [0, 1])
-def test_passes_gymnasiums_checker(lag: int) -> None:
+def test_passes_gymnasiums_checker(lag: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    # It opens a window. A real one may load Mesa's LLVM, beside which Triton, of PyTorch's CUDA build, crashes later.
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
     env = gymnasium.make("QWOP-v1", render_mode="rgb_array", observation_lag=lag, max_idle_frames=5).unwrapped
     with warnings.catch_warnings():
         warnings.filterwarnings("error")
