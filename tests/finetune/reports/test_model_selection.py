@@ -30,6 +30,7 @@ def write(run: Path, evaluations: list[dict[str, Any]]) -> list[str]:
     [
         ([figures(20), figures(31), figures(30, 44.0)], 1),  # finishes first
         ([figures(31, 44.0, drawn=93), figures(31, drawn=97), figures(30, drawn=99)], 1),  # then drawn ones
+        ([figures(31, 43.5, drawn=99), figures(31, 42.7, drawn=97), figures(31, 42.0, drawn=96)], 1),  # but for chance
         ([figures(31), figures(31, 44.9), figures(31, 45.1)], 1),  # then time
         ([figures(0, None, 3.0), figures(0, None, 40.0), figures(0, None, 39.0)], 1),  # then metres
         ([figures(31), figures(31)], 0),  # the earliest of equals
