@@ -42,7 +42,7 @@ class Label(Settings):
     names: tuple[str, ...] = setting(("a",), "Names.")
     files: tuple[str, ...] = setting(("a",), "Files.", path=True)
     free: Mapping[str, Any] = setting({}, "Anything.")
-    who: Person | Machine = choice_of({"person": Person, "machine": Machine}, "person", "Who.", tag="kind")
+    agent: Person | Machine = choice_of({"person": Person, "machine": Machine}, "person", "Who.", tag="kind")
 
 
 LABEL = Command("label", Label, lambda settings: None, about="Label.", examples=[])
@@ -58,8 +58,8 @@ TYPED = [
 @pytest.mark.parametrize("text", TYPED)
 @pytest.mark.parametrize("plus", ["", "+"])
 def test_a_text_is_taken_as_it_is_typed(text: str, plus: str) -> None:
-    settings = LABEL.read([f"{'++' if plus else ''}note={text}", "who=machine", f"who.name={text}"])
-    assert (settings.note, settings.who.name) == (text, text)
+    settings = LABEL.read([f"{'++' if plus else ''}note={text}", "agent=machine", f"agent.name={text}"])
+    assert (settings.note, settings.agent.name) == (text, text)
 
 
 @tries(deadline=None, max_examples=60)
@@ -129,9 +129,9 @@ def test_bytes_that_are_no_text_are_refused() -> None:
 
 def test_a_path_may_begin_with_the_home_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/me")
-    settings = LABEL.read(["folder=~/games", "files=[~/a.npz,b~]", "who=machine", "who.file=~", "note=~/x"])
+    settings = LABEL.read(["folder=~/games", "files=[~/a.npz,b~]", "agent=machine", "agent.file=~", "note=~/x"])
     assert settings.folder == "/home/me/games"
     assert settings.files == ("/home/me/a.npz", "b~")
-    assert settings.who == Machine(file="/home/me")
+    assert settings.agent == Machine(file="/home/me")
     assert settings.note == "~/x"  # no path
     assert Path(Label(folder="~/games").folder) == Path("/home/me/games")
