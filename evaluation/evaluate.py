@@ -54,7 +54,7 @@ class Evaluation:
         """Figures of some of the games (`figures_of`), with intervals unless the games are exact."""
         if self.exact:
             return figures_of(results, None)
-        one_a_start = self.settings.greedy and self.environment.capabilities.deterministic
+        one_a_start = self.settings.greedy is not False and self.environment.capabilities.deterministic
         return figures_of(results, [result.idle_frames if one_a_start else result.index for result in results])
 
     def to_json(self) -> dict[str, Any]:
@@ -159,7 +159,7 @@ def _plan(settings: EvaluationSettings, spec: EnvironmentSpec) -> _Plan:
     if not able.idle_start:
         return _Plan((_Part(settings.episodes or DRAWN, 0),), (), False)
     starts = starts_up_to(settings.max_idle_frames)
-    if settings.episodes is None and settings.greedy and able.deterministic:
+    if settings.episodes is None and settings.greedy is not False and able.deterministic:
         every = range(settings.max_idle_frames + 1)
         return _Plan((_Part(len(every), settings.max_idle_frames, every),), starts, True)
     drawn = [start for start in starts if start.name != "settled"]

@@ -28,7 +28,8 @@ class Candidate:
     @property
     def drawn(self) -> float:
         """Share of the drawn games that finished; 0 if none were played."""
-        return _share(self.figures["drawn"]) if "drawn" in self.figures else 0.0
+        drawn = self.figures.get("drawn", {})
+        return _share(drawn) if "finishes" in drawn else 0.0
 
     @property
     def pace(self) -> tuple[float, float]:

@@ -13,6 +13,7 @@ block changes that:
 
 import argparse
 import importlib.metadata
+import importlib.util
 import os
 import re
 import runpy
@@ -200,6 +201,9 @@ def takes_arguments(script: Path) -> bool:
 
 
 def check_script(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    if arguments[0] == "-m":
+        assert importlib.util.find_spec(arguments[1]), f"no such module: {arguments[1]}"
+        return
     script = ROOT / arguments[0]
     if script.is_dir():
         script /= "__main__.py"
