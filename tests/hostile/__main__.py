@@ -20,6 +20,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from qwop.policies.threads import use_one_thread
+
 from .guard import READ, REFUSED, Ended, run_guarded
 from .mutations import CANARY, places
 from .originals import make_originals
@@ -74,6 +76,7 @@ def main(arguments: list[str]) -> int:
     count = int(arguments[0]) if arguments else SAMPLE
     kinds = {name: KINDS[name] for name in arguments[1:] or KINDS}
     failures: list[str] = []
+    use_one_thread()  # a forked process waits for ever for PyTorch's other threads, which it has not got
     with tempfile.TemporaryDirectory(prefix="hostile-") as base:
         work = Path(base).resolve()
         set_traps(work)

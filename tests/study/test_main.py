@@ -77,7 +77,7 @@ def test_a_wrong_study_is_one_line_and_nothing_runs(run: Run, tmp_path: Path, ol
     (tmp_path / "wrong.yaml").write_text(TINY.read_text().replace(old, new))
     done = run("study=wrong.yaml", "out=study")
     assert done.code == 2
-    assert done.err.startswith(f"qwop-study: {said}"), done.err
+    assert done.err.removeprefix("qwop-study: ").removeprefix("wrong.yaml: ").startswith(said), done.err
     assert done.err.count("\n") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["wrong.yaml"]
 

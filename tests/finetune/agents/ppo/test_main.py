@@ -11,7 +11,6 @@ from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.policies.files import load_policy, save_policy
 from qwop.policies.networks import Actor, ActorCritic, Network, ValuedActor
 from qwop.policies.policy import Policy
-from qwop.policies.q_networks import DuelingQ
 
 pytestmark = pytest.mark.slow
 
@@ -100,7 +99,6 @@ def test_a_clone_can_be_continued_on_live_play(
     [
         (["policy=scratch", "environment=QWOP-v1", *SMALL, "algorithm.epochs=0"], "algorithm.epochs=0"),
         (["policy=scratch", "environment=QWOP-v1", *SMALL, "+loop.replay_ratio=4"], "replay_ratio"),
-        (["policy=q.safetensors", "algorithm=ppo", "+schedule=live-only"], "dueling-q"),
         (
             ["policy=scratch", "environment=QWOP-v1", *SMALL, "+schedule.phases.race.environment.reward=pace"],
             "reward=pace",
@@ -110,8 +108,6 @@ def test_a_clone_can_be_continued_on_live_play(
 def test_mistakes_are_one_line_and_leave_nothing(
     finetune: Finetune, tmp_path: Path, arguments: list[str], said: str
 ) -> None:
-    network = DuelingQ(4, 2, (16, 8), torch.Generator().manual_seed(0))
-    save_policy(tmp_path / "q.safetensors", Policy(network, EnvironmentSpec("CartPole-v1"), ObservationSpec((4,))))
     code, _, heard = finetune(*arguments, "out=run")
     assert code == 2
     assert said in heard
