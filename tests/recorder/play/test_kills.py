@@ -7,7 +7,7 @@ import pytest
 pytestmark = pytest.mark.needs(module="selenium")
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_kills_of_browser_recorder_and_connection_lose_nothing(tmp_path: Path) -> None:
     pytest.importorskip("selenium", reason="needs selenium (the extra 'browser')")
     from .kills import BROWSER, DRIVER, KINDS, run
