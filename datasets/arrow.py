@@ -16,9 +16,10 @@ from ..common.checks import quoted
 from ..common.errors import BadInput
 from ..common.reading import parse_json, whole_number
 from ..envs.qwop.session import GameStart
+from .columns import arrow_schema
 from .control import Branch
 from .origin import Origin, from_words
-from .schema import MOST_VERSIONS, DatasetInfo, Episode, arrow_schema
+from .schema import MOST_VERSIONS, DatasetInfo, Episode
 
 DECISION_COLUMNS = ("action", "behaviour_probabilities", "reward")
 """Null in the last row and nowhere else."""

@@ -14,7 +14,8 @@ from ..common.checks import quoted
 from ..common.errors import BadInput
 from ..common.reading import MEGABYTE
 from .arrow import require_types
-from .schema import DatasetInfo, arrow_schema
+from .columns import arrow_schema
+from .schema import DatasetInfo
 from .thrift import NoEnd, Struct, read_struct
 
 LARGEST = 256 * MEGABYTE

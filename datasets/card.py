@@ -8,7 +8,8 @@ from pathlib import Path
 
 from ..common.files import write_atomic
 from ..common.reading import MEGABYTE, read_bytes
-from .schema import COLUMN_MEANINGS, DatasetInfo, arrow_schema
+from .columns import COLUMN_MEANINGS, arrow_schema
+from .schema import DatasetInfo
 from .summary import Summary
 
 CARD = "README.md"

@@ -7,8 +7,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from .columns import COLUMN_MEANINGS, arrow_schema
 from .folder import DESCRIPTION
-from .schema import COLUMN_MEANINGS, DatasetInfo, arrow_schema
+from .schema import DatasetInfo
 
 CROISSANT = "croissant.json"
 

@@ -18,8 +18,9 @@ from ..envs.spec import LONGEST_REASON
 from .arrow import decode_metadata, encode_metadata, from_table
 from .bounds import LARGEST, LARGEST_FILE, require_bounded, require_footer
 from .checksums import CHECKSUMS, sha256
+from .columns import arrow_schema
 from .folder import DESCRIPTION, episode_number
-from .schema import DatasetInfo, Episode, arrow_schema
+from .schema import DatasetInfo, Episode
 
 ARROW_SCHEMA = b"ARROW:schema"
 """Name of the entry of Parquet's metadata in which Arrow keeps its own schema."""

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from ..common.errors import BadInput
 from .checksums import CHECKSUMS, read_checksums, sha256
+from .columns import arrow_schema
 from .episode_file import EpisodeFile, changed, open_episode_file
 from .folder import DESCRIPTION, EPISODE_NAME, episode_numbers, parse_info, read_description
-from .schema import DatasetInfo, Episode, arrow_schema
+from .schema import DatasetInfo, Episode
 from .step_table import step_table
 from .summary import Facts, Summary, fact_columns, facts_in, summarise
 

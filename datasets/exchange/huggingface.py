@@ -24,9 +24,10 @@ from ...envs.spec import LONGEST_REASON
 from ..arrow import HASH, from_table, to_table
 from ..bounds import permitted, require_permitted
 from ..card import CARD, column_table, front_matter, summary_table
+from ..columns import arrow_schema
 from ..folder import DESCRIPTION, read_info, to_text
 from ..reader import Dataset
-from ..schema import DatasetInfo, Episode, arrow_schema
+from ..schema import DatasetInfo, Episode
 from .imported import Imported
 from .parquet import foreign_parquet, parquet_files
 

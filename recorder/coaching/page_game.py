@@ -1,12 +1,10 @@
 """A coached game on the page."""
 
-import io
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from PIL import Image
 
 from ...common.checks import quoted
 from ...common.errors import BadInput
@@ -158,7 +156,6 @@ class CoachedEnvironment(CoachedPageGame):
         return None
 
     def _frames(self, number: int, first: int, seen: list[Any]) -> bytes:
-        """The last picture alone; the fastest compression, as the page is on this machine."""
-        file = io.BytesIO()
-        Image.fromarray(np.asarray(self._stage.env.render())).save(file, "PNG", compress_level=1)
-        return messages.picture(number, self._shown, sum(self._stage.rewards), file.getvalue())
+        """The last picture alone."""
+        game = self._stage.game
+        return messages.picture(number, self._shown, sum(game.rewards), game.picture())

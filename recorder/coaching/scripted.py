@@ -36,15 +36,15 @@ LOOKED_BACK, AGREED = 15, 0.6
 
 @dataclass(frozen=True)
 class Hands:
-    """What hands do to what was meant. late: frames. slips: share of the frames in which the keys are kept for one to
-    `LONGEST_SLIP` frames."""
+    """Delay and slips of the hands that play what was meant. late: frames. slips: share of the frames in which the keys
+    are kept for one to `LONGEST_SLIP` frames."""
 
     late: int = 2
     slips: float = 0.05
 
 
 class Eyes(Protocol):
-    """What a person makes of the present frame. It sees the present and the past, never the future."""
+    """Judgement of the present frame, by the present and the past, never the future."""
 
     def meant(self) -> int:
         """The keys that the person means, as bits."""
@@ -85,7 +85,7 @@ class EnvironmentEyes:
 
     def trouble(self) -> bool:
         if self._stage.frame:
-            before, done = self._stage.observations[-2][None], self._stage.actions[-1]
+            before, done = self._stage.game.observations[-2][None], self._stage.game.actions[-1]
             self._agreed.append(bool(self._policy.probabilities(before)[0][done] >= UNLIKELY))
         return sum(self._agreed) < AGREED * len(self._agreed)
 

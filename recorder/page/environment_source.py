@@ -15,8 +15,9 @@ from ...envs.spec import EnvironmentSpec, interface_of
 from ..settings import EnvironmentPageSettings
 from ..source import Source
 from .environment_entries import read_environment_entry
-from .environment_game import EnvironmentGame, storable
+from .environment_game import EnvironmentGame
 from .environment_keys import key_map
+from .environment_play import storable
 from .library import Library
 from .server import PageServer
 from .source import page_source

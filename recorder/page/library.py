@@ -15,6 +15,7 @@ from ...datasets.reader import open_dataset, read_episode
 from ...datasets.schema import DatasetInfo, Episode
 from ...envs.names import EVENT_COLUMNS
 from ...envs.pictures.video import seconds_from_first_key
+from .messages import encode
 
 DISCARDED = "discarded"
 """Subfolder of the dataset for discarded games; nothing recorded is ever deleted."""
@@ -117,6 +118,16 @@ class Library:
         add_removed(self.folder, path.name)  # first, so that a kill leaves an episode that is not listed
         os.rename(path, target)
         return target
+
+    def answer_discard(self, name: str) -> str:
+        """Discard a game that a page names, and encode the answer; ValueError if there is no such game."""
+        try:
+            self.discard(name)
+        except KeyError:
+            raise ValueError("no such game") from None
+        except OSError as error:
+            return encode(type="not discarded", name=name, reason=(error.strerror or "unknown").lower())
+        return encode(type="discarded", name=name)
 
     def _path(self, folder: Path, name: str) -> Path:
         file = f"{name}.parquet"

@@ -74,19 +74,10 @@ class PageServer(LocalServer):
                             ended, game, number = game, None, -1
                             connection.send(self._end(ended, of))
                     case Discard(name):
-                        connection.send(self._discard(name))
+                        connection.send(self._library.answer_discard(name))
         finally:
             if self._keep(game) is not None or game is None:
                 self._leave(coached)
-
-    def _discard(self, name: str) -> str:
-        try:
-            self._library.discard(name)
-        except KeyError:
-            raise ValueError("no such game") from None
-        except OSError as error:
-            return messages.encode(type="not discarded", name=name, reason=(error.strerror or "unknown").lower())
-        return messages.encode(type="discarded", name=name)
 
     def _end(self, game: PageGame, number: int) -> str:
         path = self._keep(game)

@@ -18,6 +18,7 @@ from ...envs.pictures.frame_rows import rows_of_replay
 from ...play.site import files
 from ..page.library import Library
 from ..page.local_server import Answer, LocalServer
+from ..page.messages import encode
 from . import messages
 from .messages import Begin, Discard, End, Frames
 from .received import ReceivedGame, Receiver
@@ -80,27 +81,18 @@ class PlayServer(LocalServer):
                             raise ValueError(f"{len(games[game].frames)} frames of a game, expected {frames}")
                         self._record(connection, games.pop(game), sha256)
                     case Discard(name):
-                        connection.send(self._discard(name))
+                        connection.send(self._library.answer_discard(name))
         finally:
             for left in games.values():
                 self._receiver.record(left)
 
     def _record(self, connection: ServerConnection, game: ReceivedGame, sha256: str) -> None:
         found = self._receiver.record(game, sha256)
-        connection.send(_encode(type="recorded", game=game.game, name=found.name, problem=found.problem))
+        connection.send(encode(type="recorded", game=game.game, name=found.name, problem=found.problem))
         if not self._named and (command := self._next_command) is not None:
             self._named = True
             self._report(f"{ENOUGH} games are recorded; when you have enough, learn from them with: {command}")
-            connection.send(_encode(type="next", command=command))
-
-    def _discard(self, name: str) -> str:
-        try:
-            self._library.discard(name)
-        except KeyError:
-            raise ValueError("no such game") from None
-        except OSError as error:
-            return _encode(type="not discarded", name=name, reason=(error.strerror or "unknown").lower())
-        return _encode(type="discarded", name=name)
+            connection.send(encode(type="next", command=command))
 
     @property
     def _next_command(self) -> str | None:
@@ -133,8 +125,4 @@ class PlayServer(LocalServer):
 
 
 def _json(document: Any) -> Answer:
-    return Answer(_encode(**document).encode(), content_type(".json"))
-
-
-def _encode(**answer: Any) -> str:
-    return json.dumps(answer, allow_nan=False)
+    return Answer(encode(**document).encode(), content_type(".json"))

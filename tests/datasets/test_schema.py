@@ -5,7 +5,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from qwop.common.errors import BadInput
-from qwop.datasets.schema import DatasetInfo, Episode, arrow_schema
+from qwop.datasets.columns import arrow_schema
+from qwop.datasets.schema import DatasetInfo, Episode
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 
 

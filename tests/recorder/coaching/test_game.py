@@ -203,13 +203,13 @@ def test_another_environment_goes_back_by_its_seed_and_actions() -> None:
     game = of(stage, policy)
     for held in (0, 0, 0, 1, 2, 0):
         game.frame(held)
-    seen = [*stage.observations]
+    seen = [*stage.game.observations]
     line = game.go_back(3 / 50)
     assert line is not None
     assert line.actors is not None
     assert line.actors.tolist() == [0, 0, 0, 1, 1, 1][: len(line)]
-    assert len(stage.observations) == 3
-    assert all(np.array_equal(a, b) for a, b in pairwise([stage.observations[-1], seen[2]]))
+    assert len(stage.game.observations) == 3
+    assert all(np.array_equal(a, b) for a, b in pairwise([stage.game.observations[-1], seen[2]]))
     assert not game.frame(0)
     assert game.frame(1)
     branch = game.episode()

@@ -1,0 +1,94 @@
+"""Play of a Gymnasium environment, kept row by row for an episode."""
+
+import io
+from typing import Any
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from ...common.checks import quoted
+from ...datasets.behaviour_probabilities import smoothed, smoothed_name
+from ...datasets.origin import NO_ORIGIN, Origin
+from ...datasets.schema import DatasetInfo, Episode
+
+
+class EnvironmentPlay:
+    """A game from a reset with this seed."""
+
+    def __init__(self, env: gymnasium.Env[Any, Any], info: DatasetInfo, seed: int) -> None:
+        self.env, self._info, self._seed = env, info, seed
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin again with the same seed."""
+        observation, _ = self.env.reset(seed=self._seed)
+        self.observations = [storable(observation, self._info)]
+        self.actions: list[int] = []
+        self.rewards: list[float] = []
+        self.terminated = self.truncated = False
+
+    @property
+    def over(self) -> bool:
+        return self.terminated or self.truncated
+
+    @property
+    def outcome(self) -> str:
+        return "terminated" if self.terminated else "truncated"
+
+    def step(self, action: int) -> None:
+        """Play a decision. Whatever the environment raises passes; ValueError for what an episode cannot hold."""
+        observation, reward, terminated, truncated, _ = self.env.step(action)
+        row, earned = storable(observation, self._info), finite_reward(reward)
+        self.terminated, self.truncated = bool(terminated), bool(truncated)
+        self.observations.append(row)
+        self.actions.append(action)
+        self.rewards.append(earned)
+
+    def picture(self) -> bytes:
+        """The environment's picture as a PNG; the fastest compression, as the page is on this machine."""
+        file = io.BytesIO()
+        Image.fromarray(np.asarray(self.env.render())).save(file, "PNG", compress_level=1)
+        return file.getvalue()
+
+    def result(self) -> dict[str, Any]:
+        """The end of the game, as the page shows it."""
+        return {"outcome": self.outcome, "total": sum(self.rewards), "steps": len(self.actions)}
+
+    def episode(self, player: str, source: str, epsilon: float, origin: Origin = NO_ORIGIN) -> Episode:
+        """The game as far as it was played, with the player's probabilities smoothed by ε."""
+        actions = np.array(self.actions, dtype=np.int16)
+        return Episode(
+            observations=np.stack(self.observations),
+            actions=actions,
+            behaviour_probabilities=smoothed(actions, self._info.actions, epsilon),
+            rewards=np.array(self.rewards, dtype=np.float32),
+            times=np.arange(len(actions) + 1, dtype=np.float64),
+            keys=None,
+            terminated=self.terminated,
+            truncated=self.truncated or not self.terminated,
+            outcome=self.outcome,
+            player=player,
+            source=source,
+            probabilities_from=smoothed_name(epsilon),
+            seed=self._seed,
+            origin=origin,
+        )
+
+
+def storable(observation: Any, info: DatasetInfo) -> NDArray[Any]:
+    """The observation as an episode holds it; ValueError if it cannot."""
+    row = info.observation.array(observation)
+    if row.shape != info.observation.shape:
+        raise ValueError(f"its observation has shape {list(row.shape)}, expected {list(info.observation.shape)}")
+    if row.dtype.kind == "f" and not np.isfinite(row).all():
+        raise ValueError("its observation holds a number that is not finite")
+    return row
+
+
+def finite_reward(reward: Any) -> float:
+    found = np.asarray(reward, dtype=np.float32)
+    if found.size != 1 or not np.isfinite(found).all():
+        raise ValueError(f"its reward is {quoted(reward, 40)}, expected a finite number")
+    return float(found.reshape(()))
