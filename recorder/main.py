@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.console import Console
 
 from ..common.command import TERMINATING, Terminated, to_yaml
-from ..common.command_line import clone_next
+from ..common.command_line import clone_next, next_command
 from ..common.files import require_writable_folder, write_atomic
 from ..common.progress import plain_console, progress_bar
 from ..datasets.describe import describe
@@ -48,7 +48,17 @@ def run(settings: RecordSettings) -> None:
         console.print(f"nothing was recorded into {folder}", soft_wrap=True, highlight=False)
     else:
         console.print(describe(folder).table(f"{folder}"))
-        console.print(clone_next(folder), highlight=False, soft_wrap=True)
+        console.print(_next(settings, source, folder), highlight=False, soft_wrap=True)
+
+
+def _next(settings: RecordSettings, source: Source, folder: Path) -> str:
+    """The line that names the command for what was recorded."""
+    if not source.info.shares_control:
+        return clone_next(folder)
+    assert isinstance(settings.source, RecorderPageSettings | EnvironmentPageSettings | ScriptedSettings)
+    policy = settings.source.policy
+    out = Path("runs") / folder.name
+    return next_command("qwop-finetune", policy=policy, schedule="corrections", demonstrations=folder, out=out)
 
 
 def open_source(settings: SourceSettings, folder: Path) -> Source:

@@ -2,13 +2,13 @@
 
 import html
 import json
-import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from websockets.sync.server import ServerConnection
 
+from ...common.command_line import clone_next
 from ...common.content_types import content_type
 from ...common.errors import BadInput
 from ...datasets.folder import episode_numbers
@@ -100,7 +100,7 @@ class PlayServer(LocalServer):
         folder = self._library.folder
         if not folder.is_dir() or len(episode_numbers(folder)) < ENOUGH:
             return None
-        return f"qwop-pretrain dataset={shlex.quote(str(folder))}"
+        return clone_next(folder).removeprefix("next: ")
 
     def _page(self) -> bytes:
         """The page, with its recorder's settings."""

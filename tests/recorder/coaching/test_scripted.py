@@ -17,6 +17,7 @@ from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
 from qwop.pretrain.reaction import reaction
 from qwop.recorder.coaching.scripted_source import open_scripted
+from qwop.recorder.command import main
 from qwop.recorder.settings import ScriptedSettings
 
 
@@ -43,6 +44,16 @@ def test_the_person_takes_over_and_lets_go_and_goes_back(untrained: Callable[...
     assert any(game.branch is not None for game in found)
     again = games(settings, tmp_path / "data")
     assert [one.keys_of_frames.tolist() for one in again] == [one.keys_of_frames.tolist() for one in found]
+
+
+def test_the_next_command_learns_from_the_corrections(
+    untrained: Callable[..., str], tmp_path: Path, run_command: Callable[..., Any]
+) -> None:
+    policy, data = untrained(observation="contact", frames_per_step=2), tmp_path / "data"
+    done = run_command(main, "source=scripted", f"source.policy={policy}", "source.minutes=0.05", f"dataset={data}")
+    assert done.code == 0, done.err
+    learn = f"qwop-finetune policy={policy} schedule=corrections demonstrations={data} out=runs/data"
+    assert done.out.splitlines()[-1] == f"next: {learn}"
 
 
 def test_whole_games_are_the_persons_alone(untrained: Callable[..., str], tmp_path: Path) -> None:

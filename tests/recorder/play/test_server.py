@@ -74,7 +74,7 @@ def test_after_ten_games_the_next_command_is_named_once(recorder: Any, game_of: 
     for number in range(1, 10):
         recorder.send(game_of(KEYS, number))
     assert settings(recorder)["next"] is None
-    command = f"qwop-pretrain dataset={recorder.folder}"
+    command = f"qwop-pretrain dataset={recorder.folder} out=runs/{recorder.folder.name}"
     with recorder.page() as page:
         for number in (10, 11):
             game = game_of(KEYS, number)
