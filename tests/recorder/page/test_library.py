@@ -1,5 +1,7 @@
 """Games that the page lists."""
 
+import errno
+import json
 from pathlib import Path
 
 import numpy as np
@@ -95,6 +97,21 @@ def test_a_discarded_game_is_out_of_the_dataset_but_not_deleted(tmp_path: Path) 
     record(folder, SHORT)  # takes the number again
     library.discard("episode-000001")
     assert len(list((folder / "discarded").iterdir())) == 2
+
+
+def test_a_page_is_told_if_a_game_cannot_be_discarded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    record(tmp_path, SHORT)
+    library, name = Library(tmp_path, {}), "episode-000000"
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.rename", full)
+        answer = {"type": "not discarded", "name": name, "reason": "no space left on device"}
+        assert json.loads(library.answer_discard(name)) == answer
+    with pytest.raises(ValueError, match="no such game"):
+        library.answer_discard("episode-000009")
 
 
 @pytest.mark.parametrize("name", ["episode-000009", "../own/episode-000000", "dataset", ""])
