@@ -1,4 +1,4 @@
-"""What a plain `pytest` leaves out, it says."""
+"""A plain `pytest` says what it leaves out."""
 
 import subprocess
 import sys

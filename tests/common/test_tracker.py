@@ -13,7 +13,7 @@ from qwop.common.tracker import open_tracker, require_tracker
 
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What Trackio was told."""
+    """Records what Trackio was told."""
     calls: list[Any] = []
     module = ModuleType("trackio")
     module.init = lambda **settings: calls.append(("init", settings["name"]))  # type: ignore[attr-defined]

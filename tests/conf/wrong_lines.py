@@ -149,7 +149,7 @@ def run(command: Command[Any], arguments: list[str], folder: Path) -> tuple[int,
 
 
 def judged(command: Command[Any], found: tuple[int, str, str, list[str]]) -> str | None:
-    """What is wrong with an end; None if it is as it should be."""
+    """Complaint about an end; None if it is as it should be."""
     code, out, err, left = found
     lines = [line for line in err.splitlines() if line]
     if code != 2:

@@ -38,7 +38,7 @@ WORK = (
     "recorder.main", "pretrain.main", "pretrain.reestimate_main", "finetune.training", "evaluation.main", "search.main",
     "search.distil_main", "study.main", "population.run",
 )  # fmt: skip
-"""What the commands import when they run."""
+"""Imports of the commands when they run."""
 
 VERBS = ("verify", "describe", "upgrade", "merge", "split", "drop", "relabel", "export", "import")
 """Verbs of `qwop-dataset`; as the first word of a command each stands for it."""

@@ -39,7 +39,7 @@ class Simulator:
         self._calls = {name: calls for name, (_, calls) in known.items()}
 
     def without_faults(self, name: str) -> tuple[Reference, int]:
-        """What a run of this work comes to without faults, and the number of its calls."""
+        """Result of a run of this work without faults, and the number of its calls."""
         return self._of(WORK[name]).reference, self._calls_of(WORK[name])
 
     def drawn(self, seed: int) -> tuple[Work, Fault]:
@@ -114,7 +114,7 @@ class Simulator:
                     assert _digest(path) == digest, f"{path} has changed"
 
     def _require_nothing_hidden(self, run: Path) -> None:
-        """What was refused removed what it had begun."""
+        """Check that a refused work removed what it had begun."""
         for path in (run.parent, *(path for path in run.rglob("*") if path.is_dir())):
             left = [one for one in path.iterdir() if LEFTOVER.fullmatch(one.name)]
             assert left == [], left

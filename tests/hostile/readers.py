@@ -248,7 +248,7 @@ KINDS |= {
 
 
 ORIGINALS = Path("originals")
-"""Where the originals are, from the folder that the cases are tried in."""
+"""Folder of the originals, from the folder that the cases are tried in."""
 
 LEFT_OUT = shutil.ignore_patterns("tensorboard", "phases", "*000128*", "SHA256SUMS")
 """Checksums would refuse every change of a dataset, and whoever makes a hostile one leaves them out."""

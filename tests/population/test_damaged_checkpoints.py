@@ -22,7 +22,7 @@ OTHERS: list[Any] = [
 
 
 def places(value: Any, before: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Where each value of a state is, the nested ones too."""
+    """Places of all values of a state, also the nested ones."""
     for key, one in value.items() if isinstance(value, dict) else enumerate(value):
         yield (*before, key)
         if isinstance(one, dict | list):

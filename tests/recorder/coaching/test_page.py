@@ -22,7 +22,7 @@ from websockets.sync.client import ClientConnection, connect
 
 
 class Page:
-    """What the page does, without a browser."""
+    """Does what the page does, without a browser."""
 
     def __init__(self, address: str) -> None:
         host = urlsplit(address)
