@@ -100,7 +100,7 @@ MUTANTS = (
         "self._tensor(batch.rewards) * self.settings.reward_scale,",
         "self._tensor(batch.rewards),",
     ),
-    Mutant("acer: gradients are not clipped", LEARNER, "self.settings.max_gradient_norm, chosen)", "1e9, chosen)"),
+    Mutant("acer: gradients are not clipped", LEARNER, "self.settings.max_gradient_norm)", "1e9)"),
     Mutant(
         "acer: no bias correction", LOSSES, "(1.0 - c / rho).clamp_(min=0.0)", "(1.0 - c / rho).clamp_(min=0.0) * 0.0"
     ),
@@ -114,7 +114,7 @@ MUTANTS = (
         "weights = demonstrated * self._imitation_weights(batch, targets)",
         "weights = self._imitation_weights(batch, targets)",
     ),
-    Mutant("acer: critic_only moves the policy", LEARNER, "slice(-2, None) if critic_only", "slice(-2, None) if False"),
+    Mutant("acer: critic_only moves the policy", LEARNER, 'if not name.startswith("q_head.")', "if False"),
     Mutant(
         "acer: μ is not renewed when sampled",
         AGENT,
@@ -174,8 +174,8 @@ MUTANTS = (
     Mutant(
         "ppo, by hand: steps of the critic alone move the policy",
         PPO_DENSE,
-        "if now.critic_only else slice(None)",
-        "if False else slice(None)",
+        "None if now.critic_only else view",
+        "view",
     ),
     Mutant(
         "ppo: the learning rate does not follow the phase",

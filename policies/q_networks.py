@@ -10,7 +10,6 @@ from ..common.checks import quoted
 from ..common.errors import BadInput
 from ..common.reading import whole_number
 from ..envs.spec import ObservationSpec
-from .dense_layers import DenseLayers
 from .encoders import Convolutions, normed_layers, plain_layers
 from .ensemble import Ensemble
 from .networks import LayeredNetwork, convolutions_of, hidden_widths
@@ -80,12 +79,6 @@ class QNetwork(EpsilonGreedy):
         features = self.convolutions(self.layer_input(observations))
         advantages: Tensor = self.advantage(features).unflatten(-1, (self.actions, self.quantiles))
         return dueling(self.value(features).unsqueeze(-2), advantages) if self.dueling else advantages
-
-    def dense_layers(self) -> DenseLayers | None:
-        """The layers from `layer_input` to all quantiles; None if there are others than one stack of dense layers."""
-        if self.dueling or not isinstance(self.convolutions, nn.Identity):
-            return None
-        return DenseLayers.of(self.advantage[:-1], self.advantage[-1])
 
     def forward(self, observations: Tensor) -> Tensor:
         """Q(s, ·), [..., actions], of raw observations [..., observation_size]."""

@@ -71,4 +71,4 @@ def test_other_layers_have_no_such_form() -> None:
     assert DenseLayers.of(pictures.trunk, pictures.policy_head) is None
     plain = Actor(4, 3, ())
     assert DenseLayers.of(plain.trunk, plain.policy_head) is None
-    assert DenseLayers.of(nn.Sequential(nn.Linear(4, 4), nn.GELU()), nn.Linear(4, 2)) is None
+    assert DenseLayers.of(nn.Sequential(nn.Linear(4, 4), nn.Tanh()), nn.Linear(4, 2)) is None

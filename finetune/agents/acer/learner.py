@@ -8,12 +8,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ....policies.dense_layers import DenseLayers
 from ....policies.networks import ActorCritic
 from ...experience.sequences import DEMONSTRATIONS, Sequences
 from ...metrics import UpdateStats, means_by_source
 from ...schedules.phase import PhaseValues
-from ..gradients import GradientVector
 from ..learner import Learner, autocast
 from ..losses import final_values
 from ..optimisers import RMSpropTF
@@ -58,12 +56,6 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         """Range that bootstrap values are clipped to, in scaled rewards; None: not clipped."""
         self.tolerance = 1.0
         """Returns of demonstrations that fall short of V by this are not imitated; in unscaled rewards."""
-        self._dense = self._dense_average = None
-        if settings.precision == "float32":
-            self._dense, self._dense_average = (
-                DenseLayers.of(one.trunk, one.policy_head, one.q_head) for one in (self.network, self.average)
-            )
-        self._gradients = None if self._dense is None else GradientVector(self._dense.parameters)
         self._optimiser = RMSpropTF(self.network.parameters(), settings.learning_rate, settings.decay, settings.epsilon)
 
     @property
@@ -92,7 +84,7 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         """
         n, k = batch.actions.shape
         observations = self._tensor(batch.observations).flatten(0, 1).flatten(1)
-        logits, q = (output.view(n, k + 1, -1) for output in self._learned_outputs(observations))
+        logits, q = (output.view(n, k + 1, -1) for output in self._outputs(self.network, observations))
         probabilities = torch.softmax(logits, dim=-1)
         targets = self._targets(batch, probabilities.detach(), q.detach(), now.gamma)
         actions = targets.actions.unsqueeze(-1)
@@ -110,7 +102,13 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
                 weights = demonstrated * self._imitation_weights(batch, targets)
                 loss = loss + now.imitation * acer.imitation_loss(logits[:, :-1], self._tensor(batch.player), weights)
 
-        norm = self._set_gradients(loss, logits, q, now.critic_only)
+        self._optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        if now.critic_only:
+            for name, parameter in self.network.named_parameters():
+                if not name.startswith("q_head."):
+                    parameter.grad = None
+        norm = torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.settings.max_gradient_norm)
         self._optimiser.param_groups[0]["lr"] = self.settings.learning_rate * now.learning_rate
         self._optimiser.step()
         acer.update_average(self.average, self.network, self.settings.alpha)
@@ -187,11 +185,7 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
     def _actor_step(self, observations: Tensor, targets: _Targets, entropy: float) -> _ActorStep:
         """The policy gradient at `observations` [n, k, size], before and after its projection on the trust region."""
         pi = targets.pi
-        rows = observations.flatten(0, 1)
-        if self._dense_average is None:
-            average_logits, _ = self._outputs(self.average, rows)
-        else:
-            average_logits, _ = self._dense_outputs(self._dense_average, self.average, rows)
+        average_logits, _ = self._outputs(self.average, observations.flatten(0, 1))
         pi_average = torch.softmax(average_logits, dim=-1).view_as(pi)
         g = acer.policy_gradient(
             pi, targets.mu, targets.actions, targets.q, targets.values, targets.q_ret, self.settings.truncation
@@ -253,38 +247,6 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
 
     def _bounded(self, values: Tensor) -> Tensor:
         return values if self.bounds is None else values.clamp(*self.bounds)
-
-    def _learned_outputs(self, observations: Tensor) -> tuple[Tensor, Tensor]:
-        """`_outputs` of the network, with respect to which a loss can be differentiated."""
-        if self._dense is None:
-            return self._outputs(self.network, observations)
-        outputs = self._dense_outputs(self._dense, self.network, observations)
-        logits, q = (one.clone().requires_grad_() for one in outputs)  # no longer of inference mode
-        return logits, q
-
-    def _set_gradients(self, loss: Tensor, logits: Tensor, q: Tensor, critic_only: bool) -> Tensor:
-        """Set the parameters' gradients, clipped; return their norm before. logits, q: of `_learned_outputs`."""
-        if self._dense is None or self._gradients is None:
-            self._optimiser.zero_grad(set_to_none=True)
-            loss.backward()
-            if critic_only:
-                for name, parameter in self.network.named_parameters():
-                    if not name.startswith("q_head."):
-                        parameter.grad = None
-            return torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.settings.max_gradient_norm)
-        # Autograd for the loss of the outputs, which are few; by hand from there.
-        of_logits, of_q = torch.autograd.grad(loss, (logits, q), materialize_grads=True)
-        gradient = torch.cat([of_logits.flatten(0, -2), of_q.flatten(0, -2)], dim=1).t().contiguous()
-        with torch.inference_mode():
-            self._dense.backward(gradient, self._gradients.views)
-        chosen = slice(-2, None) if critic_only else slice(None)  # the Q head is the last
-        return self._gradients.clip(self.settings.max_gradient_norm, chosen)
-
-    @torch.inference_mode()
-    def _dense_outputs(self, layers: DenseLayers, network: ActorCritic, observations: Tensor) -> tuple[Tensor, Tensor]:
-        outputs = layers.forward(network.trunk_input(observations))
-        logits, q = outputs.t().contiguous().split(self.network.actions, dim=1)
-        return logits, q
 
     def _outputs(self, network: ActorCritic, observations: Tensor) -> tuple[Tensor, Tensor]:
         """Policy logits and Q values, both [rows, A]; the heads in float32 whatever the precision of the trunk."""

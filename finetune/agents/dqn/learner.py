@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ....common.errors import BadInput
-from ....policies.dense_layers import DenseLayers
 from ....policies.q_networks import QNetwork
 from ...experience.sequences import DEMONSTRATIONS
 from ...experience.transitions import Transitions
@@ -31,8 +30,6 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
             )
         super().__init__(network, settings, device)
         self.target = copy.deepcopy(self.network).requires_grad_(False)
-        self._dense, self._dense_target = self.network.dense_layers(), self.target.dense_layers()
-        self._gradients = [] if self._dense is None else [torch.zeros_like(one) for one in self._dense.parameters]
         self._parameters: list[Tensor] = list(self.network.parameters())
         self._optimiser: torch.optim.Optimizer
         if settings.optimiser == ADAM:
@@ -57,22 +54,22 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
         actions, w = self._tensor(batch.actions), self._tensor(weights)
         rewards = self._tensor(batch.rewards) * self.settings.reward_scale
         discounts = self._tensor(batch.discounts)
-        following = self._tensor(batch.next_observations).flatten(1)
+        quantiles = self.network.quantile_values(self._tensor(batch.observations).flatten(1))
         with torch.no_grad():
-            next_target = self._quantiles(self.target, self._dense_target, following)
+            following = self._tensor(batch.next_observations).flatten(1)
+            next_target = self.target.quantile_values(following)
             q_next_target = next_target.mean(-1)
-        q_next = self._q_next(following) if self.settings.double else q_next_target
-        quantiles = self._quantiles(self.network, self._dense, self._tensor(batch.observations).flatten(1))
         q = quantiles.mean(-1)
         taken = q.gather(-1, actions.unsqueeze(-1)).squeeze(-1)
         if self.settings.quantiles:
-            targets = dqn.quantile_targets(rewards, discounts, q_next, next_target)
+            choosing = self._q_next(following) if self.settings.double else q_next_target
+            targets = dqn.quantile_targets(rewards, discounts, choosing, next_target)
             index = actions[:, None, None].expand(-1, 1, quantiles.shape[-1])
             losses = dqn.quantile_loss(quantiles.gather(1, index).squeeze(1), targets)
             errors = targets.mean(-1) - taken.detach()
         else:
             if self.settings.double:
-                target = dqn.double_target(rewards, discounts, q_next, q_next_target)
+                target = dqn.double_target(rewards, discounts, self._q_next(following), q_next_target)
             else:
                 target = dqn.max_target(rewards, discounts, q_next_target)
             losses = dqn.huber(target - taken)
@@ -82,32 +79,12 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
             losses = losses + now.imitation * demonstrated * dqn.margin_loss(q, actions, self.settings.margin)
         loss = dqn.weighted_mean(losses, w)
 
-        self._set_gradients(loss, quantiles)
+        self._optimiser.zero_grad(set_to_none=True)
+        loss.backward()
         norms = self._clip()
         self._optimiser.param_groups[0]["lr"] = self.settings.learning_rate * now.learning_rate
         self._optimiser.step()
         return errors, self._stats(batch, weights, errors.cpu().numpy(), taken, loss, norms) if diagnose else None
-
-    def _quantiles(self, network: QNetwork, layers: DenseLayers | None, observations: Tensor) -> Tensor:
-        """`quantile_values`; with dense layers, a tensor with respect to which a loss can be differentiated."""
-        if layers is None:
-            return network.quantile_values(observations)
-        with torch.inference_mode():
-            outputs = layers.forward(network.layer_input(observations))
-        shape = (len(observations), network.actions, network.quantiles)
-        return outputs.t().clone().view(shape).requires_grad_(torch.is_grad_enabled())
-
-    def _set_gradients(self, loss: Tensor, quantiles: Tensor) -> None:
-        """Set the parameters' gradients: by autograd, or for dense layers by hand from those of the quantiles."""
-        if self._dense is None:
-            self._optimiser.zero_grad(set_to_none=True)
-            loss.backward()
-            return
-        (gradient,) = torch.autograd.grad(loss, quantiles)
-        with torch.inference_mode():
-            self._dense.backward(gradient.flatten(1).t(), self._gradients)
-        for parameter, mine in zip(self._dense.parameters, self._gradients, strict=True):
-            parameter.grad = mine
 
     @torch.no_grad()
     def copy_target(self) -> None:

@@ -11,7 +11,6 @@ from torch import Tensor
 from ....policies.dense_layers import DenseLayers
 from ....policies.networks import Actor, ActorCritic, ValuedActor, Values, bounded
 from ...schedules.phase import PhaseValues
-from ..gradients import GradientVector
 from . import losses as ppo
 from .minibatch import Demonstrated, Minibatch, StepStats
 from .settings import PpoSettings
@@ -26,10 +25,13 @@ class DenseGradients:
     def __init__(self, network: Actor | ActorCritic, policy: DenseLayers, critic: DenseLayers, settings: PpoSettings):
         self._observation, self._settings = network.observation, settings
         self._policy, self._critic = policy, critic
-        self._gradients = GradientVector([*critic.parameters, *policy.parameters])
-        self._critic_size = sum(one.numel() for one in critic.parameters)
+        parameters = [*critic.parameters, *policy.parameters]
+        sizes = [one.numel() for one in parameters]
+        self._vector = parameters[0].new_zeros(sum(sizes))
+        views = [part.view_as(one) for part, one in zip(self._vector.split(sizes), parameters, strict=True)]
         count = len(critic.parameters)
-        self._critic_views, self._policy_views = self._gradients.views[:count], self._gradients.views[count:]
+        self._critic_size = sum(sizes[:count])
+        self._critic_views, self._policy_views = views[:count], views[count:]
 
     @classmethod
     def of(cls, network: Actor | ActorCritic, values: Values | None, settings: PpoSettings) -> "DenseGradients | None":
@@ -60,8 +62,13 @@ class DenseGradients:
             losses["imitation_loss"] = self._add_imitation(demonstrated, now.imitation)
         if critic is not None:
             critic.result()
-        chosen = slice(len(self._critic_views)) if now.critic_only else slice(None)
-        norm = self._gradients.clip(self._settings.max_gradient_norm, chosen)
+        gradient = self._vector[: self._critic_size] if now.critic_only else self._vector
+        norm = gradient.norm()
+        gradient.mul_((self._settings.max_gradient_norm / (norm + 1e-6)).clamp_(max=1.0))
+        for parameter, view in zip(self._critic.parameters, self._critic_views, strict=True):
+            parameter.grad = view
+        for parameter, view in zip(self._policy.parameters, self._policy_views, strict=True):
+            parameter.grad = None if now.critic_only else view
         return StepStats(log_ratio, bonus, norm, losses)
 
     @torch.inference_mode()  # in whatever thread

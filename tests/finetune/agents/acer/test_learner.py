@@ -9,7 +9,6 @@ from qwop.common.errors import BadInput
 from qwop.finetune.agents.acer.learner import AcerLearner
 from qwop.finetune.agents.acer.settings import AcerSettings
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, Sequences, interleave
-from qwop.finetune.schedules.phase import PhaseValues
 from qwop.policies.networks import ActorCritic
 from torch import Tensor, nn
 
@@ -220,24 +219,3 @@ def test_values_are_fitted_to_scaled_rewards(make_sequences: Callable[..., Seque
     assert one.network(torch.from_numpy(endless.observations[:5, 0]))[1].detach().numpy() == pytest.approx(
         1.0, rel=1e-2
     )
-
-
-@pytest.mark.parametrize("settings", [{}, {"trust_region": "probabilities"}, {"achieved_returns": True}])
-@pytest.mark.parametrize("now", [NOW, NOW._replace(critic_only=True), NOW._replace(imitation=0.5)])
-def test_dense_layers_learn_by_hand_what_autograd_teaches_them(
-    make_sequences: Callable[..., Sequences], batch: Sequences, settings: dict[str, Any], now: PhaseValues
-) -> None:
-    shown = replace(batch, source=np.full(len(batch), DEMONSTRATIONS, dtype=np.int8))
-    player = np.random.default_rng(0).dirichlet(np.ones(3), size=batch.actions.shape).astype(np.float32)
-    shown = replace(shown, player=player, returns=batch.rewards, known=~batch.truncated)
-    found = []
-    for by_hand in (True, False):
-        one = learner(hidden=(16, 8), max_gradient_norm=0.1, **settings)
-        assert one._dense is not None
-        if not by_hand:
-            one._dense = one._dense_average = one._gradients = None
-        for part in (batch, shown, batch):
-            one.update(part, now)
-        found.append(parameters(one.network))
-    for name, mine in found[0].items():
-        torch.testing.assert_close(mine, found[1][name], rtol=1e-5, atol=1e-6)

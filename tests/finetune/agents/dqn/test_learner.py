@@ -9,10 +9,10 @@ import torch
 from numpy.typing import NDArray
 from qwop.common.errors import BadInput
 from qwop.finetune.agents.dqn.learner import DqnLearner
-from qwop.finetune.agents.dqn.settings import DdqnSettings, DqnSettings
+from qwop.finetune.agents.dqn.settings import DdqnSettings
 from qwop.finetune.experience.sequences import DEMONSTRATIONS, LIVE
 from qwop.finetune.experience.transitions import Transitions
-from qwop.policies.q_networks import DuelingQ, QNetwork
+from qwop.policies.q_networks import DuelingQ
 from torch import Tensor
 
 from ...runs import NOW
@@ -169,20 +169,3 @@ def test_settings_that_cannot_be_used_are_refused(wrong: dict[str, Any]) -> None
 def test_a_network_of_other_quantiles_is_refused() -> None:
     with pytest.raises(BadInput, match=r"algorithm\.quantiles=5: .* has expected values"):
         DqnLearner(DuelingQ(2, 3, (8,)), DdqnSettings(quantiles=5), CPU)
-
-
-@pytest.mark.parametrize("changes", [{}, {"double": True}, {"quantiles": 4}, {"double": True, "quantiles": 4}])
-def test_dense_layers_learn_by_hand_what_autograd_teaches_them(changes: dict[str, Any]) -> None:
-    found = []
-    for by_hand in (True, False):
-        settings = DqnSettings(hidden=(16, 8), max_gradient_norm=0.1, **changes)
-        network = QNetwork(2, 3, settings.hidden, torch.Generator().manual_seed(0), max(settings.quantiles, 1))
-        one = DqnLearner(network, settings, CPU)
-        assert one._dense is not None
-        if not by_hand:
-            one._dense = one._dense_target = None
-        for number in range(4):
-            one.update(make(seed=number, source=DEMONSTRATIONS), NOW._replace(imitation=0.5), ones())
-            one.copy_target()
-        found.append(weights_of(one.network))
-    torch.testing.assert_close(*found, rtol=1e-5, atol=1e-7)
