@@ -43,6 +43,7 @@ TUNE = "qwop-finetune seed={seed} threads=1 video=false out={run}/tuned"
 FROM_CLONE = f"{TUNE} policy={{run}}/clone/policy.safetensors"
 
 NOTHING = "schedule.phases.mixed.demonstrations=0 schedule.phases.mixed.imitation=0"
+WITHOUT = "schedule.phases.fade.imitation=0 schedule.phases.polish.imitation=0"
 
 SLIDER = (
     "qwop-finetune policy=scratch demonstrations=data/kurodo-15 algorithm=ppo schedule=live-only "
@@ -59,7 +60,7 @@ ALONE = f"schedule.phases.watching.decisions=0 {NOTHING}"
 
 ROWS = {
     "kurodo": [CLONE, f"{FROM_CLONE} schedule=kurodo"],
-    "kurodo-without": [CLONE, f"{FROM_CLONE} schedule=kurodo {NOTHING} schedule.phases.fade.imitation=0"],
+    "kurodo-without": [CLONE, f"{FROM_CLONE} schedule=kurodo {NOTHING} {WITHOUT}"],
     "from-clone": [CLONE, f"{FROM_CLONE} schedule=from-clone"],
     "expert": [SLIDER, FROM_SLIDER],
     "expert-alone": [SLIDER, f"{FROM_SLIDER} {ALONE}"],

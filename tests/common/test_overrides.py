@@ -76,7 +76,7 @@ def test_the_nearest_name_is_suggested(words: list[str], said: str) -> None:
 
 def test_lengths_alone_change_the_default_schedule() -> None:
     schedule = finetune.read(["schedule.scale=0.1"]).schedule
-    assert [phase.name for phase in schedule.phases] == ["mixed", "values", "fade", "alone"]
+    assert [phase.name for phase in schedule.phases] == ["mixed", "values", "fade", "polish"]
     assert schedule.scale == 0.1
     settings = finetune.read(["environment=CartPole-v1", "algorithm=dqn-small", "schedule.decisions=75000"])
     assert [phase.name for phase in settings.schedule.phases] == ["alone"]
