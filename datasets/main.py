@@ -14,7 +14,7 @@ from ..common.typed_texts import quoted
 VERBS = {
     "verify": ("qwop.datasets.verification.command", "check everything, including by replay"),
     "describe": ("qwop.datasets.describe_command", "update checksums, card and Croissant metadata"),
-    "upgrade": ("qwop.datasets.editing.upgrade", "write a dataset of an older version anew"),
+    "upgrade": ("qwop.datasets.editing.upgrade", "write a dataset in the newest version of the format"),
     "merge": ("qwop.datasets.editing.merge", "several datasets as one"),
     "split": ("qwop.datasets.editing.split", "a dataset in several parts, by episode"),
     "drop": ("qwop.datasets.editing.drop", "a dataset without some of its episodes"),

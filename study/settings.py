@@ -104,6 +104,6 @@ class StudyCommandSettings(Settings):
     )
     study: StudySettings = file_choice(
         "study",
-        "What to search. A path that ends in .yaml is a study of your own.",
+        "Settings to search, and the figure that counts. A path that ends in .yaml is a study of your own.",
         example="cartpole-dqn",
     )

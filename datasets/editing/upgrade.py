@@ -16,7 +16,7 @@ class UpgradeSettings(Settings):
     """The dataset to upgrade."""
 
     dataset: str = setting(help="Folder of the dataset.", example="data/me", path=True)
-    out: str = setting(help="Folder of the new dataset.", example="data/me-2", written=True)
+    out: str = setting(help="Folder of the new dataset.", example="data/me-3", written=True)
 
 
 def run(settings: UpgradeSettings) -> None:
@@ -33,6 +33,6 @@ command = Subcommand(
     "dataset-upgrade",
     UpgradeSettings,
     run,
-    about="Rewrite a dataset in the current version of the format, with the same content.",
-    examples=[("qwop-dataset upgrade data/me out=data/me-2", "")],
+    about="Rewrite a dataset in the newest version of the format (3), with the same content.",
+    examples=[("qwop-dataset upgrade data/me out=data/me-3", "")],
 )
