@@ -24,11 +24,11 @@ def device() -> Any:
     )
 
 
-def max_idle_frames(default: int) -> Any:
-    """The random start of QWOP's games."""
+def max_idle_frames(default: int, games: str = "QWOP") -> Any:
+    """The random start of QWOP's games. games: those that have it."""
     return setting(
         default,
-        "QWOP: each game starts with 0 to this many frames (30 a second) without a key, uniformly drawn.",
+        f"{games}: each game starts with 0 to this many frames (30 a second) without a key, uniformly drawn.",
         at_least=0,
         at_most=LONGEST_IDLE,
     )

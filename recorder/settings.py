@@ -87,7 +87,7 @@ class RecorderPageSettings(PersonSettings):
     policy: str | None = coached_policy()
     greedy: bool = greedy()
     seed: int = seed("Policy: decides its games. Recording again continues with the next ones.")
-    max_idle_frames: int = max_idle_frames(30)
+    max_idle_frames: int = max_idle_frames(30, "Policy")
     release: float = release()
     back: float = back()
     port: int = setting(
@@ -168,7 +168,7 @@ class BrowserSettings(PersonSettings):
     )
     greedy: bool = setting(False, "Policy: always take the most probable action; else draw it.")
     seed: int = seed("Policy: decides its games. Recording again continues with the next ones.")
-    max_idle_frames: int = max_idle_frames(0)
+    max_idle_frames: int = max_idle_frames(0, "Policy")
     live: bool = setting(False, "Policy: play at the page's own pace; else as fast as the browser can.")
     fresh_page: bool = setting(False, "Policy: load the page anew for every game.")
     headless: bool | None = setting(None, "Run the browser without a window. null: where a policy plays.")

@@ -2,7 +2,7 @@
 
 import { $, button, element, figures } from "./view.js";
 
-const ENDS = { finished: "finished", fell: "fell", stopped: "broken off" };
+const ENDS = { finished: "finished", fell: "fell", stopped: "stopped" };
 const DAY = 86_400_000; // ms
 
 export const today = () => Math.floor(Date.now() / DAY);
@@ -67,7 +67,7 @@ export class List {
     const label = recorded ? `game ${entry.number}` : entry.name;
     const add = (text, title, action) => actions.append(button(text, () => action(entry), { title, ariaLabel: `${text} ${label}` }));
     add("watch", "Play it back", watch);
-    add(chosen ? "not race" : "race", "Run beside it", race);
+    add(chosen ? "don’t race" : "race", chosen ? "Run without it" : "Run beside it", race);
     if (entry.keys || own) add("link", "Copy a link that holds the whole game", link);
     if (entry.keys || own) add("file", "Save its keys as a file", file);
     if (recorded) add("discard", "Remove this game", discard);

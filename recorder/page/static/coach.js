@@ -14,8 +14,8 @@ export class Coach {
     $("news").textContent = settings.news;
     $("back-key").hidden = !settings.back;
     game.title = `Correct ${settings.policy}`;
-    game.help = `The policy plays. Press a key of the game and you have control; without a key for ${settings.release} s, `
-      + "the policy has it back.";
+    game.help = "The policy plays. Press a key of the game to take control; "
+      + `after ${settings.release} s without a key, the policy has it again.`;
     this.show(false, false);
   }
 
