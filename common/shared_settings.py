@@ -20,7 +20,9 @@ def seed(help: str, default: int = 0) -> Any:
 def device() -> Any:
     """The device that networks are trained on; see `policies.devices`."""
     return setting(
-        "auto", "Device to learn on: cpu, cuda, mps (Apple's GPUs), or auto, a CUDA GPU if there is one.", choices=DEVICES
+        "auto",
+        "Device to learn on: cpu, cuda, mps (Apple's GPUs), or auto, a CUDA GPU if there is one.",
+        choices=DEVICES,
     )
 
 

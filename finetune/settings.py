@@ -80,8 +80,8 @@ class FinetuneSettings(Settings):
         None,
         "Policy to start from: its file (.safetensors), champion, which comes with the package, or scratch, a new "
         "network. null: runs/pretrain/policy.safetensors if it exists and no demonstrations are named, else a clone of "
-        "the demonstrations; scratch with algorithm=dqn, ddqn, rlpd, vtrace or ftw, or if an environment is named without "
-        "demonstrations.",
+        "the demonstrations; scratch with algorithm=dqn, ddqn, rlpd, vtrace or ftw, or if an environment is named "
+        "without demonstrations.",
         path=True,
     )
     demonstrations: str | None = setting(
@@ -97,8 +97,8 @@ class FinetuneSettings(Settings):
     )
     environment: str | None = setting(
         None,
-        "Gymnasium id such as CartPole-v1, of a new network without demonstrations; else the policy or the demonstrations "
-        "name it. The module that registers it may stand in front (my_envs:Walk-v0).",
+        "Gymnasium id such as CartPole-v1, of a new network without demonstrations; else the policy or the "
+        "demonstrations name it. The module that registers it may stand in front (my_envs:Walk-v0).",
     )
     out: str = setting("runs/finetune", "Folder of the run: policy, checkpoints, log and report.", written=True)
     resume: bool = setting(
