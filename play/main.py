@@ -45,15 +45,13 @@ def run(settings: PlaySettings) -> None:
         require_writable_folder(folder, "out")
         size = write_site(folder, site)
         console.print(
-            f"page: {folder / 'index.html'} and the files beside it, {size / 1e6:.1f} MB, for any static host",
-            highlight=False,
-            soft_wrap=True,
+            f"page: {folder / 'index.html'} and the files beside it, {size / 1e6:.1f} MB, for any static host"
         )
     if not settings.serve:
         return
     with page_server(site, settings.port) as server:
         address = f"http://{HOST}:{server.server_port}/"
-        console.print(f"play at {address}, Ctrl-C here when you are done", highlight=False, soft_wrap=True)
+        console.print(f"play at {address}, Ctrl-C here when you are done")
         if settings.open:
             webbrowser.open(address)
         server.serve_forever()

@@ -47,7 +47,7 @@ def run(settings: ReportSettings) -> None:
     samples = [sample(open_dataset(folder), settings.games) for folder in folders]
     made_by = command_line("qwop-dataset report", settings, "dataset")
     write_atomic(settings.file, document(samples, made_by, to_yaml(settings)))
-    plain_console().print(f"report: {settings.file}", highlight=False, soft_wrap=True)
+    plain_console().print(f"report: {settings.file}")
 
 
 command = Subcommand(
