@@ -7,6 +7,7 @@ from pathlib import Path
 from ...common.errors import BadInput
 from ...common.progress import plain_console
 from ...common.settings import Settings, setting
+from ...common.shared_settings import smoothing
 from ...envs.names import REWARDS
 from ...envs.qwop.task import FRAMES_A_SECOND, OBSERVATIONS, QWOPTask
 from ..from_keys import qwop_info, relabelled
@@ -49,13 +50,7 @@ class RelabelSettings(Settings):
     size: int | None = setting(None, "Height and width of the pictures.", at_least=16, at_most=256)
     colour: bool | None = setting(None, "Colours in the pictures, instead of grey.")
     observation_lag: int | None = setting(None, "Frames by which observations lag the game.", choices=(0, 1))
-    epsilon: float = setting(
-        0.05,
-        "Smoothing of the behaviour probabilities if the decision rate changes: this fraction is spread evenly over "
-        "all actions.",
-        above=0,
-        at_most=1,
-    )
+    epsilon: float = smoothing(" if the decision rate changes")
 
 
 def run(settings: RelabelSettings) -> None:
