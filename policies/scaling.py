@@ -100,7 +100,7 @@ class RunningStatistics:
         """Set the scaler to the current statistics."""
         scaler.take(self._mean, np.sqrt(self._squares / self._count))
 
-    def get_state(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, object]:
         return {"count": self._count, "mean": self._mean.copy(), "squares": self._squares.copy()}
 
     def set_state(self, state: dict[str, Any]) -> None:

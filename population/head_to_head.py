@@ -24,6 +24,8 @@ from .training import event_weights_of
 
 _DECISION = EVENTS.index("decision")
 
+Pictures = tuple[NDArray[np.uint8], ...]
+
 Report = Callable[[int], None]
 """Called with the number of races that have just been run."""
 
@@ -132,7 +134,7 @@ def film_race(
     """Film a race between two policies, side by side."""
 
     def pictures() -> Iterator[NDArray[np.uint8]]:
-        drawn: list[Any] = []
+        drawn: list[Pictures] = []
         for _, ended in _play(policies, race, [idle_frames], greedy, 0, drawn):
             yield drawn.pop()[0]
             if ended.all():
@@ -160,7 +162,7 @@ def _play(
     starts: Sequence[int],
     greedy: bool,
     seed: int,
-    drawn: list[Any] | None = None,
+    drawn: list[Pictures] | None = None,
 ) -> Iterator[tuple[Infos, NDArray[np.bool_]]]:
     """Play races with these numbers of idle frames at the start, one decision per iteration.
 
@@ -193,7 +195,9 @@ def _play(
                 probabilities, states[side] = policy.step(seen, states[side])
                 actions[side::2], _ = choose(probabilities, None if greedy else uniforms[:, side])
             if drawn is not None:
-                drawn.append(env.render())
+                pictures = env.render()
+                assert pictures is not None
+                drawn.append(pictures)
             observations, _, terminated, truncated, infos = env.step(actions)
             for side in range(2):
                 events = infos["events"][side::2].copy()

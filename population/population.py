@@ -163,7 +163,7 @@ class Population:
         training = {"command": "qwop-population", "agent": member.id, "round": self.round, "genes": dict(member.genes)}
         return self._trainer.policy(member.genes, member.rewards, self._learners[member.id], training)
 
-    def get_state(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, object]:
         """State that the rest of the run depends on."""
         return {
             "round": self.round,

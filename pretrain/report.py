@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any
 
 from rich.table import Table
 
@@ -105,6 +104,6 @@ def _name(evaluation: Evaluation) -> str:
     return "greedy" if evaluation.settings.greedy else "drawn"
 
 
-def _farthest(evaluation: Evaluation) -> tuple[Any, ...]:
+def _farthest(evaluation: Evaluation) -> tuple[float, ...]:
     figures = evaluation.summary()
     return figures.get("finishes", 0), figures.get("best_metres", 0.0), figures["best_return"]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ..datasets.behaviour_probabilities import RECORDED
 from ..datasets.control import POLICY, corrected, own_steps
 from ..datasets.schema import Episode
+from ..envs.spec import Observations
 from .reaction import of_person
 
 NONE = -1
@@ -25,7 +26,7 @@ class Rows:
     weights: float32 [N], of each decision in the loss; None: all the same.
     """
 
-    observations: NDArray[Any]
+    observations: Observations
     actions: NDArray[np.int64]
     previous: NDArray[np.int64]
     probabilities: NDArray[np.float32] | None = None

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...envs.spec import Observations
 from ...policies.state import ArrayState, concatenate_rows, select_rows
 
 LIVE, DEMONSTRATIONS = 0, 1
@@ -28,7 +29,7 @@ class TruncatedObservations(NamedTuple):
 
     sequence: NDArray[np.int64]
     step: NDArray[np.int64]
-    observations: NDArray[Any]
+    observations: Observations
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Sequences:
     from this step; known bool [n, k], true where that return is complete, because the game was played to its end.
     """
 
-    observations: NDArray[Any]
+    observations: Observations
     actions: NDArray[np.int64]
     rewards: NDArray[np.float32]
     behaviour_probabilities: NDArray[np.float32]

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from ...datasets.control import corrected, without_shared
 from ...datasets.schema import Episode
+from ...envs.spec import Observations
 from ...pretrain.rows import rows_of, targets
 from ..experience.returns import discounted_returns
 from ..experience.sequences import DEMONSTRATIONS, Sequences, TruncatedObservations
@@ -63,7 +64,7 @@ class Demonstrations:
         return len(self._actions)
 
     @property
-    def observations(self) -> NDArray[Any]:
+    def observations(self) -> Observations:
         """The observation before each decision, in recorded order: [len, *shape]."""
         return self._observations
 
@@ -115,7 +116,7 @@ class Demonstrations:
             known=self._known[played],
         )
 
-    def get_state(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, object]:
         return {"cursors": self._cursors.copy(), "turn": self._turn}
 
     def set_state(self, state: dict[str, Any]) -> None:

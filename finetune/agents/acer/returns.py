@@ -63,7 +63,7 @@ class ReturnRange:
         """Discard unfinished episodes, which will not be continued."""
         self._open = [[] for _ in self._open]
 
-    def get_state(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, object]:
         return {"open": [list(one) for one in self._open], "low": float(self._low), "high": float(self._high)}
 
     def set_state(self, state: dict[str, Any]) -> None:
