@@ -78,7 +78,7 @@ class DatasetInfo:
         names = {} if self.action_names is None else {"action_names": [*self.action_names]}
         return {**self.to_json(), **names}
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """The part of the description that every episode's file repeats."""
         return {
             "schema_version": self.version,

@@ -4,7 +4,6 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,7 +60,7 @@ class HeadToHead:
         ended = seconds[np.isfinite(seconds)]
         return f"{len(ended)}" + (f" (median {np.median(ended):.2f} s)" if len(ended) else "")
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Convert to JSON: the figures, and the result of each race."""
         finishes = np.isfinite(self.seconds).sum(axis=0)
         return {

@@ -241,7 +241,11 @@ class Population:
         if not self._settings.is_race:
             compare_scores([np.array(one.scores) for one in done.values()], self.record)
         elif self._settings.opponents == "itself":
-            compare_scores([_run_scores(one) for one in done.values()], self.record)
+            scores = [
+                [race.metres if race.seconds is None else FINISHED - race.seconds for race in one.races]
+                for one in done.values()
+            ]
+            compare_scores(map(np.array, scores), self.record)
         else:
             for number, one in done.items():
                 for race in one.races:
@@ -285,7 +289,3 @@ def _under_way(play: dict[str, Any] | None) -> list[int]:
     if play is None or "rival" not in play.get("env", {}):
         return []
     return [int(number) for number in np.unique(play["env"]["rival"])]
-
-
-def _run_scores(done: TrainingResult) -> NDArray[np.float64]:
-    return np.array([race.metres if race.seconds is None else FINISHED - race.seconds for race in done.races])

@@ -72,7 +72,8 @@ def new_info(dataset: Dataset, settings: RelabelSettings) -> DatasetInfo:
             f"frames_per_step={settings.frames_per_step}, decisions_per_second={settings.decisions_per_second:g}: "
             "expected one of the two"
         )
-    task = {name: value for name in _task_names() if (value := getattr(settings, name)) is not None}
+    names = [one.name for one in fields(QWOPTask)]
+    task = {name: value for name in names if (value := getattr(settings, name, None)) is not None}
     if settings.decisions_per_second is not None:
         task["frames_per_step"] = max(1, round(FRAMES_A_SECOND / settings.decisions_per_second))
     return qwop_info(**{**dataset.info.environment.settings, **task})
@@ -87,10 +88,6 @@ def relabelled_episodes(dataset: Dataset, info: DatasetInfo, settings: RelabelSe
                 f"{path}: has no keys, so its game cannot be played again; qwop-dataset reconstruct finds them"
             )
         yield relabelled(episode, info, settings.epsilon, rate=settings.decisions_per_second, same_decisions=same)
-
-
-def _task_names() -> list[str]:
-    return [one.name for one in fields(QWOPTask) if one.name in {own.name for own in fields(RelabelSettings)}]
 
 
 command = Subcommand(
