@@ -92,7 +92,7 @@ def _check(study: Study, settings: StudySettings) -> None:
 
 
 def _is_figure(value: object) -> bool:
-    return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _drop_unfinished_line(path: Path) -> None:
