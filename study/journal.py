@@ -17,9 +17,8 @@ from ..common.checks import quoted
 from ..common.errors import BadInput
 from ..common.folder_lock import lock_waiting
 from ..common.reading import MEGABYTE, read_bytes
-from .pruner import MedianPruner
 from .results import STARTS, VALUES, WHY
-from .sampler import RepeatableTpe
+from .sampler import MedianPruner, RepeatableTpe
 from .settings import MAXIMISE, MEDIAN, StudySettings
 
 JOURNAL = "journal.log"

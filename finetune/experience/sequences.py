@@ -138,3 +138,12 @@ def evenly_mixed(n: int, m: int) -> NDArray[np.int64]:
     # Item i of n is placed at (i + ½)/n; on a tie the item of m is second.
     positions = np.concatenate([(np.arange(n) + 0.5) / max(n, 1), (np.arange(m) + 0.5) / max(m, 1)])
     return np.argsort(positions, kind="stable")
+
+
+def discounted_returns(rewards: NDArray[np.floating], gamma: float) -> NDArray[np.float64]:
+    """G_t = r_t + γ·G_{t+1} at every step of an episode: float64 [T], from its rewards [T]."""
+    returns = np.empty(len(rewards))
+    following = 0.0
+    for t in range(len(rewards) - 1, -1, -1):
+        returns[t] = following = float(rewards[t]) + gamma * following
+    return returns

@@ -10,8 +10,7 @@ from ...datasets.control import corrected, without_shared
 from ...datasets.schema import Episode
 from ...envs.spec import Observations
 from ...pretrain.rows import rows_of, targets
-from ..experience.returns import discounted_returns
-from ..experience.sequences import DEMONSTRATIONS, Sequences, TruncatedObservations
+from ..experience.sequences import DEMONSTRATIONS, Sequences, TruncatedObservations, discounted_returns
 
 
 def _to_imitate(episodes: list[Episode]) -> NDArray[np.float32]:

@@ -7,8 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ...experience.returns import discounted_returns
-from ...experience.sequences import Sequences
+from ...experience.sequences import Sequences, discounted_returns
 
 RIDGE = 0.03
 """Ridge on the diagonal, relative to the mean variance of a feature. Without it, nearly constant or collinear features

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ....common.settings import setting
-from ....policies.convolutions import convolutions
+from ....policies.sizes import convolutions
 from ..settings import ClipsRewards, LiveSettings, QSettings
 
 ADAM, RMSPROP = "adam", "rmsprop"
