@@ -1,8 +1,9 @@
 """Networks that can be a policy."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Self, TypeVar
+from typing import ClassVar, Self, TypeVar
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
@@ -291,7 +292,9 @@ class Values(nn.Module):
         return cls(observation, hidden_widths(description), convolutions=convolutions_of(description))
 
 
-def feed_arrays(network: Network, state: ArrayState, actions: NDArray[Any], rewards: NDArray[Any]) -> ArrayState:
+def feed_arrays(
+    network: Network, state: ArrayState, actions: NDArray[np.int64], rewards: NDArray[np.floating]
+) -> ArrayState:
     """`Network.feed` for arrays on the CPU, [n] both; the state of a memoryless network stays as it is."""
     if not state:
         return state

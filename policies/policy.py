@@ -102,7 +102,7 @@ class Policy:
             f"{self.environment}{alone}; policy.environment.make() makes its environment"
         )
 
-    def feed(self, state: ArrayState, actions: NDArray[Any], rewards: NDArray[Any]) -> ArrayState:
+    def feed(self, state: ArrayState, actions: NDArray[np.int64], rewards: NDArray[np.floating]) -> ArrayState:
         """The state after the actions that were taken, [n], and their rewards, [n]; for the next `step`."""
         return feed_arrays(self.network, state, actions, rewards)
 

@@ -63,7 +63,7 @@ class Learner(HasParts, Generic[N, S]):
         self.network.zero_grad(set_to_none=True)
         self._device = device
 
-    def _tensor(self, array: NDArray[Any]) -> Tensor:
+    def _tensor(self, array: NDArray[np.generic]) -> Tensor:
         tensor = torch.from_numpy(array)
         if self._device.type == "cuda":  # a copy from pinned memory goes on while the next one is prepared
             return tensor.pin_memory().to(self._device, non_blocking=True)
