@@ -1,10 +1,12 @@
 """`qwop-play`: run beside the champion, on a page that needs no server."""
 
+import shlex
 import webbrowser
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..common.command import Command
+from ..common.command_line import next_command
 from ..common.errors import BadInput
 from ..common.files import require_writable_folder
 from ..common.progress import plain_console
@@ -48,10 +50,12 @@ def run(settings: PlaySettings) -> None:
             f"page: {folder / 'index.html'} and the files beside it, {size / 1e6:.1f} MB, for any static host"
         )
     if not settings.serve:
+        console.print(f"next: {shlex.join(['python3', '-m', 'http.server', '--directory', str(settings.out)])}")
         return
     with page_server(site, settings.port) as server:
         address = f"http://{HOST}:{server.server_port}/"
         console.print(f"play at {address}, Ctrl-C here when you are done")
+        console.print(next_command("qwop-record", **{"source.player": "me"}))
         if settings.open:
             webbrowser.open(address)
         server.serve_forever()
