@@ -111,8 +111,7 @@ def explain(error: Exception, overrides: Sequence[str], settings: type[Settings]
             return BadInput(f"{one.input_line}: expected setting=value")
     if found := _MISSING_OPTION.search(str(error)):
         options = [one for one in found["options"].split() if not one.startswith(FROM_FILE)]
-        takes_files = any(spec.group == found["group"] for spec in declarations(settings).values())
-        own = ", or a file of your own (its path, with .yaml)" if takes_files else ""
+        own = ", or a file of your own (its path, with .yaml)" if _takes_files(settings, found["group"]) else ""
         near = nearest(found["option"], options, 0.6)  # of short names, one letter is much
         question = f"did you mean {near}? The options are" if near else "choose one of"
         return BadInput(f"{found['group']}={found['option']}: no such option; {question} {', '.join(options)}{own}")
@@ -121,6 +120,11 @@ def explain(error: Exception, overrides: Sequence[str], settings: type[Settings]
     if isinstance(error, HydraException | ValueError):
         return BadInput(" ".join(str(error).split("\n")[0].split()))
     return error
+
+
+def _takes_files(settings: type[Settings], group: str) -> bool:
+    """True if the options of the group are files."""
+    return any(spec.group == group for spec in declarations(settings).values())
 
 
 def _wrong_key(parsed: Sequence[Override], settings: type[Settings], compose: COMPOSE) -> BadInput | None:

@@ -3,20 +3,7 @@
 import base64
 from collections.abc import Sequence
 from html import escape
-from pathlib import Path, PurePosixPath
-
-TYPES = {
-    ".html": "text/html; charset=utf-8",
-    ".css": "text/css; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".svg": "image/svg+xml",
-    ".png": "image/png",
-    ".json": "application/json",
-    ".txt": "text/plain; charset=utf-8",
-    ".wasm": "application/wasm",
-    ".bin": "application/octet-stream",
-}
-"""Content types of the files that local servers send, by suffix."""
+from pathlib import Path
 
 STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; color: #242c3c; max-width: 1100px; margin: 1.4em auto; padding: 0 1em; }
@@ -91,8 +78,3 @@ def _table(kind: str, names: Sequence[str], rows: Sequence[Sequence[str]], marke
     starts = ['<tr class="marked">' if number == marked else "<tr>" for number in range(len(rows))]
     body = "".join(f"{start}{inside}</tr>" for start, inside in zip(starts, cells, strict=True))
     return f'<table class="{kind}">{f"<tr>{head}</tr>" if names else ""}{body}</table>'
-
-
-def content_type(name: str) -> str:
-    """Content type of a file with this name."""
-    return TYPES.get(PurePosixPath(name).suffix, TYPES[".bin"])

@@ -34,7 +34,7 @@ class RateColumn(ProgressColumn):
 class _PlainConsole(Console):
     def print(self, *objects: Any, soft_wrap: bool | None = None, **how: Any) -> None:
         texts = all(isinstance(one, str) for one in objects)
-        super().print(*objects, **how)
+        super().print(*objects, soft_wrap=texts if soft_wrap is None else soft_wrap, **how)
 
 
 def plain_console() -> Console:

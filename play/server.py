@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from ..common.errors import BadInput
-from ..common.page import content_type
+from ..common.content_types import content_type
 
 HOST = "127.0.0.1"
 

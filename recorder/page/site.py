@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ...common.errors import BadInput
-from ...common.page import TYPES, content_type
+from ...common.content_types import TYPES, content_type
 from ...datasets.from_keys import replay_episode
 from ...envs.pictures.frame_rows import rows_of_replay
 from ...envs.pictures.scene import PAGE_RESOLUTION, SCRIPTS, Scene

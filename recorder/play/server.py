@@ -10,7 +10,7 @@ from websockets.sync.server import ServerConnection
 
 from ...common.command_line import clone_next
 from ...common.errors import BadInput
-from ...common.page import content_type
+from ...common.content_types import content_type
 from ...datasets.folder import episode_numbers
 from ...datasets.from_keys import replay_episode
 from ...datasets.schema import DatasetInfo
