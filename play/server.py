@@ -6,8 +6,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from ..common.errors import BadInput
 from ..common.content_types import content_type
+from ..common.errors import BadInput
 
 HOST = "127.0.0.1"
 

@@ -5,8 +5,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ...common.errors import BadInput
 from ...common.content_types import TYPES, content_type
+from ...common.errors import BadInput
 from ...datasets.from_keys import replay_episode
 from ...envs.pictures.frame_rows import rows_of_replay
 from ...envs.pictures.scene import PAGE_RESOLUTION, SCRIPTS, Scene

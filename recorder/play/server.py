@@ -9,8 +9,8 @@ from typing import Any
 from websockets.sync.server import ServerConnection
 
 from ...common.command_line import clone_next
-from ...common.errors import BadInput
 from ...common.content_types import content_type
+from ...common.errors import BadInput
 from ...datasets.folder import episode_numbers
 from ...datasets.from_keys import replay_episode
 from ...datasets.schema import DatasetInfo
