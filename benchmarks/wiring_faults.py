@@ -128,7 +128,7 @@ WIRING = (
     Mutant("dqn: updates since the copy are forgotten on resuming", DQN,
            '        self._since_copy = float(state["since_copy"])\n', ""),
     Mutant("dqn: the place in the demonstrations is forgotten on resuming", DQN,
-           'super().parts | {"demonstrations": self._demonstrations}', "super().parts"),
+           '{**super().parts, "demonstrations": self._demonstrations}', "super().parts"),
     Mutant("dqn: live rewards are not clipped", DQN, "self.learner.settings.with_clipped_rewards(live)", "live"),
     Mutant("dqn: live transitions without a discount", DQN, "with_clipped_rewards(live), now.gamma)",
            "with_clipped_rewards(live), 1.0)"),
