@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from ...datasets.control import corrected, without_shared
 from ...datasets.schema import Episode
-from ...envs.spec import Observations
 from ...pretrain.rows import rows_of, targets
 from ..experience.sequences import DEMONSTRATIONS, Sequences, TruncatedObservations, discounted_returns
 
