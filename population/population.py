@@ -191,7 +191,11 @@ class Population:
 
     def _task(self, member: Member, schedule: tuple[int, ...]) -> TrainingTask:
         met = {*schedule, *_under_way(self._play[member.id])}
-        rivals = {number: self._rival(number) for number in sorted(met) if number < len(self.members)}
+        rivals = {
+            one.id: RivalState(one.genes, one.rewards, self._learners[one.id]["network"])
+            for one in self.members
+            if one.id in met
+        }
         return TrainingTask(
             member.genes,
             member.rewards,
@@ -230,10 +234,6 @@ class Population:
         own = member.genes.get(FRAMES, 1.0)
         able = [one.id != member.id and one.genes.get(FRAMES, 1.0) % own == 0.0 for one in self.members]
         return np.array([*able, *[True] * self.rivals])
-
-    def _rival(self, number: int) -> RivalState:
-        member = self.members[number]
-        return RivalState(member.genes, member.rewards, self._learners[number]["network"])
 
     def _record(self, done: dict[int, TrainingResult]) -> None:
         """Add the round's matches, or comparisons of scores if agents do not meet."""
