@@ -19,9 +19,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-from demonstrations_in_replay import train
+from demonstrations_in_replay import run_once
 
-SCHEDULE = ["policy=scratch", "environment=QWOP-v1", "algorithm=ppo", "schedule=champion", "video=false"]
+SCHEDULE = [
+    "qwop-finetune",
+    "policy=scratch",
+    "environment=QWOP-v1",
+    "algorithm=ppo",
+    "schedule=champion",
+    "video=false",
+]
 PAUSE = (20.0, 60.0)
 """Seconds between two kills, drawn uniformly."""
 
@@ -36,15 +43,15 @@ def main() -> None:
     asked = parser.parse_args()
     settings = [*SCHEDULE, f"schedule.scale={asked.scale}", *asked.more]
     runs = {"one process": asked.out / "serial"}
-    train(runs["one process"], settings)
+    run_once(runs["one process"], settings)
     for count in asked.actors:
         runs[f"actors: {count}"] = asked.out / f"actors-{count}"
-        train(asked.out / f"actors-{count}", [*settings, *on_ray(count)])
+        run_once(asked.out / f"actors-{count}", [*settings, *on_ray(count)])
     killed = asked.out / "killed"
     killed.mkdir(parents=True, exist_ok=True)
     (killed / "kills.txt").touch()
     with killing_actors(killed / "kills.txt"):
-        train(killed, [*settings, *on_ray(asked.killed)])
+        run_once(killed, [*settings, *on_ray(asked.killed)])
     runs[f"actors: {asked.killed}, {len((killed / 'kills.txt').read_text().split())} killed"] = killed
     print(markdown(runs))
 

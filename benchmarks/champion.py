@@ -8,15 +8,12 @@ champion's evaluation from every start.
 """
 
 import argparse
-import shlex
 import subprocess
-import sys
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
-from demonstrations_in_replay import has_checkpoint
+from demonstrations_in_replay import run_once
 
 ANY_START = ("max_idle_frames=300", "evaluation.max_idle_frames=300")
 SURE = ("width=12", "lookahead=12", "shortlist=3", "likelihood=0", "regret=2")
@@ -34,24 +31,11 @@ LESSON = {
 """The search and the lesson, in the same way."""
 
 
-@dataclass(frozen=True)
-class Stage:
+class Stage(NamedTuple):
     """A command, and the folder that it leaves."""
 
     folder: Path
     command: Sequence[str]
-
-    def run(self) -> None:
-        """Run the command unless that has been done; write its wall time to `seconds.txt`."""
-        done = self.folder / "seconds.txt"
-        if done.exists():
-            return
-        resume = ["resume=true"] if has_checkpoint(self.folder) else []
-        command = [*self.command, f"out={self.folder}", *resume]
-        print(shlex.join(command), flush=True)
-        start = time.perf_counter()
-        subprocess.run(command, check=True, stdout=sys.stderr)
-        done.write_text(f"{time.perf_counter() - start:.1f}\n")
 
 
 def stages(out: Path, starts: int, more: Sequence[str] = ()) -> list[Stage]:
@@ -76,7 +60,7 @@ def main() -> None:
     parser.add_argument("more", nargs="*", help="further settings of all training: algorithm.precision=bfloat16")
     asked = parser.parse_args()
     for stage in stages(asked.out, asked.starts, asked.more):
-        stage.run()
+        run_once(*stage)
     subprocess.run(["qwop-evaluate", f"policy={asked.out / 'champion' / 'policy.safetensors'}"], check=True)
 
 

@@ -21,6 +21,7 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -65,17 +66,17 @@ def main() -> None:
         for variant in asked.only:
             shown = asked.reestimated if variant == RECORDED else asked.demonstrations
             settings = [*common, f"demonstrations={shown}", f"seed={seed}", *VARIANTS[variant]]
-            train(folder_of(asked.out, variant, seed), settings)
+            run_once(folder_of(asked.out, variant, seed), ["qwop-finetune", *settings])
             table = markdown(asked.out, asked.only, seed + 1)
             (asked.out / "table.md").write_text(table)
     print(table)
 
 
-def train(folder: Path, settings: list[str]) -> None:
-    """Run once, unless it has been done; write its wall time to `seconds.txt`."""
+def run_once(folder: Path, command: Sequence[str]) -> None:
+    """Run a command that leaves `folder`, unless that has been done; write its wall time to `seconds.txt`."""
     if (folder / "seconds.txt").exists():
         return
-    command = ["qwop-finetune", *settings, f"out={folder}", *(["resume=true"] if has_checkpoint(folder) else [])]
+    command = [*command, f"out={folder}", *(["resume=true"] if has_checkpoint(folder) else [])]
     print(shlex.join(command), flush=True)
     start = time.perf_counter()
     subprocess.run(command, check=True, stdout=sys.stderr)

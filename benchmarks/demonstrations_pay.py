@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from demonstrations_in_replay import folder_of, interval, train
+from demonstrations_in_replay import folder_of, interval, run_once
 
 RACE = "schedule.phases.mixed.environment={reward: race}"
 SHOWN_RACE = "schedule.phases.shown.environment={reward: race}"
@@ -126,7 +126,7 @@ def main() -> None:
         for learner, variant in rows:
             settings = [one.format(clone=clone) if one in FROM_CLONE else one for one in settings_of(learner, variant)]
             settings += [f"demonstrations={asked.demonstrations}", f"seed={seed}", "video=false", *asked.more]
-            train(folder_of(asked.out, f"{learner}: {variant}", seed), settings)
+            run_once(folder_of(asked.out, f"{learner}: {variant}", seed), ["qwop-finetune", *settings])
             (asked.out / "table.md").write_text(markdown(asked.out, rows, seed + 1))
     print((asked.out / "table.md").read_text())
 

@@ -28,6 +28,7 @@ import gymnasium
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from other_libraries import read
 from qwop.datasets import Dataset, DatasetInfo, DatasetWriter, Episode, open_dataset
 from qwop.datasets.behaviour_probabilities import RECORDED
 from qwop.envs.spec import EnvironmentSpec
@@ -294,10 +295,6 @@ def learn(task: Task, learner: Learner, dataset: Dataset, shown: bool, seed: int
     build(Run(settings, policy, dataset if shown else None, torch.device("cpu"), log, folder / "checkpoints")).run()
     log.close()
     return float(evaluate(policy, EvaluationSettings(episodes=50, seed=seed)).summary()["mean_return"])
-
-
-def read(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 def table(results: list[dict[str, Any]], tasks: list[str], learners: list[str]) -> str:

@@ -29,9 +29,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
-from fault import Mutant
 from generated_mutants import sample
-from wiring_faults import WIRING
+from wiring_faults import WIRING, Mutant
 
 ROOT = Path(__file__).parents[1]
 COPIED = shutil.ignore_patterns(

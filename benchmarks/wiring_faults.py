@@ -3,7 +3,24 @@
 `mutants.py` puts them into a copy of the source, together with its own.
 """
 
-from fault import Mutant
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One fault: in `file`, `before` (which occurs exactly once) becomes `after`."""
+
+    name: str
+    file: str
+    before: str
+    after: str
+
+    def applied(self, source: str) -> str:
+        """The source with the fault; ValueError unless its place is found exactly once."""
+        if source.count(self.before) != 1:
+            raise ValueError(f"{self.name}: {self.before!r} occurs {source.count(self.before)} times in {self.file}")
+        return source.replace(self.before, self.after)
+
 
 ACER = "finetune/agents/acer/agent.py"
 ACER_RETURNS = "finetune/agents/acer/returns.py"
@@ -111,7 +128,7 @@ WIRING = (
     Mutant("dqn: updates since the copy are forgotten on resuming", DQN,
            '        self._since_copy = float(state["since_copy"])\n', ""),
     Mutant("dqn: the place in the demonstrations is forgotten on resuming", DQN,
-           'super().parts | {"demonstrations": self._demonstrations}', "super().parts"),
+           '{**super().parts, "demonstrations": self._demonstrations}', "super().parts"),
     Mutant("dqn: live rewards are not clipped", DQN, "self.learner.settings.with_clipped_rewards(live)", "live"),
     Mutant("dqn: live transitions without a discount", DQN, "with_clipped_rewards(live), now.gamma)",
            "with_clipped_rewards(live), 1.0)"),

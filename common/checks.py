@@ -97,13 +97,13 @@ def short_span(spec: Declaration) -> str:
     return ", ".join(f"{sign} {_number(bound)}" for sign, bound in bounds.items() if bound is not None)
 
 
-def one_of(choices: Sequence[Any]) -> str:
+def one_of(choices: Sequence[object]) -> str:
     """Choices in words: 'a, b or c'."""
     shown = [quoted(one) for one in choices]
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"
 
 
-def quoted(value: Any, longest: int = LONGEST_SHOWN) -> str:
+def quoted(value: object, longest: int = LONGEST_SHOWN) -> str:
     """A value as written on the command line, in one line of limited length."""
     if value is None:
         text = "null"
@@ -125,7 +125,7 @@ def printable(text: str) -> str:
     return text if text.isprintable() else "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
 
 
-def allows_none(hint: Any) -> bool:
+def allows_none(hint: object) -> bool:
     """True if None is a value of the type."""
     return get_origin(hint) in (Union, types.UnionType) and type(None) in get_args(hint)
 
@@ -172,7 +172,7 @@ def _number_as(kind: type[int] | type[float], value: Any) -> float | None:
     return kind(value) if kind is float or value == int(value) else None  # type: ignore[call-overload]
 
 
-def _text(value: Any) -> str | None:
+def _text(value: object) -> str | None:
     if isinstance(value, bool):
         return str(value).lower()
     if not isinstance(value, str | int | float | PathLike):

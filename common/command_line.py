@@ -5,7 +5,6 @@ import shlex
 from collections.abc import Iterator, Mapping
 from importlib import resources
 from pathlib import Path, PurePath
-from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
@@ -31,7 +30,7 @@ def command_line(program: str, settings: Settings, first: str = "", *, without: 
     return shlex.join([*program.split(), *in_front, *words.values()])
 
 
-def next_command(program: str, **settings: Any) -> str:
+def next_command(program: str, **settings: object) -> str:
     """The line that names the command to run next, ready to be copied."""
     words = [
         f"{name}={_in_words(str(value) if isinstance(value, PurePath) else value)}" for name, value in settings.items()
@@ -73,7 +72,7 @@ def _file_and_changes(where: str, spec: Declaration, value: Settings) -> list[st
     return min(found, key=lambda words: len(" ".join(words)))
 
 
-def _differences(before: Mapping[str, Any], after: Mapping[str, Any], place: str) -> Iterator[str]:
+def _differences(before: Mapping[str, object], after: Mapping[str, object], place: str) -> Iterator[str]:
     """Overrides that turn one mapping into the other, keeping the order of its entries."""
     kept = [name for name in before if name in after]
     if [*kept, *(name for name in after if name not in before)] != [*after]:
@@ -83,13 +82,13 @@ def _differences(before: Mapping[str, Any], after: Mapping[str, Any], place: str
         where = dotted(place, name)
         if name not in kept:
             yield f"+{where}={_in_words(value)}"
-        elif isinstance(value, Mapping) and isinstance(before[name], Mapping):
-            yield from _differences(before[name], value, where)
+        elif isinstance(value, Mapping) and isinstance(was := before[name], Mapping):
+            yield from _differences(was, value, where)
         elif value != before[name]:
             yield f"{where}={_in_words(value)}"
 
 
-def _in_words(value: Any) -> str:
+def _in_words(value: object) -> str:
     """A value as the command line takes it: null, true, [1, 2], {a: 1}."""
     if value is None or isinstance(value, bool):
         return json.dumps(value)

@@ -62,7 +62,8 @@ def _current_place(key: str, schedule: str) -> str:
         return key
     if places[:2] in (["schedule", "phases"], ["~schedule", "phases"]) and schedule in WITH_NEW_PHASES:
         places[2:3] = [PHASES.get(one, one) for one in places[2:3]]
-    sign, first = re.fullmatch(r"([+~]*)(.*)", places[0], re.DOTALL).groups()  # type: ignore[union-attr]
+    first = places[0].lstrip("+~")
+    sign = places[0].removesuffix(first)
     return ".".join([sign + SETTINGS.get(first, first), *(SETTINGS.get(place, place) for place in places[1:])])
 
 

@@ -201,7 +201,7 @@ def _heading(title: str, about: str = "") -> Text:
     return Text.assemble((title, "bold underline"), f"  {about}" if about else "")
 
 
-def _value(value: Any, spec: Declaration) -> str:
+def _value(value: object, spec: Declaration) -> str:
     if isinstance(value, str) and value == NOT_SET:
         return REQUIRED
     if spec.entries is not None and isinstance(value, Mapping):

@@ -41,17 +41,13 @@ def with_option_files(arguments: Sequence[str], settings: type[Settings]) -> lis
         if option.endswith(SUFFIXES):
             made[chosen] = f"{group}={_stored(spec.group, Path(option), node)}"
         preferred = node.get(spec.prefers)
-        if preferred is not None and not _chosen(spec.prefers, arguments):
+        chooses = any(one.partition("=")[0].lstrip("+~") == spec.prefers for one in arguments)  # or deletes it
+        if preferred is not None and not chooses:
             options = options_of(spec.prefers, declarations(settings)[spec.prefers])
             if preferred not in options:
                 raise BadInput(f"{group}={option}: {spec.prefers}: {quoted(preferred)}, expected {one_of(options)}")
             made.insert(chosen + 1, f"{spec.prefers}={preferred}")
     return made
-
-
-def _chosen(group: str, arguments: Sequence[str]) -> bool:
-    """True if the command line chooses an option of the group, or deletes it."""
-    return any(one.partition("=")[0].lstrip("+~") == group for one in arguments)
 
 
 def _find(group: str, option: str, arguments: Sequence[str]) -> Path | None:

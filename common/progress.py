@@ -1,5 +1,7 @@
 """The progress bar of every command that takes long."""
 
+from typing import Any
+
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -29,9 +31,15 @@ class RateColumn(ProgressColumn):
         return Text(rate, style="progress.data.speed")
 
 
+class _PlainConsole(Console):
+    def print(self, *objects: Any, soft_wrap: bool | None = None, **how: Any) -> None:
+        texts = all(isinstance(one, str) for one in objects)
+        super().print(*objects, soft_wrap=texts if soft_wrap is None else soft_wrap, **how)
+
+
 def plain_console() -> Console:
-    """A terminal that prints texts as they are: names of files and players are no markup."""
-    return Console(markup=False, emoji=False)
+    """A terminal that prints texts as they are: without markup, colours and line breaks of its own."""
+    return _PlainConsole(markup=False, emoji=False, highlight=False)
 
 
 def progress_bar(unit: str, console: Console | None = None) -> Progress:

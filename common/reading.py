@@ -116,7 +116,7 @@ def parse_json(text: str | bytes) -> Any:
         raise ValueError("nested too deeply") from None
 
 
-def whole_number(value: Any, name: str, most: int) -> int:
+def whole_number(value: object, name: str, most: int) -> int:
     """A count that a file gives, from 1 to `most`; ValueError for anything else."""
     if type(value) is not int or not 1 <= value <= most:
         raise ValueError(f"{name} is {quoted(value)}, expected a whole number from 1 to {most:,}")
@@ -208,7 +208,7 @@ def reason(error: Exception) -> str:
     return ((isinstance(error, OSError) and error.strerror) or str(error)).lower()
 
 
-def read_rows(path: Path, largest: int, advice: str, is_row: Callable[[Any], bool]) -> list[dict[str, Any]]:
+def read_rows(path: Path, largest: int, advice: str, is_row: Callable[[object], bool]) -> list[dict[str, Any]]:
     """Read a log of one JSON object a line. BadInput for a line that is no row, but a last one may be cut off."""
     rows = []
     lines = read_text(path, largest, advice).split("\n")

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from gymnasium.error import Error
 from rich.console import Console
@@ -30,7 +29,7 @@ def newest_checkpoint(out: Path, found: Sequence[Path], begun: bool) -> Path | N
 
 
 def require_same_settings(
-    before: Mapping[str, Any], now: Mapping[str, Any], out: Path, except_for: Sequence[str]
+    before: Mapping[str, object], now: Mapping[str, object], out: Path, except_for: Sequence[str]
 ) -> None:
     """Raise BadInput, naming the setting, unless all but these are those that the run in the folder began with."""
     for name in sorted((before.keys() | now.keys()) - set(except_for)):
@@ -59,7 +58,5 @@ def saying_how_to_continue(console: Console, after: Callable[[], str], resumable
         yield
     except KeyboardInterrupt:
         hint = "continues" if resumable() else "starts anew, for there is no checkpoint yet"
-        console.print(
-            f"stopped after {after()}; the same command with resume=true {hint}", highlight=False, soft_wrap=True
-        )
+        console.print(f"stopped after {after()}; the same command with resume=true {hint}")
         raise

@@ -36,7 +36,7 @@ def read_settings(path: Path) -> dict[str, Any]:
         raise BadInput(f"{path}: not the settings of a run ({error}); start anew with another out") from None
 
 
-def require_same(before: Any, now: Any, name: str, out: Path) -> None:
+def require_same(before: object, now: object, name: str, out: Path) -> None:
     """BadInput, naming the setting, unless the setting is the same, and everything in it."""
     if isinstance(before, dict) and isinstance(now, dict):
         for key in sorted(before.keys() | now.keys()):

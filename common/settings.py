@@ -12,7 +12,7 @@ import difflib
 import importlib.resources
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, field, fields, replace
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeGuard, TypeVar, get_type_hints
 
 from .checks import Declaration, checked, expected, one_of, quoted, without_none
 from .errors import BadInput
@@ -208,7 +208,7 @@ def options_of(name: str, spec: Declaration) -> list[str]:
     return sorted({*spec.options, *files})
 
 
-def is_settings(kind: Any) -> bool:
+def is_settings(kind: object) -> TypeGuard[type[Settings]]:
     """True if a type is a dataclass of settings."""
     return isinstance(kind, type) and issubclass(kind, Settings)
 

@@ -36,6 +36,16 @@ def max_idle_frames(default: int, games: str = "QWOP") -> Any:
     )
 
 
+def smoothing(when: str = "") -> Any:
+    """The fraction ε by which unknown behaviour probabilities are smoothed; when: the case in which it is used."""
+    return setting(
+        0.05,
+        f"Smoothing of the behaviour probabilities{when}: this fraction is spread evenly over all actions.",
+        above=0,
+        at_most=1,
+    )
+
+
 def num_envs(default: int, help: str) -> Any:
     """The number of games that are played side by side."""
     return setting(default, help, at_least=1, at_most=65_536)

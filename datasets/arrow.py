@@ -16,6 +16,7 @@ from ..common.checks import quoted
 from ..common.errors import BadInput
 from ..common.reading import parse_json, whole_number
 from ..envs.qwop.session import GameStart
+from ..envs.spec import Observations
 from .columns import arrow_schema
 from .control import Branch
 from .origin import Origin, from_words
@@ -291,7 +292,7 @@ def _episode_column(number: int, rows: int) -> pa.Array:
     return pa.array(np.full(rows, number, dtype=np.int32))
 
 
-def _observation_column(observations: NDArray[Any], column_type: pa.DataType) -> pa.Array:
+def _observation_column(observations: Observations, column_type: pa.DataType) -> pa.Array:
     flat = np.ascontiguousarray(observations).ravel()
     if pa.types.is_fixed_size_binary(column_type):
         return pa.FixedSizeBinaryArray.from_buffers(column_type, len(observations), [None, pa.py_buffer(flat)])

@@ -31,7 +31,7 @@ def run(settings: DescribeSettings) -> None:
         summary = describe(folder, accept=settings.accept)
     console = plain_console()
     console.print(summary.table(settings.dataset))
-    console.print(next_command("qwop-dataset verify", dataset=settings.dataset), soft_wrap=True, highlight=False)
+    console.print(next_command("qwop-dataset verify", dataset=settings.dataset))
 
 
 command = Subcommand(

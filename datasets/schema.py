@@ -15,7 +15,7 @@ from ..common.reading import whole_number
 from ..envs.actions import MOST_ACTIONS
 from ..envs.names import LONGEST_KEYS
 from ..envs.qwop.session import GameStart
-from ..envs.spec import EnvironmentSpec, ObservationSpec
+from ..envs.spec import EnvironmentSpec, Observations, ObservationSpec
 from .control import Branch, check_actors
 from .origin import NO_ORIGIN, Origin
 
@@ -78,7 +78,7 @@ class DatasetInfo:
         names = {} if self.action_names is None else {"action_names": [*self.action_names]}
         return {**self.to_json(), **names}
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """The part of the description that every episode's file repeats."""
         return {
             "schema_version": self.version,
@@ -160,7 +160,7 @@ class Episode:
         is written, and kept by commands that copy it.
     """
 
-    observations: NDArray[np.float32] | NDArray[np.uint8]
+    observations: Observations
     actions: NDArray[np.int16]
     behaviour_probabilities: NDArray[np.float32]
     rewards: NDArray[np.float32]

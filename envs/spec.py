@@ -39,6 +39,10 @@ LONGEST_REASON = 200
 """Characters of another library's error that a message quotes."""
 
 
+Observations = NDArray[np.float32 | np.uint8]
+"""Observations of games, [..., *shape]: numbers or pictures."""
+
+
 @dataclass(frozen=True)
 class ObservationSpec:
     """Shape and type of an environment's observations: float32 numbers of any shape, or uint8 images."""
@@ -100,11 +104,11 @@ class ObservationSpec:
         """One frame of the stack."""
         return ObservationSpec(self.shape[1:], self.dtype) if self.is_image and 0 in self.axes[0] else self
 
-    def zeros(self, *leading: int) -> NDArray[Any]:
+    def zeros(self, *leading: int) -> Observations:
         """Return an array of zeros [*leading, *shape]."""
         return np.zeros((*leading, *self.shape), dtype=self.dtype)
 
-    def array(self, observations: Any) -> NDArray[Any]:
+    def array(self, observations: Any) -> Observations:
         """Copy observations [..., *shape] in this type."""
         return np.array(observations, dtype=self.dtype)
 

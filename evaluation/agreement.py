@@ -92,6 +92,6 @@ def described(games: Sequence[Agreement]) -> str:
     return said + "".join(f", {one}" for one in others)
 
 
-def agreement_json(games: Sequence[Agreement]) -> dict[str, Any]:
+def agreement_json(games: Sequence[Agreement]) -> dict[str, object]:
     """The entry of evaluation.json: the number of games that agree, and each game."""
     return {"agreeing": sum(game.agrees for game in games), "games": [asdict(game) for game in games]}

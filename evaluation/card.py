@@ -108,7 +108,7 @@ def _front_matter(name: str, id: str, figures: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _is_number(found: Any) -> bool:
+def _is_number(found: object) -> bool:
     return isinstance(found, int | float) and not isinstance(found, bool)
 
 

@@ -57,7 +57,7 @@ class Evaluation:
         one_a_start = self.settings.greedy is not False and self.environment.capabilities.deterministic
         return figures_of(results, [result.idle_frames if one_a_start else result.index for result in results])
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Everything except the best game itself, as plain data."""
         starts = {
             start.name: {"idle_frames": [start.least, start.most], **self.figures(games)}

@@ -14,7 +14,7 @@ CONFIDENCE = 0.95
 RESAMPLES = 10_000
 
 
-def figures_of(results: Sequence[GameResult], same: Sequence[Any] | None) -> dict[str, Any]:
+def figures_of(results: Sequence[GameResult], same: Sequence[object] | None) -> dict[str, Any]:
     """Statistics of some games, None where no game provides them. With `same`, each mean has a 95 % bootstrap interval
     [low, high]: `same` labels each result, and games with equal labels, which cannot differ, are resampled together.
     """
@@ -33,7 +33,7 @@ def figures_of(results: Sequence[GameResult], same: Sequence[Any] | None) -> dic
     return figures | _mean("mean_return", rewards, same)
 
 
-def bootstrap_interval(values: ArrayLike, games: Sequence[Any] = (), seed: int = 0) -> tuple[float, float]:
+def bootstrap_interval(values: ArrayLike, games: Sequence[object] = (), seed: int = 0) -> tuple[float, float]:
     """95 % confidence interval of the mean: percentiles of the means of 10,000 resamples.
 
     Values of the same game (`games`: anything comparable, one for each value; default: all different) are drawn
@@ -53,7 +53,7 @@ def bootstrap_interval(values: ArrayLike, games: Sequence[Any] = (), seed: int =
     return float(low), float(high)
 
 
-def _mean(name: str, values: NDArray[Any], same: Sequence[Any] | None) -> dict[str, Any]:
+def _mean(name: str, values: NDArray[np.float64 | np.bool_], same: Sequence[object] | None) -> dict[str, Any]:
     mean = {name: float(values.mean()) if len(values) else None}
     if same is None:
         return mean

@@ -1,7 +1,6 @@
 """Replay of given keys, in the simulator or in the original page."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,7 +47,7 @@ class KeysGame:
         """Time from the first key to the end."""
         return float(seconds_from_first_key(self.keys)[-1])
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {
             "outcome": self.outcome, "metres": self.metres, "seconds": self.seconds, "frames": self.frames,
             "sha256": self.played.sha256,

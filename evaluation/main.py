@@ -59,7 +59,7 @@ def run(settings: EvaluateSettings) -> None:
 
     console = plain_console()
     for note in limit_note(spec):
-        console.print(note, highlight=False, soft_wrap=True)
+        console.print(note)
     with naming(settings.policy), progress_bar("games", console) as bar:
         task = bar.add_task("playing", total=games_of(games, spec))
         evaluation = evaluate(
@@ -79,22 +79,20 @@ def run(settings: EvaluateSettings) -> None:
     write_report(out / "evaluation.json", document)
     console.print(table(evaluation, settings.policy))
     if in_original:
-        console.print(described(agreements), highlight=False)
+        console.print(described(agreements))
     if late is not None:
         found = late.summary()
         console.print(
             f"{settings.late:.0%} of the decisions one frame late, rolling starts: finished {found['finishes']} of "
-            f"{found['episodes']}, median {figure(found, 'median_seconds', 's')}",
-            highlight=False,
-            soft_wrap=True,
+            f"{found['episodes']}, median {figure(found, 'median_seconds', 's')}"
         )
     film = _write_best(out, evaluation, console, settings.video)
     shown = evaluation_page(evaluation, settings.policy, *_made_by(settings), late=late, film=film)
     _print_report(write_atomic(out / EVALUATION, shown), console)
     if settings.card:
         card = write_card(out, policy_path(settings.policy), evaluation, settings)
-        console.print(f"card: {card} (the folder can be uploaded as it is)", highlight=False, soft_wrap=True)
-    console.print(next_command("qwop-watch", policy=settings.policy), highlight=False, soft_wrap=True)
+        console.print(f"card: {card} (the folder can be uploaded as it is)")
+    console.print(next_command("qwop-watch", policy=settings.policy))
 
 
 def _delays(settings: EvaluateSettings, spec: EnvironmentSpec) -> bool:
@@ -110,10 +108,10 @@ def _made_by(settings: EvaluateSettings) -> tuple[str, str]:
 
 
 def _print_report(page: Path, console: Console) -> None:
-    console.print(f"report: {page}, figures: {page.with_name('evaluation.json')}", highlight=False, soft_wrap=True)
+    console.print(f"report: {page}, figures: {page.with_name('evaluation.json')}")
 
 
-def write_report(path: Path, document: dict[str, Any]) -> None:
+def write_report(path: Path, document: dict[str, object]) -> None:
     """Write evaluation.json, whole or not at all."""
     document = {**document, "software": f"qwop {version('qwop')}"}
     write_atomic(path, json.dumps(document, indent=1, allow_nan=False) + "\n")
@@ -160,14 +158,14 @@ def _run_keys(name: str, settings: EvaluateSettings) -> None:
     out = write_configuration(settings, Path(settings.folder))
     write_report(out / "evaluation.json", {**document, **game.to_json()})
     console.print(shown)
-    console.print(": ".join(digest), highlight=False, soft_wrap=True)  # whole, however narrow the terminal is
+    console.print(": ".join(digest))  # whole, however narrow the terminal is
     _print_report(write_atomic(out / EVALUATION, keys_page(game, name, [*rows, digest], *_made_by(settings))), console)
     if settings.video:
         with progress_bar("pictures", console) as bar:
             task = bar.add_task("film", total=None)
             film_keys(out / "best.mp4", keys, lambda done, of: bar.update(task, completed=done, total=of))
-        console.print(f"film: {out / 'best.mp4'}", highlight=False, soft_wrap=True)
-    console.print(next_command("qwop-watch", keys=name), highlight=False, soft_wrap=True)
+        console.print(f"film: {out / 'best.mp4'}")
+    console.print(next_command("qwop-watch", keys=name))
 
 
 def _write_best(out: Path, evaluation: Evaluation, console: Console, video: bool) -> Path | None:
@@ -175,16 +173,12 @@ def _write_best(out: Path, evaluation: Evaluation, console: Console, video: bool
     best = evaluation.best
     if best.keys is not None:
         keys = save_keys(out / "best_keys.txt", best)
-        console.print(
-            f"keys of the best game, number {best.index}: {keys} (qwop-evaluate keys=… plays it again)",
-            highlight=False,
-            soft_wrap=True,
-        )
+        console.print(f"keys of the best game, number {best.index}: {keys} (qwop-evaluate keys=… plays it again)")
     if not video:
         return None
     with progress_bar("pictures", console) as bar:
         task = bar.add_task("film of the best game", total=None)
         path = out / "best.mp4"
         why_not = film(path, best, evaluation.environment, lambda done, of: bar.update(task, completed=done, total=of))
-    console.print(f"no film: {why_not}" if why_not else f"film: {path}", highlight=False, soft_wrap=True)
+    console.print(f"no film: {why_not}" if why_not else f"film: {path}")
     return None if why_not else path

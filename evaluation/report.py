@@ -62,7 +62,9 @@ def keys_page(game: KeysGame, name: str, rows: Sequence[tuple[str, str]], made_b
 
 def charts(games: Mapping[str, Sequence[GameResult]], late: Evaluation | None = None) -> list[str]:
     """Charts of games, given by the names of their lines; an empty text for a chart without data."""
-    named = dict(games) if late is None else {**_named(games), "late decisions": late.judged}
+    named = dict(games)
+    if late is not None:
+        named = {**{name or "in time": results for name, results in games.items()}, "late decisions": late.judged}
     runs = all(one.metres is not None for results in named.values() for one in results)
 
     def shares(values: str) -> dict[str, Points]:
@@ -92,10 +94,6 @@ def best_game(evaluation: Evaluation, film: Path | None) -> str:
     if film is not None and film.exists():
         return f"<h2>Best game, number {best.index}</h2>{video(film)}"
     return ""
-
-
-def _named(games: Mapping[str, Sequence[GameResult]]) -> dict[str, Sequence[GameResult]]:
-    return {name or "in time": results for name, results in games.items()}
 
 
 def _late_values(late: Evaluation) -> list[str]:

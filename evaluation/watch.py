@@ -46,17 +46,17 @@ def run(settings: WatchSettings) -> None:
         with progress_bar("pictures", console) as bar:
             task = bar.add_task("film", total=None)
             _write_film(out, settings, lambda done, of: bar.update(task, completed=done, total=of))
-        console.print(f"film: {out}", highlight=False, soft_wrap=True)
-        console.print(_next(settings), highlight=False, soft_wrap=True)
+        console.print(f"film: {out}")
+        console.print(_next(settings))
         return
     shown = out or Path(tempfile.mkdtemp(prefix="qwop-watch-")) / "watch.html"
     write_atomic(
         shown, _page_of_clips(clips_of(settings), settings) if _has_player(settings) else _page_of_films(settings)
     )
-    console.print(f"page: {shown}", highlight=False, soft_wrap=True)
+    console.print(f"page: {shown}")
     if out is None:
         webbrowser.open(shown.as_uri())
-    console.print(_next(settings), highlight=False, soft_wrap=True)
+    console.print(_next(settings))
 
 
 def _next(settings: WatchSettings) -> str:

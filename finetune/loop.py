@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..common.interrupts import Deferred
 from ..policies.policy import Policy
 from .agents.agent import Agent
-from .agents.settings import LiveSettings
+from .agents.settings import Discounted, LiveSettings
 from .checkpoint import save_checkpoint
 from .distributed.collector import ActorsCollector, PhaseCollector
 from .experience.collector import EpisodeStats, PolicySnapshot
@@ -65,7 +65,7 @@ class Loop:
     is no barrier, its state includes the play that was collected ahead, and the evaluation that was interrupted.
     """
 
-    def __init__(self, run: "Run[Any, Any]", agent: Agent, play: LivePlay) -> None:
+    def __init__(self, run: "Run[Discounted, LiveSettings]", agent: Agent, play: LivePlay) -> None:
         self.agent = agent
         self.decisions = self._begun_at = run.begun_at
         """Decisions learned from so far: of live play, or of demonstrations in phases without any."""
@@ -122,7 +122,7 @@ class Loop:
         spec = self._environments.specs[phase]
         return replace(self._policy, environment=spec, network=self.agent.network, values=self.agent.values)
 
-    def get_state(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, object]:
         """State that the rest of the run depends on."""
         pending = None if self._pending is None else self._pending.result()
         return {

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Generic, TypeVar, cast
+from typing import Generic, TypeVar, cast
 
 import numpy as np
 import torch
@@ -24,8 +24,8 @@ from .schedules.schedule import Schedule
 from .schedules.stability import ReturnMonitor
 from .settings import FinetuneSettings
 
-A = TypeVar("A", bound=Discounted)
-L = TypeVar("L", bound=LiveSettings)
+A = TypeVar("A", bound=Discounted, covariant=True)
+L = TypeVar("L", bound=LiveSettings, covariant=True)
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class Run(Generic[A, L]):
         return [np.random.default_rng(seed) for seed in seeds[-2:]]
 
 
-def build(run: Run[Any, Any]) -> Loop:
+def build(run: Run[Discounted, LiveSettings]) -> Loop:
     """Build the loop of a run; BadInput if its parts do not fit together."""
     _require_teacher(run)
     assert run.schedule.planned  # computed before the agent is built, so that errors in the schedule come first
@@ -112,7 +112,7 @@ def build(run: Run[Any, Any]) -> Loop:
     return Loop(run, agent, _live_play(run))
 
 
-def _require_teacher(run: Run[Any, Any]) -> None:
+def _require_teacher(run: Run[Discounted, LiveSettings]) -> None:
     taught = [phase.name for phase in run.settings.phases if phase.kickstarts]
     if taught and not run.settings.chosen_algorithm.kickstarts:
         able = ", ".join(name for name, one in ALGORITHMS.items() if one.kickstarts)
@@ -128,7 +128,7 @@ def _require_teacher(run: Run[Any, Any]) -> None:
         )
 
 
-def _live_play(run: Run[Any, Any]) -> LivePlay:
+def _live_play(run: Run[Discounted, LiveSettings]) -> LivePlay:
     """Make the collector of live play: in this process or with actors."""
     loop, distributed, phase = run.loop, run.settings.distributed, run.schedule.index
     if not isinstance(distributed, RaySettings):

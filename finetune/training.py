@@ -18,7 +18,7 @@ from ..common.tracker import require_tracker
 from ..policies.devices import choose_device
 from ..policies.files import load_policy, save_policy
 from ..policies.policy import Policy
-from .agents.settings import LiveSettings
+from .agents.settings import Discounted, LiveSettings
 from .checkpoint import checkpoints
 from .loop import Loop, Observer, Progress
 from .reports.likeness import Player
@@ -75,7 +75,7 @@ class Training(Observer):
         folder = self._out / "checkpoints"
         every = stages(fitting, self._read)
         taught = [any(phase.kickstarts for phase in stage.phases) for stage in every]
-        runs: list[Run[Any, Any]] = [
+        runs: list[Run[Discounted, LiveSettings]] = [
             Run(
                 stage,
                 policy,
@@ -215,7 +215,7 @@ class Training(Observer):
         return kept
 
     def _say(self, line: str) -> None:
-        self._bar.console.print(line, highlight=False, soft_wrap=True)
+        self._bar.console.print(line)
 
 
 def late_learning(loop: LiveSettings, planned: int) -> str | None:

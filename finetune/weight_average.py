@@ -35,7 +35,7 @@ class WeightAverage:
             torch._foreach_copy_(self._weights, torch._foreach_div(self._sums, self._count))
         self._sums, self._count = [], 0
 
-    def get_state(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, object]:
         return {"sums": [one.clone() for one in self._sums], "count": self._count}
 
     def set_state(self, state: dict[str, Any]) -> None:
@@ -68,7 +68,7 @@ class RecentAverage:
         for name, average in self._averages.items():
             average.lerp_(self._weights[name], decisions / window)
 
-    def get_state(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, object]:
         """Averages by name, and the decisions so far."""
         return {
             "weights": {name: one.clone() for name, one in self._averages.items()},

@@ -47,21 +47,15 @@ def run(settings: PlaySettings) -> None:
         require_writable_folder(folder, "out")
         size = write_site(folder, site)
         console.print(
-            f"page: {folder / 'index.html'} and the files beside it, {size / 1e6:.1f} MB, for any static host",
-            highlight=False,
-            soft_wrap=True,
+            f"page: {folder / 'index.html'} and the files beside it, {size / 1e6:.1f} MB, for any static host"
         )
     if not settings.serve:
-        console.print(
-            f"next: {shlex.join(['python3', '-m', 'http.server', '--directory', str(settings.out)])}",
-            highlight=False,
-            soft_wrap=True,
-        )
+        console.print(f"next: {shlex.join(['python3', '-m', 'http.server', '--directory', str(settings.out)])}")
         return
     with page_server(site, settings.port) as server:
         address = f"http://{HOST}:{server.server_port}/"
-        console.print(f"play at {address}, Ctrl-C here when you are done", highlight=False, soft_wrap=True)
-        console.print(next_command("qwop-record", **{"source.player": "me"}), highlight=False, soft_wrap=True)
+        console.print(f"play at {address}, Ctrl-C here when you are done")
+        console.print(next_command("qwop-record", **{"source.player": "me"}))
         if settings.open:
             webbrowser.open(address)
         server.serve_forever()

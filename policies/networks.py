@@ -1,8 +1,9 @@
 """Networks that can be a policy."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Self, TypeVar
+from typing import ClassVar, Self, TypeVar
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
@@ -71,12 +72,12 @@ class Network(nn.Module):
         """
         return state
 
-    def description(self) -> dict[str, Any]:
+    def description(self) -> dict[str, object]:
         """The settings of the architecture, as plain data."""
         return {}
 
     @classmethod
-    def from_description(cls, observation: ObservationSpec, actions: int, description: Mapping[str, Any]) -> Self:
+    def from_description(cls, observation: ObservationSpec, actions: int, description: Mapping[str, object]) -> Self:
         """An untrained network of this description. Raises KeyError, TypeError or ValueError for a wrong one."""
         return cls(observation, actions)
 
@@ -112,11 +113,11 @@ class LayeredNetwork(Network):
         """Like `Network.step`; observations [n, ...] of any shape are flattened to rows."""
         return self.logits(observations.flatten(1)), state
 
-    def description(self) -> dict[str, Any]:
+    def description(self) -> dict[str, object]:
         return {"hidden": list(self.hidden)}
 
     @classmethod
-    def from_description(cls, observation: ObservationSpec, actions: int, description: Mapping[str, Any]) -> Self:
+    def from_description(cls, observation: ObservationSpec, actions: int, description: Mapping[str, object]) -> Self:
         return cls(observation, actions, hidden_widths(description))
 
 
@@ -159,12 +160,12 @@ class TrunkedPolicy(LayeredNetwork):
         logits: Tensor = self.policy_head(self.features(observations))
         return logits
 
-    def description(self) -> dict[str, Any]:
+    def description(self) -> dict[str, object]:
         described = super().description()
         return {**described, "convolutions": self.convolutions_name} if self.observation.is_image else described
 
     @classmethod
-    def from_description(cls, observation: ObservationSpec, actions: int, description: Mapping[str, Any]) -> Self:
+    def from_description(cls, observation: ObservationSpec, actions: int, description: Mapping[str, object]) -> Self:
         widths, convolutions = hidden_widths(description), convolutions_of(description)
         return cls(observation, actions, widths, convolutions=convolutions)
 
@@ -280,18 +281,20 @@ class Values(nn.Module):
         values: Tensor = self.head(self.features(scaled))
         return values.squeeze(-1)
 
-    def description(self) -> dict[str, Any]:
+    def description(self) -> dict[str, object]:
         """The settings of the network, as plain data."""
-        described: dict[str, Any] = {"hidden": list(self.hidden)}
+        described: dict[str, object] = {"hidden": list(self.hidden)}
         return {**described, "convolutions": self.convolutions_name} if self._observation.is_image else described
 
     @classmethod
-    def from_description(cls, observation: ObservationSpec, description: Mapping[str, Any]) -> Self:
+    def from_description(cls, observation: ObservationSpec, description: Mapping[str, object]) -> Self:
         """An untrained network of this description. Raises KeyError, TypeError or ValueError for a wrong one."""
         return cls(observation, hidden_widths(description), convolutions=convolutions_of(description))
 
 
-def feed_arrays(network: Network, state: ArrayState, actions: NDArray[Any], rewards: NDArray[Any]) -> ArrayState:
+def feed_arrays(
+    network: Network, state: ArrayState, actions: NDArray[np.int64], rewards: NDArray[np.floating]
+) -> ArrayState:
     """`Network.feed` for arrays on the CPU, [n] both; the state of a memoryless network stays as it is."""
     if not state:
         return state
@@ -301,7 +304,7 @@ def feed_arrays(network: Network, state: ArrayState, actions: NDArray[Any], rewa
         return to_arrays(network.feed(to_tensors(state, device), taken, earned))
 
 
-def hidden_widths(description: Mapping[str, Any]) -> list[int]:
+def hidden_widths(description: Mapping[str, object]) -> list[int]:
     """The widths of the hidden layers that a file describes; ValueError for anything else."""
     hidden = description["hidden"]
     if not isinstance(hidden, list) or len(hidden) > MOST_LAYERS:
@@ -309,7 +312,7 @@ def hidden_widths(description: Mapping[str, Any]) -> list[int]:
     return [whole_number(width, "hidden", WIDEST) for width in hidden]
 
 
-def convolutions_of(description: Mapping[str, Any]) -> str:
+def convolutions_of(description: Mapping[str, object]) -> str:
     """The name of the convolutions that a file describes; ValueError for one that is unknown."""
     name = description.get("convolutions", NATURE)  # older files lack it
     if name not in [*CONVOLUTIONS]:

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from ..common.errors import BadInput
-from ..envs.spec import EnvironmentSpec, ObservationSpec
+from ..envs.spec import EnvironmentSpec, Observations, ObservationSpec
 from .networks import Network, Values, feed_arrays
 from .state import ArrayState, concatenate_rows, put_rows, select_rows, to_arrays, to_tensors
 
@@ -60,7 +60,7 @@ class Policy:
         """The state at the beginning of n episodes, arrays [n, ...]; empty for a memoryless policy."""
         return to_arrays(self.network.initial_state(n))
 
-    def step(self, observations: NDArray[Any], state: ArrayState) -> tuple[NDArray[np.float32], ArrayState]:
+    def step(self, observations: Observations, state: ArrayState) -> tuple[NDArray[np.float32], ArrayState]:
         """One decision in each of n games: π(·|s), float32 [n, A], and the following state.
 
         observations [n, *shape]; state as `initial_state` or the step before gave it.
@@ -88,7 +88,7 @@ class Policy:
                 following.append(select_rows(to_arrays(after), filled))
         return probabilities, concatenate_rows(following) if following else state
 
-    def _require_observations(self, given: NDArray[Any]) -> None:
+    def _require_observations(self, given: Observations) -> None:
         """Raise BadInput unless these are observations [n, *shape] of the policy's type."""
         wanted = self.observation
         fits = given.ndim > 0 and math.prod(given.shape[1:]) == wanted.size
@@ -102,11 +102,11 @@ class Policy:
             f"{self.environment}{alone}; policy.environment.make() makes its environment"
         )
 
-    def feed(self, state: ArrayState, actions: NDArray[Any], rewards: NDArray[Any]) -> ArrayState:
+    def feed(self, state: ArrayState, actions: NDArray[np.int64], rewards: NDArray[np.floating]) -> ArrayState:
         """The state after the actions that were taken, [n], and their rewards, [n]; for the next `step`."""
         return feed_arrays(self.network, state, actions, rewards)
 
-    def probabilities(self, observations: NDArray[Any]) -> NDArray[np.float32]:
+    def probabilities(self, observations: Observations) -> NDArray[np.float32]:
         """π(·|s), float32 [n, A], of observations [n, *shape]: `step` of a memoryless policy, as exact as it.
 
         Raises ValueError for a policy with a state, whose probabilities depend on the decisions before.
@@ -118,7 +118,7 @@ class Policy:
         return self.step(observations, state)[0]
 
     def act(
-        self, observations: NDArray[Any], generator: np.random.Generator | None = None, greedy: bool | None = None
+        self, observations: Observations, generator: np.random.Generator | None = None, greedy: bool | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Actions int64 [n] of a memoryless policy, and the probabilities float32 [n, A] that they were drawn with
         (one-hot if greedy).

@@ -1,7 +1,7 @@
 """Networks of Q values that act as policies."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Self
 
 import torch
 from torch import Tensor, nn
@@ -84,7 +84,7 @@ class QNetwork(EpsilonGreedy):
         """Q(s, ·), [..., actions], of raw observations [..., observation_size]."""
         return self.quantile_values(observations).mean(-1)
 
-    def description(self) -> dict[str, Any]:
+    def description(self) -> dict[str, object]:
         return {
             **super().description(),
             "quantiles": self.quantiles,
@@ -94,14 +94,18 @@ class QNetwork(EpsilonGreedy):
         }
 
     @classmethod
-    def from_description(cls, observation: ObservationSpec, actions: int, description: Mapping[str, Any]) -> Self:
+    def from_description(cls, observation: ObservationSpec, actions: int, description: Mapping[str, object]) -> Self:
         quantiles = whole_number(description["quantiles"], "quantiles", MOST_QUANTILES)
-        options = {name: description[name] for name in ("dueling", "layer_norm")}
-        for name, value in options.items():
-            if not isinstance(value, bool):
+        options: dict[str, bool] = {}
+        for name in ("dueling", "layer_norm"):
+            if not isinstance(value := description[name], bool):
                 raise ValueError(f"{name} is {quoted(value)}, expected true or false")
+            options[name] = value
         widths, convolutions = hidden_widths(description), convolutions_of(description)
-        return cls(observation, actions, widths, quantiles=quantiles, convolutions=convolutions, **options)
+        return cls(
+            observation, actions, widths, quantiles=quantiles, convolutions=convolutions,
+            dueling=options["dueling"], layer_norm=options["layer_norm"],
+        )  # fmt: skip
 
 
 class DuelingQ(QNetwork):
@@ -119,11 +123,11 @@ class DuelingQ(QNetwork):
     ) -> None:
         super().__init__(observation, actions, hidden, generator, quantiles, dueling=True, layer_norm=True)
 
-    def description(self) -> dict[str, Any]:
+    def description(self) -> dict[str, object]:
         return {"hidden": list(self.hidden), "quantiles": self.quantiles}
 
     @classmethod
-    def from_description(cls, observation: ObservationSpec, actions: int, description: Mapping[str, Any]) -> Self:
+    def from_description(cls, observation: ObservationSpec, actions: int, description: Mapping[str, object]) -> Self:
         quantiles = whole_number(description["quantiles"], "quantiles", MOST_QUANTILES)
         return cls(observation, actions, hidden_widths(description), quantiles=quantiles)
 
@@ -163,11 +167,11 @@ class EnsembleQ(EpsilonGreedy):
         """Q(s, ·), [..., actions], of raw observations [..., observation_size]."""
         return self.member_values(observations).mean(0)
 
-    def description(self) -> dict[str, Any]:
+    def description(self) -> dict[str, object]:
         return {**super().description(), "members": self.members}
 
     @classmethod
-    def from_description(cls, observation: ObservationSpec, actions: int, description: Mapping[str, Any]) -> Self:
+    def from_description(cls, observation: ObservationSpec, actions: int, description: Mapping[str, object]) -> Self:
         members = whole_number(description["members"], "members", MOST_MEMBERS)
         return cls(observation, actions, hidden_widths(description), members=members)
 

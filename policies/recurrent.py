@@ -1,7 +1,6 @@
 """Recurrent networks: policies with a memory."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -43,9 +42,6 @@ class RecurrentActorCritic(LayeredNetwork):
         zeros = torch.zeros(n, self.memory, device=self.policy_head.weight.device)
         return zeros, zeros.clone()
 
-    def logits(self, observations: Tensor) -> Tensor:
-        raise NotImplementedError(f"{self.architecture} has a state: call step")
-
     def step(self, observations: Tensor, state: State) -> tuple[Tensor, State]:
         state = self.remember(self.encode(observations), state)
         return self.policy_head(state[0]), state
@@ -60,12 +56,12 @@ class RecurrentActorCritic(LayeredNetwork):
         after: tuple[Tensor, Tensor] = self.core(features, state)
         return after
 
-    def description(self) -> dict[str, Any]:
+    def description(self) -> dict[str, object]:
         return {**super().description(), "memory": self.memory}
 
     @classmethod
     def from_description(
-        cls, observation: ObservationSpec, actions: int, description: Mapping[str, Any]
+        cls, observation: ObservationSpec, actions: int, description: Mapping[str, object]
     ) -> "RecurrentActorCritic":
         memory = whole_number(description["memory"], "memory", WIDEST)
         return cls(observation, actions, hidden_widths(description), memory)

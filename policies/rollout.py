@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,8 +13,8 @@ from ..common.errors import BadInput
 from ..envs.limit import default_limit
 from ..envs.names import ACTION_KEYS, outcome_name
 from ..envs.observed import OWN_INFO, OwnInfo
-from ..envs.spec import EnvironmentSpec, interface_of
-from ..envs.vector import make_vector, played_values
+from ..envs.spec import EnvironmentSpec, Observations, interface_of
+from ..envs.vector import VectorEnv, make_vector, played_values
 from .policy import Policy, choose
 from .state import put_rows, reset_rows, select_rows
 
@@ -31,7 +30,7 @@ class Game:
     frames. info: of the last step. seed: what the environment was reset with. index: the game's number.
     """
 
-    observations: NDArray[Any]
+    observations: Observations
     actions: NDArray[np.int16]
     probabilities: NDArray[np.float32]
     rewards: NDArray[np.float32]
@@ -108,7 +107,7 @@ def play(
         vector.close()
 
 
-def _require_fit(policy: Policy, vector: gymnasium.vector.VectorEnv[Any, Any, Any], spec: EnvironmentSpec) -> None:
+def _require_fit(policy: Policy, vector: VectorEnv, spec: EnvironmentSpec) -> None:
     name = f"environment {spec}"
     observation, actions = interface_of(vector.single_observation_space, vector.single_action_space, name)
     policy.require_fit(observation, actions, "policy", name)
@@ -118,7 +117,7 @@ def _require_fit(policy: Policy, vector: gymnasium.vector.VectorEnv[Any, Any, An
 class _Step:
     """One step of all slots: the observations before it (None: not kept) and its results, each [n, ...]."""
 
-    observations: NDArray[Any] | None
+    observations: Observations | None
     actions: NDArray[np.int64]
     probabilities: NDArray[np.float32]
     rewards: NDArray[np.float64]
@@ -145,7 +144,7 @@ class _Games:
     def __init__(
         self,
         policy: Policy,
-        vector: gymnasium.vector.VectorEnv[Any, Any, Any],
+        vector: VectorEnv,
         numbers: range,
         seed: int,
         greedy: bool,

@@ -8,6 +8,8 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
+from ..envs.spec import Observations
+
 ROWS_AT_ONCE = 65_536
 """Rows that are held in float64 at a time."""
 
@@ -67,7 +69,7 @@ class PixelScaler(nn.Module):
         return observations.to(torch.float32, copy=True).div_(255.0)  # in place, because pictures are large
 
 
-def _summed(rows: NDArray[Any], function: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> NDArray[np.float64]:
+def _summed(rows: Observations, function: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> NDArray[np.float64]:
     """Sum of a function of float64 rows, [size], added in order without a float64 copy of all rows."""
     total = np.zeros((1, *rows.shape[1:]))
     for first in range(0, len(rows), ROWS_AT_ONCE):
@@ -100,7 +102,7 @@ class RunningStatistics:
         """Set the scaler to the current statistics."""
         scaler.take(self._mean, np.sqrt(self._squares / self._count))
 
-    def get_state(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, object]:
         return {"count": self._count, "mean": self._mean.copy(), "squares": self._squares.copy()}
 
     def set_state(self, state: dict[str, Any]) -> None:

@@ -4,7 +4,7 @@ A memoryless policy's state is the empty tuple, which all of these functions pas
 """
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -14,10 +14,14 @@ from torch import Tensor
 State = tuple[Tensor, ...]
 """Tensors [n, ...]; row i is the memory of game i."""
 
-ArrayState = tuple[NDArray[Any], ...]
+StateArray = NDArray[np.float32 | np.int64]
+ArrayState = tuple[StateArray, ...]
 """The same as arrays on the CPU, for rollouts, collectors and checkpoints."""
 
-Part = TypeVar("Part", Tensor, NDArray[Any])
+Rows = slice | NDArray[np.int64] | NDArray[np.bool_]
+"""Games, by a slice, by number, or by a mask."""
+
+Part = TypeVar("Part", Tensor, StateArray)
 
 
 def reset_rows(state: tuple[Part, ...], initial: tuple[Part, ...], begins: NDArray[np.bool_]) -> tuple[Part, ...]:
@@ -25,12 +29,12 @@ def reset_rows(state: tuple[Part, ...], initial: tuple[Part, ...], begins: NDArr
     return tuple(_where(begins, first, part) for part, first in zip(state, initial, strict=True))
 
 
-def select_rows(state: tuple[Part, ...], rows: slice | NDArray[Any]) -> tuple[Part, ...]:
+def select_rows(state: tuple[Part, ...], rows: Rows) -> tuple[Part, ...]:
     """The rows of a slice, of numbers int [m] or of a mask bool [n]."""
     return tuple(part[rows] for part in state)
 
 
-def put_rows(state: ArrayState, rows: slice | NDArray[Any], values: ArrayState) -> ArrayState:
+def put_rows(state: ArrayState, rows: Rows, values: ArrayState) -> ArrayState:
     """A copy of the state with `values` in these rows: the inverse of `select_rows`."""
     return tuple(_put(part, rows, value) for part, value in zip(state, values, strict=True))
 
@@ -57,7 +61,7 @@ def _where(rows: NDArray[np.bool_], chosen: Part, other: Part) -> Part:
     return np.where(mask, chosen, other)
 
 
-def _put(part: NDArray[Any], rows: slice | NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
+def _put(part: StateArray, rows: Rows, values: StateArray) -> StateArray:
     copy = part.copy()
     copy[rows] = values
     return copy

@@ -122,9 +122,6 @@ class TwoTimescaleActorCritic(LayeredNetwork):
             key=zeros(dtype=torch.int64),
         )
 
-    def logits(self, observations: Tensor) -> Tensor:
-        raise NotImplementedError(f"{self.architecture} has a state: call step")
-
     def step(self, observations: Tensor, state: State) -> tuple[Tensor, State]:
         output, state = self.think(observations, state)
         return self.policy_head(output.latent), state
@@ -178,12 +175,12 @@ class TwoTimescaleActorCritic(LayeredNetwork):
         """Change τ; episodes under way tick at its multiples from now on."""
         self.period.fill_(period)
 
-    def description(self) -> dict[str, Any]:
+    def description(self) -> dict[str, object]:
         return {**super().description(), "memory": self.memory, "latent": self.latent, "period": int(self.period)}
 
     @classmethod
     def from_description(
-        cls, observation: ObservationSpec, actions: int, description: Mapping[str, Any]
+        cls, observation: ObservationSpec, actions: int, description: Mapping[str, object]
     ) -> "TwoTimescaleActorCritic":
         memory, latent = (whole_number(description[name], name, WIDEST) for name in ("memory", "latent"))
         period = whole_number(description["period"], "period", LONGEST_PERIOD)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..common.errors import BadInput
-from ..common.settings import setting
+from ..common.settings import Settings, setting
 from ..finetune.agents.ftw.settings import FtwSettings
 from ..finetune.agents.ppo.settings import PpoSettings
 from ..finetune.agents.registry import ALGORITHMS, Algorithm
@@ -74,7 +74,7 @@ class PopulationAgents(Discounted):
             found[name] = Range(low, high, logarithmic=True)
         return found
 
-    def settings(self, genes: Genes) -> Any:
+    def settings(self, genes: Genes) -> Settings:
         """The settings of the algorithm with these genes."""
         raise NotImplementedError
 

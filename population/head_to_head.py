@@ -4,7 +4,6 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +22,8 @@ from .rival_races import ObservationMap, decision_frames
 from .training import event_weights_of
 
 _DECISION = EVENTS.index("decision")
+
+Pictures = tuple[NDArray[np.uint8], ...]
 
 Report = Callable[[int], None]
 """Called with the number of races that have just been run."""
@@ -59,7 +60,7 @@ class HeadToHead:
         ended = seconds[np.isfinite(seconds)]
         return f"{len(ended)}" + (f" (median {np.median(ended):.2f} s)" if len(ended) else "")
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Convert to JSON: the figures, and the result of each race."""
         finishes = np.isfinite(self.seconds).sum(axis=0)
         return {
@@ -132,7 +133,7 @@ def film_race(
     """Film a race between two policies, side by side."""
 
     def pictures() -> Iterator[NDArray[np.uint8]]:
-        drawn: list[Any] = []
+        drawn: list[Pictures] = []
         for _, ended in _play(policies, race, [idle_frames], greedy, 0, drawn):
             yield drawn.pop()[0]
             if ended.all():
@@ -160,7 +161,7 @@ def _play(
     starts: Sequence[int],
     greedy: bool,
     seed: int,
-    drawn: list[Any] | None = None,
+    drawn: list[Pictures] | None = None,
 ) -> Iterator[tuple[Infos, NDArray[np.bool_]]]:
     """Play races with these numbers of idle frames at the start, one decision per iteration.
 
@@ -193,7 +194,9 @@ def _play(
                 probabilities, states[side] = policy.step(seen, states[side])
                 actions[side::2], _ = choose(probabilities, None if greedy else uniforms[:, side])
             if drawn is not None:
-                drawn.append(env.render())
+                pictures = env.render()
+                assert pictures is not None
+                drawn.append(pictures)
             observations, _, terminated, truncated, infos = env.step(actions)
             for side in range(2):
                 events = infos["events"][side::2].copy()

@@ -2,9 +2,9 @@
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from ..common.errors import BadInput
 from ..common.files import write_atomic
@@ -71,7 +71,7 @@ def read_history(folder: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def _is_row(row: Any) -> bool:
+def _is_row(row: object) -> bool:
     """True for a row that `History.write` may have written."""
     return (
         isinstance(row, dict)
@@ -85,7 +85,7 @@ def _is_row(row: Any) -> bool:
     )
 
 
-def _is_agent(agent: Any) -> bool:
+def _is_agent(agent: object) -> bool:
     return (
         isinstance(agent, dict)
         and all(type(agent.get(name)) is int for name in ("id", "generation", "founder"))
@@ -94,19 +94,19 @@ def _is_agent(agent: Any) -> bool:
     )
 
 
-def _is_pair_of(pair: Any, agents: int) -> bool:
+def _is_pair_of(pair: object, agents: int) -> bool:
     return _is_list_of(pair, lambda one: type(one) is int and 0 <= one < agents) and len(pair) == 2
 
 
-def _is_list_of(value: Any, holds: Callable[[Any], bool]) -> bool:
+def _is_list_of(value: object, holds: Callable[[object], bool]) -> TypeGuard[list[object]]:
     return isinstance(value, list) and all(map(holds, value))
 
 
-def _are_numbers(value: Any) -> bool:
+def _are_numbers(value: object) -> TypeGuard[dict[str, float]]:
     return isinstance(value, dict) and all(map(_is_number, value.values()))
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return type(value) in (int, float)
 
 
@@ -118,5 +118,5 @@ def _require_alike(path: Path, rows: list[dict[str, Any]]) -> None:
                 raise BadInput(f"{path}: round {row['round']} has other agents or {kept} than the first; remove it")
 
 
-def _rounded(values: Any) -> dict[str, float]:
+def _rounded(values: Mapping[str, float]) -> dict[str, float]:
     return {name: float(f"{value:.6g}") for name, value in values.items()}

@@ -163,7 +163,7 @@ class Population:
         training = {"command": "qwop-population", "agent": member.id, "round": self.round, "genes": dict(member.genes)}
         return self._trainer.policy(member.genes, member.rewards, self._learners[member.id], training)
 
-    def get_state(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, object]:
         """State that the rest of the run depends on."""
         return {
             "round": self.round,
@@ -191,7 +191,11 @@ class Population:
 
     def _task(self, member: Member, schedule: tuple[int, ...]) -> TrainingTask:
         met = {*schedule, *_under_way(self._play[member.id])}
-        rivals = {number: self._rival(number) for number in sorted(met) if number < len(self.members)}
+        rivals = {
+            one.id: RivalState(one.genes, one.rewards, self._learners[one.id]["network"])
+            for one in self.members
+            if one.id in met
+        }
         return TrainingTask(
             member.genes,
             member.rewards,
@@ -231,17 +235,17 @@ class Population:
         able = [one.id != member.id and one.genes.get(FRAMES, 1.0) % own == 0.0 for one in self.members]
         return np.array([*able, *[True] * self.rivals])
 
-    def _rival(self, number: int) -> RivalState:
-        member = self.members[number]
-        return RivalState(member.genes, member.rewards, self._learners[number]["network"])
-
     def _record(self, done: dict[int, TrainingResult]) -> None:
         """Add the round's matches, or comparisons of scores if agents do not meet."""
         self.record.fade(self._settings.evolution.fade)
         if not self._settings.is_race:
             compare_scores([np.array(one.scores) for one in done.values()], self.record)
         elif self._settings.opponents == "itself":
-            compare_scores([_run_scores(one) for one in done.values()], self.record)
+            scores = [
+                [race.metres if race.seconds is None else FINISHED - race.seconds for race in one.races]
+                for one in done.values()
+            ]
+            compare_scores(map(np.array, scores), self.record)
         else:
             for number, one in done.items():
                 for race in one.races:
@@ -285,7 +289,3 @@ def _under_way(play: dict[str, Any] | None) -> list[int]:
     if play is None or "rival" not in play.get("env", {}):
         return []
     return [int(number) for number in np.unique(play["env"]["rival"])]
-
-
-def _run_scores(done: TrainingResult) -> NDArray[np.float64]:
-    return np.array([race.metres if race.seconds is None else FINISHED - race.seconds for race in done.races])

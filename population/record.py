@@ -50,7 +50,7 @@ class Record:
             sides, np.clip(results, 0.0, 1.0), counts=counts, pinned=pinned, prior=prior, relative=pinned is None
         )
 
-    def get_state(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, object]:
         return {"matches": self.matches.copy(), "points": self.points.copy()}
 
     def set_state(self, state: dict[str, Any]) -> None:

@@ -19,6 +19,7 @@ from ..envs.race.rules import LOST, TIE_FRAMES, TIE_METRES, WON, results
 from ..envs.race.vector import QWOPRaceVectorEnv
 from ..envs.spec import EnvironmentSpec
 from ..envs.vector import Infos, Step
+from ..finetune.experience.collector import PolicySnapshot
 from ..policies.policy import Policy, choose
 from ..policies.state import ArrayState, put_rows, reset_rows, select_rows
 
@@ -76,7 +77,7 @@ class Rival:
     weights: of the events in its own reward, float64 [E]. greedy: always takes the most probable action.
     """
 
-    player: Any
+    player: PolicySnapshot
     view: ObservationMap
     weights: NDArray[np.float64]
     greedy: bool
@@ -102,7 +103,7 @@ class NoProgressTimer:
         self.farthest[progress], self.since[progress] = metres[progress], clock[progress]
         return clock - self.since
 
-    def get_state(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, object]:
         return {"farthest": self.farthest.copy(), "since": self.since.copy()}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
@@ -202,7 +203,7 @@ class RivalRaces(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.int6
             self._observations = observations
         return self._observations[0::2], rewards, ended & ~stopped, stopped, mine
 
-    def get_state(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, object]:
         """Return the state for `set_state`, without the rivals themselves, which `enter` sets."""
         return {
             "race": self._race.get_state(),

@@ -113,7 +113,7 @@ class Run:
                 bar.update(task, description=_describe(row), completed=population.round * per_round)
                 for copy in done.copies:
                     said = f"round {done.number}: agent {copy.child} copies agent {copy.parent}"
-                    bar.console.print(said, highlight=False)
+                    bar.console.print(said)
                 if done.number % settings.checkpoint_every == 0 or done.number == settings.rounds:
                     self._checkpoint()
                 if self._films and done.number % settings.film_every == 0:
@@ -135,17 +135,17 @@ class Run:
             finals = self._finals(finalists, report)
             best = population.members[finals[0]["agent"]]
             path = save_policy(self._out / BEST, population.policy(best))
-            bar.console.print(f"best: agent {best.id}, {path}", highlight=False, soft_wrap=True)
+            bar.console.print(f"best: agent {best.id}, {path}")
             bar.update(task, description="evaluating")
             found = self._evaluate(best, against, report) | {"finalists": finals}
             if self._films:
                 bar.update(task, description="filming the best agents' race")
                 self._film([population.members[one["agent"]] for one in finals])
         for one in (*found["races"], *([found["returns"]] if "returns" in found else [])):
-            console.print(one["said"], highlight=False, soft_wrap=True)
+            console.print(one["said"])
         write_atomic(self._out / EVALUATION, json.dumps(found, indent=1) + "\n")
-        console.print(f"report: {self._report()}", highlight=False, soft_wrap=True)
-        console.print(next_command("qwop-evaluate", policy=self._out / BEST), highlight=False, soft_wrap=True)
+        console.print(f"report: {self._report()}")
+        console.print(next_command("qwop-evaluate", policy=self._out / BEST))
 
     def _finals(self, finalists: Sequence[Member], report: Report) -> list[dict[str, Any]]:
         """Finalists, best first, with each one's share of points in races among them."""

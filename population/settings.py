@@ -2,7 +2,7 @@
 
 import itertools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..common.errors import BadInput
 from ..common.settings import Settings, choice_of, nested, setting
@@ -255,12 +255,5 @@ class PopulationSettings(Settings):
         """The environment that the agents play."""
         from ..envs.spec import EnvironmentSpec  # with Gymnasium, which --help does without
 
-        settings: dict[str, Any] = {}
-        if self.is_race:
-            race = self.race
-            settings = {
-                "frames_per_step": race.frames_per_step,
-                "observation": race.observation,
-                "time_limit": race.time_limit,
-            }
-        return EnvironmentSpec(self.environment, settings)
+        names = ("frames_per_step", "observation", "time_limit") if self.is_race else ()
+        return EnvironmentSpec(self.environment, {name: getattr(self.race, name) for name in names})

@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from ..common.errors import BadInput
+from ..common.settings import Settings
 from ..envs.race.task import RaceTask
 from ..envs.spec import EnvironmentSpec
 from ..envs.vector import VectorEnv, make_vector
@@ -216,7 +217,7 @@ class AgentTrainer:
         make = self._agents.algorithm.new_network(self._agents.settings(dict(genes)))
         return make(self.observation, self.actions, torch.Generator().manual_seed(seed))
 
-    def _new_learner(self, network: Network, genes: FrozenGenes, seed: int = 0) -> LiveLearner[Any, Any]:
+    def _new_learner(self, network: Network, genes: FrozenGenes, seed: int = 0) -> LiveLearner[Network, Settings]:
         return self._agents.algorithm.new_learner(network, self._agents.settings(dict(genes)), seed, self._device)
 
     def _average(self, network: Network) -> RecentAverage:

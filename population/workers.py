@@ -1,12 +1,15 @@
 """Training tasks of a round: in this process, one at a time, or by workers in other processes."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..common.checks import quoted
 from ..common.errors import BadInput
-from ..finetune.distributed.collector import MOST_DEATHS, ActorDied, Engine
+from ..finetune.distributed.collector import MOST_DEATHS, ActorDied
 from .training import AgentTrainer, TrainingResult, TrainingTask
+
+if TYPE_CHECKING:
+    from ..finetune.distributed.ray_actors import RayEngine
 
 Report = Callable[[int], None]
 
@@ -33,7 +36,7 @@ class Distributed:
     the same result; `replaced` counts replacements.
     """
 
-    def __init__(self, engine: Engine, count: int, *arguments: Any) -> None:
+    def __init__(self, engine: "RayEngine", count: int, *arguments: object) -> None:
         self.replaced = 0
         self._engine, self._arguments = engine, arguments
         self._idle = [self._launch() for _ in range(count)]
@@ -41,7 +44,7 @@ class Distributed:
     def run_tasks(self, tasks: Mapping[int, TrainingTask], report: Report) -> dict[int, TrainingResult]:
         waiting, done = list(tasks), {}
         deaths = dict.fromkeys(tasks, 0)
-        under_way: dict[Any, tuple[int, Any]] = {}
+        under_way: dict[object, tuple[int, object]] = {}
         while waiting or under_way:
             while waiting and self._idle:
                 number, worker = waiting.pop(0), self._idle.pop()
@@ -64,7 +67,7 @@ class Distributed:
             self._idle.append(worker)
         return {number: done[number] for number in tasks}
 
-    def _launch(self) -> Any:
+    def _launch(self) -> object:
         return self._engine.launch(AgentTrainer, *self._arguments)
 
 

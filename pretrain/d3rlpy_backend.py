@@ -96,4 +96,5 @@ def _import_quietly() -> ModuleType:
     import structlog
 
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
-    return d3rlpy  # type: ignore[no-any-return]
+    module: ModuleType = d3rlpy
+    return module

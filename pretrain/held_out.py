@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from ..datasets.schema import Episode
@@ -27,7 +27,7 @@ class HeldOut:
 def measure_held_out(policy: Policy, episodes: Sequence[Episode], train: list[int], held_out: list[int]) -> HeldOut:
     """Measure the clone of the episodes `train`, and the baselines fitted to them, on the episodes `held_out`."""
     fitted, rows = rows_of(chosen(episodes, train), observations=False), rows_of(chosen(episodes, held_out))
-    probabilities: dict[str, NDArray[Any]] = {
+    probabilities: dict[str, NDArray[np.float32 | np.float64]] = {
         CLONE: policy.probabilities(rows.observations.reshape(len(rows), *policy.observation.shape)),
         REPEAT_LAST: repeat_last(fitted, rows, policy.actions),
         MAJORITY: majority(fitted, rows, policy.actions),

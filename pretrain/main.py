@@ -86,8 +86,7 @@ def _pretrain(chosen: PretrainSettings) -> None:
     except KeyboardInterrupt:
         if (out / POLICY).exists():
             console.print(
-                f"stopped: the best pass so far is in {out / POLICY}, unmeasured; the same command makes it anew",
-                soft_wrap=True,
+                f"stopped: the best pass so far is in {out / POLICY}, unmeasured; the same command makes it anew"
             )
         raise
     console.print(measures_table(splits))
@@ -104,7 +103,7 @@ def _pretrain(chosen: PretrainSettings) -> None:
         *worth(splits, played, greedy),
         next_step(out / POLICY, policy.environment, played, embedded=chosen.dataset is None),
     ]
-    console.print("\n".join(lines), highlight=False, soft_wrap=True)
+    console.print("\n".join(lines))
 
 
 def _require_new(chosen: PretrainSettings, out: Path) -> None:
@@ -159,7 +158,7 @@ def _at_the_best_rate(dataset: Dataset, chosen: PretrainSettings, console: Conso
         kept = best(alike)
         finished = ", ".join(str(trial.finishes) for trial in alike)
         told += f"\nclones: {len(alike)} at this rate finish {finished} of {GAMES}; kept the best"
-    console.print(told, highlight=False, soft_wrap=True)
+    console.print(told)
     return kept.dataset, kept.cloned.policy
 
 

@@ -1,7 +1,6 @@
 """A person's reaction time: an action answers what was seen some decisions before it."""
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +8,7 @@ from numpy.typing import NDArray
 from ..datasets.behaviour_probabilities import RECORDED
 from ..datasets.control import corrected, own_steps
 from ..datasets.schema import Episode
+from ..envs.spec import Observations
 
 LONGEST_SECONDS = 0.5
 """Longest reaction time that is looked for."""
@@ -27,7 +27,7 @@ def of_person(episode: Episode) -> NDArray[np.bool_]:
 
 
 def reaction(
-    episodes: Iterable[Episode], probabilities: Callable[[NDArray[Any]], NDArray[np.float32]], longest: int
+    episodes: Iterable[Episode], probabilities: Callable[[Observations], NDArray[np.float32]], longest: int
 ) -> int:
     """The number of decisions, 0 to `longest`, by which the person is late: that with the greatest likelihood
 

@@ -38,12 +38,10 @@ def run(chosen: ReestimateSettings) -> None:
     )
     console.print(
         f"of actions that the clones never saw: {found.nats:.3f} nats each, the most probable one taken in "
-        f"{found.accuracy:.1%}, calibration error {found.calibration_error:.3f}",
-        soft_wrap=True,
-        highlight=False,
+        f"{found.accuracy:.1%}, calibration error {found.calibration_error:.3f}"
     )
     console.print(describe(out).table(f"{out}"))
-    console.print(clone_next(out), soft_wrap=True, highlight=False)
+    console.print(clone_next(out))
 
 
 def reestimate(dataset: Dataset, chosen: ReestimateSettings, console: Console) -> list[Episode]:

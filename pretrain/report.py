@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any
 
 from rich.table import Table
 
@@ -48,7 +47,8 @@ def pretraining_page(
     ]
     if games:
         parts += ["<h2>Games of the clone</h2>", _figures(games_table(games))]
-        parts.append(f'<div class="charts">{"".join(charts({_name(one): one.judged for one in games}))}</div>')
+        named = {"greedy" if one.settings.greedy else "drawn": one.judged for one in games}
+        parts.append(f'<div class="charts">{"".join(charts(named))}</div>')
         parts.append(best_game(max(games, key=_farthest), None))
     return page(f"Clone of {dataset}", "".join([*parts, origin(made_by, settings)]), CHART_STYLE)
 
@@ -101,10 +101,6 @@ def _calibration(splits: Sequence[HeldOut]) -> str:
     return line_chart("accuracy, by confidence", lines, [], "probability of the most probable action")
 
 
-def _name(evaluation: Evaluation) -> str:
-    return "greedy" if evaluation.settings.greedy else "drawn"
-
-
-def _farthest(evaluation: Evaluation) -> tuple[Any, ...]:
+def _farthest(evaluation: Evaluation) -> tuple[float, ...]:
     figures = evaluation.summary()
     return figures.get("finishes", 0), figures.get("best_metres", 0.0), figures["best_return"]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +10,13 @@ from numpy.typing import NDArray
 from ..datasets.behaviour_probabilities import RECORDED
 from ..datasets.control import POLICY, corrected, own_steps
 from ..datasets.schema import Episode
+from ..envs.spec import Observations
 from .reaction import of_person
 
 NONE = -1
 """Value of `previous` in an episode's first decision."""
+
+Number = TypeVar("Number", bound=np.generic)
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,7 @@ class Rows:
     weights: float32 [N], of each decision in the loss; None: all the same.
     """
 
-    observations: NDArray[Any]
+    observations: Observations
     actions: NDArray[np.int64]
     previous: NDArray[np.int64]
     probabilities: NDArray[np.float32] | None = None
@@ -54,7 +57,9 @@ def rows_of(
     are empty: float32 [N, 0]. The decisions have probabilities if every player was a policy whose exact ones were
     recorded, and if some player drew its actions: a greedy policy's add nothing to the actions.
     """
-    seen, actions, previous, recorded, weighed = _Column(), _Column(), _Column(), _Column(), _Column()
+    seen = _Column[np.float32 | np.uint8]()
+    actions, previous = _Column[np.int64](), _Column[np.int64]()
+    recorded, weighed = _Column[np.float32](), _Column[np.float32]()
     exact, drawn, shared = True, False, False
     for episode in episodes:
         weights = _weights(episode, policy, person)
@@ -93,14 +98,14 @@ def _weights(episode: Episode, policy: float, person: float) -> NDArray[np.float
     return weights
 
 
-class _Column:
+class _Column(Generic[Number]):
     """An array that grows by rows. Where the system can, it moves pages rather than copy them."""
 
     def __init__(self) -> None:
-        self._array: NDArray[Any] | None = None
+        self._array: NDArray[Number] | None = None
         self._count = 0
 
-    def add(self, rows: NDArray[Any]) -> None:
+    def add(self, rows: NDArray[Number]) -> None:
         if self._array is None:
             self._array = np.empty((len(rows), *rows.shape[1:]), rows.dtype)
         end = self._count + len(rows)
@@ -109,7 +114,7 @@ class _Column:
         self._array[self._count : end] = rows
         self._count = end
 
-    def rows(self) -> NDArray[Any]:
+    def rows(self) -> NDArray[Number]:
         if self._array is None:
             raise ValueError("no episode")
         self._array.resize((self._count, *self._array.shape[1:]), refcheck=False)

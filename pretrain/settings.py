@@ -6,8 +6,7 @@ from ..common.errors import BadInput
 from ..common.settings import Settings, nested, setting
 from ..common.shared_settings import device, max_idle_frames, seed
 from ..common.tracker import tracker
-from ..policies.convolutions import convolutions
-from ..policies.sizes import HIDDEN
+from ..policies.sizes import HIDDEN, convolutions
 
 BACKENDS = ("torch", "d3rlpy")
 

@@ -42,13 +42,13 @@ def run(settings: RecordSettings) -> None:
     writer = DatasetWriter(folder, source.info)
     _keep_configuration(replace(settings, dataset=str(folder)), folder)
     for note in source.notes:
-        console.print(note, highlight=False, soft_wrap=True)
+        console.print(note)
     record(source, RescuingWriter(writer), console)
     if next_number(folder) == 0:
-        console.print(f"nothing was recorded into {folder}", soft_wrap=True, highlight=False)
+        console.print(f"nothing was recorded into {folder}")
     else:
         console.print(describe(folder).table(f"{folder}"))
-        console.print(_next(settings, source, folder), highlight=False, soft_wrap=True)
+        console.print(_next(settings, source, folder))
 
 
 def _next(settings: RecordSettings, source: Source, folder: Path) -> str:
@@ -124,7 +124,7 @@ def record(source: Source, writer: RescuingWriter, console: Console) -> None:
                 for episode in source.finish():
                     writer.write(episode)
     except KeyboardInterrupt:
-        console.print(f"stopped; all finished games are in {writer.folder}", soft_wrap=True, highlight=False)
+        console.print(f"stopped; all finished games are in {writer.folder}")
         if source.total is not None:
             raise
 

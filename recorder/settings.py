@@ -6,19 +6,8 @@ from typing import Any
 
 from ..common.imports import without_module
 from ..common.settings import Settings, choice_of, setting
-from ..common.shared_settings import max_idle_frames, num_envs, seed
+from ..common.shared_settings import max_idle_frames, num_envs, seed, smoothing
 from ..envs.names import REWARDS
-
-
-def epsilon() -> Any:
-    """The smoothing of a person's behaviour probabilities."""
-    return setting(
-        0.05,
-        "Smoothing of the behaviour probabilities, which are unknown for a person: this fraction is spread evenly over"
-        " all actions.",
-        above=0,
-        at_most=1,
-    )
 
 
 def port() -> Any:
@@ -71,7 +60,7 @@ class PersonSettings(Settings):
     observation_lag: int = setting(
         0, "Frames by which the dataset's observations lag the game; published recordings have 1.", choices=(0, 1)
     )
-    epsilon: float = epsilon()
+    epsilon: float = smoothing(", which are unknown for a person")
 
 
 @dataclass(frozen=True)
@@ -123,7 +112,7 @@ class EnvironmentPageSettings(Settings):
         None,
         "Action while no key is down. null: the one that the environment names; without one, the game waits for a key.",
     )
-    epsilon: float = epsilon()
+    epsilon: float = smoothing(", which are unknown for a person")
     policy: str | None = coached_policy()
     greedy: bool = greedy()
     seed: int = seed("Policy: decides its games. Recording again continues with the next ones.")
@@ -222,7 +211,7 @@ class ScriptedSettings(Settings):
     fps: float | None = setting(
         None, "Decisions a second, for other environments than QWOP. null: as they are shown.", above=0, at_most=1000
     )
-    epsilon: float = epsilon()
+    epsilon: float = smoothing(", which are unknown for a person")
 
 
 @dataclass(frozen=True)
@@ -236,13 +225,7 @@ class ImportSettings(Settings):
         path=True,
     )
     player: str = setting("unknown", "Name of who played, in the dataset.")
-    epsilon: float = setting(
-        0.05,
-        "Smoothing of the behaviour probabilities, which the recordings lack: this fraction is spread evenly over all "
-        "actions.",
-        above=0,
-        at_most=1,
-    )
+    epsilon: float = smoothing(", which the recordings lack")
     frames_per_step: int | None = setting(
         None, "Game frames (30 a second) per decision. null: measured.", at_least=1, at_most=3600
     )

@@ -69,9 +69,7 @@ def _distil(settings: DistilCommandSettings) -> None:
     saved = save_policy(out / POLICY, replace(policy, training=made))
     console.print(
         f"{len(games)} games: {len(actions) - missed:,} of {len(actions):,} decisions are the policy's now\n"
-        f"policy: {saved}\n{next_command('qwop-evaluate', policy=saved)}",
-        highlight=False,
-        soft_wrap=True,
+        f"policy: {saved}\n{next_command('qwop-evaluate', policy=saved)}"
     )
 
 

@@ -71,7 +71,7 @@ def _search(settings: SearchCommandSettings, out: Path) -> None:
         this = replace(origin, game=idle)
         if (source, this) in found:
             how = described(found[source, this])
-            console.print(f"after {idle} idle frames: found before, {how}", highlight=False)
+            console.print(f"after {idle} idle frames: found before, {how}")
         else:
             starts.append(idle)
     searches = _searches(policy, settings, len(starts))
@@ -87,7 +87,7 @@ def _search(settings: SearchCommandSettings, out: Path) -> None:
             episode = found_episode(policy.environment, actions, idle, source, this)
             writer.write(episode)
             found[source, this] = episode
-            bar.console.print(f"after {idle} idle frames: {described(episode)}", highlight=False)
+            bar.console.print(f"after {idle} idle frames: {described(episode)}")
     _write_best(min(found.values(), key=rank), settings, console)
 
 
@@ -162,15 +162,11 @@ def _write_best(best: Episode, settings: SearchCommandSettings, console: Console
     out, keys = Path(settings.out), frames_of(best)
     path = write_keys(out / "best_keys.txt", keys, f"QWOP: {described(best)}; {best.source}")
     console.print(
-        f"best: {described(best)}\nits keys: {path} (qwop-evaluate keys=… plays it again)\ngames: {out / GAMES}",
-        highlight=False,
-        soft_wrap=True,
+        f"best: {described(best)}\nits keys: {path} (qwop-evaluate keys=… plays it again)\ngames: {out / GAMES}"
     )
     if settings.video:
         with progress_bar("pictures", console) as bar:
             task = bar.add_task("film of the best game", total=None)
             film_keys(out / "best.mp4", keys, lambda done, of: bar.update(task, completed=done, total=of))
-        console.print(f"film: {out / 'best.mp4'}", highlight=False, soft_wrap=True)
-    console.print(
-        next_command("qwop-distil", policy=settings.policy, games=[str(out / GAMES)]), highlight=False, soft_wrap=True
-    )
+        console.print(f"film: {out / 'best.mp4'}")
+    console.print(next_command("qwop-distil", policy=settings.policy, games=[str(out / GAMES)]))

@@ -17,9 +17,8 @@ from ..common.checks import quoted
 from ..common.errors import BadInput
 from ..common.folder_lock import lock_waiting
 from ..common.reading import MEGABYTE, read_bytes
-from .pruner import MedianPruner
 from .results import STARTS, VALUES, WHY
-from .sampler import RepeatableTpe
+from .sampler import MedianPruner, RepeatableTpe
 from .settings import MAXIMISE, MEDIAN, StudySettings
 
 JOURNAL = "journal.log"
@@ -92,7 +91,7 @@ def _check(study: Study, settings: StudySettings) -> None:
 
 
 def _is_figure(value: object) -> bool:
-    return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _drop_unfinished_line(path: Path) -> None:

@@ -56,11 +56,7 @@ def run(settings: StudyCommandSettings) -> None:
             on_run()
             results = FreshRuns(study, asked, settings.seed, out, play, on_run).run()
         except KeyboardInterrupt:
-            bar.console.print(
-                "stopped; the same command continues, and repeats only the interrupted run",
-                highlight=False,
-                soft_wrap=True,
-            )
+            bar.console.print("stopped; the same command continues, and repeats only the interrupted run")
             raise
     with lock_waiting(out):
         page = write_report(out, results, importances_of(study, results), settings, play)
@@ -137,4 +133,4 @@ def _print(console: Console, results: StudyResults, play: CommandRun, page: Path
     lines.append(f"report: {page}")
     if winner is not None:
         lines.append(f"next: {shlex.join(play.words(winner.values, 0))}")
-    console.print("\n".join(lines), highlight=False, soft_wrap=True)
+    console.print("\n".join(lines))

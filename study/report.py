@@ -86,7 +86,7 @@ def importances_of(study: Study, results: StudyResults) -> dict[str, float]:
     return {name: float(share) for name, share in found.items() if math.isfinite(share)}
 
 
-def to_json(results: StudyResults, importances: Mapping[str, float]) -> dict[str, Any]:
+def to_json(results: StudyResults, importances: Mapping[str, float]) -> dict[str, object]:
     """All results as plain data."""
     single, winner = results.single_runs, results.winner
     return {
@@ -104,7 +104,7 @@ def to_json(results: StudyResults, importances: Mapping[str, float]) -> dict[str
     }
 
 
-def _trial_json(results: StudyResults, trial: TrialResult) -> dict[str, Any]:
+def _trial_json(results: StudyResults, trial: TrialResult) -> dict[str, object]:
     found: dict[str, Any] = {
         "number": trial.number,
         "state": trial.state,
@@ -168,7 +168,8 @@ def short_names(space: Sequence[Parameter]) -> list[str]:
 
 def _each(seeds: Sequence[int], values: Sequence[float | None]) -> str:
     """Each seed with its figure."""
-    return ", ".join(f"{seed}: {_figure(value)}" for seed, value in zip(seeds, values, strict=True))
+    figures = ("failed" if value is None else f"{value:.4g}" for value in values)
+    return ", ".join(f"{seed}: {figure}" for seed, figure in zip(seeds, figures, strict=True))
 
 
 def _short(value: str) -> str:
@@ -177,10 +178,6 @@ def _short(value: str) -> str:
         return f"{float(value):.4g}"
     except ValueError:
         return value
-
-
-def _figure(value: float | None) -> str:
-    return "failed" if value is None else f"{value:.4g}"
 
 
 def _single_runs(results: StudyResults, figure: str) -> str:

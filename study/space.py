@@ -82,10 +82,12 @@ class Parameter(Settings):
                 raise BadInput(f"{name} is missing: expected a number")
             if self.type == INT and value != int(value):
                 raise BadInput(f"{name}={quoted(value)}: expected a whole number, for type=int")
-        if not self.low < self.high:  # type: ignore[operator]
+        assert self.low is not None
+        assert self.high is not None
+        if not self.low < self.high:
             raise BadInput(f"low={quoted(self.low)}: expected a number below high, {quoted(self.high)}")
         lowest = 1 if self.type == INT else 0
-        if self.log and (self.low < lowest or self.low == 0):  # type: ignore[operator]
+        if self.log and (self.low < lowest or self.low == 0):
             raise BadInput(
                 f"low={quoted(self.low)}: expected {'at least 1' if lowest else 'more than 0'}, for log=true"
             )

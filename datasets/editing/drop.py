@@ -35,7 +35,7 @@ def run(settings: DropSettings) -> None:
     info = dataset.info.written
     with new_folder(out, [dataset.folder]) as folder:
         write_dataset(folder, info, kept, len(kept), console, [dataset])
-    console.print(f"left out: {len(dataset) - len(kept)} of {len(dataset)} episodes", highlight=False)
+    console.print(f"left out: {len(dataset) - len(kept)} of {len(dataset)} episodes")
     finish(out, console)
 
 

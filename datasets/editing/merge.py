@@ -47,7 +47,7 @@ def run(settings: MergeSettings) -> None:
     with new_folder(out, [one.folder for one in datasets]) as folder:
         write_dataset(folder, info, episodes, sum(map(len, datasets)), console, datasets)
     if episodes.skipped:
-        console.print(f"left out: {episodes.skipped} episodes that are in several of the datasets", soft_wrap=True)
+        console.print(f"left out: {episodes.skipped} episodes that are in several of the datasets")
     finish(out, console)
 
 

@@ -64,7 +64,7 @@ def finish(out: Path, console: Console) -> Summary:
     """Write the derived files of a finished dataset, and print its statistics."""
     summary = describe(out)
     console.print(summary.table(f"{out}"))
-    console.print(clone_next(out), highlight=False, soft_wrap=True)
+    console.print(clone_next(out))
     return summary
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from ...common.errors import BadInput
 from ...common.progress import plain_console
 from ...common.settings import Settings, setting
+from ...common.shared_settings import smoothing
 from ...envs.names import REWARDS
 from ...envs.qwop.task import FRAMES_A_SECOND, OBSERVATIONS, QWOPTask
 from ..from_keys import qwop_info, relabelled
@@ -49,13 +50,7 @@ class RelabelSettings(Settings):
     size: int | None = setting(None, "Height and width of the pictures.", at_least=16, at_most=256)
     colour: bool | None = setting(None, "Colours in the pictures, instead of grey.")
     observation_lag: int | None = setting(None, "Frames by which observations lag the game.", choices=(0, 1))
-    epsilon: float = setting(
-        0.05,
-        "Smoothing of the behaviour probabilities if the decision rate changes: this fraction is spread evenly over "
-        "all actions.",
-        above=0,
-        at_most=1,
-    )
+    epsilon: float = smoothing(" if the decision rate changes")
 
 
 def run(settings: RelabelSettings) -> None:
@@ -77,7 +72,8 @@ def new_info(dataset: Dataset, settings: RelabelSettings) -> DatasetInfo:
             f"frames_per_step={settings.frames_per_step}, decisions_per_second={settings.decisions_per_second:g}: "
             "expected one of the two"
         )
-    task = {name: value for name in _task_names() if (value := getattr(settings, name)) is not None}
+    names = [one.name for one in fields(QWOPTask)]
+    task = {name: value for name in names if (value := getattr(settings, name, None)) is not None}
     if settings.decisions_per_second is not None:
         task["frames_per_step"] = max(1, round(FRAMES_A_SECOND / settings.decisions_per_second))
     return qwop_info(**{**dataset.info.environment.settings, **task})
@@ -92,10 +88,6 @@ def relabelled_episodes(dataset: Dataset, info: DatasetInfo, settings: RelabelSe
                 f"{path}: has no keys, so its game cannot be played again; qwop-dataset reconstruct finds them"
             )
         yield relabelled(episode, info, settings.epsilon, rate=settings.decisions_per_second, same_decisions=same)
-
-
-def _task_names() -> list[str]:
-    return [one.name for one in fields(QWOPTask) if one.name in {own.name for own in fields(RelabelSettings)}]
 
 
 command = Subcommand(

@@ -9,6 +9,7 @@ from ...common.errors import BadInput
 from ...common.imports import without_module
 from ...common.progress import plain_console
 from ...common.settings import Settings, setting
+from ...common.shared_settings import smoothing
 from ...envs.spec import EnvironmentSpec
 from ..editing.new_dataset import finish, new_folder, require_outside, write_dataset
 from ..subcommand import Subcommand
@@ -39,13 +40,7 @@ class DatasetImportSettings(Settings):
         "observation, such as columns.action=key or 'columns.observation=[x,speed]'.",
     )
     player: str = setting("unknown", "Name of the player, if the files lack it.")
-    epsilon: float = setting(
-        0.05,
-        "Smoothing of the behaviour probabilities if the files lack them: this fraction is spread evenly over all "
-        "actions.",
-        above=0,
-        at_most=1,
-    )
+    epsilon: float = smoothing(" if the files lack them")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -81,16 +81,13 @@ def run(settings: ReconstructSettings) -> None:
                 for _ in _reconstruct(dataset, samples[digest], games, settings, writer, report):
                     progress.advance(task)
     except KeyboardInterrupt:
-        console.print(
-            f"stopped; the games found so far are in {out}, and the same command continues", soft_wrap=True,
-            highlight=False,
-        )  # fmt: skip
+        console.print(f"stopped; the games found so far are in {out}, and the same command continues")
         raise
     console.print(report.table())
     if next_number(out):
         console.print(describe(out).table(f"{out}"))
     else:
-        console.print(f"nothing could be reconstructed of {settings.dataset}", soft_wrap=True, highlight=False)
+        console.print(f"nothing could be reconstructed of {settings.dataset}")
 
 
 def new_info(info: DatasetInfo, settings: ReconstructSettings) -> DatasetInfo:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from ...common.settings import Settings, setting
+from ...common.shared_settings import smoothing
 from ...envs.names import NUMBERS, REWARDS
 
 
@@ -29,9 +30,4 @@ class ReconstructSettings(Settings):
     observation_lag: int = setting(
         0, "Frames by which its observations lag the game; a recording has 1.", choices=(0, 1)
     )
-    epsilon: float = setting(
-        0.05,
-        "Smoothing of the behaviour probabilities: this fraction is spread evenly over all actions.",
-        above=0,
-        at_most=1,
-    )
+    epsilon: float = smoothing()

@@ -48,8 +48,8 @@ def run(settings: ReportSettings) -> None:
     made_by = command_line("qwop-dataset report", settings, "dataset")
     write_atomic(settings.file, document(samples, made_by, to_yaml(settings)))
     console = plain_console()
-    console.print(f"report: {settings.file}", highlight=False, soft_wrap=True)
-    console.print(clone_next(Path(settings.dataset)), highlight=False, soft_wrap=True)
+    console.print(f"report: {settings.file}")
+    console.print(clone_next(Path(settings.dataset)))
 
 
 command = Subcommand(

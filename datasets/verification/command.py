@@ -47,24 +47,22 @@ def run(settings: VerifySettings) -> None:
     found = [problem for one in verification.checked for problem in one.problems] + list(verification.of_folder())
     faults, notes = [one for one in found if not one.harmless], [one for one in found if one.harmless]
     for note in notes:
-        console.print(f"note: {note}", soft_wrap=True, highlight=False)
+        console.print(f"note: {note}")
     if settings.set_aside:
         movable = [one for one in faults if one.file.suffix == ".parquet" and not one.unread]
         moved = set_aside(folder, movable)
         for one in movable:
-            console.print(f"set aside: {one}", soft_wrap=True, highlight=False)
+            console.print(f"set aside: {one}")
         faults = [one for one in faults if one not in movable]
         if moved:
             console.print(
                 f"{len(moved)} files are in {folder / FOLDER} now; the derived files are brought up to date by: "
-                f"qwop-dataset describe {folder}",
-                soft_wrap=True,
-                highlight=False,
+                f"qwop-dataset describe {folder}"
             )
     if faults:
         raise _failed(faults, folder, console)
-    console.print(_result(verification, time.monotonic() - began), soft_wrap=True, highlight=False)
-    console.print(clone_next(folder), soft_wrap=True, highlight=False)
+    console.print(_result(verification, time.monotonic() - began))
+    console.print(clone_next(folder))
 
 
 def _failed(faults: list[Problem], folder: Path, console: Console) -> BadInput:
@@ -72,7 +70,7 @@ def _failed(faults: list[Problem], folder: Path, console: Console) -> BadInput:
     if len(faults) == 1:
         return BadInput(f"{faults[0]}; {_advice(faults[0], folder)}")
     for fault in faults:
-        console.print(f"{fault}", soft_wrap=True, highlight=False)
+        console.print(f"{fault}")
     files = len({fault.file for fault in faults})
     return BadInput(f"{folder}: {len(faults)} problems in {files} files, the first in {faults[0].file}")
 

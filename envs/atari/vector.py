@@ -123,7 +123,7 @@ class AtariVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.uint8], NDArray[np.in
             terminated = terminated | lost
         return self._observations.copy(), rewards, terminated, truncated, infos
 
-    def get_state(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, object]:
         """Return the seeds and actions that led to the games under way, for `set_state`."""
         return {
             "seeds": self._seeds.copy(),

@@ -25,7 +25,7 @@ class Scene:
     def __init__(self, pixels_per_unit: float) -> None:
         self.pixels_per_unit = pixels_per_unit
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Data that `Scene` of `scene.js` needs in addition to the tiles."""
         return {
             "row": ROW,

@@ -167,7 +167,7 @@ class QWOPRaceVectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[
             observations = self._observations()
         return observations, rewards, terminated, truncated, infos
 
-    def get_state(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, object]:
         """Return the whole state, for `set_state`: the races continue bit-identically."""
         return {
             **self._games.saved(),

@@ -1,16 +1,16 @@
 """The interface between the training loop and a learning agent."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
 
 import torch
 
+from ...common.settings import Settings
 from ...envs.spec import ObservationSpec
-from ...policies.networks import LayeredNetwork, Values
+from ...policies.networks import LayeredNetwork, Network, Values
 from ..experience.sequences import Sequences
 from ..metrics import Metrics
 from ..schedules.phase import Phase, PhaseValues
-from .learner import HasParts, Learner, LiveLearner
+from .learner import HasParts, Learner, LiveLearner, Part
 
 MakeNetwork = Callable[[ObservationSpec | int, int, torch.Generator], LayeredNetwork]
 """Makes an untrained network for observations (an int n: float32 [n]) and a number of actions."""
@@ -23,10 +23,10 @@ class Agent(HasParts):
     (`experience.collector.PolicySnapshot`). Subclasses define `learn` and `parts`; other hooks do nothing by default.
     """
 
-    learner: Learner[Any, Any]
+    learner: Learner[Network, Settings]
 
     @property
-    def network(self) -> Any:
+    def network(self) -> Network:
         """The policy network, trained in place."""
         return self.learner.network
 
@@ -36,7 +36,7 @@ class Agent(HasParts):
         return None
 
     @property
-    def parts(self) -> dict[str, Any]:
+    def parts(self) -> Mapping[str, Part]:
         return {"learner": self.learner}
 
     def fit_initial_values(self, play: Callable[[], Sequences], now: PhaseValues) -> None:
@@ -70,9 +70,9 @@ class LiveAgent(Agent):
     policy.
     """
 
-    learner: LiveLearner[Any, Any]
+    learner: LiveLearner[Network, Settings]
 
-    def __init__(self, learner: LiveLearner[Any, Any], metrics: Metrics) -> None:
+    def __init__(self, learner: LiveLearner[Network, Settings], metrics: Metrics) -> None:
         self.learner = learner
         self._metrics = metrics
 

@@ -1,7 +1,7 @@
 """Distillation of a policy, on its own play, into a network that a learner can continue (Rusu et al. 2016)."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -13,6 +13,7 @@ from ...policies.sizes import NATURE
 from ...pretrain.cloning import cloning_epochs
 from ...pretrain.rows import NONE, Rows
 from ...pretrain.settings import CloningSettings
+from .settings import Discounted, LiveSettings
 
 if TYPE_CHECKING:
     from ..run import Run
@@ -23,7 +24,7 @@ DECISIONS, AT_ONCE = 40_000, 8
 PASSES = 20
 
 
-def distilled(run: "Run[Any, Any]", hidden: Sequence[int], convolutions: str = NATURE) -> ActorCritic:
+def distilled(run: "Run[Discounted, LiveSettings]", hidden: Sequence[int], convolutions: str = NATURE) -> ActorCritic:
     """An `ActorCritic` without a memory that decides as the run's policy does: fitted to the probabilities that the
     policy draws its actions from, in whole games of its own. Its Q head is untrained."""
     policy, seed = run.policy, run.settings.seed

@@ -1,7 +1,8 @@
 """Base classes of learners: settings, tensors on a device, and states for checkpoints."""
 
 import copy
-from typing import Any, Generic, TypeVar
+from collections.abc import Mapping
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 import torch
@@ -9,24 +10,36 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from ...common.settings import Settings
 from ...policies.networks import Network
 from ..experience.sequences import Sequences
 from ..metrics import UpdateStats
 from ..schedules.phase import PhaseValues
 
-N = TypeVar("N", bound=Network)
-S = TypeVar("S")
+N = TypeVar("N", bound=Network, covariant=True)
+S = TypeVar("S", bound=Settings, covariant=True)
+
+
+class HasState(Protocol):
+    """Anything with a state of its own."""
+
+    def get_state(self) -> object: ...
+    def set_state(self, state: Any) -> None: ...
+
+
+Part = nn.Module | Optimizer | np.random.Generator | HasState | None
+"""Part of an agent or of a learner whose state is saved."""
 
 
 class HasParts:
     """Base class of objects whose state is the states of their parts."""
 
     @property
-    def parts(self) -> dict[str, Any]:
+    def parts(self) -> Mapping[str, Part]:
         """The parts saved in a checkpoint, by name."""
         raise NotImplementedError
 
-    def get_state(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, object]:
         """The full state needed to continue the run. Has no side effects."""
         return {name: state_of(part) for name, part in self.parts.items()}
 
@@ -50,7 +63,7 @@ class Learner(HasParts, Generic[N, S]):
         self.network.zero_grad(set_to_none=True)
         self._device = device
 
-    def _tensor(self, array: NDArray[Any]) -> Tensor:
+    def _tensor(self, array: NDArray[np.generic]) -> Tensor:
         tensor = torch.from_numpy(array)
         if self._device.type == "cuda":  # a copy from pinned memory goes on while the next one is prepared
             return tensor.pin_memory().to(self._device, non_blocking=True)
@@ -69,7 +82,7 @@ def autocast(precision: str, device: torch.device) -> torch.autocast:
     return torch.autocast(device.type, dtype=torch.bfloat16, enabled=precision == "bfloat16")
 
 
-def state_of(part: Any) -> Any:
+def state_of(part: Part) -> object:
     """The state of a network, an optimiser, a generator or anything with `get_state`; None of None."""
     if isinstance(part, nn.Module | Optimizer):
         return copy.deepcopy(part.state_dict())
@@ -78,7 +91,7 @@ def state_of(part: Any) -> Any:
     return None if part is None else part.get_state()
 
 
-def to_state(part: Any, state: Any) -> None:
+def to_state(part: Part, state: Any) -> None:
     """Restore a part from a state returned by `state_of`."""
     if isinstance(part, nn.Module | Optimizer):
         part.load_state_dict(state)

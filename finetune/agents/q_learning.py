@@ -1,13 +1,14 @@
 """Common parts of agents that learn Q from transitions in memory."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
 from ...common.errors import BadInput
 from ...datasets.schema import Episode
+from ...policies.q_networks import EpsilonGreedy
 from ..experience.transitions import NStep, Transitions
 from ..metrics import Metrics
 from ..replay.demonstrations import Demonstrations
@@ -16,8 +17,8 @@ from ..schedules.environments import relabelled_demonstrations
 from ..schedules.phase import Phase
 from .agent import Agent, FractionalCounter
 from .dqn.losses import linear
-from .learner import Learner
-from .settings import ClipsRewards
+from .learner import Learner, Part
+from .settings import ClipsRewards, LiveSettings, QSettings
 
 if TYPE_CHECKING:
     from ..run import Run
@@ -30,11 +31,13 @@ class QAgent(Agent):
     π(a|s) = (1 − ε)·1{a = argmax Q(s, ·)} + ε/A, in live play and from a policy file alike.
     """
 
+    learner: Learner[EpsilonGreedy, QSettings]
+
     def __init__(
         self,
-        learner: Learner[Any, Any],
+        learner: Learner[EpsilonGreedy, QSettings],
         memory: TransitionMemory,
-        settings: Any,
+        settings: LiveSettings,
         metrics: Metrics,
         generator: np.random.Generator,
     ) -> None:
@@ -48,7 +51,9 @@ class QAgent(Agent):
     def advance(self, decisions: int, planned: int) -> None:
         """Set the network's ε."""
         a = self.learner.settings
-        self.network.epsilon.fill_(linear(a.epsilon_start, a.epsilon_end, decisions / (a.epsilon_share * planned)))
+        self.learner.network.epsilon.fill_(
+            linear(a.epsilon_start, a.epsilon_end, decisions / (a.epsilon_share * planned))
+        )
 
     def begin_phase(self, phase: Phase) -> None:
         if not phase.live:
@@ -62,7 +67,7 @@ class QAgent(Agent):
         self._n_step.restart()
 
     @property
-    def parts(self) -> dict[str, Any]:
+    def parts(self) -> Mapping[str, Part]:
         return {
             "generator": self._generator,
             "updates_due": self._updates_due,
@@ -71,13 +76,6 @@ class QAgent(Agent):
             "memory": self.memory,
             "n_step": self._n_step,
         }
-
-
-class NStepSettings(Protocol):
-    """Settings of an algorithm that learns from transitions of n steps."""
-
-    @property
-    def n_steps(self) -> int: ...
 
 
 def refuse_critic_only(phases: Sequence[Phase], algorithm: str) -> None:
@@ -98,7 +96,7 @@ def require_capacity(capacity: int, start: int, most: int) -> None:
         )
 
 
-def transitions_for(run: "Run[Any, Any]") -> Transitions | None:
+def transitions_for(run: "Run[QSettings, LiveSettings]") -> Transitions | None:
     """The demonstrations that a run learns from; None if it has none or uses none.
 
     γ is taken from the first phase that uses them.
@@ -111,7 +109,7 @@ def transitions_for(run: "Run[Any, Any]") -> Transitions | None:
     return demonstrated_transitions(episodes, run.algorithm, run.gammas[first])
 
 
-def demonstrated_transitions(episodes: Sequence[Episode], settings: NStepSettings, gamma: float) -> Transitions:
+def demonstrated_transitions(episodes: Sequence[Episode], settings: QSettings, gamma: float) -> Transitions:
     """Every decision of the episodes as a transition, in recorded order, with the settings' `n_steps`."""
     decisions = sum(len(episode) for episode in episodes)
     whole = Demonstrations(episodes, streams=1, steps=decisions).next(1)

@@ -11,12 +11,13 @@ from .dqn.settings import DdqnLoopSettings, DdqnSettings, DqnLoopSettings, DqnSe
 from .ftw.settings import FtwLoopSettings, FtwSettings
 from .ppo.settings import PpoLoopSettings, PpoSettings
 from .rlpd.settings import RlpdLoopSettings, RlpdSettings
-from .settings import LiveSettings
+from .settings import Discounted, LiveSettings
 from .vtrace.settings import VtraceLoopSettings, VtraceSettings
 
 if TYPE_CHECKING:
     import torch
 
+    from ...policies.networks import Network
     from ..run import Run
     from .agent import Agent, MakeNetwork
     from .learner import LiveLearner
@@ -32,14 +33,14 @@ class Algorithm:
     of an older policy, so actors need not wait for each other. kickstarts: can imitate a teacher.
     """
 
-    settings: type[Any]
+    settings: type[Discounted]
     loop: type[LiveSettings]
     module: str
     starts_from_scratch: bool = False
     asynchronous: bool = False
     kickstarts: bool = False
 
-    def build(self, run: "Run[Any, Any]") -> "Agent":
+    def build(self, run: "Run[Discounted, LiveSettings]") -> "Agent":
         """Make the agent of a run, which trains the policy's network in place."""
         agent: Agent = self._loaded.build(run)
         return agent
@@ -50,10 +51,10 @@ class Algorithm:
         return make
 
     def new_learner(
-        self, network: Any, settings: Settings, seed: int, device: "torch.device"
-    ) -> "LiveLearner[Any, Any]":
+        self, network: "Network", settings: Settings, seed: int, device: "torch.device"
+    ) -> "LiveLearner[Network, Settings]":
         """Make a standalone learner; the seed determines all randomness."""
-        learner: LiveLearner[Any, Any] = self._loaded.new_learner(network, settings, seed, device)
+        learner: LiveLearner[Network, Settings] = self._loaded.new_learner(network, settings, seed, device)
         return learner
 
     @property

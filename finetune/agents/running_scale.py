@@ -34,7 +34,7 @@ class RunningScale:
         if not first:
             self._add(played)
 
-    def get_state(self) -> dict[str, Any] | None:
+    def get_state(self) -> dict[str, object] | None:
         return None if self._seen is None else self._seen.get_state()
 
     def set_state(self, state: dict[str, Any] | None) -> None:

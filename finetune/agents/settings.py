@@ -75,6 +75,33 @@ class ClipsRewards(Settings):
         return replace(played, rewards=np.clip(played.rewards, -1.0, 1.0)) if self.clip_rewards else played
 
 
+@dataclass(frozen=True)
+class QSettings(Discounted):
+    """Settings of an algorithm that learns Q from transitions and acts ε-greedily."""
+
+    n_steps: int = setting(1, "Decisions of a transition (DQN and RLPD: 1, Rainbow: 3).", at_least=1, at_most=1000)
+    adam_epsilon: float = setting(1e-8, "Adam's ε, which keeps its divisor from 0.", above=0)
+    reward_scale: float = setting(
+        1.0,
+        "Factor of every reward, so that Q (about 35 for a runner) stays in a range that a network learns quickly "
+        "(published: 1).",
+        above=0,
+    )
+    margin: float = setting(
+        0.8,
+        "Margin m of DQfD's loss on demonstrations, in units of scaled reward; its weight is the phase's imitation.",
+        at_least=0,
+    )
+    hidden: tuple[int, ...] = setting(
+        (512,), "Widths of a new network's layers, for images those after the convolutions.", at_least=1, at_most=65_536
+    )
+    epsilon_start: float = setting(1.0, "Fraction of random actions at the start.", at_least=0, at_most=1)
+    epsilon_end: float = setting(0.1, "Fraction of random actions in the end.", at_least=0, at_most=1)
+    epsilon_share: float = setting(
+        0.02, "Fraction of the schedule over which the fraction of random actions falls linearly.", above=0
+    )
+
+
 def precision() -> Any:
     """Declare the precision of the hidden layers while learning; heads, losses and weights are always float32."""
     return setting(

@@ -1,7 +1,7 @@
 """Live play along a schedule: by one collector in this process, or by several in separate processes."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -11,6 +11,12 @@ from ...common.errors import BadInput
 from ..experience.collector import Collector, EpisodeStats, PolicySnapshot
 from ..experience.sequences import Sequences, concatenate
 from ..schedules.environments import PhaseEnvironments
+
+if TYPE_CHECKING:
+    from .ray_actors import RayActors
+
+Request = tuple[str, *tuple[object, ...]]
+"""A method of an actor, and its arguments."""
 
 MOST_DEATHS = 3
 """Times that an actor may die on the same request before the run gives up."""
@@ -40,38 +46,6 @@ class ActorDied(Exception):
     """The process of an actor, or its machine, is gone."""
 
 
-class Engine(Protocol):
-    """Makes objects in other processes, and calls their methods."""
-
-    def launch(self, made: Callable[..., Any], *arguments: Any) -> Any:
-        """Make an object in a separate process; return a reference to it."""
-        ...
-
-    def ask(self, actor: Any, method: str, *arguments: Any) -> Any:
-        """Start a call of one of the actor's methods; return its handle. Calls to one actor run in order."""
-        ...
-
-    def first_done(self, handles: Sequence[Any]) -> Any:
-        """Wait for one of these calls; the first in order if several are done."""
-        ...
-
-    def result(self, handle: Any) -> Any:
-        """Wait for a call; return its result. Raises ActorDied."""
-        ...
-
-
-class Actors(Engine, Protocol):
-    """The engine that runs actors."""
-
-    def start(self, phase: int, generator: np.random.Generator) -> Any:
-        """Start an actor in this phase; return a reference to it."""
-        ...
-
-    def share(self, value: Any) -> Any:
-        """Return a reference to pass to several actors, so that the value is sent only once."""
-        ...
-
-
 class ActorsCollector:
     """Broadcasts the policy to actors and collects their rollouts.
 
@@ -83,14 +57,14 @@ class ActorsCollector:
     """
 
     def __init__(
-        self, actors: Actors, count: int, phase: int, generator: np.random.Generator, *, asynchronous: bool
+        self, actors: "RayActors", count: int, phase: int, generator: np.random.Generator, *, asynchronous: bool
     ) -> None:
         self.replaced = 0
         self._actors, self._phase, self._asynchronous = actors, phase, asynchronous
         self._generator = generator
         generators = [generator] if count == 1 else generator.spawn(count)
         self._members = [actors.start(phase, one) for one in generators]
-        self._under_way: dict[int, Any] = {}
+        self._under_way: dict[int, object] = {}
 
     def collect(self, policy: PolicySnapshot, progress: float = 0.0) -> tuple[Sequences, list[EpisodeStats]]:
         """Return the next live play and the episodes that ended in it."""
@@ -122,7 +96,7 @@ class ActorsCollector:
         self._drop()
         self._ask_all("restart")
 
-    def get_state(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, object]:
         """States of the actors' games, without asynchronous rollouts in progress."""
         return {"actors": self._ask_all("get_state")}
 
@@ -143,15 +117,15 @@ class ActorsCollector:
         for number, handle in under_way.items():
             self._result(number, handle, ("saves_games",))
 
-    def _ask_all(self, *request: Any) -> list[Any]:
-        return self._results([request] * len(self._members))
+    def _ask_all(self, method: str, *arguments: object) -> list[Any]:
+        return self._results([(method, *arguments)] * len(self._members))
 
-    def _results(self, requests: Sequence[tuple[Any, ...]]) -> list[Any]:
+    def _results(self, requests: Sequence[Request]) -> list[Any]:
         """Send one request to each actor, in parallel, and return the results."""
         handles = [self._actors.ask(member, *one) for member, one in zip(self._members, requests, strict=True)]
         return [self._result(number, handle, requests[number]) for number, handle in enumerate(handles)]
 
-    def _result(self, number: int, handle: Any, request: tuple[Any, ...]) -> Any:
+    def _result(self, number: int, handle: object, request: Request) -> Any:
         """Return the result of a call. If the actor has died, repeat the request with its replacement."""
         for _ in range(MOST_DEATHS):
             try:

@@ -39,7 +39,7 @@ class RayEngine:
             with _own_handlers():
                 self._connect(count, address)
 
-    def launch(self, made: Callable[..., Any], *arguments: Any) -> Any:
+    def launch(self, made: Callable[..., object], *arguments: object) -> object:
         """Make an object in a separate process; return a reference to it."""
         return self._ray.remote(num_cpus=1, max_restarts=0)(made).remote(*arguments)
 
@@ -58,9 +58,8 @@ class RayEngine:
         if free < count:
             plain_console().print(
                 f"distributed: {count} actors, and {free} free cores in the cluster at {address}; an actor without one "
-                "waits",
-                highlight=False, soft_wrap=True,
-            )  # fmt: skip
+                "waits"
+            )
 
     def _start(self, count: int, quiet: dict[str, Any]) -> None:
         """Start a local cluster. It allows more actors than cores; in an existing cluster they would wait for cores."""
@@ -77,17 +76,21 @@ class RayEngine:
                         f"({quoted(reason, 200)}); try again when the machine is less busy, or give distributed.address"
                     ) from error
 
-    def share(self, value: Any) -> Any:
+    def share(self, value: object) -> object:
+        """Return a reference to pass to several actors, so that the value is sent only once."""
         return self._ray.put(value)
 
-    def ask(self, actor: Any, method: str, *arguments: Any) -> Any:
+    def ask(self, actor: object, method: str, *arguments: object) -> object:
+        """Start a call of one of the actor's methods; return its handle. Calls to one actor run in order."""
         return getattr(actor, method).remote(*arguments)
 
-    def first_done(self, handles: Sequence[Any]) -> Any:
+    def first_done(self, handles: Sequence[object]) -> object:
+        """Wait for one of these calls; the first in order if several are done."""
         done, _ = self._ray.wait(list(handles), num_returns=1)
         return done[0]
 
-    def result(self, handle: Any) -> Any:
+    def result(self, handle: object) -> Any:
+        """Wait for a call; return its result. Raises ActorDied."""
         errors = self._ray.exceptions
         try:
             return self._ray.get(handle)
@@ -111,7 +114,8 @@ class RayActors(RayEngine):
         super().__init__(count, address)
         self._environments, self._steps = self.share(environments), steps
 
-    def start(self, phase: int, generator: np.random.Generator) -> Any:
+    def start(self, phase: int, generator: np.random.Generator) -> object:
+        """Start an actor in this phase; return a reference to it."""
         return self.launch(PlayingActor, self._environments, phase, self._steps, generator)
 
 

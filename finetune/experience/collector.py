@@ -184,7 +184,7 @@ class Collector:
         """Discard the games in progress and start new ones."""
         self._reset(int(self._generator.integers(2**31)))
 
-    def get_state(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, object]:
         """The games in progress or, if they cannot be saved, their seed and actions."""
         state: dict[str, Any] = {"generator": self._generator.bit_generator.state}
         if not self.saves_games() and not self._played:

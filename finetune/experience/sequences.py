@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...envs.spec import Observations
 from ...policies.state import ArrayState, concatenate_rows, select_rows
 
 LIVE, DEMONSTRATIONS = 0, 1
@@ -28,7 +29,7 @@ class TruncatedObservations(NamedTuple):
 
     sequence: NDArray[np.int64]
     step: NDArray[np.int64]
-    observations: NDArray[Any]
+    observations: Observations
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Sequences:
     from this step; known bool [n, k], true where that return is complete, because the game was played to its end.
     """
 
-    observations: NDArray[Any]
+    observations: Observations
     actions: NDArray[np.int64]
     rewards: NDArray[np.float32]
     behaviour_probabilities: NDArray[np.float32]
@@ -137,3 +138,12 @@ def evenly_mixed(n: int, m: int) -> NDArray[np.int64]:
     # Item i of n is placed at (i + ½)/n; on a tie the item of m is second.
     positions = np.concatenate([(np.arange(n) + 0.5) / max(n, 1), (np.arange(m) + 0.5) / max(m, 1)])
     return np.argsort(positions, kind="stable")
+
+
+def discounted_returns(rewards: NDArray[np.floating], gamma: float) -> NDArray[np.float64]:
+    """G_t = r_t + γ·G_{t+1} at every step of an episode: float64 [T], from its rewards [T]."""
+    returns = np.empty(len(rewards))
+    following = 0.0
+    for t in range(len(rewards) - 1, -1, -1):
+        returns[t] = following = float(rewards[t]) + gamma * following
+    return returns

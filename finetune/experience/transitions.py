@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...envs.spec import Observations
 from .sequences import Sequences, evenly_mixed
 
 
@@ -19,11 +20,11 @@ class Transitions:
     there; source int8 [m], into SOURCES.
     """
 
-    observations: NDArray[Any]
+    observations: Observations
     actions: NDArray[np.int64]
     rewards: NDArray[np.float32]
     discounts: NDArray[np.float32]
-    next_observations: NDArray[Any]
+    next_observations: Observations
     source: NDArray[np.int8]
 
     def __len__(self) -> int:
@@ -88,7 +89,7 @@ class NStep:
         """Discard the waiting steps, because new games begin."""
         self._waiting = None
 
-    def get_state(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, object]:
         """The waiting steps."""
         return {} if self._waiting is None else {name: array.copy() for name, array in self._waiting.items()}
 
@@ -126,7 +127,7 @@ class TransitionStream:
         self._cursor = (self._cursor + n) % len(self._transitions)
         return self._transitions[places]
 
-    def get_state(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, object]:
         return {"cursor": self._cursor}
 
     def set_state(self, state: dict[str, Any]) -> None:

@@ -22,11 +22,12 @@ from numpy.typing import NDArray
 
 from ...common.errors import BadInput
 from ...datasets.behaviour_probabilities import floored, smoothed
+from ...envs.spec import Observations
 from ..experience.sequences import DEMONSTRATIONS, Sequences
 from .demonstrations import Demonstrations
 from .settings import BehaviourSettings
 
-Probabilities = Callable[[NDArray[np.float32]], NDArray[np.float32]]
+Probabilities = Callable[[Observations], NDArray[np.float32]]
 """π(·|s), [n, A], of observations [n, *shape]."""
 
 ONE_HOT_SHARE = 0.01

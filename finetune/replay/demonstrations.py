@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from ...datasets.control import corrected, without_shared
 from ...datasets.schema import Episode
 from ...pretrain.rows import rows_of, targets
-from ..experience.returns import discounted_returns
-from ..experience.sequences import DEMONSTRATIONS, Sequences, TruncatedObservations
+from ..experience.sequences import DEMONSTRATIONS, Sequences, TruncatedObservations, discounted_returns
 
 
 def _to_imitate(episodes: list[Episode]) -> NDArray[np.float32]:
@@ -31,6 +30,9 @@ class Demonstrations:
 
     Every stream reads the recordings in order, `steps` decisions per sequence, and wraps around at the end; a sequence
     may span the end of an episode, as in live play. Streams alternate. The state is the cursors.
+
+    observations [len, *shape], actions int64 [len] and behaviour_probabilities float32 [len, A]: of every decision, in
+    recorded order.
     """
 
     def __init__(self, episodes: Iterable[Episode], streams: int, steps: int) -> None:
@@ -40,19 +42,19 @@ class Demonstrations:
         lengths = np.array([len(episode) for episode in kept])
         ends = np.cumsum(lengths) - 1
         self._steps = steps
-        self._observations = np.concatenate([episode.observations[:-1] for episode in kept])
+        self.observations = np.concatenate([episode.observations[:-1] for episode in kept])
         self._finals = np.stack([episode.observations[-1] for episode in kept])
         self._episode = np.repeat(np.arange(len(kept)), lengths)
-        self._actions = np.concatenate([episode.actions for episode in kept]).astype(np.int64)
+        self.actions = np.concatenate([episode.actions for episode in kept]).astype(np.int64)
         self._rewards = np.concatenate([episode.rewards for episode in kept])
-        self._behaviour = np.concatenate([episode.behaviour_probabilities for episode in kept])
+        self.behaviour_probabilities = np.concatenate([episode.behaviour_probabilities for episode in kept])
         self._player = _to_imitate(kept)
         self._lengths = lengths
-        self._returns = np.zeros(len(self._actions), dtype=np.float32)
-        self._terminated = np.zeros(len(self._actions), dtype=np.bool_)
+        self._returns = np.zeros(len(self.actions), dtype=np.float32)
+        self._terminated = np.zeros(len(self.actions), dtype=np.bool_)
         self._terminated[ends] = [episode.terminated for episode in kept]
         # An abandoned game did not terminate, so its last step bootstraps as at a time limit.
-        self._truncated = np.zeros(len(self._actions), dtype=np.bool_)
+        self._truncated = np.zeros(len(self.actions), dtype=np.bool_)
         self._truncated[ends] = ~self._terminated[ends]
         self._known = self._terminated[ends][self._episode]
         self._cursors = np.arange(streams, dtype=np.int64) * len(self) // streams
@@ -60,28 +62,13 @@ class Demonstrations:
 
     def __len__(self) -> int:
         """Number of decisions."""
-        return len(self._actions)
-
-    @property
-    def observations(self) -> NDArray[Any]:
-        """The observation before each decision, in recorded order: [len, *shape]."""
-        return self._observations
-
-    @property
-    def actions(self) -> NDArray[np.int64]:
-        """The actions, in recorded order: int64 [len]."""
-        return self._actions
-
-    @property
-    def behaviour_probabilities(self) -> NDArray[np.float32]:
-        """μ(·|s) of each decision, in recorded order: float32 [len, A]."""
-        return self._behaviour
+        return len(self.actions)
 
     def replace_behaviour(self, probabilities: NDArray[np.float32]) -> None:
         """Serve these behaviour probabilities instead: float32 [len, A], in recorded order."""
-        if probabilities.shape != self._behaviour.shape:
-            raise ValueError(f"probabilities {probabilities.shape}, expected {self._behaviour.shape}")
-        self._behaviour = probabilities
+        if probabilities.shape != self.behaviour_probabilities.shape:
+            raise ValueError(f"probabilities {probabilities.shape}, expected {self.behaviour_probabilities.shape}")
+        self.behaviour_probabilities = probabilities
 
     def discount_returns(self, gamma: float) -> float:
         """Compute returns with this discount; return the standard deviation over games played to their end."""
@@ -102,10 +89,10 @@ class Demonstrations:
         truncated = self._truncated[played]
         sequence, step = truncated.nonzero()
         return Sequences(
-            observations=self._observations[rows],
-            actions=self._actions[played],
+            observations=self.observations[rows],
+            actions=self.actions[played],
             rewards=self._rewards[played],
-            behaviour_probabilities=self._behaviour[played],
+            behaviour_probabilities=self.behaviour_probabilities[played],
             terminated=self._terminated[played],
             truncated=truncated,
             finals=TruncatedObservations(sequence, step, self._finals[self._episode[played[sequence, step]]]),
@@ -115,7 +102,7 @@ class Demonstrations:
             known=self._known[played],
         )
 
-    def get_state(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, object]:
         return {"cursors": self._cursors.copy(), "turn": self._turn}
 
     def set_state(self, state: dict[str, Any]) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...envs.spec import ObservationSpec
+from ...envs.spec import Observations, ObservationSpec
 
 BLOCK = 4096
 """Number of frames to allocate memory for at a time."""
@@ -22,11 +22,11 @@ class ArrayStore:
         """Memory used by the observations, in bytes."""
         return self._array.nbytes
 
-    def put(self, slots: NDArray[np.int64], observations: NDArray[Any]) -> None:
+    def put(self, slots: NDArray[np.int64], observations: Observations) -> None:
         """Store observations [n, each, *shape] in these slots, replacing their contents."""
         self._array[slots] = observations
 
-    def take(self, slots: NDArray[np.int64]) -> NDArray[Any]:
+    def take(self, slots: NDArray[np.int64]) -> Observations:
         """Copies of the observations of these slots, [n, each, *shape]."""
         return self._array[slots]
 
@@ -72,14 +72,14 @@ class FrameStore:
         """Number of distinct frames stored."""
         return len(self._uses) - len(self._free)
 
-    def put(self, slots: NDArray[np.int64], observations: NDArray[Any]) -> None:
+    def put(self, slots: NDArray[np.int64], observations: Observations) -> None:
         frames = np.ascontiguousarray(observations).reshape(len(slots), self._index.shape[1], self._frame_size)
         # Added before the old contents are removed, so that shared frames are kept.
         numbers = np.array([[self._number(frame) for frame in row] for row in frames], dtype=np.int32)
         self.drop(slots)
         self._index[slots] = numbers
 
-    def take(self, slots: NDArray[np.int64]) -> NDArray[Any]:
+    def take(self, slots: NDArray[np.int64]) -> Observations:
         numbers = self._index[slots].ravel()
         frames = np.empty((len(numbers), self._frame_size), dtype=np.uint8)
         for place, number in enumerate(numbers.tolist()):

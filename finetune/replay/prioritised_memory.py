@@ -74,7 +74,7 @@ class PrioritisedMemory(TransitionMemory):
         self._tree.check_valid()
         assert np.array_equal(self._tree.values > 0, np.arange(self._ring.capacity) < len(self))
 
-    def get_state(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, object]:
         return {**super().get_state(), "largest": self._largest}
 
     def set_state(self, state: dict[str, Any]) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...envs.spec import ObservationSpec
+from ...envs.spec import Observations, ObservationSpec
 from ..experience.sequences import DEMONSTRATIONS, Sequences, TruncatedObservations, source_shares
 from .observation_store import observation_store
 from .ring import Ring
@@ -32,7 +32,7 @@ class SequenceMemory:
             "known": np.zeros((capacity, steps), dtype=np.bool_),
         }
         self._observations = observation_store(capacity, steps + 1, observation)
-        self._finals: dict[int, tuple[NDArray[np.int64], NDArray[Any]]] = {}
+        self._finals: dict[int, tuple[NDArray[np.int64], Observations]] = {}
 
     def __len__(self) -> int:
         return self._ring.size
@@ -81,7 +81,7 @@ class SequenceMemory:
         assert all(0 <= slot < len(self) for slot in self._finals)
         self.contents().check_valid()
 
-    def get_state(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, object]:
         """The state for `set_state` of a memory of the same shape; arrays are copies, oldest first."""
         contents = self.contents()
         arrays = {name: getattr(contents, name) for name in self._arrays}

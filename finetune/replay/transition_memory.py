@@ -89,7 +89,7 @@ class TransitionMemory:
         """Assert that the internal state is consistent."""
         self._ring.check_valid()
 
-    def get_state(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, object]:
         """The state for `set_state` of a memory of the same shape; arrays are copies, oldest first."""
         return {**self._state_of(self._ring.by_age()), "start": self._ring.start}
 

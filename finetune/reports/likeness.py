@@ -1,12 +1,12 @@
 """Likeness of a policy to the player of the demonstrations."""
 
 from collections import Counter
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...datasets.reader import Dataset
+from ...envs.spec import Observations
 from ...policies.policy import Policy
 from ...pretrain.measures import measure
 
@@ -23,7 +23,7 @@ class Player:
     def __init__(self, dataset: Dataset) -> None:
         players: Counter[str] = Counter()
         each = max(MOST // len(dataset), 1)
-        observations: list[NDArray[Any]] = []
+        observations: list[Observations] = []
         actions: list[NDArray[np.int64]] = []
         for episode in dataset:
             players[episode.player] += 1

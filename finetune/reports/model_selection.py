@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .phase_evaluator import START, read_evaluation
+from .phase_evaluator import START, read_evaluation, success
 
 NOISE = 0.02
 """Standard error of a share of 0.96 in 100 games."""
@@ -23,13 +23,13 @@ class Candidate:
     @property
     def finished(self) -> float:
         """Share of the greedy games that finished; without a track, the mean return."""
-        return _share(self.figures) if "finishes" in self.figures else float(self.figures["mean_return"])
+        return success(self.figures)
 
     @property
     def drawn(self) -> float:
         """Share of the drawn games that finished; 0 if none were played."""
         drawn = self.figures.get("drawn", {})
-        return _share(drawn) if "finishes" in drawn else 0.0
+        return success(drawn) if "finishes" in drawn else 0.0
 
     @property
     def pace(self) -> tuple[float, float]:
@@ -58,10 +58,6 @@ def best_policy(run: Path, start: Path) -> Candidate:
     leaders = finalists(run, start)
     most = max(one.drawn for one in leaders)
     return max((one for one in leaders if one.drawn >= most - NOISE), key=lambda one: one.pace)
-
-
-def _share(figures: Mapping[str, Any]) -> float:
-    return float(figures["finishes"] / figures["episodes"])
 
 
 def _candidates(run: Path, start: Path) -> list[Candidate]:

@@ -142,7 +142,7 @@ class PhaseEvaluator:
         if self._settings.greedy and drawn:
             figures["drawn"] = self._play_drawn(policy, decisions)
         if lost := {name: one for name, one in before.items() if is_worse(figures, one)}:
-            figures["worse_than"] = max(lost, key=lambda name: _success(lost[name]))
+            figures["worse_than"] = max(lost, key=lambda name: success(lost[name]))
         self._log.evaluated(decisions, figures, "greedy" if self._settings.greedy else "drawn")
         self._write(path, figures)
         return _Judged(evaluation, figures)
@@ -187,7 +187,7 @@ def _falls_behind(figures: Mapping[str, Any], before: Mapping[str, Any]) -> bool
     return bool(before["finishes"] / games[1] - figures["finishes"] / games[0] > max(LOSS, 2 * error))
 
 
-def _success(figures: Mapping[str, Any]) -> float:
+def success(figures: Mapping[str, Any]) -> float:
     """Share of games finished; without a track, the mean return."""
     return float(figures["finishes"] / figures["episodes"] if "finishes" in figures else figures["mean_return"])
 

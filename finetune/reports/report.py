@@ -239,5 +239,4 @@ def _figure(document: dict[str, Any], key: str) -> str:
     value, interval = document.get(key), document.get(f"{key}_interval")
     if value is None:
         return "–"
-    shown = f"{value:g}" if isinstance(value, int) else f"{value:.2f}"
-    return shown + (f" ({interval[0]:.2f} … {interval[1]:.2f})" if interval else "")
+    return _short(value) + (f" ({interval[0]:.2f} … {interval[1]:.2f})" if interval else "")

@@ -86,7 +86,7 @@ def read_metrics(folder: Path) -> list[dict[str, Any]]:
     return read_rows(folder / METRICS, LARGEST_LOG, "remove it", _is_row)
 
 
-def _is_row(row: Any) -> bool:
+def _is_row(row: object) -> bool:
     """True for a row written by `RunLog.write`."""
     return (
         isinstance(row, dict)

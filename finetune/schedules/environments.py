@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from gymnasium.vector import VectorEnv
-
 from ...common.errors import BadInput
 from ...datasets.from_keys import relabelled
 from ...datasets.reader import Dataset
@@ -14,7 +12,7 @@ from ...datasets.schema import Episode
 from ...envs.qwop.vector import QWOPVectorEnv
 from ...envs.registration import REGISTERED
 from ...envs.spec import EnvironmentSpec
-from ...envs.vector import make_vector
+from ...envs.vector import VectorEnv, make_vector
 from ...policies.policy import Policy
 from .demonstrated_states import demonstrated_states
 from .phase import Phase
@@ -103,7 +101,7 @@ def without_reward_settings(spec: EnvironmentSpec) -> EnvironmentSpec:
     )
 
 
-def _rewards(spec: EnvironmentSpec) -> tuple[Any, ...]:
+def _rewards(spec: EnvironmentSpec) -> tuple[object, ...]:
     """Settings that determine an environment's rewards: the reward and, if it has any, its weights."""
     settings = spec.all_settings
     return tuple(settings.get(name) for name in ("reward", "shaping", "fall_penalty", "push_penalty"))
@@ -144,7 +142,7 @@ class PhaseEnvironments:
             if phase.restarts and not spec.capabilities.saved_games:
                 raise BadInput(f"restarts in {spec}: only games of QWOP-v1 can be saved and begun from")
 
-    def make(self, phase: int) -> VectorEnv[Any, Any, Any]:
+    def make(self, phase: int) -> VectorEnv:
         """The vector environment of this phase."""
         teacher = self._teachers[phase]
         env = self._games(phase)
@@ -161,7 +159,7 @@ class PhaseEnvironments:
         parts = (self.specs, self._restarts, [teacher is None for teacher in self._teachers])
         return all(part[i] == part[j] for part in parts)
 
-    def _games(self, phase: int) -> VectorEnv[Any, Any, Any]:
+    def _games(self, phase: int) -> VectorEnv:
         able = self.specs[phase].capabilities
         more: dict[str, Any] = {"max_idle_frames": self._max_idle_frames} if able.idle_start else {}
         if able.training:

@@ -8,6 +8,7 @@ from gymnasium.vector import VectorWrapper
 from numpy.typing import NDArray
 
 from ...envs.qwop.vector import QWOPVectorEnv
+from ...envs.spec import Observations
 from ...envs.vector import Infos
 from .phase import RestartSettings
 from .saved_states import PassedStates, SavedState, StatesBeforeFalls, StateSource
@@ -80,7 +81,7 @@ class Restarts(VectorWrapper):
                 observations[row] = self._qwop.put_game(int(row), chosen.game)
         return observations, rewards, terminated, truncated, infos
 
-    def get_state(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, object]:
         """State for `set_state`, without the states of demonstrations, which the constructor sets."""
         return {
             "env": self._qwop.get_state(),
@@ -97,7 +98,7 @@ class Restarts(VectorWrapper):
         self._generator.bit_generator.state = state["generator"]
         return self._qwop.set_state(state["env"])
 
-    def _end(self, over: NDArray[np.bool_], observations: NDArray[Any], infos: Infos) -> NDArray[Any]:
+    def _end(self, over: NDArray[np.bool_], observations: Observations, infos: Infos) -> NDArray[Any]:
         """End the games in `over` that are still running after the current step; return all next observations.
 
         Fills the infos as `QWOPVectorEnv.step` does for a finished game.

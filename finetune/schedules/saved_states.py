@@ -27,7 +27,7 @@ class SavedState:
     """A game saved by `QWOPVectorEnv.save_game`, and the metres that its runner had reached."""
 
     metres: float
-    game: dict[str, Any]
+    game: dict[str, object]
 
 
 class StateSource:
@@ -43,7 +43,7 @@ class StateSource:
     def clear(self) -> None:
         """Discard the collected states."""
 
-    def get_state(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, object]:
         return {}
 
     def set_state(self, state: dict[str, Any]) -> None:
@@ -70,7 +70,7 @@ class PassedStates(StateSource):
     def clear(self) -> None:
         self.states = []
 
-    def get_state(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, object]:
         return {"saved": [vars(one) for one in self.states]}
 
     def set_state(self, state: dict[str, Any]) -> None:
@@ -109,7 +109,7 @@ class StatesBeforeFalls(StateSource):
             recent.clear()
         self._steps[:] = 0
 
-    def get_state(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, object]:
         return {
             "saved": [vars(one) for one in self.states],
             "recent": [[vars(one) for one in recent] for recent in self._recent],

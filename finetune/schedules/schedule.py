@@ -100,7 +100,7 @@ class Schedule:
             return True
         return False
 
-    def get_state(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, object]:
         """Position in the schedule. Trailing empty phases stay open so that a longer schedule can fill them."""
         index = self._index
         while not self._played and index and not self.lengths[index - 1]:

@@ -53,7 +53,7 @@ class ReturnMonitor:
         self._returns.clear()
         self._best = -np.inf
 
-    def get_state(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, object]:
         return {"returns": list(self._returns), "best": float(self._best)}
 
     def set_state(self, state: dict[str, Any]) -> None:

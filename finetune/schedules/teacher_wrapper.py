@@ -4,12 +4,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from gymnasium.vector import VectorEnv, VectorWrapper
+from gymnasium.vector import VectorWrapper
 from numpy.typing import NDArray
 
 from ...common.errors import BadInput
 from ...envs.qwop.vector import QWOPVectorEnv
-from ...envs.spec import EnvironmentSpec
+from ...envs.spec import EnvironmentSpec, Observations
+from ...envs.vector import VectorEnv
 from ...policies.policy import Policy
 
 
@@ -51,7 +52,7 @@ class Teacher:
             f"{name}: a policy of {theirs} with observations {policy.observation}, which cannot teach in {environment}"
         )
 
-    def probabilities(self, shown: NDArray[Any]) -> NDArray[np.float32]:
+    def probabilities(self, shown: Observations) -> NDArray[np.float32]:
         """π_T(·|s), float32 [n, A], for the observations `shown`, [n, *shape]."""
         rows = shown if self._columns is None else np.ascontiguousarray(shown[:, self._columns])
         with torch.inference_mode():
@@ -62,7 +63,7 @@ class Teacher:
 class TeacherWrapper(VectorWrapper):
     """Vector-environment wrapper that also queries a teacher. Saving and phase progress pass through."""
 
-    def __init__(self, env: VectorEnv[Any, Any, Any], teacher: Teacher) -> None:
+    def __init__(self, env: VectorEnv, teacher: Teacher) -> None:
         super().__init__(env)
         self._teacher = teacher
 
@@ -71,7 +72,7 @@ class TeacherWrapper(VectorWrapper):
             raise AttributeError(name)
         return getattr(self.env, name)
 
-    def teacher_probabilities(self, observations: NDArray[Any]) -> NDArray[np.float32]:
+    def teacher_probabilities(self, observations: Observations) -> NDArray[np.float32]:
         """π_T(·|s), float32 [n, A], in the current states; observations, [n, *shape], are those of the games."""
         games = self.unwrapped
         return self._teacher.probabilities(games.seen_numbers if isinstance(games, QWOPVectorEnv) else observations)

@@ -49,7 +49,7 @@ def open_environment(settings: EnvironmentPageSettings, folder: Path) -> Source:
         shown = {"id": spec.id, "fps": fps, "keys": keys.keys, "help": keys.help(), "waits": keys.default is None}
         server = PageServer(
             Library(folder, {}, read_environment_entry),
-            lambda: EnvironmentGame(env, keys, info, settings.player, settings.epsilon, _said),
+            lambda: EnvironmentGame(env, keys, info, settings.player, settings.epsilon, plain_console().print),
             {"player": settings.player, "environment": shown},
             settings.port,
             num_keys=len(keys.keys),
@@ -74,7 +74,3 @@ def _require_storable(env: gymnasium.Env[object, object], info: DatasetInfo) -> 
         storable(env.reset(seed=0)[0], info)
     except ValueError as error:
         raise BadInput(f"environment {info.environment}: {error}, so its games cannot be recorded") from None
-
-
-def _said(text: str) -> None:
-    plain_console().print(text, highlight=False, soft_wrap=True)

@@ -92,7 +92,7 @@ class Library:
             found += [entry for entry in newest if entry is not None]
         return found
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """The list and the best own game, as the page expects them."""
         entries = self.entries()
         own = [entry for entry in entries if entry.collection == "own"]

@@ -23,9 +23,5 @@ def open_page(settings: RecorderPageSettings, folder: Path) -> Source:
         others["other"], ghost = Path(ghost), "other"
     LiveGame().advance(0)  # compiles the engine now if necessary, rather than after the first game
     page = {"player": settings.player, "ghost": ghost}
-    server = PlayServer(Library(folder, others), info, settings.epsilon, page, settings.port, _said)
+    server = PlayServer(Library(folder, others), info, settings.epsilon, page, settings.port, plain_console().print)
     return page_source(server, info, settings.open)
-
-
-def _said(text: str) -> None:
-    plain_console().print(text, highlight=False, soft_wrap=True)

@@ -41,7 +41,7 @@ def test_stages_that_are_done_are_not_run_again(tmp_path: Path, monkeypatch: pyt
     (second.folder / "checkpoints").mkdir()
     (second.folder / "checkpoints" / "decisions-1.checkpoint").touch()
     for stage in (first, first, second):
-        stage.run()
+        champion.run_once(*stage)
     assert [command[-1] for command in ran] == [f"out={first.folder}", "resume=true"]
 
 

@@ -1,8 +1,8 @@
 """ACER agent: stores live play and demonstrations in memory and updates from both."""
 
 import math
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -19,6 +19,7 @@ from ...schedules.environments import relabelled_demonstrations
 from ...schedules.phase import Phase, PhaseValues
 from ..agent import Agent, FractionalCounter, MakeNetwork
 from ..distillation import distilled
+from ..learner import Part
 from .learner import AcerLearner
 from .returns import ReturnRange
 from .settings import AcerLoopSettings, AcerSettings
@@ -114,7 +115,7 @@ class AcerAgent(Agent):
         return row
 
     @property
-    def parts(self) -> dict[str, Any]:
+    def parts(self) -> Mapping[str, Part]:
         return {
             "generator": self._generator,
             "demonstrations_due": self._demonstrations_due,

@@ -8,11 +8,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ....envs.spec import Observations
 from ....policies.networks import ActorCritic
 from ...experience.sequences import DEMONSTRATIONS, Sequences
 from ...metrics import UpdateStats, means_by_source
 from ...schedules.phase import PhaseValues
-from ..learner import Learner, autocast
+from ..learner import Learner, Part, autocast
 from ..losses import final_values
 from ..optimisers import RMSpropTF
 from . import losses as acer
@@ -59,7 +60,7 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         self._optimiser = RMSpropTF(self.network.parameters(), settings.learning_rate, settings.decay, settings.epsilon)
 
     @property
-    def parts(self) -> dict[str, object]:
+    def parts(self) -> dict[str, Part]:
         return {"network": self.network, "average": self.average, "optimiser": self._optimiser}
 
     def clip_bootstrap(self, returns: tuple[float, float] | None) -> None:
@@ -69,7 +70,7 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
         if returns is not None and self.settings.bound_values:
             self.bounds = returns[0] * scale, returns[1] * scale
 
-    def probabilities(self, observations: NDArray[np.float32]) -> NDArray[np.float32]:
+    def probabilities(self, observations: Observations) -> NDArray[np.float32]:
         """The current π(·|s), float32 [n, A], of observations [n, *shape]."""
         rows = observations.reshape(-1, self.network.observation_size)
         with torch.inference_mode():
@@ -254,7 +255,7 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
             features = network.features(observations)
         return network.policy_head(features.float()), network.q_head(features.float())
 
-    def _features(self, observations: NDArray[np.float32]) -> Tensor:
+    def _features(self, observations: Observations) -> Tensor:
         """Inputs of the heads, with a 1 for the bias: [rows, width + 1]."""
         rows = self._tensor(observations).reshape(-1, self.network.observation_size)
         features = self.network.features(rows)

@@ -7,8 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ...experience.returns import discounted_returns
-from ...experience.sequences import Sequences
+from ...experience.sequences import Sequences, discounted_returns
 
 RIDGE = 0.03
 """Ridge on the diagonal, relative to the mean variance of a feature. Without it, nearly constant or collinear features
@@ -63,7 +62,7 @@ class ReturnRange:
         """Discard unfinished episodes, which will not be continued."""
         self._open = [[] for _ in self._open]
 
-    def get_state(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, object]:
         return {"open": [list(one) for one in self._open], "low": float(self._low), "high": float(self._high)}
 
     def set_state(self, state: dict[str, Any]) -> None:

@@ -1,5 +1,6 @@
 """DQN agent: stores n-step transitions in memory and updates on samples from it."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from ...replay.prioritised_memory import PrioritisedMemory, PrioritySettings
 from ...replay.transition_memory import TransitionMemory
 from ...schedules.phase import Phase, PhaseValues
 from ..agent import MakeNetwork
+from ..learner import Part
 from ..q_learning import QAgent, refuse_critic_only, require_capacity, transitions_for
 from .learner import DqnLearner
 from .losses import linear
@@ -31,6 +33,7 @@ class DqnAgent(QAgent):
     """
 
     learner: DqnLearner
+    _settings: DqnLoopSettings
 
     def __init__(
         self,
@@ -71,14 +74,14 @@ class DqnAgent(QAgent):
     def measurements(self) -> dict[str, float]:
         row = {f"memory/{source}": share for source, share in self.memory.shares().items()}
         row["memory/transitions"] = float(len(self.memory))
-        row["learner/epsilon"] = float(self.network.epsilon)
+        row["learner/epsilon"] = float(self.learner.network.epsilon)
         return row | {"learner/beta": self._beta} if self.learner.settings.prioritised else row
 
     @property
-    def parts(self) -> dict[str, Any]:
-        return super().parts | {"demonstrations": self._demonstrations}
+    def parts(self) -> Mapping[str, Part]:
+        return {**super().parts, "demonstrations": self._demonstrations}
 
-    def get_state(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, object]:
         return super().get_state() | {"since_copy": self._since_copy}
 
     def set_state(self, state: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ from ...experience.sequences import DEMONSTRATIONS
 from ...experience.transitions import Transitions
 from ...metrics import UpdateStats, means_by_source
 from ...schedules.phase import PhaseValues
-from ..learner import Learner
+from ..learner import Learner, Part
 from ..optimisers import CentredRMSprop
 from . import losses as dqn
 from .settings import ADAM, DqnSettings
@@ -40,7 +40,7 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
             self._optimiser = CentredRMSprop(self._parameters, settings.learning_rate)
 
     @property
-    def parts(self) -> dict[str, object]:
+    def parts(self) -> dict[str, Part]:
         return {"network": self.network, "target": self.target, "optimiser": self._optimiser}
 
     def update(

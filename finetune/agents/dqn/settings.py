@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 
 from ....common.settings import setting
-from ....policies.convolutions import convolutions
-from ..settings import ClipsRewards, Discounted, LiveSettings
+from ....policies.sizes import convolutions
+from ..settings import ClipsRewards, LiveSettings, QSettings
 
 ADAM, RMSPROP = "adam", "rmsprop"
 
 
 @dataclass(frozen=True)
-class DqnSettings(ClipsRewards, Discounted):
+class DqnSettings(ClipsRewards, QSettings):
     """Deep Q-learning (Mnih et al. 2015) and its extensions. Defaults are the published ones unless noted."""
 
     double: bool = setting(
@@ -27,32 +27,12 @@ class DqnSettings(ClipsRewards, Discounted):
         at_least=0,
         at_most=1000,
     )
-    n_steps: int = setting(1, "Decisions of a transition (Rainbow: 3).", at_least=1, at_most=1000)
     optimiser: str = setting(RMSPROP, "Optimiser: rmsprop, centred, as published, or adam.", choices=(RMSPROP, ADAM))
     learning_rate: float = setting(2.5e-4, "The optimiser's learning rate, times the phase's factor.", above=0)
-    adam_epsilon: float = setting(1e-8, "Adam's ε, which keeps its divisor from 0.", above=0)
     max_gradient_norm: float = setting(
         10.0, "Gradients of a parameter longer than this are scaled down, each parameter by itself.", above=0
     )
-    reward_scale: float = setting(
-        1.0,
-        "Factor of every reward, so that Q (about 35 for a runner) stays in a range that a network learns quickly.",
-        above=0,
-    )
-    margin: float = setting(
-        0.8,
-        "Margin m of DQfD's loss on demonstrations, in units of scaled reward; its weight is the phase's imitation.",
-        at_least=0,
-    )
-    hidden: tuple[int, ...] = setting(
-        (512,), "Widths of a new network's layers, for images those after the convolutions.", at_least=1, at_most=65_536
-    )
     convolutions: str = convolutions()
-    epsilon_start: float = setting(1.0, "Fraction of random actions at the start.", at_least=0, at_most=1)
-    epsilon_end: float = setting(0.1, "Fraction of random actions in the end.", at_least=0, at_most=1)
-    epsilon_share: float = setting(
-        0.02, "Fraction of the schedule over which the fraction of random actions falls linearly.", above=0
-    )
     alpha: float = setting(
         0.6, "Exponent of the priorities, (|error| + priority_epsilon)^alpha, if prioritised.", at_least=0
     )

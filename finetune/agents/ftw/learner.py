@@ -8,7 +8,7 @@ from ....policies.two_timescale import TwoTimescaleActorCritic
 from ...experience.sequences import Sequences
 from ...metrics import UpdateStats, mean_figures
 from ...schedules.phase import PhaseValues
-from ..learner import LiveLearner
+from ..learner import LiveLearner, Part
 from ..optimisers import descend
 from ..running_scale import RunningScale
 from ..vtrace.learner import actor_critic
@@ -47,7 +47,7 @@ class FtwLearner(LiveLearner[TwoTimescaleActorCritic, FtwSettings]):
         network.set_period(settings.period)
 
     @property
-    def parts(self) -> dict[str, object]:
+    def parts(self) -> dict[str, Part]:
         return {
             "network": self.network,
             "auxiliary": self.auxiliary,

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ....envs.spec import Observations
 from ...experience.sequences import Sequences
 from ...replay.ring import Ring
 
@@ -19,7 +20,7 @@ class Windows(NamedTuple):
     """observations [m, 3, *shape]: three consecutive ones of an episode. rewards float32 [m]: of the action after
     them."""
 
-    observations: NDArray[Any]
+    observations: Observations
     rewards: NDArray[np.float32]
 
 
@@ -56,7 +57,7 @@ class RewardStores:
         halves = [store.sample(count // 2, self._generator) for store in (self._none, self._some)]
         return Windows(*(np.concatenate(parts) for parts in zip(*halves, strict=True)))
 
-    def get_state(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, object]:
         """The windows; the caller saves the generator."""
         return {"none": self._none.get_state(), "some": self._some.get_state()}
 
@@ -86,9 +87,9 @@ class _Store:
     def sample(self, count: int, generator: np.random.Generator) -> Windows:
         assert self._windows is not None
         slots = generator.integers(len(self), size=count)
-        return Windows(*(part[slots] for part in self._windows))
+        return Windows(self._windows.observations[slots], self._windows.rewards[slots])
 
-    def get_state(self) -> dict[str, Any] | None:
+    def get_state(self) -> dict[str, object] | None:
         """Copies of the filled slots, oldest first, and the slot of the oldest, because windows are sampled by slot."""
         if self._windows is None:
             return None

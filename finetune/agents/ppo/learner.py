@@ -13,7 +13,7 @@ from ....pretrain.rows import Rows
 from ...experience.sequences import Sequences
 from ...metrics import UpdateStats
 from ...schedules.phase import PhaseValues
-from ..learner import LiveLearner, autocast
+from ..learner import LiveLearner, Part, autocast
 from ..losses import final_values, kickstarting_loss
 from ..running_scale import RunningScale
 from . import losses as ppo
@@ -106,7 +106,7 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
         return UpdateStats(scalars | {"epochs": float(epochs)}, {})
 
     @property
-    def parts(self) -> dict[str, object]:
+    def parts(self) -> dict[str, Part]:
         values = {} if self.values is None else {"values": self.values}
         return {
             "network": self.network,

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 
 from ....common.settings import setting
-from ....policies.convolutions import convolutions
-from ....policies.sizes import HIDDEN
+from ....policies.sizes import HIDDEN, convolutions
 from ..settings import ClipsRewards, Discounted, LiveSettings, precision
 
 

@@ -28,6 +28,7 @@ class RlpdAgent(QAgent):
     """
 
     learner: RlpdLearner
+    _settings: RlpdLoopSettings
 
     def __init__(
         self,
@@ -56,7 +57,7 @@ class RlpdAgent(QAgent):
             self._metrics.add_batch(batch.source, stats)
 
     def measurements(self) -> dict[str, float]:
-        return {"memory/transitions": float(len(self.memory)), "learner/epsilon": float(self.network.epsilon)}
+        return {"memory/transitions": float(len(self.memory)), "learner/epsilon": float(self.learner.network.epsilon)}
 
     def _batch(self, now: PhaseValues) -> Transitions:
         """Live and demonstrated transitions in the phase's ratio, both sampled uniformly."""

@@ -12,7 +12,7 @@ from ...experience.transitions import Transitions
 from ...metrics import UpdateStats, means_by_source
 from ...schedules.phase import PhaseValues
 from ..dqn.losses import margin_loss
-from ..learner import Learner
+from ..learner import Learner, Part
 from ..optimisers import descend
 from . import losses as rlpd
 from .settings import RlpdSettings
@@ -35,7 +35,7 @@ class RlpdLearner(Learner[EnsembleQ, RlpdSettings]):
         )
 
     @property
-    def parts(self) -> dict[str, object]:
+    def parts(self) -> dict[str, Part]:
         return {"network": self.network, "target": self.target, "optimiser": self._optimiser}
 
     def update(self, batch: Transitions, now: PhaseValues, *, diagnose: bool = False) -> UpdateStats | None:

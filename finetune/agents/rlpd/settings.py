@@ -4,43 +4,30 @@ from dataclasses import dataclass
 
 from ....common.errors import BadInput
 from ....common.settings import setting
-from ..settings import Discounted, LiveSettings
+from ..settings import LiveSettings, QSettings
 
 
 @dataclass(frozen=True)
-class RlpdSettings(Discounted):
+class RlpdSettings(QSettings):
     """Reinforcement learning with prior data (RLPD, Ball et al. 2023): an ensemble of Q networks with layer norm, and
-    demonstrations in every batch. Defaults are the paper's unless noted; its policy network is not needed: with
-    discrete actions the best one follows from the Q values."""
+    demonstrations in every batch. Defaults are the paper's unless noted (layers: 256, 256; no margin loss); its policy
+    network is not needed: with discrete actions the best one follows from the Q values."""
 
-    n_steps: int = setting(3, "Decisions of a transition (paper: 1).", at_least=1, at_most=1000)
+    n_steps: int = 3
     members: int = setting(5, "Q networks in the ensemble of a new policy (paper: 10).", at_least=1, at_most=1000)
     subset: int = setting(
         2, "Members, drawn anew for each update, whose smallest value is the target (paper: 1 or 2).", at_least=1
     )
     learning_rate: float = setting(3e-4, "Adam's learning rate, times the phase's factor.", above=0)
-    adam_epsilon: float = setting(1e-8, "Adam's ε, which keeps its divisor from 0.", above=0)
     max_gradient_norm: float = setting(
         10.0, "Gradients longer than this, over all members, are scaled down (paper: never).", above=0
     )
     tau: float = setting(0.005, "Step of the target networks towards the learned ones, per update.", above=0, at_most=1)
-    reward_scale: float = setting(
-        0.1, "Factor of every reward, so that Q stays in a range that a network learns quickly (paper: 1).", above=0
-    )
-    margin: float = setting(
-        0.8,
-        "Margin m of DQfD's loss on demonstrations, in units of scaled reward; its weight is the phase's imitation "
-        "(paper: no such loss).",
-        at_least=0,
-    )
-    hidden: tuple[int, ...] = setting(
-        (256, 128), "Widths of a new network's layers (paper: 256, 256).", at_least=1, at_most=65_536
-    )
-    epsilon_start: float = setting(0.1, "Fraction of random actions at the start.", at_least=0, at_most=1)
-    epsilon_end: float = setting(0.01, "Fraction of random actions in the end.", at_least=0, at_most=1)
-    epsilon_share: float = setting(
-        0.2, "Fraction of the schedule over which the fraction of random actions falls linearly.", above=0
-    )
+    reward_scale: float = 0.1
+    hidden: tuple[int, ...] = (256, 128)
+    epsilon_start: float = 0.1
+    epsilon_end: float = 0.01
+    epsilon_share: float = 0.2
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -9,7 +9,7 @@ from ....policies.recurrent import RecurrentActorCritic
 from ...experience.sequences import Sequences
 from ...metrics import UpdateStats, mean_figures
 from ...schedules.phase import PhaseValues
-from ..learner import LiveLearner
+from ..learner import LiveLearner, Part
 from ..losses import entropy as entropy_of
 from ..losses import kickstarting_loss
 from ..optimisers import descend
@@ -31,7 +31,7 @@ class VtraceLearner(LiveLearner[RecurrentActorCritic, VtraceSettings]):
         self._optimiser = torch.optim.Adam(network.parameters(), lr=settings.learning_rate, eps=settings.epsilon)
 
     @property
-    def parts(self) -> dict[str, object]:
+    def parts(self) -> dict[str, Part]:
         return {"network": self.network, "optimiser": self._optimiser, "seen": self._scale}
 
     def update(self, played: Sequences, now: PhaseValues) -> UpdateStats:
