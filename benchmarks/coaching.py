@@ -6,8 +6,9 @@ after. One process, one row of docs/coaching.md, one seed:
 The tables: python benchmarks/coaching.py --table FOLDER-WITH-THE-FILES
 
 Rows: corrections (five minutes of them, then learning), whole (five minutes of whole games by the same person, then the
-same learning), alone (the same learning without a person), knee (a runner that slides on its knees, and ten minutes of
-corrections), knee-alone. CPU seconds are those of this process.
+same learning), alone (the same learning without a person), knee (a runner that slides on its knees, ten minutes of
+corrections, a clone of the person's decisions, then learning), knee-imitated (without that clone), knee-alone. CPU
+seconds are those of this process.
 """
 
 import argparse
@@ -38,7 +39,7 @@ from qwop.recorder.command import main as record
 GAMES = 13
 """Included games that the start policy is a clone of: few, so that it finishes about half of its drawn games."""
 
-MINUTES = {"corrections": 5.0, "whole": 5.0, "knee": 10.0}
+MINUTES = {"corrections": 5.0, "whole": 5.0, "knee": 10.0, "knee-imitated": 10.0}
 JUDGED = 100
 SEED = 1_000_000
 """Seed of the games that judge; no learning uses it."""
@@ -86,6 +87,13 @@ def slider(folder: Path, seed: int) -> Path:
     return folder / "slider" / "policy.safetensors"
 
 
+def cloned_from_person(policy: Path, games: Path, out: Path, seed: int) -> Path:
+    """The policy, fitted to the person's decisions alone."""
+    words = [f"policy={policy}", f"dataset={games}", f"out={out}", f"seed={seed}", "policy_weight=0", "games=0"]
+    pretrain.run(pretrain.read([*words, "tracker=none"]))
+    return out / "policy.safetensors"
+
+
 def measured(path: Path) -> Mapping[str, Any]:
     """Figures of drawn games."""
     found = evaluate(load_policy(path), EvaluationSettings(episodes=JUDGED, seed=SEED, greedy=False)).summary()
@@ -124,7 +132,7 @@ def mean_with_interval(values: list[float], digits: int = 1) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--row", choices=["corrections", "whole", "alone", "knee", "knee-alone"])
+    parser.add_argument("--row", choices=["corrections", "whole", "alone", "knee", "knee-imitated", "knee-alone"])
     parser.add_argument("--seed", type=int)
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--out", type=Path)
@@ -144,9 +152,10 @@ def main() -> None:
     start = slider(folder, given.seed) if given.row.startswith("knee") else clone(folder, given.seed)
     clock.lap("start")
     words = [
-        "schedule=corrections", f"policy={start}", f"seed={given.seed}", "video=false", f"out={folder / 'learned'}",
+        "schedule=corrections", f"seed={given.seed}", "video=false", f"out={folder / 'learned'}",
         "evaluation.drawn=0", "tracker=none",
     ]  # fmt: skip
+    begun = start
     played: dict[str, Any] = {}
     if given.row in MINUTES:
         games = folder / "games"
@@ -172,9 +181,11 @@ def main() -> None:
             "branches": sum(one.branch for one in summary.shared),
             "outcomes": summary.outcomes,
         }
+        if given.row == "knee":
+            begun = cloned_from_person(start, games, folder / "cloned", given.seed)
     else:
         words.append("schedule.phases.race.imitation=0")
-    finetune.run(finetune.read([*words, *given.settings]))
+    finetune.run(finetune.read([*words, f"policy={begun}", *given.settings]))
     clock.lap("learning")
     learned = folder / "learned" / "policy.safetensors"
     figures = {"before": measured(start), "after": measured(learned)}
