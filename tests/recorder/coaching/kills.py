@@ -1,9 +1,9 @@
-"""SIGKILLs of the recorder, the browser and both in the middle of coached games: python -m tests.recorder.coaching.kills 50
+"""SIGKILLs in the middle of coached games, of recorder, browser or both: python -m tests.recorder.coaching.kills 50
 
-A real browser takes over, hands over and goes back by key events. Before each kill, and each time that it goes back, the
-clock that the page shows is read: the recorder has acknowledged the game so far. In the end every line is an episode, in
-the order of play and at least as long as its clock was, no journal is left, and `qwop-dataset verify replay=true` finds
-nothing wrong.
+A real browser takes over, hands over and goes back by key events. Before each kill, and each time that it goes back,
+the clock that the page shows is read: the recorder has acknowledged the game so far. In the end every line is an
+episode, in the order of play and at least as long as its clock was, no journal is left, and `qwop-dataset verify
+replay=true` finds nothing wrong.
 """
 
 import subprocess
