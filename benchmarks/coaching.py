@@ -87,6 +87,20 @@ def slider(folder: Path, seed: int) -> Path:
     return folder / "slider" / "policy.safetensors"
 
 
+def corrected(policy: Path, games: Path, minutes: float, seed: int, *more: str) -> dict[str, Any]:
+    """Record a policy in the scripted person's hands; who did how much."""
+    words = [f"source.policy={policy}", f"source.minutes={minutes}", f"source.seed={seed}", f"dataset={games}"]
+    record.run(record.read(["source=scripted", *words, *more]))
+    summary = open_dataset(games).summary()
+    return {
+        "policy": sum(one.policy for one in summary.shared),
+        "person": sum(one.person for one in summary.shared),
+        "takeovers": sum(one.takeovers for one in summary.shared),
+        "branches": sum(one.branch for one in summary.shared),
+        "outcomes": summary.outcomes,
+    }
+
+
 def cloned_from_person(policy: Path, games: Path, out: Path, seed: int) -> Path:
     """The policy, fitted to the person's decisions alone."""
     words = [f"policy={policy}", f"dataset={games}", f"out={out}", f"seed={seed}", "policy_weight=0", "games=0"]
@@ -159,28 +173,9 @@ def main() -> None:
     played: dict[str, Any] = {}
     if given.row in MINUTES:
         games = folder / "games"
-        record.run(
-            record.read(
-                [
-                    "source=scripted",
-                    f"source.policy={start}",
-                    f"source.minutes={MINUTES[given.row]}",
-                    f"source.seed={given.seed}",
-                    f"source.whole={given.row == 'whole'}",
-                    f"dataset={games}",
-                ]
-            )
-        )
+        played = corrected(start, games, MINUTES[given.row], given.seed, f"source.whole={given.row == 'whole'}")
         clock.lap("play")
         words.append(f"demonstrations={games}")
-        summary = open_dataset(games).summary()
-        played = {
-            "policy": sum(one.policy for one in summary.shared),
-            "person": sum(one.person for one in summary.shared),
-            "takeovers": sum(one.takeovers for one in summary.shared),
-            "branches": sum(one.branch for one in summary.shared),
-            "outcomes": summary.outcomes,
-        }
         if given.row == "knee":
             begun = cloned_from_person(start, games, folder / "cloned", given.seed)
     else:
