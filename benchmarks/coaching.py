@@ -197,7 +197,7 @@ def rule_of_thumb(games: Path) -> None:
     from gymnasium.envs.box2d.lunar_lander import heuristic
 
     env = gymnasium.make("LunarLander-v3")
-    for seed in range(200):
+    for seed in range(100):
         seen, actions, rewards, over = [env.reset(seed=seed)[0]], [], [], False
         while not over:
             actions.append(int(heuristic(env.unwrapped, seen[-1])))
