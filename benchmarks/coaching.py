@@ -161,29 +161,32 @@ def elsewhere(task: Elsewhere, seed: int, folder: Path, clock: Stopwatch) -> dic
     pretrain.run(pretrain.read([*words, "tracker=none"]))
     cloned = folder / "cloned" / "policy.safetensors"
     clock.lap("cloning")
-    found: dict[str, Any] = {"played": played}
-    for name, start, more in (
-        ("corrections", cloned, [f"demonstrations={games}"]),
-        ("alone", weak, ["schedule.phases.race.imitation=0"]),
+    found: dict[str, Any] = {"played": played, "person": greedy_return(person)}
+    for name in ("weak", "cloned"):
+        found[name] = greedy_return(folder / name)
+    for name, start, phase, more in (
+        ("corrections", cloned, "race", ["schedule=corrections", f"demonstrations={games}"]),
+        ("alone", weak, "alone", ["schedule=live-only"]),
     ):
+        if name == "corrections" and found["cloned"] >= task.wanted:
+            continue  # solved already
         words = [
-            "schedule=corrections", "algorithm=ppo-small", f"policy={start}", f"seed={seed}", f"out={folder / name}",
-            f"schedule.decisions={task.learning}", "schedule.phases.race.evaluations=9", "evaluation.drawn=0",
-            "video=false", "tracker=none",
+            "algorithm=ppo-small", f"policy={start}", f"seed={seed}", f"out={folder / name}",
+            f"schedule.decisions={task.learning}", f"schedule.phases.{phase}.evaluations=9", "evaluation.episodes=20",
+            "evaluation.drawn=0", "video=false", "tracker=none",
         ]  # fmt: skip
         finetune.run(finetune.read([*words, *more]))
         clock.lap(name)
         curve = returns_of(folder / name / "phases")
         solved = next((decisions for decisions, mean in curve.items() if mean >= task.wanted), None)
-        learned = evaluate(
-            load_policy(folder / name / "policy.safetensors"),
-            EvaluationSettings(episodes=JUDGED, seed=SEED, greedy=True),
-        )
-        found[name] = {"curve": curve, "solved": solved, "learned": learned.summary()["mean_return"]}
-    for name, path in (("weak", weak), ("cloned", cloned), ("person", person / "policy.safetensors")):
-        judged = evaluate(load_policy(path), EvaluationSettings(episodes=JUDGED, seed=SEED, greedy=True))
-        found[name] = judged.summary()["mean_return"]
+        found[name] = {"curve": curve, "solved": solved, "learned": greedy_return(folder / name)}
     return found
+
+
+def greedy_return(run: Path) -> float:
+    """Mean return of the games that judge."""
+    games = EvaluationSettings(episodes=JUDGED, seed=SEED, greedy=True)
+    return float(evaluate(load_policy(run / "policy.safetensors"), games).summary()["mean_return"])
 
 
 def returns_of(phases: Path) -> dict[int, float]:
