@@ -216,7 +216,8 @@ def rule_of_thumb(games: Path) -> None:
 
 def table(folder: Path) -> None:
     """Print the rows of a table in Markdown: means over seeds with 95 % bootstrap intervals, and every seed."""
-    results = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
+    every_result = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
+    results = [one for one in every_result if one["row"] in ROWS]
     print("| row | seeds | finished of 100 before | after | every seed | median s before | after | minutes | CPU s |")
     print("|---|---|---|---|---|---|---|---|---|")
     for row in dict.fromkeys(one["row"] for one in results):
@@ -232,6 +233,19 @@ def table(folder: Path) -> None:
             f"| {row} | {len(mine)} | {told[0]} | **{told[1]}** | {every} | {times[0]} | {times[1]} | "
             f"{MINUTES.get(row, 0):g} | {cpu} |"
         )
+
+    print(
+        "\n| row | seed | weak | played by policy, person | cloned | solved after | alone: solved after | its curve |"
+    )
+    print("|---|---|---|---|---|---|---|---|")
+    for one in every_result:
+        if one["row"] in ELSEWHERE:
+            further = 0 if "corrections" not in one else one["corrections"]["solved"]
+            curve = ", ".join(f"{mean:.0f}" for mean in one["alone"]["curve"].values())
+            print(
+                f"| {one['row']} | {one['seed']} | {one['weak']:.0f} | {one['played']['policy']}, "
+                f"{one['played']['person']} | {one['cloned']:.0f} | {further} | {one['alone']['solved']} | {curve} |"
+            )
 
 
 def mean_with_interval(values: list[float], digits: int = 1) -> str:
