@@ -6,6 +6,7 @@ episode, in the order of play and at least as long as its clock was, no journal 
 replay=true` finds nothing wrong.
 """
 
+import signal
 import subprocess
 import time
 from dataclasses import dataclass
@@ -77,8 +78,8 @@ class CoachedWorld(World):
         self.press(0.2)
         self.wait(lambda: self.clock() > began, "going on")
 
-    def kill_recorder(self) -> None:  # type: ignore[override]
-        self.end_recorder()
+    def kill_recorder(self, number: int = signal.SIGKILL) -> None:
+        self.end_recorder(number)
         self.start_recorder()
         self.open()
 
@@ -92,15 +93,13 @@ class CoachedWorld(World):
         self.start_browser()
         self.open()
 
-    def end_recorder(self) -> None:
+    def end_recorder(self, number: int = signal.SIGKILL) -> None:
         assert self.recorder is not None
-        self.recorder.kill()
+        self.recorder.send_signal(number)
         self.recorder.wait(timeout=30)
 
     def finish(self) -> None:
-        assert self.recorder is not None
-        self.recorder.terminate()
-        self.recorder.wait(timeout=30)
+        self.end_recorder(signal.SIGTERM)
 
     def check(self) -> None:
         data = self.folder / "data"
