@@ -9,6 +9,7 @@ replay=true` finds nothing wrong.
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -85,7 +86,8 @@ class CoachedWorld(World):
 
     def kill_both(self) -> None:
         """Kill both within a second, in either order."""
-        first, second = self.random.sample([self.end_recorder, self.end_browser], 2)
+        ends: list[Callable[[], None]] = [self.end_recorder, self.end_browser]
+        first, second = self.random.sample(ends, 2)
         first()
         time.sleep(self.random.uniform(0, 0.5))
         second()
