@@ -11,6 +11,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 from qwop.datasets import open_dataset
@@ -110,7 +111,12 @@ class CoachedWorld(World):
         self.recorder.wait(timeout=30)
 
     def finish(self) -> None:
+        """Wait until the last killed recorder's game is recorded, and stop."""
+        self.wait(lambda: not self.journals(), "recorded")
         self.end_recorder(signal.SIGTERM)
+
+    def journals(self) -> list[Path]:
+        return [*self.folder.glob("data/recordings/under-way-*/*.jsonl")]
 
     def check(self) -> None:
         data = self.folder / "data"
@@ -118,7 +124,7 @@ class CoachedWorld(World):
         assert len(lines) == len(self.clocks), f"{len(lines)} lines, {len(self.clocks)} were played"
         for clock, line in zip(self.clocks, lines, strict=True):
             assert clock_of(line) > clock - 0.02, f"{clock_of(line):.2f} s recorded, {clock:.2f} s played"
-        assert not [*data.glob("recordings/under-way-*")], "a journal is left"
+        assert not self.journals(), "a journal is left"
         done = subprocess.run([command_path("qwop-dataset"), "verify", str(data), "replay=true"], capture_output=True)
         assert done.returncode == 0, done.stdout.decode() + done.stderr.decode()
 
