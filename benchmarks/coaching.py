@@ -6,8 +6,10 @@ after. One process, one row of docs/coaching.md, one seed:
 The tables: python benchmarks/coaching.py --table FOLDER-WITH-THE-FILES
 
 Rows: corrections (five minutes of them, then learning), whole (five minutes of whole games by the same person, then the
-same learning), alone (the same learning without a person), knee (a runner that slides on its knees, and ten minutes of
-corrections), knee-alone. CPU seconds are those of this process.
+same learning), alone (the same learning without a person), knee (a runner that slides on its knees, ten minutes of
+corrections, a clone of the person's decisions, then learning), knee-imitated (without that clone), knee-alone.
+cartpole, lander: a weak policy, three minutes of corrections by a good one, a clone of both sides' decisions and
+learning from there, beside the weak policy's learning alone. CPU seconds are those of this process.
 """
 
 import argparse
@@ -15,12 +17,15 @@ import json
 import shutil
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 import torch
 from qwop.datasets import embedded_dataset, open_dataset
+from qwop.datasets.arrays import write_episode
 from qwop.datasets.editing.drop import DropSettings
 from qwop.datasets.editing.drop import run as drop
 from qwop.datasets.editing.relabel import RelabelSettings
@@ -38,10 +43,31 @@ from qwop.recorder.command import main as record
 GAMES = 13
 """Included games that the start policy is a clone of: few, so that it finishes about half of its drawn games."""
 
-MINUTES = {"corrections": 5.0, "whole": 5.0, "knee": 10.0}
+MINUTES = {"corrections": 5.0, "whole": 5.0, "knee": 10.0, "knee-imitated": 10.0}
+ROWS = ("corrections", "whole", "alone", "knee", "knee-imitated", "knee-alone")
+QUIET = ("evaluation.episodes=0", "evaluation.drawn=0", "video=false", "tracker=none")
 JUDGED = 100
 SEED = 1_000_000
 """Seed of the games that judge; no learning uses it."""
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """An environment, and the mean return that counts as solved. weak: decisions that the policy to correct has learned
+    from. person: those of the scripted person; None: a clone of Gymnasium's rule of thumb. learning: decisions of the
+    learning that follows."""
+
+    environment: str
+    wanted: float
+    weak: int
+    person: int | None
+    learning: int
+
+
+ELSEWHERE = {
+    "cartpole": Elsewhere("CartPole-v1", 475.0, 6_000, 80_000, 40_000),
+    "lander": Elsewhere("LunarLander-v3", 200.0, 50_000, None, 400_000),
+}
 
 
 class Stopwatch:
@@ -86,6 +112,27 @@ def slider(folder: Path, seed: int) -> Path:
     return folder / "slider" / "policy.safetensors"
 
 
+def corrected(policy: Path, games: Path, minutes: float, seed: int, *more: str) -> dict[str, Any]:
+    """Record a policy in the scripted person's hands; who did how much."""
+    words = [f"source.policy={policy}", f"source.minutes={minutes}", f"source.seed={seed}", f"dataset={games}"]
+    record.run(record.read(["source=scripted", *words, *more]))
+    summary = open_dataset(games).summary()
+    return {
+        "policy": sum(one.policy for one in summary.shared),
+        "person": sum(one.person for one in summary.shared),
+        "takeovers": sum(one.takeovers for one in summary.shared),
+        "branches": sum(one.branch for one in summary.shared),
+        "outcomes": summary.outcomes,
+    }
+
+
+def cloned_from_person(policy: Path, games: Path, out: Path, seed: int) -> Path:
+    """The policy, fitted to the person's decisions alone."""
+    words = [f"policy={policy}", f"dataset={games}", f"out={out}", f"seed={seed}", "policy_weight=0", "games=0"]
+    pretrain.run(pretrain.read([*words, "tracker=none"]))
+    return out / "policy.safetensors"
+
+
 def measured(path: Path) -> Mapping[str, Any]:
     """Figures of drawn games."""
     found = evaluate(load_policy(path), EvaluationSettings(episodes=JUDGED, seed=SEED, greedy=False)).summary()
@@ -93,9 +140,84 @@ def measured(path: Path) -> Mapping[str, Any]:
     return {name: found.get(name) for name in names}
 
 
+def elsewhere(task: Elsewhere, seed: int, folder: Path, clock: Stopwatch) -> dict[str, Any]:
+    """Correct a weak policy of another environment; returns, and own decisions until it is solved, with and without."""
+    scratch = ["policy=scratch", f"environment={task.environment}", "algorithm=ppo-small", *QUIET]
+    person = folder.parent / f"person-{task.environment}"
+    if not (person / "policy.safetensors").exists():
+        if task.person is None:
+            rule_of_thumb(person.with_name(f"{person.name}-games"))
+            words = [f"dataset={person.with_name(f'{person.name}-games')}", f"out={person}", "games=0", "tracker=none"]
+            pretrain.run(pretrain.read([*words, "seed=0"]))
+        else:
+            finetune.run(finetune.read([*scratch, f"schedule.decisions={task.person}", "seed=101", f"out={person}"]))
+        clock.lap("person")
+    finetune.run(finetune.read([*scratch, f"schedule.decisions={task.weak}", f"seed={seed}", f"out={folder / 'weak'}"]))
+    weak, games = folder / "weak" / "policy.safetensors", folder / "games"
+    clock.lap("start")
+    played = corrected(weak, games, 3.0, seed, f"source.person={person / 'policy.safetensors'}")
+    clock.lap("play")
+    words = [f"policy={weak}", f"dataset={games}", f"out={folder / 'cloned'}", f"seed={seed}", "games=0"]
+    pretrain.run(pretrain.read([*words, "tracker=none"]))
+    cloned = folder / "cloned" / "policy.safetensors"
+    clock.lap("cloning")
+    found: dict[str, Any] = {"played": played, "person": greedy_return(person)}
+    for name in ("weak", "cloned"):
+        found[name] = greedy_return(folder / name)
+    for name, start, phase, more in (
+        ("corrections", cloned, "race", ["schedule=corrections", f"demonstrations={games}"]),
+        ("alone", weak, "alone", ["schedule=live-only"]),
+    ):
+        if name == "corrections" and found["cloned"] >= task.wanted:
+            continue  # solved already
+        words = [
+            "algorithm=ppo-small", f"policy={start}", f"seed={seed}", f"out={folder / name}",
+            f"schedule.decisions={task.learning}", f"schedule.phases.{phase}.evaluations=9", "evaluation.episodes=20",
+            "evaluation.drawn=0", "video=false", "tracker=none",
+        ]  # fmt: skip
+        finetune.run(finetune.read([*words, *more]))
+        clock.lap(name)
+        curve = returns_of(folder / name / "phases")
+        solved = next((decisions for decisions, mean in curve.items() if mean >= task.wanted), None)
+        found[name] = {"curve": curve, "solved": solved, "learned": greedy_return(folder / name)}
+    return found
+
+
+def greedy_return(run: Path) -> float:
+    """Mean return of the games that judge."""
+    games = EvaluationSettings(episodes=JUDGED, seed=SEED, greedy=True)
+    return float(evaluate(load_policy(run / "policy.safetensors"), games).summary()["mean_return"])
+
+
+def returns_of(phases: Path) -> dict[int, float]:
+    """Mean returns of a run's evaluations, by the decisions made until then."""
+    found = [json.loads(path.read_text()) for path in phases.glob("*.json")]
+    return dict(sorted((one["decisions"], one["mean_return"]) for one in found))
+
+
+def rule_of_thumb(games: Path) -> None:
+    """Games of the rule of thumb that Gymnasium has for LunarLander."""
+    from gymnasium.envs.box2d.lunar_lander import heuristic
+
+    env = gymnasium.make("LunarLander-v3")
+    for seed in range(100):
+        seen, actions, rewards, over = [env.reset(seed=seed)[0]], [], [], False
+        while not over:
+            actions.append(int(heuristic(env.unwrapped, seen[-1])))
+            observation, reward, terminated, truncated, _ = env.step(actions[-1])
+            seen.append(observation)
+            rewards.append(float(reward))
+            over = terminated or truncated
+        write_episode(
+            games, seen, actions, rewards, environment="LunarLander-v3", terminated=terminated, player="rule", seed=seed
+        )
+    env.close()
+
+
 def table(folder: Path) -> None:
     """Print the rows of a table in Markdown: means over seeds with 95 % bootstrap intervals, and every seed."""
-    results = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
+    every_result = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
+    results = [one for one in every_result if one["row"] in ROWS]
     print("| row | seeds | finished of 100 before | after | every seed | median s before | after | minutes | CPU s |")
     print("|---|---|---|---|---|---|---|---|---|")
     for row in dict.fromkeys(one["row"] for one in results):
@@ -112,6 +234,19 @@ def table(folder: Path) -> None:
             f"{MINUTES.get(row, 0):g} | {cpu} |"
         )
 
+    print(
+        "\n| row | seed | weak | played by policy, person | cloned | solved after | alone: solved after | its curve |"
+    )
+    print("|---|---|---|---|---|---|---|---|")
+    for one in every_result:
+        if one["row"] in ELSEWHERE:
+            further = 0 if "corrections" not in one else one["corrections"]["solved"]
+            curve = ", ".join(f"{mean:.0f}" for mean in one["alone"]["curve"].values())
+            print(
+                f"| {one['row']} | {one['seed']} | {one['weak']:.0f} | {one['played']['policy']}, "
+                f"{one['played']['person']} | {one['cloned']:.0f} | {further} | {one['alone']['solved']} | {curve} |"
+            )
+
 
 def mean_with_interval(values: list[float], digits: int = 1) -> str:
     """The mean, and the 95 % bootstrap interval of the mean."""
@@ -124,7 +259,7 @@ def mean_with_interval(values: list[float], digits: int = 1) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--row", choices=["corrections", "whole", "alone", "knee", "knee-alone"])
+    parser.add_argument("--row", choices=[*ROWS, *ELSEWHERE])
     parser.add_argument("--seed", type=int)
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--out", type=Path)
@@ -141,47 +276,39 @@ def main() -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     clock = Stopwatch()
+    if given.row in ELSEWHERE:
+        tell(given, elsewhere(ELSEWHERE[given.row], given.seed, folder, clock), clock)
+        return
     start = slider(folder, given.seed) if given.row.startswith("knee") else clone(folder, given.seed)
     clock.lap("start")
     words = [
-        "schedule=corrections", f"policy={start}", f"seed={given.seed}", "video=false", f"out={folder / 'learned'}",
+        "schedule=corrections", f"seed={given.seed}", "video=false", f"out={folder / 'learned'}",
         "evaluation.drawn=0", "tracker=none",
     ]  # fmt: skip
+    begun = start
     played: dict[str, Any] = {}
     if given.row in MINUTES:
         games = folder / "games"
-        record.run(
-            record.read(
-                [
-                    "source=scripted",
-                    f"source.policy={start}",
-                    f"source.minutes={MINUTES[given.row]}",
-                    f"source.seed={given.seed}",
-                    f"source.whole={given.row == 'whole'}",
-                    f"dataset={games}",
-                ]
-            )
-        )
+        played = corrected(start, games, MINUTES[given.row], given.seed, f"source.whole={given.row == 'whole'}")
         clock.lap("play")
         words.append(f"demonstrations={games}")
-        summary = open_dataset(games).summary()
-        played = {
-            "policy": sum(one.policy for one in summary.shared),
-            "person": sum(one.person for one in summary.shared),
-            "takeovers": sum(one.takeovers for one in summary.shared),
-            "branches": sum(one.branch for one in summary.shared),
-            "outcomes": summary.outcomes,
-        }
+        if given.row == "knee":
+            begun = cloned_from_person(start, games, folder / "cloned", given.seed)
     else:
         words.append("schedule.phases.race.imitation=0")
-    finetune.run(finetune.read([*words, *given.settings]))
+    finetune.run(finetune.read([*words, f"policy={begun}", *given.settings]))
     clock.lap("learning")
     learned = folder / "learned" / "policy.safetensors"
-    figures = {"before": measured(start), "after": measured(learned)}
+    tell(given, {"played": played, "before": measured(start), "after": measured(learned)}, clock)
+
+
+def tell(given: argparse.Namespace, figures: dict[str, Any], clock: Stopwatch) -> None:
+    """Write a result, and print it."""
     clock.lap("measuring")
-    result = {"row": given.row, "seed": given.seed, "settings": given.settings, "played": played, **figures}
-    given.out.write_text(json.dumps({**result, "cpu_seconds": clock.seconds}, indent=1) + "\n")
-    print(json.dumps({**result, "cpu_seconds": clock.seconds}))
+    named = {"row": given.row, "seed": given.seed, "settings": given.settings}
+    result = {**named, **figures, "cpu_seconds": clock.seconds}
+    given.out.write_text(json.dumps(result, indent=1) + "\n")
+    print(json.dumps(result))
 
 
 if __name__ == "__main__":

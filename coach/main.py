@@ -24,6 +24,7 @@ from ..policies.champion import policy_path
 from ..policies.files import load_policy
 from ..policies.threads import use_one_thread
 from ..pretrain.command import main as pretrain
+from ..pretrain.main import MEASURES
 from .play import record_round
 from .settings import CoachSettings
 
@@ -74,9 +75,9 @@ def _begin(settings: CoachSettings, out: Path, console: Console) -> None:
     if source is None:
         console.print("making a policy to correct: a clone of the included games", highlight=False)
         clone = out / "clone"
-        if not (clone / "pretraining.json").exists():
+        if not (clone / MEASURES).exists():
             pretrain.run(pretrain.read([f"out={clone}", f"seed={settings.seed}", "games=0", "tracker=none"]))
-        source = clone / "policy.safetensors"
+        source = clone / POLICY
     shutil.copyfile(source, out / POLICY)
     write_atomic(out / START, source.read_bytes())
 
@@ -113,7 +114,7 @@ def _learn(settings: CoachSettings, before: Path, folder: Path, number: int) -> 
     learned = folder / "learned"
     words = [
         f"schedule={settings.schedule}",
-        f"policy={before}",
+        f"policy={_clone(settings, before, folder, number) if settings.clone else before}",
         f"demonstrations={folder / 'games'}",
         f"out={learned}",
         f"seed={settings.seed + number}",
@@ -127,6 +128,16 @@ def _learn(settings: CoachSettings, before: Path, folder: Path, number: int) -> 
         shutil.rmtree(learned)  # begun, and nothing to go on with
     finetune.run(finetune.read(words))
     return learned / "policy.safetensors"
+
+
+def _clone(settings: CoachSettings, before: Path, folder: Path, number: int) -> Path:
+    """Fit the policy to the person's decisions of the round alone."""
+    clone = folder / "cloned"
+    if not (clone / MEASURES).exists():
+        shutil.rmtree(clone, ignore_errors=True)
+        words = [f"policy={before}", f"dataset={folder / 'games'}", "policy_weight=0", f"out={clone}"]
+        pretrain.run(pretrain.read([*words, f"seed={settings.seed + number}", "games=0", "tracker=none"]))
+    return clone / POLICY
 
 
 def _measured(settings: CoachSettings, path: Path, task: Any, bar: Any) -> dict[str, Any]:

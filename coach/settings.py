@@ -27,6 +27,11 @@ class CoachSettings(Settings):
     person: str = setting("champion", "Policy whose keys the scripted person presses.", path=True)
     player: str = setting("me", "Your name in the recording.")
     minutes: float = setting(10.0, "Minutes of play in a round; Ctrl-C ends the play earlier.", above=0, at_most=1000)
+    clone: bool = setting(
+        False,
+        "Clone your decisions first, and learn from there: for a policy whose way of playing is wrong altogether, such "
+        "as one that slides on its knees.",
+    )
     schedule: str = setting("corrections", "Schedule of the learning, as qwop-finetune takes it.")
     decisions: int | None = setting(
         None, "Decisions of the learning. null: those of the schedule.", at_least=1, at_most=10**12

@@ -33,9 +33,11 @@ def reaction(
 
         Σ_t ln π(a_t | s_{t − lag})
 
-    of the person's actions under a policy π, which plays the same game without being late. 0 without a person.
+    of the person's actions under a policy π, which plays the same game without being late. 0 without a person, and for
+    a policy that explains the actions worse than chance at every lag: it plays another way, and knows nothing of them.
     """
     nats = np.zeros(longest + 1)
+    chance = 0.0
     for episode in episodes:
         rows = np.flatnonzero(of_person(episode))
         rows = rows[rows >= longest]  # the same actions for every lag
@@ -44,4 +46,5 @@ def reaction(
         for lag in range(longest + 1):
             chosen = probabilities(episode.observations[rows - lag])[np.arange(len(rows)), episode.actions[rows]]
             nats[lag] += np.log(np.maximum(chosen, LEAST), dtype=np.float64).sum()
-    return int(nats.argmax())
+        chance -= len(rows) * float(np.log(episode.behaviour_probabilities.shape[1]))
+    return int(nats.argmax()) if nats.max() > chance else 0

@@ -62,7 +62,8 @@ def test_two_rounds(policy: Path, tmp_path: Path, run_command: Callable[..., Any
     first = run_command(main, f"policy={policy}", *words)
     assert first.code == 0, first.err
     assert "round 1: finished" in first.out
-    assert run_command(main, *words).code == 0
+    assert run_command(main, *words, "clone=true").code == 0
+    assert [(out / f"round-{number}" / "cloned").exists() for number in (1, 2)] == [False, True]
     results = [json.loads((out / f"round-{number}" / "result.json").read_text()) for number in (1, 2)]
     assert [one["round"] for one in results] == [1, 2]
     assert load_policy(out / "policy.safetensors").environment.id == "QWOP-v1"

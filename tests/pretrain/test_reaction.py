@@ -47,6 +47,10 @@ def test_the_reaction_is_the_lag_that_explains_the_actions(lag: int) -> None:
     assert reaction([late_game(lag), late_game(lag, 40)], knows, 8) == lag
 
 
+def test_a_policy_that_plays_another_way_tells_none() -> None:
+    assert reaction([late_game(3)], lambda seen: knows((seen + 1) % 3), 8) == 0
+
+
 def test_a_policys_own_decisions_have_none() -> None:
     alone = replace(late_game(3), probabilities_from=RECORDED)
     assert reaction([alone], knows, 8) == 0

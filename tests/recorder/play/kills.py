@@ -20,10 +20,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from qwop.datasets import open_dataset
+from qwop.datasets import Episode, open_dataset
 from qwop.datasets.from_keys import replay_episode
 from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
@@ -44,6 +44,12 @@ window.WebSocket = class extends window.WebSocket {
 class World:
     """A recorder and a browser, which are killed and come back."""
 
+    ARGUMENTS: ClassVar[tuple[str, ...]] = ("source=page", "source.player=me", "source.ghost=none")
+    KINDS: ClassVar[tuple[str, ...]] = (
+        "kill_browser", "kill_recorder", "stop_recorder", "cut_connection", "reload", "close_tab",
+    )  # fmt: skip
+    KEPT: ClassVar[str] = "every game is there once, as long as its clock was, and replays"
+
     folder: Path
     random: random.Random
     recorder: subprocess.Popen[str] | None = None
@@ -57,8 +63,7 @@ class World:
             self.port = free.getsockname()[1]
 
     def start_recorder(self) -> None:
-        command = [str(Path(sysconfig.get_path("scripts")) / "qwop-record"), "source=page", "source.player=me",
-                   "source.ghost=none", "source.open=false", f"source.port={self.port}",
+        command = [command_path("qwop-record"), *self.ARGUMENTS, "source.open=false", f"source.port={self.port}",
                    f"dataset={self.folder / 'data'}"]  # fmt: skip
         self.recorder = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         assert self.recorder.stdout is not None
@@ -109,10 +114,19 @@ class World:
         webdriver.ActionChains(self.driver, duration=0).send_keys("r").perform()
         self.wait(lambda: self.value("document.body.dataset.state") == "playing", "playing")
         self.press(self.random.uniform(0.1, 2.5))
-        self.wait(lambda: float(self.value("document.getElementById('seconds').textContent").split()[0]) > 0, "begun")
-        self.clocks.append(float(self.value("document.getElementById('seconds').textContent").split()[0]))
+        self.wait(lambda: self.clock() > 0, "begun")
+        self.clocks.append(self.clock())
+
+    def clock(self) -> float:
+        """Seconds that the page shows."""
+        return float(self.value("document.getElementById('seconds').textContent").split()[0])
 
     def kill_browser(self) -> None:
+        self.end_browser()
+        self.start_browser()
+        self.open()
+
+    def end_browser(self) -> None:
         pid = self.driver.service.process.pid
         processes = subprocess.run(
             ["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True
@@ -124,8 +138,6 @@ class World:
             self.driver.quit()
         for lock in (self.folder / "profile").glob("Singleton*"):
             lock.unlink()
-        self.start_browser()
-        self.open()
 
     def kill_recorder(self, number: int = signal.SIGKILL) -> None:
         """The game goes on for a while without it, and others may begin."""
@@ -178,20 +190,40 @@ class World:
             self.recorder.kill()
             self.recorder.wait()
 
+    def check(self) -> None:
+        """Every game is there once, as long as its clock was, and replays."""
+        lengths, games = [], Counter[str]()
+        for episode in open_dataset(self.folder / "data"):
+            assert len(replay_episode(episode).states) == len(episode.keys_of_frames) + 1
+            assert episode.origin.page_game is not None
+            games[episode.origin.page_game] += 1
+            lengths.append(clock_of(episode))
+        assert not [game for game, count in games.items() if count > 1], "recorded twice"
+        assert not (self.folder / "data" / "differing").exists(), "a game differs"
+        assert len(lengths) == len(self.clocks), f"{len(lengths)} games, {len(self.clocks)} were played"
+        for clock, length in zip(sorted(self.clocks), sorted(lengths), strict=True):
+            assert length > clock - 0.02, f"{length:.2f} s recorded, {clock:.2f} s played"
 
-KINDS = ("kill_browser", "kill_recorder", "stop_recorder", "cut_connection", "reload", "close_tab")
+
+def command_path(name: str) -> str:
+    return str(Path(sysconfig.get_path("scripts")) / name)
 
 
-def run(kills: int, seed: int, folder: Path, kinds: tuple[str, ...] = KINDS) -> Counter[str]:
+def clock_of(episode: Episode) -> float:
+    """Seconds from the first key of a game to its end."""
+    keys = episode.keys_of_frames
+    return (len(keys) - int(np.flatnonzero(keys)[0])) / 30
+
+
+def run(kills: int, world: World) -> Counter[str]:
     """Kill so many times; AssertionError if anything is lost, recorded twice, or does not replay."""
-    world = World(folder, random.Random(seed))
     done: Counter[str] = Counter()
     try:
         world.start_recorder()
         world.start_browser()
         world.open()
         for number in range(kills):
-            kind = kinds[number % len(kinds)]
+            kind = world.KINDS[number % len(world.KINDS)]
             world.play()
             getattr(world, kind)()
             done[kind] += 1
@@ -199,34 +231,19 @@ def run(kills: int, seed: int, folder: Path, kinds: tuple[str, ...] = KINDS) -> 
         world.finish()
     finally:
         world.end()
-    check(world)
+    world.check()
     return done
 
 
-def check(world: World) -> None:
-    """Every game is there once, as long as its clock was, and replays."""
-    lengths, games = [], Counter[str]()
-    for episode in open_dataset(world.folder / "data"):
-        keys = episode.keys_of_frames
-        assert len(replay_episode(episode).states) == len(keys) + 1
-        assert episode.origin.page_game is not None
-        games[episode.origin.page_game] += 1
-        lengths.append((len(keys) - int(np.flatnonzero(keys)[0])) / 30)
-    assert not [game for game, count in games.items() if count > 1], "recorded twice"
-    assert not (world.folder / "data" / "differing").exists(), "a game differs"
-    assert len(lengths) == len(world.clocks), f"{len(lengths)} games, {len(world.clocks)} were played"
-    for clock, length in zip(sorted(world.clocks), sorted(lengths), strict=True):
-        assert length > clock - 0.02, f"{length:.2f} s recorded, {clock:.2f} s played"
-
-
-def main() -> None:
+def main(world: Callable[[Path, random.Random], World] = World) -> None:
     kills = int(sys.argv[1]) if len(sys.argv) > 1 else 100
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else 0
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # what the background ignores, recorders would ignore, too
     with tempfile.TemporaryDirectory(prefix="qwop-kills-", ignore_cleanup_errors=True) as name:
-        done = run(kills, seed, Path(name))
-    print(f"{sum(done.values())} kills ({dict(done)}): every game is there once, as long as its clock was, and replays")
+        made = world(Path(name), random.Random(seed))
+        done = run(kills, made)
+    print(f"{done.total()} kills ({dict(done)}), {len(made.clocks)} games: {made.KEPT}")
 
 
 if __name__ == "__main__":
