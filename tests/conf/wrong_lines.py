@@ -117,10 +117,10 @@ def lines() -> list[RightLine | WrongVerbs]:
     return right_lines()
 
 
-def tried(numbers: range, seed: int, processes: int = 0) -> tuple[dict[str, int], list[str]]:
-    """Try the mistakes of these numbers; how many by program and kind, and what was wrong with those that ended
-    otherwise."""
-    counts, failed = Counter[str](), []
+def tried(numbers: range, seed: int, processes: int = 0) -> tuple[dict[str, int], int]:
+    """Try the mistakes of these numbers, and print those that end otherwise; how many by program and kind, and how many
+    failed."""
+    counts, failed = Counter[str](), 0
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary).resolve()
         furnish(folder)
@@ -137,7 +137,8 @@ def tried(numbers: range, seed: int, processes: int = 0) -> tuple[dict[str, int]
                 why = f"changed {sorted(dict(after.items() ^ before.items()))}; {why}"
                 before = after
             if why:
-                failed.append(f"{shlex.join([chosen.program, *arguments])[:1000]}\n  {number}, {kind}: {why}")
+                failed += 1
+                print(f"{shlex.join([chosen.program, *arguments])[:1000]}\n  {number}, {kind}: {why}", flush=True)
     return counts, failed
 
 
@@ -168,14 +169,13 @@ def main() -> int:
             found = list(pool.map(tried, shares, repeat(asked.seed), repeat(asked.processes)))
     else:
         found = [tried(shares[0], asked.seed, asked.processes)]
-    counts, failed = Counter[str](), []
+    counts, failed = Counter[str](), 0
     for ran, wrong in found:
         counts.update(ran)
         failed += wrong
-    print("\n".join([*failed, ""]), end="")
     said = ", ".join(f"{name} {count}" for name, count in sorted(counts.items()))
     took = time.monotonic() - since
-    print(f"{asked.count - len(failed)} of {asked.count} wrong lines refused in a line ({said}) in {took:.0f} s")
+    print(f"{asked.count - failed} of {asked.count} wrong lines refused in a line ({said}) in {took:.0f} s")
     return 1 if failed else 0
 
 
