@@ -106,10 +106,10 @@ def complaint(program: str, end: End) -> str | None:
     return f"said {end.out[:200]!r}" if end.out else None
 
 
-def contents(folder: Path) -> dict[str, tuple[int, int, int]]:
-    """Kind, size and time of everything in a folder."""
+def contents(folder: Path) -> dict[str, tuple[int, ...]]:
+    """Kind of everything in a folder, and size and time of its files."""
     found = ((path, path.lstat()) for path in folder.rglob("*"))
-    return {str(path): (one.st_mode, one.st_size, one.st_mtime_ns) for path, one in found}
+    return {str(path): (one.st_mode, *(() if path.is_dir() else (one.st_size, one.st_mtime_ns))) for path, one in found}
 
 
 @functools.cache
