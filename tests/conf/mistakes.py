@@ -5,7 +5,7 @@ import random
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import Any, get_origin
+from typing import Any, get_args, get_origin
 
 import numpy as np
 from qwop.coach.command import main as coach
@@ -250,7 +250,9 @@ def typed(hint: Any, spec: Declaration) -> list[str]:
         return []
     if kind is str:
         return ["", *(["nonsense"] if spec.choices else []), *([] if allows_none(hint) else ["null"])]
-    return [_typed(value) for value in wrong_values(hint, spec)]
+    wrong = [_typed(value) for value in wrong_values(hint, spec)]
+    of_texts = get_origin(kind) in (tuple, list) and get_args(kind)[0] is str and not spec.choices
+    return [value for value in wrong if not of_texts or value == "[]" or value[:1] != "["]
 
 
 def _is_no_text(hint: Any) -> bool:
