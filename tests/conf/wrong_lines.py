@@ -8,6 +8,7 @@ say nothing on stdout, and to leave the folder as it was. Exit code 1, and the l
 
 import argparse
 import functools
+import gc
 import multiprocessing
 import os
 import random
@@ -163,6 +164,7 @@ def main() -> int:
     since = time.monotonic()
     preload()
     lines()  # before the processes share them
+    gc.freeze()  # or each fork copies what its collector counts
     shares = [range(asked.first + job, asked.first + asked.count, asked.jobs) for job in range(asked.jobs)]
     if asked.jobs > 1:
         with ProcessPoolExecutor(asked.jobs, multiprocessing.get_context("fork")) as pool:
