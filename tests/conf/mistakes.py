@@ -132,7 +132,6 @@ class RightLine:
         self._line = [*verb, *line]
         self.settings = [*every_declaration(command.settings, composed(command, line))]
         self._groups = [name for name, spec in declarations(command.settings).items() if spec.tag or spec.group]
-        self._files = [name for name, spec in declarations(command.settings).items() if spec.group]
         late = READ_LATE.get(command.program, ())
         self._paths = [
             (place, hint, spec)
@@ -169,14 +168,12 @@ class RightLine:
         return draw.choice(([f"{place}=1", f"{place}={value}"], [f"{place}={value}", "nonsense.a.b=1"]))
 
     def group(self, draw: Draw) -> list[str]:
-        """An option or a group that is none, or one that is taken away though its settings are needed."""
+        """An option or a group that is none."""
         if not self._groups:
             return [draw.choice(("source=pages", "+sorcery=page", "~algorithm", "world=[moon", "schedule=x.yaml"))]
         group = draw.choice(self._groups)
-        files = [f"{group}={name}.yaml" for name in ("missing", "pipe", "folder", "file")] if self._files else []
-        return [
-            draw.choice((f"{group}=nonsense", f"{group}=[]", f"{group}={{}}", f"{group}=", f"{group}s=page", *files))
-        ]
+        files = [f"{group}={name}.yaml" for name in ("missing", "pipe", "folder", "file")]
+        return [draw.choice((f"{group}=nonsense", f"{group}=[]", f"{group}=", f"{group}s=page", *files))]
 
     def path(self, draw: Draw) -> list[str]:
         """A file or folder that is not there, or is no file or folder of the kind."""
