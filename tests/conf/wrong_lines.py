@@ -31,7 +31,7 @@ import qwop.commands
 
 from .mistakes import RightLine, WrongVerbs, furnish, right_lines
 
-SECONDS = 30
+SECONDS = 60
 """Most that a line may take."""
 
 LONGEST = 1000
