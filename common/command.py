@@ -28,7 +28,7 @@ from .former_names import current_overrides
 from .imports import import_asked
 from .interrupts import EXIT_INTERRUPTED
 from .option_files import naming_files, with_option_files
-from .overrides import explain, normalise, set_in_entries
+from .overrides import explain, normalise, set_in_entries, sweep_jobs
 from .same_settings import read_settings
 from .settings import Settings, declarations, defaults, dotted, names_in, read, to_plain
 from .typed_texts import as_typed
@@ -99,6 +99,7 @@ class Command(Generic[S]):
 
                 print_help(self, options.overrides)
             else:
+                self._refuse_early(options, given)
                 self._apply_hydra(arguments)
 
     def start(self, settings: S) -> None:
@@ -133,6 +134,21 @@ class Command(Generic[S]):
         """The configuration of overrides that are in Hydra's forms."""
         with _hydra():
             return compose(self.name, overrides=overrides)
+
+    def _refuse_early(self, options: argparse.Namespace, given: list[str]) -> None:
+        """BadInput for wrong settings of which Hydra would learn only after it has made a folder or run a sweep's first
+        jobs, and for what Hydra would unpickle.
+
+        Settings from configurations of the user's own (--config-dir) are left to Hydra.
+        """
+        if options.experimental_rerun is not None:
+            raise BadInput("--experimental-rerun: pickled jobs are not run; give the job's settings")
+        asked = options.overrides if options.multirun else given
+        own = options.config_name or options.config_dir or options.config_path
+        if own or not (options.multirun or any(one.lstrip("+~").startswith("hydra") for one in asked)):
+            return
+        for job in sweep_jobs(asked) if options.multirun else [asked]:
+            self.read(job)
 
     def _apply_hydra(self, arguments: list[str]) -> None:
         """Hydra's own way: jobs, --multirun, --cfg, --info and completion."""

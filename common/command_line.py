@@ -7,10 +7,10 @@ from importlib import resources
 from pathlib import Path, PurePath
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.errors import HydraException
 
 from .checks import Declaration
 from .imports import SETTING, imported
+from .overrides import UNREADABLE
 from .reading import parse_yaml
 from .settings import Settings, changes, declarations, dotted, option_of, options_of, read, to_plain
 from .typed_texts import quoted
@@ -103,6 +103,6 @@ def _quoted_if_need_be(text: str) -> str:
     """A text in quotes where Hydra would not read the bare one as this text, alone and in a list."""
     try:
         parsed = [OverridesParser.create().parse_override(f"x={form}").value() for form in (text, f"[{text}]")]
-    except HydraException:
+    except UNREADABLE:
         parsed = []
     return text if parsed == [text, [text]] else quoted(text)

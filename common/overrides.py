@@ -9,17 +9,24 @@ from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 
-from .checks import without_none
+from .checks import quoted, without_none
 from .errors import BadInput
 from .settings import Settings, declarations, dotted, is_settings, nearest, no_such_setting, type_of
 
 _MISSING_OPTION = re.compile(
-    r"Could not find '(?P<group>[^'/]+)/(?P<option>[^']*)'.*?Available options[^\n]*\n(?P<options>(\t[^\n]*\n?)*)",
+    r"Could not find '(?P<group>(?:hydra/)?[^'/]+)/(?P<option>[^']*)'.*?Available options[^\n]*\n"
+    r"(?P<options>(\t[^\n]*\n?)*)",
     re.DOTALL,
 )
 
+UNREADABLE = (HydraException, ValueError, RecursionError)
+"""Errors of Hydra's grammar; the latter two of numbers with thousands of digits and brackets within brackets."""
+
 FROM_FILE = "file-"
 """Beginning of the names of options that are files of the user's own (`option_files`)."""
+
+LONGEST_REASON = 300
+"""Characters of Hydra's own words that are shown."""
 
 COMPOSE = Callable[[list[str]], DictConfig]
 
@@ -96,19 +103,15 @@ def explain(error: Exception, overrides: Sequence[str], settings: type[Settings]
 
     compose makes the configuration of other overrides; that of the groups alone has the known settings.
     """
-    parsed = []
-    for override in overrides:
-        try:
-            parsed.append(OverridesParser.create().parse_override(override))
-        except HydraException as wrong:
-            return BadInput(
-                f"{override}: cannot be read ({_reason(wrong)}); expected setting=value, in quotes if need be"
-            )
+    try:
+        parsed = [parsed_override(one) for one in overrides]
+    except BadInput as wrong:
+        return wrong
     for one in parsed:
         if one.is_sweep_override():
-            return BadInput(f"{one.input_line}: several values need --multirun; a list is written [1,2]")
+            return BadInput(f"{quoted(one.input_line)}: several values need --multirun; a list is written [1,2]")
         if not one.key_or_group:
-            return BadInput(f"{one.input_line}: expected setting=value")
+            return BadInput(f"{quoted(one.input_line)}: expected setting=value")
     if found := _MISSING_OPTION.search(str(error)):
         options = [one for one in found["options"].split() if not one.startswith(FROM_FILE)]
         own = ", or a file of your own (its path, with .yaml)" if _takes_files(settings, found["group"]) else ""
@@ -117,9 +120,30 @@ def explain(error: Exception, overrides: Sequence[str], settings: type[Settings]
         return BadInput(f"{found['group']}={found['option']}: no such option; {question} {', '.join(options)}{own}")
     if wrong_key := _wrong_key(parsed, settings, compose):
         return wrong_key
-    if isinstance(error, HydraException | ValueError):
-        return BadInput(" ".join(str(error).split("\n")[0].split()))
+    if isinstance(error, UNREADABLE):
+        return BadInput(quoted(str(error).split("\n")[0], LONGEST_REASON))
     return error
+
+
+def parsed_override(override: str) -> Override:
+    """An override as Hydra's grammar reads it; BadInput if it does not."""
+    try:
+        return OverridesParser.create().parse_override(override)
+    except UNREADABLE as wrong:
+        raise BadInput(
+            f"{quoted(override) or 'an empty argument'}: cannot be read ({_reason(wrong)}); expected setting=value, in "
+            "quotes if need be"
+        ) from None
+
+
+def sweep_jobs(overrides: Sequence[str]) -> list[list[str]]:
+    """The command line of each job of a sweep; none where another sweeper than Hydra's own is to find them."""
+    from hydra._internal.core_plugins.basic_sweeper import BasicSweeper  # only sweeps need it
+
+    parsed = [parsed_override(one) for one in overrides]
+    if any(one.key_or_group == "hydra/sweeper" for one in parsed):
+        return []
+    return [job for batch in BasicSweeper.split_arguments(parsed, max_batch_size=None) for job in batch]
 
 
 def _takes_files(settings: type[Settings], group: str) -> bool:
@@ -141,10 +165,10 @@ def _wrong_key(parsed: Sequence[Override], settings: type[Settings], compose: CO
             continue
         if one.is_add() and not one.is_force_add():
             if place in known:
-                return BadInput(f"{one.input_line}: {place} is there already; leave the + out")
+                return BadInput(f"{quoted(one.input_line)}: {place} is there already; leave the + out")
         elif not one.is_force_add() and place not in known:
             if place.split(".")[0] in absent:
-                return BadInput(f"{one.input_line}: no {place.split('.')[0]} is chosen that it could change")
+                return BadInput(f"{quoted(one.input_line)}: no {place.split('.')[0]} is chosen that it could change")
             entries = sorted(_settings_of_entries(settings, known).difference(known))
             return no_such_setting(place, [*known, *absent, *entries])
     return None
@@ -194,4 +218,4 @@ def _free_mappings(cls: type[Settings], place: str = "") -> Iterator[str]:
 
 def _reason(error: Exception) -> str:
     lines = [line for line in str(error).splitlines() if not line.startswith(("Error parsing", "See https"))]
-    return " ".join(lines[0].split()) if lines else type(error).__name__
+    return quoted(lines[0], LONGEST_REASON) if lines else type(error).__name__

@@ -275,9 +275,9 @@ def no_such_setting(place: str, known: Sequence[str]) -> BadInput:
         alike = [one for one in elsewhere if one.rpartition(".")[2] == names[-1]]
         near = nearest(place, alike, far=0) or nearest(place, elsewhere)
     if near:
-        return BadInput(f"{place}: no such setting; did you mean {near}?")
+        return BadInput(f"{quoted(place)}: no such setting; did you mean {near}?")
     of = f"of {group} " if group else ""
-    return BadInput(f"{place}: no such setting; the settings {of}are {', '.join(beside or known)}")
+    return BadInput(f"{quoted(place)}: no such setting; the settings {of}are {', '.join(beside or known)}")
 
 
 def nearest(name: str, known: Iterable[str], far: float = FAR) -> str | None:

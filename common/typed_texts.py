@@ -6,9 +6,9 @@ from typing import Any, get_args, get_origin
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Quote, QuotedString
-from hydra.errors import HydraException
 
 from .checks import Declaration, without_none
+from .overrides import UNREADABLE
 from .settings import Settings, declarations, is_settings, type_of
 
 SWEEPS = ("-m", "--multirun")
@@ -129,6 +129,6 @@ def _readable(value: str) -> bool:
     """True if Hydra's grammar reads the value."""
     try:
         OverridesParser.create().parse_override(f"x={value}")
-    except HydraException:
+    except UNREADABLE:
         return False
     return True

@@ -67,7 +67,8 @@ class Training(Observer):
         require_tracker(settings.tracker)
         state = require_resumable(settings, self._out) if settings.resume else None
         require_new(self._out, begun=not settings.resume and (self._out / METRICS).exists())
-        start, teacher = self._start(resumed=state is not None), self._teacher(resumed=state is not None)
+        teacher = self._teacher(resumed=state is not None)  # before the start, which may be cloned first
+        start = self._start(resumed=state is not None)
         fitting, left_out = self._fitting(start.policy.environment.id)
         if left_out is not None:
             self._say(left_out)

@@ -1,5 +1,6 @@
 """Atomic creation of a new dataset."""
 
+import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -36,7 +37,8 @@ def new_folder(out: Path, sources: Sequence[Path]) -> Iterator[Path]:
 def require_outside(out: Path, sources: Sequence[Path]) -> None:
     """Raise BadInput if `out` is one of the folders that are read, or within one."""
     for source in sources:
-        old, new = source.resolve(), out.resolve()
+        # Not `Path.resolve`, which raises an error of its own where links lead in a circle.
+        old, new = (Path(os.path.realpath(one)) for one in (source, out))
         if new == old or old in new.parents:
             raise BadInput(f"out={out}: is inside {source}, which stays as it is; give out= another place")
 

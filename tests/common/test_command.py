@@ -89,6 +89,15 @@ def test_the_work_gets_the_typed_settings(walk: Run) -> None:
         (["--stpes=3"], "unrecognized arguments: --stpes=3; --help shows the settings"),
         (["out=null"], "out=null: expected a text (default: walked)"),
         (["out=" + "x" * 300], "file name too long; give out= another folder"),
+        (["steps=" + "9" * 5000], "cannot be read (Exceeds the limit (4300 digits)"),
+        (["steps=" + "[" * 600 + "1" + "]" * 600], "cannot be read (maximum recursion depth"),
+        (["x" * 5000 + "=1"], "x…: no such setting; the settings are "),
+        (["-m", "steps=1,0"], "steps=0: expected a whole number, at least 1"),
+        (["-m", "steps=1,2", "setps=3"], "setps: no such setting; did you mean steps?"),
+        (["hydra.run.dir=made", "setps=3"], "setps: no such setting; did you mean steps?"),
+        (["hydra/launcher=quick"], "hydra/launcher=quick: no such option"),
+        (["--experimental-rerun=job"], "--experimental-rerun: pickled jobs are not run"),
+        ([""], "an empty argument: cannot be read"),
     ],
 )
 def test_a_wrong_command_line_is_one_line_and_exit_code_2(walk: Run, arguments: list[str], said: str) -> None:
@@ -97,6 +106,7 @@ def test_a_wrong_command_line_is_one_line_and_exit_code_2(walk: Run, arguments: 
     assert err.startswith("qwop-walk: ")
     assert said in err
     assert err.count("\n") == 1
+    assert len(err) < 500
     assert os.listdir() == []
 
 

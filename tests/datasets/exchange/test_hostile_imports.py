@@ -151,6 +151,11 @@ def test_a_dataset_is_not_imported_into_its_own_files(hub: Path) -> None:
     assert sorted(hub.rglob("*")) == before
 
 
+def test_a_link_to_itself_is_no_dataset(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    assert f"{tmp_path / 'loop'}: no such file or folder" in refused(tmp_path / "loop")
+
+
 def test_a_folder_without_episodes_is_refused(hub: Path) -> None:
     for place in ("episodes", "steps"):
         rewritten(hub / place / "train-00000.parquet", lambda table: table.slice(0, 0))
