@@ -85,17 +85,27 @@ def record(id: str, folder: Path, browser: Any) -> None:
     recorder = subprocess.Popen(
         [program("qwop-record"), *settings], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
-    assert recorder.stdout is not None
-    line = ""
-    for line in recorder.stdout:
-        if found := re.search(r"http://\S+", line):
-            break
-    else:
-        raise Refused(line.strip()[:160])
-    browser.get(found[0])
+    try:
+        assert recorder.stdout is not None
+        line = ""
+        for line in recorder.stdout:
+            if found := re.search(r"http://\S+", line):
+                break
+        else:
+            raise Refused(line.strip()[:160])
+        play(browser, found[0])
+        recorder.send_signal(signal.SIGINT)
+        recorder.wait(timeout=60)
+    finally:
+        recorder.kill()
+
+
+def play(browser: Any, page: str) -> None:
+    """Play games on the page. R begins each, for it is the one key that every environment has."""
+    browser.get(page)
     wait(lambda: state(browser) == "ready")
     for game in range(GAMES):
-        press(browser, "r" if game else held(game)[0])
+        press(browser, "r")
         wait(lambda: state(browser) == "playing")
         until = time.monotonic() + 20
         turn = 0
@@ -109,8 +119,6 @@ def record(id: str, folder: Path, browser: Any) -> None:
             for key in keys:
                 actions.key_up(key)
             actions.perform()
-    recorder.send_signal(signal.SIGINT)
-    recorder.wait(timeout=60)
 
 
 def held(turn: int) -> list[str]:
