@@ -3,8 +3,10 @@ fine-tuned with these demonstrations, killed, resumed, evaluated and watched.
 
     python benchmarks/matrix.py --out runs/matrix
 
-Needs Chromium with its driver (`pip install 'qwop[train,browser]'`). Prints a table: ok, or the line with which a
-command refused (as for packages that are not installed). Takes a minute an environment on two cores.
+    pip install 'qwop[train,browser,pettingzoo,minigrid]' highway-env gym-classics2
+
+Needs Chromium with its driver. Prints a table: ok, or the line with which a command refused (as for missing packages),
+and ends with an error if anything was written before. Takes a minute or two an environment on two cores.
 """
 
 import argparse
@@ -26,10 +28,11 @@ GAMES = 4
 
 ENVIRONMENTS = (
     *(f"matrix_environments:Matrix{kind}-v0" for kind in (
-        "Shifted", "Keyboard", "Dials", "Dict", "Tuple", "Scalar", "ChannelsLast", "ChannelsFirst", "Frames", "OwnInfo",
-        "Continuous", "Huge",
+        "Shifted", "Keyboard", "Dials", "Pair", "Dict", "Tuple", "Scalar", "ChannelsLast", "ChannelsFirst", "Frames",
+        "OwnInfo", "Continuous", "Huge", "NotFinite", "TicTacToe", "ConnectFour",
     )),
-    "FrozenLake-v1", "CartPole-v1", "MiniGrid-Empty-5x5-v0", "highway-v0",
+    "matrix_environments:WindyGridworld-v0", "FrozenLake-v1", "CartPole-v1", "MiniGrid-Empty-5x5-v0",
+    "MiniGrid-DoorKey-5x5-v0", "highway-fast-v0", "merge-v1",
 )  # fmt: skip
 
 
@@ -55,6 +58,8 @@ def main() -> None:
                     found.append("ok")
                 except Refused as refused:
                     found.append(f"{name} refused: {refused}")
+                    if name == "record" and folder.exists():
+                        raise AssertionError(f"{folder} was written, and then recording was refused") from None
                     break
             print(f"| `{id.rpartition(':')[2]}` | {' | '.join(found)} |", flush=True)
     finally:
