@@ -29,10 +29,10 @@ GAMES = 4
 ENVIRONMENTS = (
     *(f"matrix_environments:Matrix{kind}-v0" for kind in (
         "Shifted", "Keyboard", "Dials", "Pair", "Dict", "Tuple", "Scalar", "ChannelsLast", "ChannelsFirst", "Frames",
-        "OwnInfo", "Continuous", "Huge", "NotFinite", "TicTacToe", "ConnectFour",
+        "OwnInfo", "Continuous", "Huge", "NotFinite", "TicTacToe",
     )),
     "matrix_environments:WindyGridworld-v0", "FrozenLake-v1", "CartPole-v1", "MiniGrid-Empty-5x5-v0",
-    "MiniGrid-DoorKey-5x5-v0", "highway-fast-v0", "merge-v1",
+    "highway-fast-v0",
 )  # fmt: skip
 
 

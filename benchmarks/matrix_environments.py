@@ -109,5 +109,4 @@ KINDS: dict[str, dict[str, Any]] = {
 for _name, _settings in KINDS.items():
     gymnasium.register(f"Matrix{_name}-v0", Kind, kwargs=_settings)
 
-for _name, _game in {"TicTacToe": "tictactoe_v3", "ConnectFour": "connect_four_v3"}.items():
-    gymnasium.register(f"Matrix{_name}-v0", AgainstChance, kwargs={"game": _game})
+gymnasium.register("MatrixTicTacToe-v0", AgainstChance, kwargs={"game": "tictactoe_v3"})
