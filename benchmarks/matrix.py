@@ -31,7 +31,7 @@ ENVIRONMENTS = (
         "Shifted", "Keyboard", "Dials", "Pair", "Dict", "Tuple", "Scalar", "ChannelsLast", "ChannelsFirst", "Frames",
         "OwnInfo", "Continuous", "Huge", "NotFinite", "TicTacToe",
     )),
-    "matrix_environments:WindyGridworld-v0", "FrozenLake-v1", "CartPole-v1", "MiniGrid-Empty-5x5-v0",
+    "matrix_environments:ClassicGridworld-v1", "FrozenLake-v1", "CartPole-v1", "MiniGrid-Empty-5x5-v0",
     "highway-fast-v0",
 )  # fmt: skip
 
