@@ -34,8 +34,8 @@ TASKS = (Task("CartPole-v1", 475.0, 0.004), Task("LunarLander-v3", 200.0, 0.06))
 
 
 FORMER = (
-    "loop.num_envs=16", "loop.steps=128", "algorithm.epochs=8", "algorithm.minibatch=256", "algorithm.learning_rate=1e-3",
-    "algorithm.entropy_coefficient=0.01", "algorithm.hidden=[256,128]",
+    "loop.num_envs=16", "loop.steps=128", "algorithm.epochs=8", "algorithm.minibatch=256",
+    "algorithm.learning_rate=1e-3", "algorithm.entropy_coefficient=0.01", "algorithm.hidden=[256,128]",
 )  # fmt: skip
 """Settings of `ppo-small` when the demonstrators of the published figures were trained."""
 
