@@ -25,6 +25,7 @@ from selenium import webdriver
 
 HERE = Path(__file__).parent
 GAMES = 4
+LONGEST_LINE = 300
 
 ENVIRONMENTS = (
     *(f"matrix_environments:Matrix{kind}-v0" for kind in (
@@ -77,7 +78,7 @@ def open_browser() -> Any:
 def run(command: str, *arguments: str) -> None:
     done = subprocess.run([program(command), *arguments], capture_output=True, text=True)
     if done.returncode:
-        raise Refused((done.stderr.strip() or done.stdout.strip()).splitlines()[-1][:160])
+        raise Refused((done.stderr.strip() or done.stdout.strip()).splitlines()[-1][:LONGEST_LINE])
 
 
 def program(command: str) -> str:
@@ -97,12 +98,13 @@ def record(id: str, folder: Path, browser: Any) -> None:
             if found := re.search(r"http://\S+", line):
                 break
         else:
-            raise Refused(line.strip()[:160])
+            raise Refused(line.strip()[:LONGEST_LINE])
         play(browser, found[0])
         recorder.send_signal(signal.SIGINT)
         recorder.wait(timeout=60)
     finally:
         recorder.kill()
+        browser.get("about:blank")  # the page draws on
 
 
 def play(browser: Any, page: str) -> None:
@@ -165,7 +167,7 @@ def finetune(id: str, folder: Path, browser: Any) -> None:
     assert running.stderr is not None
     said = running.stderr.read()
     if running.wait() not in (0, -signal.SIGKILL):
-        raise Refused(said.strip().splitlines()[-1][:160])
+        raise Refused(said.strip().splitlines()[-1][:LONGEST_LINE])
 
 
 def resume(id: str, folder: Path, browser: Any) -> None:
