@@ -46,6 +46,9 @@ GAMES = 13
 MINUTES = {"corrections": 5.0, "whole": 5.0, "knee": 10.0, "knee-imitated": 10.0}
 ROWS = ("corrections", "whole", "alone", "knee", "knee-imitated", "knee-alone")
 QUIET = ("evaluation.episodes=0", "evaluation.drawn=0", "video=false", "tracker=none")
+SMALL = ("algorithm=ppo-small", "loop.steps=64", "algorithm.epochs=8")
+"""The learner of other environments, with the settings that it had when the published figures were made."""
+
 JUDGED = 100
 SEED = 1_000_000
 """Seed of the games that judge; no learning uses it."""
@@ -142,7 +145,7 @@ def measured(path: Path) -> Mapping[str, Any]:
 
 def elsewhere(task: Elsewhere, seed: int, folder: Path, clock: Stopwatch) -> dict[str, Any]:
     """Correct a weak policy of another environment; returns, and own decisions until it is solved, with and without."""
-    scratch = ["policy=scratch", f"environment={task.environment}", "algorithm=ppo-small", *QUIET]
+    scratch = ["policy=scratch", f"environment={task.environment}", *SMALL, *QUIET]
     person = folder.parent / f"person-{task.environment}"
     if not (person / "policy.safetensors").exists():
         if task.person is None:
@@ -171,7 +174,7 @@ def elsewhere(task: Elsewhere, seed: int, folder: Path, clock: Stopwatch) -> dic
         if name == "corrections" and found["cloned"] >= task.wanted:
             continue  # solved already
         words = [
-            "algorithm=ppo-small", f"policy={start}", f"seed={seed}", f"out={folder / name}",
+            *SMALL, f"policy={start}", f"seed={seed}", f"out={folder / name}",
             f"schedule.decisions={task.learning}", f"schedule.phases.{phase}.evaluations=9", "evaluation.episodes=20",
             "evaluation.drawn=0", "video=false", "tracker=none",
         ]  # fmt: skip

@@ -3,8 +3,10 @@ fine-tuned with these demonstrations, killed, resumed, evaluated and watched.
 
     python benchmarks/matrix.py --out runs/matrix
 
-Needs Chromium with its driver (`pip install 'qwop[train,browser]'`). Prints a table: ok, or the line with which a
-command refused (as for packages that are not installed). Takes a minute an environment on two cores.
+    pip install 'qwop[train,browser,pettingzoo,minigrid]' highway-env gym-classics2
+
+Needs Chromium with its driver. Prints a table: ok, or the line with which a command refused (as for missing packages),
+and ends with an error if anything was written before. Takes a minute or two an environment on two cores.
 """
 
 import argparse
@@ -23,13 +25,15 @@ from selenium import webdriver
 
 HERE = Path(__file__).parent
 GAMES = 4
+LONGEST_LINE = 300
 
 ENVIRONMENTS = (
     *(f"matrix_environments:Matrix{kind}-v0" for kind in (
-        "Shifted", "Keyboard", "Dials", "Dict", "Tuple", "Scalar", "ChannelsLast", "ChannelsFirst", "Frames", "OwnInfo",
-        "Continuous", "Huge",
+        "Shifted", "Keyboard", "Dials", "Pair", "Dict", "Tuple", "Scalar", "ChannelsLast", "ChannelsFirst", "Frames",
+        "OwnInfo", "Continuous", "Huge", "NotFinite", "TicTacToe",
     )),
-    "FrozenLake-v1", "CartPole-v1", "MiniGrid-Empty-5x5-v0", "highway-v0",
+    "matrix_environments:ClassicGridworld-v1", "FrozenLake-v1", "CartPole-v1", "MiniGrid-Empty-5x5-v0",
+    "highway-fast-v0",
 )  # fmt: skip
 
 
@@ -55,6 +59,8 @@ def main() -> None:
                     found.append("ok")
                 except Refused as refused:
                     found.append(f"{name} refused: {refused}")
+                    if name == "record" and folder.exists():
+                        raise AssertionError(f"{folder} was written, and then recording was refused") from None
                     break
             print(f"| `{id.rpartition(':')[2]}` | {' | '.join(found)} |", flush=True)
     finally:
@@ -72,7 +78,7 @@ def open_browser() -> Any:
 def run(command: str, *arguments: str) -> None:
     done = subprocess.run([program(command), *arguments], capture_output=True, text=True)
     if done.returncode:
-        raise Refused((done.stderr.strip() or done.stdout.strip()).splitlines()[-1][:160])
+        raise Refused((done.stderr.strip() or done.stdout.strip()).splitlines()[-1][:LONGEST_LINE])
 
 
 def program(command: str) -> str:
@@ -85,17 +91,28 @@ def record(id: str, folder: Path, browser: Any) -> None:
     recorder = subprocess.Popen(
         [program("qwop-record"), *settings], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
-    assert recorder.stdout is not None
-    line = ""
-    for line in recorder.stdout:
-        if found := re.search(r"http://\S+", line):
-            break
-    else:
-        raise Refused(line.strip()[:160])
-    browser.get(found[0])
+    try:
+        assert recorder.stdout is not None
+        line = ""
+        for line in recorder.stdout:
+            if found := re.search(r"http://\S+", line):
+                break
+        else:
+            raise Refused(line.strip()[:LONGEST_LINE])
+        play(browser, found[0])
+        recorder.send_signal(signal.SIGINT)
+        recorder.wait(timeout=60)
+    finally:
+        recorder.kill()
+        browser.get("about:blank")  # the page draws on
+
+
+def play(browser: Any, page: str) -> None:
+    """Play games on the page. R begins each, for it is the one key that every environment has."""
+    browser.get(page)
     wait(lambda: state(browser) == "ready")
     for game in range(GAMES):
-        press(browser, "r" if game else held(game)[0])
+        press(browser, "r")
         wait(lambda: state(browser) == "playing")
         until = time.monotonic() + 20
         turn = 0
@@ -109,8 +126,6 @@ def record(id: str, folder: Path, browser: Any) -> None:
             for key in keys:
                 actions.key_up(key)
             actions.perform()
-    recorder.send_signal(signal.SIGINT)
-    recorder.wait(timeout=60)
 
 
 def held(turn: int) -> list[str]:
@@ -152,7 +167,7 @@ def finetune(id: str, folder: Path, browser: Any) -> None:
     assert running.stderr is not None
     said = running.stderr.read()
     if running.wait() not in (0, -signal.SIGKILL):
-        raise Refused(said.strip().splitlines()[-1][:160])
+        raise Refused(said.strip().splitlines()[-1][:LONGEST_LINE])
 
 
 def resume(id: str, folder: Path, browser: Any) -> None:

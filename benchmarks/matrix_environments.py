@@ -1,10 +1,19 @@
-"""Environments of every kind of space, registered by importing this module; for `matrix.py`."""
+"""Environments of every kind of space, and of packages that need a wrapper or a call, registered by importing this
+module; for `matrix.py`."""
 
+import importlib
 from typing import Any
 
 import gymnasium
 import numpy as np
 from gymnasium import spaces
+
+try:
+    import gym_classics2
+
+    gym_classics2.register()
+except ImportError:
+    pass  # its rows say that the environment is not registered
 
 LENGTH = 12
 
@@ -14,11 +23,14 @@ class Kind(gymnasium.Env[Any, Any]):
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 10}  # noqa: RUF012
 
-    def __init__(self, observations: Any, actions: Any, info: Any = None, render_mode: str | None = None) -> None:
+    def __init__(self, observations: Any, actions: Any, info: Any = None, not_finite: bool = False,
+                 render_mode: str | None = None) -> None:  # fmt: skip
         self.observation_space, self.action_space, self.info = observations, actions, info or {}
-        self.render_mode, self.count = render_mode, 0
+        self.not_finite, self.render_mode, self.count = not_finite, render_mode, 0
 
     def seen(self) -> Any:
+        if self.not_finite:
+            return np.full(self.observation_space.shape, np.nan, np.float32)
         self.observation_space.seed(self.count)
         return self.observation_space.sample()
 
@@ -37,6 +49,37 @@ class Kind(gymnasium.Env[Any, Any]):
         return np.full((64, 96, 3), 20 * self.count % 256, np.uint8)
 
 
+class AgainstChance(gymnasium.Env[Any, Any]):
+    """A game of PettingZoo's for two, the second of whom draws among the legal moves. An illegal move loses."""
+
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 4}  # noqa: RUF012
+
+    def __init__(self, game: str, render_mode: str | None = None) -> None:
+        module = importlib.import_module(f"pettingzoo.classic.{game}")
+        self.render_mode, self.game = render_mode, module.env(render_mode=render_mode)
+        self.me, self.other = self.game.possible_agents
+        self.observation_space, self.action_space = (
+            self.game.observation_space(self.me),
+            self.game.action_space(self.me),
+        )
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        self.game.reset(seed=seed)
+        return self.game.observe(self.me), {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        self.game.step(action)
+        if self.game.agent_selection == self.other and not any(self.game.terminations.values()):
+            legal = self.game.observe(self.other)["action_mask"]
+            self.game.step(self.np_random.choice(np.flatnonzero(legal)))
+        over = any(self.game.terminations.values())
+        return self.game.observe(self.me), float(self.game.rewards[self.me]), over, False, {}
+
+    def render(self) -> Any:
+        return self.game.render()[::4, ::4]
+
+
 ROW = spaces.Box(-1, 1, (3,), np.float32)
 KINDS: dict[str, dict[str, Any]] = {
     "Shifted": {"observations": ROW, "actions": spaces.Discrete(3, start=-1)},
@@ -53,9 +96,17 @@ KINDS: dict[str, dict[str, Any]] = {
         "actions": spaces.Discrete(2),
         "info": {"time": "12:30:05", "distance": {"front": 1.0}, "outcome": 5, "score": None},
     },
+    "Pair": {"observations": ROW, "actions": spaces.Tuple((spaces.Discrete(2), spaces.Discrete(3)))},
+    "NotFinite": {
+        "observations": spaces.Box(-np.inf, np.inf, (3,), np.float32),
+        "actions": spaces.Discrete(2),
+        "not_finite": True,
+    },
     "Continuous": {"observations": ROW, "actions": spaces.Box(-1, 1, (2,), np.float32)},
     "Huge": {"observations": ROW, "actions": spaces.MultiBinary(16)},
 }
 
 for _name, _settings in KINDS.items():
     gymnasium.register(f"Matrix{_name}-v0", Kind, kwargs=_settings)
+
+gymnasium.register("MatrixTicTacToe-v0", AgainstChance, kwargs={"game": "tictactoe_v3"})

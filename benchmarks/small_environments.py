@@ -14,7 +14,7 @@ import json
 import multiprocessing
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +44,7 @@ TASKS = (
     Task("CartPole-v1", 30_000),
     Task("Acrobot-v1", 50_000),
     Task("FrozenLake-v1", 50_000),
-    Task("LunarLander-v3", 100_000, ("dqn-small", "SB3 DQN", "SB3 PPO")),
+    Task("LunarLander-v3", 100_000, ("ppo-small", "SB3 PPO", "dqn-small", "SB3 DQN")),
 )
 
 
@@ -100,11 +100,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, nargs=2, default=(0, 5), help="first seed, and the one after the last")
     parser.add_argument("--environments", nargs="+", default=[task.environment for task in TASKS])
+    parser.add_argument("--learners", nargs="+", default=list(LEARNERS), help="all")
     parser.add_argument("--jobs", type=int, default=1, help="processes (1)")
     parser.add_argument("--out", type=Path, default=Path("runs/small_environments"))
     asked = parser.parse_args()
     asked.out.mkdir(parents=True, exist_ok=True)
-    tasks = [task for task in TASKS if task.environment in asked.environments]
+    tasks = [
+        replace(task, learners=tuple(name for name in task.learners if name in asked.learners))
+        for task in TASKS
+        if task.environment in asked.environments
+    ]
     known = _results(asked.out)
     missing = [
         (asked.out, task, learner, seed)

@@ -13,12 +13,13 @@ from ...common.shared_settings import smoothing
 from ...envs.spec import EnvironmentSpec
 from ..editing.new_dataset import finish, new_folder, require_outside, write_dataset
 from ..subcommand import Subcommand
-from . import array_files, baselines, d3rlpy, huggingface, minari, table_files
+from . import array_files, baselines, d3rlpy, huggingface, lerobot, minari, table_files
 from .imported import Imported, Unknown
 
 EXPECTED = (
-    "expected arrays (.npz, or .hdf5 as D4RL's), a table (.csv, .parquet), the folder of a Minari dataset, one that "
-    "qwop-dataset export wrote for Hugging Face, a file of d3rlpy (.h5) or an expert file of stable-baselines (.npz)"
+    "expected arrays (.npz, or .hdf5 as D4RL's), a table (.csv, .parquet), the folder of a Minari or LeRobot dataset, "
+    "one that qwop-dataset export wrote for Hugging Face, a file of d3rlpy (.h5) or an expert file of stable-baselines "
+    "(.npz)"
 )
 
 
@@ -31,7 +32,7 @@ class DatasetImportSettings(Settings):
     environment_id: str | None = setting(
         None,
         "Environment of the episodes; the module that registers it may stand in front (my_envs:Walk-v0). null: the one "
-        "that the files name; arrays, tables, d3rlpy's and expert files name none.",
+        "that the files name; arrays, tables, LeRobot's, d3rlpy's and expert files name none.",
     )
     environment: Mapping[str, Any] = setting({}, "Settings of that environment, such as environment.frames_per_step=4.")
     columns: Mapping[str, Any] = setting(
@@ -77,6 +78,8 @@ def open_foreign(path: Path, settings: DatasetImportSettings) -> Imported:
         return minari.read(path, unknown)
     if huggingface.is_huggingface(path):
         return huggingface.read(path)
+    if lerobot.is_lerobot(path):
+        return lerobot.read(path, unknown, settings.columns)
     if table_files.is_tables(path):
         return table_files.read(path, unknown, settings.columns)
     if path.suffix in (".h5", ".hdf5") and path.is_file():
@@ -90,11 +93,13 @@ command = Subcommand(
     "dataset-import",
     DatasetImportSettings,
     run,
-    about="Write a new dataset from arrays, tables, or files of Minari, Hugging Face, d3rlpy or stable-baselines.",
+    about="Write a new dataset from arrays, tables, or files of Minari, Hugging Face, LeRobot, d3rlpy or "
+    "stable-baselines.",
     examples=[
         ("qwop-dataset import mine.npz out=data/mine environment_id=CartPole-v1", "NumPy's arrays"),
         ("qwop-dataset import mine.csv out=data/mine environment_id=my_envs:Walk-v0 columns.action=key", "a table"),
         ("qwop-dataset import minari/me-v0 out=data/me", ""),
+        ("qwop-dataset import lerobot/me out=data/me environment_id=CartPole-v1", "LeRobot"),
         ("qwop-dataset import data/me.h5 out=data/me environment_id=QWOP-v1 player=me", "d3rlpy"),
     ],
 )

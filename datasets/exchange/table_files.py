@@ -66,14 +66,27 @@ def read(path: Path, unknown: Unknown, columns: Mapping[str, Any]) -> Imported:
     columns: the file's names of `action`, `reward`, `episode`, `terminated`, `truncated` and `observation` (one or a
     list), where they differ. BadInput for a table that lacks one of them.
     """
-    form = ArrayForm.of(unknown.environment)
-    files = [*path.iterdir()] if path.is_dir() else [path]
+    form = ArrayForm.of(unknown.environment)  # first, for a table can be long
+    table = read_table(path, sorted(path.iterdir()) if path.is_dir() else [path])
+    return imported_table(table, columns, form, unknown, path)
+
+
+def read_table(path: Path, files: Sequence[Path]) -> pd.DataFrame:
+    """The rows of these files, one or more, of the table that is called `path`."""
+    if not files:
+        raise BadInput(f"{path}: has no files of rows")
     if sum(file.stat().st_size for file in files) > LARGEST:
         raise BadInput(f"{path}: larger than {LARGEST / MEGABYTE:,.0f} MB; give it in several files")
     try:
-        table = READERS[files[0].suffix](path)  # type: ignore[operator]
+        return pd.concat([READERS[file.suffix](file) for file in files], ignore_index=True)  # type: ignore[operator]
     except Exception as error:  # pandas raises errors of several libraries
         raise BadInput(f"{path}: cannot be read as a table ({quoted(error, LONGEST_REASON)})") from None
+
+
+def imported_table(
+    table: pd.DataFrame, columns: Mapping[str, Any], form: ArrayForm, unknown: Unknown, path: Path
+) -> Imported:
+    """The rows as episodes; see `read`."""
     try:
         return imported(_parts(table, columns), form, unknown, path)
     except BadInput as error:
@@ -129,17 +142,19 @@ def _names(table: pd.DataFrame, columns: Mapping[str, Any]) -> dict[str, list[st
 
 
 def _stacked(table: pd.DataFrame, names: Sequence[str]) -> NDArray[Any]:
-    """Columns as one array: of numbers [rows], [rows, columns], or what a column's lists hold."""
-    if len(names) > 1:
-        return np.column_stack([_numbers(table, name) for name in names])
-    column = table[names[0]]
-    lists = column.dropna()
-    if len(lists) and isinstance(lists.iloc[0], list | tuple | np.ndarray):
-        try:
-            return np.stack([np.asarray(one) for one in column])
-        except ValueError:
-            raise BadInput(f"column {names[0]} holds lists of different lengths") from None
-    return _numbers(table, names[0])
+    """Columns as one array: of numbers [rows], what a column's lists hold, or several of them side by side."""
+    columns = [_column(table, name) for name in names]
+    return np.column_stack([one.reshape(len(one), -1) for one in columns]) if len(names) > 1 else columns[0]
+
+
+def _column(table: pd.DataFrame, name: str) -> NDArray[Any]:
+    lists = table[name].dropna()
+    if not len(lists) or not isinstance(lists.iloc[0], list | tuple | np.ndarray):
+        return _numbers(table, name)
+    try:
+        return np.stack([np.asarray(one) for one in table[name]])
+    except ValueError:
+        raise BadInput(f"column {name} holds lists of different lengths") from None
 
 
 def _numbers(table: pd.DataFrame, name: str) -> NDArray[Any]:

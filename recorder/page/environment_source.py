@@ -12,6 +12,7 @@ from ...datasets.folder import DESCRIPTION, read_info, require_same
 from ...datasets.schema import DatasetInfo
 from ...envs.actions import action_names
 from ...envs.spec import EnvironmentSpec, interface_of
+from ..next_command import NextCommand
 from ..settings import EnvironmentPageSettings
 from ..source import Source
 from .environment_entries import read_environment_entry
@@ -58,7 +59,8 @@ def open_environment(settings: EnvironmentPageSettings, folder: Path) -> Source:
     except BaseException:
         env.close()
         raise
-    return page_source(server, info, settings.open, env.close)
+    after_game = NextCommand(folder, _said).after_game
+    return page_source(server, info, settings.open, env.close, after_game)
 
 
 def require_pictures(env: gymnasium.Env[object, object], spec: EnvironmentSpec) -> None:

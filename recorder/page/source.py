@@ -2,6 +2,7 @@
 
 import webbrowser
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 from ...datasets.schema import DatasetInfo, Episode
 from ..source import Source
@@ -9,15 +10,21 @@ from .local_server import LocalServer
 
 
 def page_source(
-    server: LocalServer, info: DatasetInfo, open_browser: bool, close: Callable[[], None] = lambda: None
-) -> Source:
-    """The games of a page's server as a source. close: called once the server has stopped."""
+    server: LocalServer, info: DatasetInfo, open_browser: bool, close: Callable[[], None] = lambda: None,
+    after_game: Callable[[], object] = lambda: None,
+) -> Source:  # fmt: skip
+    """The games of a page's server as a source. close: called once the server has stopped. after_game: called once a
+    game is written."""
 
     def finish() -> Sequence[Episode]:
         try:
             return server.stop()
         finally:
             close()
+
+    def written(path: Path) -> None:
+        server.written(path)
+        after_game()
 
     return Source(
         info=info,
@@ -26,7 +33,7 @@ def page_source(
             f"play at {server.address}",
             "press Ctrl-C here when you are done; every game is saved as it ends, and so is one that is under way then",
         ],
-        written=server.written,
+        written=written,
         finish=finish,
     )
 

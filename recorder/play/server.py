@@ -8,14 +8,13 @@ from typing import Any
 
 from websockets.sync.server import ServerConnection
 
-from ...common.command_line import clone_next
 from ...common.content_types import content_type
 from ...common.errors import BadInput
-from ...datasets.folder import episode_numbers
 from ...datasets.from_keys import replay_episode
 from ...datasets.schema import DatasetInfo
 from ...envs.pictures.frame_rows import rows_of_replay
 from ...play.site import files
+from ..next_command import NextCommand
 from ..page.library import Library
 from ..page.local_server import Answer, LocalServer
 from ..page.messages import encode
@@ -31,9 +30,6 @@ USUAL_PORT = 8767
 MOST_GAMES = 64
 """Games of one page that may be under way; it has one, and those that it could not send before."""
 
-ENOUGH = 10
-"""Games after which the next command is named."""
-
 
 class PlayServer(LocalServer):
     """Serves the page, and yields its games as episodes once they have ended.
@@ -47,8 +43,8 @@ class PlayServer(LocalServer):
         self, library: Library, info: DatasetInfo, epsilon: float, settings: dict[str, Any], port: int,
         report: Callable[[str], None],
     ) -> None:  # fmt: skip
-        self._library, self._settings, self._report = library, settings, report
-        self._named = self._next_command is not None
+        self._library, self._settings = library, settings
+        self._next = NextCommand(library.folder, report)
         self._receiver = Receiver(info, epsilon, library, self.write, report)
         super().__init__(port, max_message=messages.MAX_MESSAGE_BYTES, usual_port=USUAL_PORT)
 
@@ -89,23 +85,13 @@ class PlayServer(LocalServer):
     def _record(self, connection: ServerConnection, game: ReceivedGame, sha256: str) -> None:
         found = self._receiver.record(game, sha256)
         connection.send(encode(type="recorded", game=game.game, name=found.name, problem=found.problem))
-        if not self._named and (command := self._next_command) is not None:
-            self._named = True
-            self._report(f"{ENOUGH} games are recorded; when you have enough, learn from them with: {command}")
+        if (command := self._next.after_game()) is not None:
             connection.send(encode(type="next", command=command))
-
-    @property
-    def _next_command(self) -> str | None:
-        """The command that learns from the games, once there are enough."""
-        folder = self._library.folder
-        if not folder.is_dir() or len(episode_numbers(folder)) < ENOUGH:
-            return None
-        return clone_next(folder).removeprefix("next: ")
 
     def _page(self) -> bytes:
         """The page, with its recorder's settings."""
         folder = self._library.folder
-        own = {"folder": str(folder), "dataset": str(folder.resolve()), "next": self._next_command}
+        own = {"folder": str(folder), "dataset": str(folder.resolve()), "next": self._next.command}
         settings = json.dumps({**self._settings, **own})
         meta = f'<meta name="recorder" content="{html.escape(settings)}">'
         return files()["index.html"].replace(b"<title>", f"{meta}\n  <title>".encode(), 1)

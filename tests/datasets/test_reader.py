@@ -334,3 +334,19 @@ def test_a_damaged_byte_is_an_episode_or_bad_input(folder: Path, position: int, 
         assert "\n" not in message
     finally:
         path.write_bytes(content)
+
+
+def test_pandas_and_polars_read_the_episodes_alone_in_a_line(
+    tmp_path: Path, info: DatasetInfo, make_episode: Callable[..., Episode]
+) -> None:
+    folder = tmp_path / "games"
+    writer = DatasetWriter(folder, info)
+    for seed in range(3):
+        writer.write(make_episode(steps=4, seed=seed))
+    (folder / "discarded").mkdir()
+    (folder / "episode-000002.parquet").rename(folder / "discarded" / "episode-000002-0.parquet")
+    assert len(pd.read_parquet(sorted(folder.glob("*.parquet")))) == 2 * 5
+    polars = pytest.importorskip("polars")
+    assert polars.read_parquet(folder / "*.parquet").height == 2 * 5
+    with pytest.raises(polars.exceptions.InvalidOperationError, match="different file extensions"):
+        polars.read_parquet(folder)  # or docs/datasets.md says too much

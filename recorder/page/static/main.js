@@ -127,7 +127,7 @@ function prepare() {
 function begin() {
   prepare();
   state("countdown");
-  countdown = { since: performance.now() };
+  countdown = { since: environment?.waits ? -Infinity : performance.now() }; // a game that waits need not be counted in
 }
 
 // Goes back in the game, also from its end, and goes on there.

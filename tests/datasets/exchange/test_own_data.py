@@ -1,5 +1,6 @@
 """Datasets from NumPy's arrays, D4RL's HDF5 and tables with named columns."""
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -187,6 +188,65 @@ def test_pandas_and_polars_open_exported_tables_by_the_folders_name(
     out = tmp_path / "back"
     run(DatasetImportSettings(dataset=str(tables), out=str(out), environment_id="CartPole-v1"))
     require_equal(list(open_dataset(out)), played[:steps])
+
+
+def lerobot_of(played: Sequence[dict[str, Any]], folder: Path, *, files: str, one: bool) -> Path:
+    """A folder as LeRobot writes it. files: the pattern of its files. one: all episodes are in one file."""
+    table = table_of(played)
+    table["observation.state"] = table[["x0", "x1", "x2"]].to_numpy(np.float32).tolist()
+    table["observation.spin"] = table["x3"].astype(np.float32)
+    table["frame_index"] = table.groupby("episode").cumcount()
+    names = {"episode": "episode_index", "reward": "next.reward", "terminated": "next.done"}
+    table = table.drop(columns=["x0", "x1", "x2", "x3"]).rename(columns=names)
+    types = {name: {"dtype": "float32", "shape": [1]} for name in table.columns}
+    film = {"observation.images.top": {"dtype": "video", "shape": [96, 96, 3]}}
+    (folder / "meta").mkdir(parents=True)
+    (folder / "meta" / "info.json").write_text(json.dumps({"codebase_version": "v3.0", "features": types | film}))
+    mixed = table.sample(frac=1.0, random_state=0)
+    for number, part in [(0, mixed)] if one else mixed.groupby("episode_index"):
+        path = folder / files.format(number)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.to_parquet(path)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("files", "one"),
+    [("data/chunk-000/episode_{:06d}.parquet", False), ("data/chunk-000/file-{:03d}.parquet", True)],
+    ids=["version 2", "version 3"],
+)
+def test_lerobots_episodes(
+    tmp_path: Path, played: list[dict[str, Any]], files: str, one: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = lerobot_of(played, tmp_path / "robot", files=files, one=one)
+    require_equal(brought(folder), played, last=False)
+    assert "left out: observation.images.top, a picture" in capsys.readouterr().out
+
+
+def test_lerobots_features_can_be_chosen(tmp_path: Path, played: list[dict[str, Any]]) -> None:
+    folder = lerobot_of(played, tmp_path / "robot", files="data/chunk-000/file-{:03d}.parquet", one=True)
+    with pytest.raises(BadInput, match=r"episode 0: observations have shape \[3\], expected"):
+        brought(folder, columns={"observation": "observation.state"})
+    columns = {"observation": ["observation.state", "observation.spin"], "reward": "observation.spin"}
+    found = brought(folder, columns=columns)
+    np.testing.assert_array_equal(found[2].rewards, played[2]["observations"][:-1, 3])
+
+
+@pytest.mark.parametrize(
+    ("info", "said"),
+    [
+        ({}, "meta/info.json: its features cannot be read"),
+        ({"features": {"observation.image": {"dtype": "video"}, "action": {"dtype": "int64"}}}, "only pictures"),
+        ({"features": {"observation.state": {"dtype": "float32"}}}, "has no files of rows"),
+    ],
+    ids=range(3),
+)
+def test_a_lerobot_folder_that_cannot_be_imported_is_named(tmp_path: Path, info: dict[str, Any], said: str) -> None:
+    (tmp_path / "robot" / "meta").mkdir(parents=True)
+    (tmp_path / "robot" / "meta" / "info.json").write_text(json.dumps(info))
+    with pytest.raises(BadInput, match=said):
+        brought(tmp_path / "robot")
+    assert not (tmp_path / "dataset").exists()
 
 
 def test_pictures_are_lists_in_a_table(tmp_path: Path) -> None:

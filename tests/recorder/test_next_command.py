@@ -1,0 +1,59 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from qwop.recorder.next_command import ENOUGH, NextCommand
+from qwop.recorder.page.environment_source import open_environment
+from qwop.recorder.page.local_server import LocalServer
+from qwop.recorder.settings import EnvironmentPageSettings
+
+
+@pytest.fixture
+def add_games(tmp_path: Path) -> Callable[[int], Path]:
+    """Add empty files with the names of this many episodes; the folder."""
+    folder = tmp_path / "me"
+
+    def add(count: int) -> Path:
+        folder.mkdir(exist_ok=True)
+        there = len([*folder.iterdir()])
+        for number in range(there, there + count):
+            (folder / f"episode-{number:06d}.parquet").touch()
+        return folder
+
+    return add
+
+
+def test_the_command_is_named_once_with_the_game_that_makes_them_enough(
+    add_games: Callable[[int], Path], tmp_path: Path
+) -> None:
+    said: list[str] = []
+    named = NextCommand(tmp_path / "me", said.append)
+    add_games(ENOUGH - 1)
+    assert named.after_game() is None
+    folder = add_games(1)
+    assert named.after_game() == named.command == f"qwop-pretrain dataset={folder} out=runs/me"
+    assert named.after_game() is None
+    assert len(said) == 1
+    assert said[0].endswith(f"qwop-pretrain dataset={folder} out=runs/me")
+
+
+def test_a_folder_with_enough_games_is_not_told_again(add_games: Callable[[int], Path]) -> None:
+    said: list[str] = []
+    named = NextCommand(add_games(ENOUGH), said.append)
+    add_games(1)
+    assert named.after_game() is None
+    assert said == []
+
+
+def test_games_of_any_environment_are_counted(
+    add_games: Callable[[int], Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(LocalServer, "written", lambda *_: None)
+    source = open_environment(EnvironmentPageSettings("CartPole-v1"), tmp_path / "me")
+    folder = add_games(ENOUGH)
+    source.written(folder / "episode-000009.parquet")
+    assert source.finish() == []
+    assert f"qwop-pretrain dataset={folder}" in capsys.readouterr().out
