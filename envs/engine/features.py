@@ -14,7 +14,7 @@ from .bodies import (
     TRACK_SPACING,
     TRACK_Y,
 )
-from .compiled import compiled, inlined, internal
+from .compiled import compiled, inlined, internal, shared
 from .trigonometry import sine_and_cosine
 
 # As named in `names.OBSERVED_JOINTS` and `names.OBSERVED_LIMBS`, whose order is that of the published recordings.
@@ -155,7 +155,7 @@ def hidden_of(reals, out):
     out[2] = _lower_limit(reals, at.RIGHT_HIP)
 
 
-@internal
+@shared
 def observe_game(kind, reals, out):
     """Write the observation of a game (its row of reals): FEATURES_ONLY, FULL or CONTACT."""
     observe(reals, out)
@@ -192,10 +192,13 @@ def bent_knees(states, out):
 
 
 @compiled
-def observe_start(kind, out):
-    """Write the observation of the start position, before the frame that a reset plays."""
-    observe(_START_STATE, out)
+def observe_start(kind, scratch, out):
+    """Write the observation of the start position, before the frame that a reset plays; scratch: float64 [84 or more].
+    """
+    for place in range(len(_START_STATE)):
+        scratch[place] = _START_STATE[place]
+    observe(scratch, out)
     if kind != FEATURES_ONLY:
-        observe_more(_START_STATE, 0.0, 0.0, LOWER_ANGLE[at.LEFT_HIP], LOWER_ANGLE[at.RIGHT_HIP], out)
+        observe_more(scratch, 0.0, 0.0, LOWER_ANGLE[at.LEFT_HIP], LOWER_ANGLE[at.RIGHT_HIP], out)
     if kind == CONTACT:
-        observe_feet(_START_STATE, out)
+        observe_feet(scratch, out)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import layout as at
+from .ahead import compile_ahead
 from .bodies import START
 from .game import HEAD_ANGLE, HEAD_STIFFNESS, load_page, reset
 from .layout import INTEGERS, REALS
@@ -20,8 +21,10 @@ Game = tuple[NDArray[np.float64], NDArray[np.int32]]
 
 @cache
 def _loaded(trigonometry: str) -> Game:
+    lanes = lanes_of(trigonometry, 1)
+    compile_ahead(lanes)
     reals, integers = np.zeros((1, REALS)), np.zeros((1, INTEGERS), dtype=np.int32)
-    load_page(lanes_of(trigonometry, 1), reals[0], integers[0])
+    load_page(lanes, reals[0], integers[0])
     return reals, integers
 
 

@@ -25,6 +25,7 @@ from llvmlite import binding as llvm
 
 from ...common.errors import BadInput
 from ...common.files import write_atomic
+from ..engine import linking
 from . import STATIC
 from .fused import fused_code
 from .kernels import ARRAYS, KERNELS, Compiled, compile_kernel
@@ -56,6 +57,7 @@ def build(path: Path) -> Path:
     """
     if shutil.which(LINKER) is None:
         raise BadInput(f"{LINKER}: not found; it comes with LLVM's linker lld (Debian: apt install lld)")
+    linking.whole = True
     configuration: Any = numba.config
     configuration.CPU_NAME, configuration.CPU_FEATURES = "generic", ""
     llvm.initialize_all_targets()
