@@ -167,7 +167,7 @@ def _mark_as_used() -> None:
 
 @cache
 def _report_compiling() -> None:
-    print("compiling the game's engine (once after installing or changing it; about half a minute) …", file=sys.stderr)
+    print("compiling the game's engine (once after installing or changing it; about ten seconds) …", file=sys.stderr)
 
 
 @cache

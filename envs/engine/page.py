@@ -1,6 +1,7 @@
 """A page's first world, and the beginning of a game on it."""
 
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,23 @@ RESETS = ("a", "b")
 """Names of a page's first games, by the resets before them: one, or two in a row."""
 
 Game = tuple[NDArray[np.float64], NDArray[np.int32]]
+
+
+FIRST_GAME = Path(__file__).with_name("first_game.npz")
+"""A page's first game at its frame 0, kept in a file: an environment can begin without the kernels that make it."""
+
+
+def first_game() -> Game:
+    """Return a page's first game after its reset, with the frame that it plays: rows [1, REALS] and [1, INTEGERS]."""
+    with np.load(FIRST_GAME) as kept:
+        return kept["reals"], kept["integers"]
+
+
+def played_first_game() -> Game:
+    """Return the same by playing it; `np.savez_compressed(page.FIRST_GAME, reals=…, integers=…)` keeps it."""
+    reals, integers = loaded()
+    begin(reals, integers)
+    return reals, integers
 
 
 @cache

@@ -55,7 +55,7 @@ def observe_start(observation: str = "features") -> NDArray[np.float32]:
     """Return the start position, float32 [71, 94 or 112]: the first observation of an observer that lags by a frame."""
     kind, names = OBSERVATIONS[observation]
     out = np.empty(len(names), dtype=np.float32)
-    _observe_start(kind, np.empty(at.EVENTS), out)
+    _observe_start(kind, np.empty(at.REALS), out)
     return out
 
 
