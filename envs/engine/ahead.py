@@ -52,7 +52,7 @@ def _start(width: int) -> None:
         cache_folder().mkdir(parents=True, exist_ok=True)
         if os.access(cache_folder(), os.W_OK):
             being_compiled[kinds] = subprocess.Popen(
-                [sys.executable, "-c", _COMMAND.format(width=width)],
+                [sys.executable, "-P", "-c", _COMMAND.format(width=width)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

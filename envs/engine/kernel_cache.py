@@ -33,6 +33,9 @@ from . import linking
 
 UNUSED_DAYS = 30
 
+LONGEST_COMPILING = 300
+"""Seconds to wait for another process that compiles a kernel."""
+
 _BROKEN = (OSError, EOFError, ValueError, KeyError, AttributeError, ImportError, pickle.UnpicklingError)
 """Exceptions from reading a damaged file of the cache."""
 
@@ -143,12 +146,19 @@ being_compiled: dict[tuple[Any, ...], "subprocess.Popen[bytes]"] = {}
 """Signatures that other processes are compiling for this one; see `ahead`."""
 
 
+def _wait_for(process: "subprocess.Popen[bytes]") -> None:
+    try:
+        process.wait(LONGEST_COMPILING)
+    except subprocess.TimeoutExpired:
+        process.kill()
+
+
 class SharedKernelCache(KernelCache):
     """Cache of a kernel that other kernels call by its symbol."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         if sig in being_compiled:
-            being_compiled.pop(sig).wait()
+            _wait_for(being_compiled.pop(sig))
         found = None if linking.whole else super().load_overload(sig, target_context)
         if found is not None:
             linking.define(found.library, found.fndesc)
@@ -167,7 +177,7 @@ def _mark_as_used() -> None:
 
 @cache
 def _report_compiling() -> None:
-    print("compiling the game's engine (once after installing or changing it; about ten seconds) …", file=sys.stderr)
+    print("compiling the game's engine (once after installing or changing it; ten to twenty seconds) …", file=sys.stderr)
 
 
 @cache

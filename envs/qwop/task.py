@@ -172,8 +172,9 @@ class Games:
     def play(self, first: int, last: int, follow: bool, memory: NDArray[np.float64], work: NDArray[np.int64]) -> None:
         """Carry out the orders of rows first … last − 1, in a workspace of this thread; see `batch.play_games`."""
         batch.play_games(
-            self._lanes, self.reals, self.integers, self.counters, self.numbers, self.observations, self.final_observations,
-            self.orders, self.task, self.fresh_reals, self.fresh_integers, memory, work, first, last, follow,
+            self._lanes, self.reals, self.integers, self.counters, self.numbers, self.observations,
+            self.final_observations, self.orders, self.task, self.fresh_reals, self.fresh_integers, memory, work,
+            first, last, follow,
         )  # fmt: skip
 
     def look(self, chosen: NDArray[np.bool_], begun: NDArray[np.bool_]) -> None:
