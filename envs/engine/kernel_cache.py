@@ -177,7 +177,9 @@ def _mark_as_used() -> None:
 
 @cache
 def _report_compiling() -> None:
-    print("compiling the game's engine (once after installing or changing it; ten to twenty seconds) …", file=sys.stderr)
+    print(
+        "compiling the game's engine (once after installing or changing it; ten to twenty seconds) …", file=sys.stderr
+    )
 
 
 @cache
