@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Console
 
 from ..common.command import write_configuration
+from ..common.command_line import next_command
 from ..common.errors import BadInput
 from ..common.files import write_atomic
 from ..common.folder_lock import exclusive_lock
@@ -104,6 +105,7 @@ def _round(settings: CoachSettings, out: Path, number: int, console: Console) ->
     result = {"round": number, "better": better, "said": said, **figures}
     write_atomic(folder / RESULT, json.dumps(result, indent=1, allow_nan=False) + "\n")
     console.print(f"round {number}: {said}\npolicy: {policy}", highlight=False, soft_wrap=True)
+    console.print(next_command("qwop-watch", policy=policy), highlight=False, soft_wrap=True)
 
 
 def _learn(settings: CoachSettings, before: Path, folder: Path, number: int) -> Path:

@@ -4,6 +4,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..common.command_line import next_command
 from ..common.folder_lock import FolderLock
 from ..common.progress import plain_console
 from ..common.settings import Settings, setting
@@ -28,7 +29,9 @@ def run(settings: DescribeSettings) -> None:
     folder = Path(settings.dataset)
     with closing(FolderLock(folder)):  # or a recorder that starts takes the files under way for leftovers
         summary = describe(folder, accept=settings.accept)
-    plain_console().print(summary.table(settings.dataset))
+    console = plain_console()
+    console.print(summary.table(settings.dataset))
+    console.print(next_command("qwop-dataset verify", dataset=settings.dataset), soft_wrap=True, highlight=False)
 
 
 command = Subcommand(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..common.command_line import clone_next, next_command
 from ..common.errors import BadInput
 from ..common.files import require_writable_folder, write_atomic
 from ..common.page import page, video
@@ -46,6 +47,7 @@ def run(settings: WatchSettings) -> None:
             task = bar.add_task("film", total=None)
             _write_film(out, settings, lambda done, of: bar.update(task, completed=done, total=of))
         console.print(f"film: {out}", highlight=False, soft_wrap=True)
+        console.print(_next(settings), highlight=False, soft_wrap=True)
         return
     shown = out or Path(tempfile.mkdtemp(prefix="qwop-watch-")) / "watch.html"
     write_atomic(
@@ -54,6 +56,15 @@ def run(settings: WatchSettings) -> None:
     console.print(f"page: {shown}", highlight=False, soft_wrap=True)
     if out is None:
         webbrowser.open(shown.as_uri())
+    console.print(_next(settings), highlight=False, soft_wrap=True)
+
+
+def _next(settings: WatchSettings) -> str:
+    """The line that names the next command: correct the policy, clone the player, or run beside the champion."""
+    if settings.policy is not None:
+        runs = load_policy(settings.policy).environment.capabilities.runs
+        return next_command("qwop-coach" if runs else "qwop-evaluate", policy=settings.policy)
+    return "next: qwop-play" if settings.dataset is None else clone_next(Path(settings.dataset))
 
 
 def _has_player(settings: WatchSettings) -> bool:

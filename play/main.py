@@ -1,10 +1,12 @@
 """`qwop-play`: run beside the champion, on a page that needs no server."""
 
+import shlex
 import webbrowser
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..common.command import Command
+from ..common.command_line import next_command
 from ..common.errors import BadInput
 from ..common.files import require_writable_folder
 from ..common.progress import plain_console
@@ -50,10 +52,16 @@ def run(settings: PlaySettings) -> None:
             soft_wrap=True,
         )
     if not settings.serve:
+        console.print(
+            f"next: {shlex.join(['python3', '-m', 'http.server', '--directory', str(settings.out)])}",
+            highlight=False,
+            soft_wrap=True,
+        )
         return
     with page_server(site, settings.port) as server:
         address = f"http://{HOST}:{server.server_port}/"
         console.print(f"play at {address}, Ctrl-C here when you are done", highlight=False, soft_wrap=True)
+        console.print(next_command("qwop-record", **{"source.player": "me"}), highlight=False, soft_wrap=True)
         if settings.open:
             webbrowser.open(address)
         server.serve_forever()

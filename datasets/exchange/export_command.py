@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from ...common.command_line import clone_next
 from ...common.errors import BadInput
 from ...common.files import atomic_file, require_writable_folder
 from ...common.progress import plain_console
@@ -50,6 +51,7 @@ def run(settings: ExportSettings) -> None:
     console.print(f"{out}: {len(dataset)} episodes for {settings.to}", soft_wrap=True, highlight=False)
     for lost in LOST.get(settings.to, ()):
         console.print(f"not held by this format: {lost}", soft_wrap=True, highlight=False)
+    console.print(clone_next(dataset.folder), soft_wrap=True, highlight=False)
 
 
 def _write_file(dataset: Dataset, info: DatasetInfo, format: str, out: Path) -> None:

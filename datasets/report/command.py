@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...common.command import to_yaml
-from ...common.command_line import command_line
+from ...common.command_line import clone_next, command_line
 from ...common.errors import BadInput
 from ...common.files import write_atomic
 from ...common.progress import plain_console
@@ -47,7 +47,9 @@ def run(settings: ReportSettings) -> None:
     samples = [sample(open_dataset(folder), settings.games) for folder in folders]
     made_by = command_line("qwop-dataset report", settings, "dataset")
     write_atomic(settings.file, document(samples, made_by, to_yaml(settings)))
-    plain_console().print(f"report: {settings.file}", highlight=False, soft_wrap=True)
+    console = plain_console()
+    console.print(f"report: {settings.file}", highlight=False, soft_wrap=True)
+    console.print(clone_next(Path(settings.dataset)), highlight=False, soft_wrap=True)
 
 
 command = Subcommand(

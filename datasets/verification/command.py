@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from ...common.command_line import clone_next
 from ...common.errors import BadInput
 from ...common.progress import plain_console, progress_bar
 from ...common.settings import Settings, setting
@@ -63,6 +64,7 @@ def run(settings: VerifySettings) -> None:
     if faults:
         raise _failed(faults, folder, console)
     console.print(_result(verification, time.monotonic() - began), soft_wrap=True, highlight=False)
+    console.print(clone_next(folder), soft_wrap=True, highlight=False)
 
 
 def _failed(faults: list[Problem], folder: Path, console: Console) -> BadInput:

@@ -11,6 +11,7 @@ are installed, builds the module again.
 import ast
 import hashlib
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -35,6 +36,9 @@ ORIGIN = "engine.json"
 
 LINKER = "wasm-ld"
 
+PROCESSOR = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
+"""Environment in which numba optimises alike on every machine; it reads this when it is imported."""
+
 _TRIPLE = "wasm32-unknown-unknown"
 _FEATURES = "+bulk-memory,+sign-ext,+nontrapping-fptoint"
 _STACK = 65_536
@@ -53,13 +57,13 @@ define internal double @square_root(double %x) alwaysinline {{
 def build(path: Path) -> Path:
     """Write the module and, beside it, `engine.json`. Raises BadInput without the linker.
 
-    numba must not have compiled anything in this process yet, or the module may depend on the processor.
+    This process needs `PROCESSOR` in its environment, or the module depends on the machine that builds it.
     """
     if shutil.which(LINKER) is None:
         raise BadInput(f"{LINKER}: not found; it comes with LLVM's linker lld (Debian: apt install lld)")
+    if any(os.environ.get(name) != value for name, value in PROCESSOR.items()):
+        raise BadInput(f"environment: expected {PROCESSOR}, so that the module does not depend on this processor")
     linking.whole = True
-    configuration: Any = numba.config
-    configuration.CPU_NAME, configuration.CPU_FEATURES = "generic", ""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     machine = llvm.Target.from_triple(_TRIPLE).create_target_machine(opt=3, features=_FEATURES)
@@ -174,6 +178,8 @@ def _spelled_out(name: str) -> list[str]:
 
 
 if __name__ == "__main__":
+    if any(os.environ.get(name) != value for name, value in PROCESSOR.items()):
+        os.execve(sys.executable, [sys.executable, "-m", __spec__.name, *sys.argv[1:]], {**os.environ, **PROCESSOR})
     try:
         made = build(Path(sys.argv[1]) if len(sys.argv) > 1 else MODULE)
     except BadInput as error:

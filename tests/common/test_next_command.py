@@ -8,10 +8,12 @@ import pytest
 from qwop.common.command import Command
 from qwop.common.command_line import clone_next, next_command
 from qwop.datasets.from_keys import episode_from_keys, qwop_info
+from qwop.datasets.main import main as dataset
 from qwop.datasets.writer import DatasetWriter
 from qwop.evaluation.command import main as evaluate
 from qwop.evaluation.watch_command import main as watch
 from qwop.finetune.main import main as finetune
+from qwop.play.main import main as play
 from qwop.pretrain.command import main as pretrain
 
 MAINS: dict[str, Command] = {main.program: main for main in (pretrain, finetune, evaluate, watch)}
@@ -51,3 +53,35 @@ def test_the_way_from_falls_to_an_evaluated_runner_is_a_chain_of_last_lines(
     assert followed == ["qwop-pretrain", "qwop-finetune", "qwop-evaluate"]
     watch.read(shlex.split(line)[2:])
     assert Path("runs/me-faster/policy.safetensors").is_file()
+
+
+@pytest.mark.parametrize(
+    ("words", "following"),
+    [
+        (["qwop-dataset", "verify", "data/me"], "next: qwop-pretrain dataset=data/me out=runs/me"),
+        (["qwop-dataset", "describe", "data/me"], "next: qwop-dataset verify dataset=data/me"),
+        (["qwop-dataset", "report", "data/me"], "next: qwop-pretrain dataset=data/me out=runs/me"),
+        (
+            ["qwop-dataset", "export", "data/me", "to=baselines", "out=me.npz"],
+            "next: qwop-pretrain dataset=data/me out=runs/me",
+        ),
+        (["qwop-watch", "dataset=data/me", "out=games.html"], "next: qwop-pretrain dataset=data/me out=runs/me"),
+        (["qwop-watch", "keys=champion", "out=game.html"], "next: qwop-play"),
+        (["qwop-watch", "policy=champion", "out=game.html"], "next: qwop-coach policy=champion"),
+        (["qwop-play", "out=site", "serve=false"], "next: python3 -m http.server --directory site"),
+    ],
+)
+def test_commands_that_look_at_games_name_the_next_one(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    following: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    info = qwop_info(frames_per_step=3, reward="shaped")
+    keys = np.array(([0] * 3 + [9] * 11 + [6] * 9) * 12, dtype=np.uint8)
+    DatasetWriter("data/me", info).write(episode_from_keys(keys, info, player="me", source="page", epsilon=0.05))
+    monkeypatch.setattr("sys.argv", words)
+    {"qwop-dataset": dataset, "qwop-watch": watch, "qwop-play": play}[words[0]]()
+    assert capsys.readouterr().out.splitlines()[-1] == following
