@@ -13,14 +13,14 @@ from typing import Any
 
 from llvmlite import binding as llvm
 from llvmlite import ir
-from numba import _dynfunc
+from numba import _dynfunc  # type: ignore[attr-defined]
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import register_pass
 from numba.core.typed_passes import NativeLowering
 
 whole = False
-"""True while a kernel's code has to be complete: shared kernels become parts. Set before anything is compiled."""
+"""True where a kernel's code has to be complete: all is compiled as numba does by itself. Set it before that."""
 
 
 class _PartLibrary(JITCodeLibrary):  # type: ignore[misc]
@@ -39,6 +39,8 @@ class _PartLowering(NativeLowering):  # type: ignore[misc]
     _name = "qwop_part_lowering"
 
     def run_pass(self, state: Any) -> bool:
+        if whole:
+            return bool(NativeLowering.run_pass(self, state))
         state.library = _PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         state.flags.no_compile = True
         super().run_pass(state)
@@ -58,9 +60,9 @@ class _SharedLowering(_PartLowering):
     _name = "qwop_shared_lowering"
 
     def run_pass(self, state: Any) -> bool:
-        if whole:
-            return super().run_pass(state)
         NativeLowering.run_pass(self, state)
+        if whole:
+            return True
         library, described = state.library, state["cr"].fndesc
         library._shared_module = _forwarding(state.targetctx, library, described)
         define(library, described)
@@ -100,7 +102,7 @@ def _with(lowering: type) -> Any:
     """Numba's compiler with another last step."""
 
     def define_pipelines(self: Any) -> Any:
-        pipelines = super(compiler, self).define_pipelines()
+        pipelines = super(compiler, self).define_pipelines()  # type: ignore[arg-type]
         for pipeline in pipelines:
             pipeline.add_pass_after(lowering, NativeLowering)
             pipeline.passes = [one for one in pipeline.passes if one[0] is not NativeLowering]
