@@ -24,7 +24,7 @@ from llvmlite import binding, ir
 from numba.core import caching, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
-from qwop.envs.engine import batch, game, island, world
+from qwop.envs.engine import batch, game, island, linking, world
 from qwop.envs.engine.compiled import compiled, inlined
 from qwop.envs.engine.lanes import WIDTH
 from qwop.envs.qwop.env import QWOPEnv
@@ -211,6 +211,7 @@ def cycles_a_microsecond() -> float:
 
 def put_in_clocks() -> None:
     """Replace the timed kernels where they are called; must run before anything is compiled."""
+    linking.whole = True
     for row, (module, name, _, _) in enumerate(PARTS):
         kernel = getattr(module, name)
         if name != "play_games":

@@ -9,7 +9,6 @@ from .compiled import compiled, inlined, internal, merged
 from .features import joint_angle, observe_game, observe_start
 from .game import advance
 from .island import CHOSEN, CHOSEN_COUNT, FIRST_KEYS, KEYS, PLAYED_NOW, PLAYING, PLAYING_COUNT, PRESSED, TO_PLAY
-from .lanes import ALL_LANES, WIDTH
 from .rewards import decision_reward
 
 # Columns of `orders` (int64): what to do with a game (leave it, begin a new one, play a decision), the keys down in the
@@ -42,16 +41,16 @@ _HURDLE = 6 * at.HURDLE_BASE + at.X
 
 @compiled
 def play_games(
-    reals, integers, counters, numbers, observations, final_observations, orders, task, fresh_reals, fresh_integers,
-    memory, work, first_row, last_row, follow,
+    lanes, reals, integers, counters, numbers, observations, final_observations, orders, task, fresh_reals,
+    fresh_integers, memory, work, first_row, last_row, follow,
 ):  # fmt: skip
-    """Carry out the `orders` for the games of rows first_row … last_row − 1.
+    """Carry out the `orders` for the games of rows first_row … last_row − 1, as many at once as there are lanes.
 
     With `follow`, a game that is over is followed by a new one: `final_observations` has what ended it, `observations`
     the first of the next, and the counters and numbers of the last decision stay.
     """
-    for start in range(first_row, last_row, WIDTH):
-        stop = min(start + WIDTH, last_row)
+    for start in range(first_row, last_row, len(lanes)):
+        stop = min(start + len(lanes), last_row)
         for what in (DECIDE, BEGIN):
             count = 0
             for row in range(start, stop):
@@ -71,9 +70,9 @@ def play_games(
             else:
                 _begin_games(
                     reals, integers, counters, observations, final_observations, orders, fresh_reals, fresh_integers,
-                    task, work,
+                    task, memory, work,
                 )  # fmt: skip
-            _play(reals, integers, counters, observations, task, memory, work)
+            _play(lanes, reals, integers, counters, observations, task, memory, work)
             if what == DECIDE:
                 _end_decisions(reals, counters, numbers, task, work)
             else:
@@ -119,8 +118,9 @@ def _end_decisions(reals, counters, numbers, task, work):
 
 @internal
 def _begin_games(
-    reals, integers, counters, observations, final_observations, orders, fresh_reals, fresh_integers, task, work
-):
+    reals, integers, counters, observations, final_observations, orders, fresh_reals, fresh_integers, task, memory,
+    work,
+):  # fmt: skip
     """Begin new games in these rows, and order their idle frames, in which no key is down."""
     for place in range(work[0, CHOSEN_COUNT]):
         game = work[place, CHOSEN]
@@ -132,7 +132,7 @@ def _begin_games(
         work[place, FIRST_KEYS], work[place, KEYS] = 0, 0
         work[place, TO_PLAY] = orders[game, NEXT_IDLE]
         if task[TASK_LAG] == 1:
-            observe_start(task[TASK_OBSERVATION], observations[game])
+            observe_start(task[TASK_OBSERVATION], memory, observations[game])
 
 
 @internal
@@ -151,7 +151,7 @@ def _end_idling(reals, counters, numbers, orders, work):
 
 
 @merged
-def _play(reals, integers, counters, observations, task, memory, work):
+def _play(lanes, reals, integers, counters, observations, task, memory, work):
     """Play `work[i, TO_PLAY]` frames of each game `work[i, CHOSEN]`, fewer if it ends.
 
     `work[i, FIRST_KEYS]` are down in the first of them, `work[i, KEYS]` in the others. `work[i, PLAYED_NOW]`
@@ -176,7 +176,7 @@ def _play(reals, integers, counters, observations, task, memory, work):
         work[0, PLAYING_COUNT] = playing
         if playing == 0:
             break
-        advance(ALL_LANES, reals, integers, memory, work)
+        advance(lanes, reals, integers, memory, work)
     if task[TASK_LAG] == 0:
         for place in range(work[0, CHOSEN_COUNT]):
             game = work[place, CHOSEN]

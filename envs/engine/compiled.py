@@ -5,13 +5,15 @@ from typing import Any, TypeVar, cast
 
 import numba
 
-from .kernel_cache import KernelCache
+from . import linking
+from .kernel_cache import KernelCache, SharedKernelCache
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 # Without numba's runtime nothing can be allocated, and views of arrays are not counted (which took half the time).
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
-_INTERNAL: dict[str, Any] = {**_OPTIONS, "no_cpython_wrapper": True}
+_CALLED: dict[str, Any] = {**_OPTIONS, "no_cpython_wrapper": True}
+_INTERNAL: dict[str, Any] = {**_CALLED, "pipeline_class": linking.Part}
 
 
 def compiled(function: Function) -> Function:
@@ -21,6 +23,13 @@ def compiled(function: Function) -> Function:
     """
     dispatcher: Any = numba.njit(**_OPTIONS)(function)
     dispatcher._cache = KernelCache(dispatcher.py_func)
+    return cast(Function, dispatcher)
+
+
+def shared(function: Function) -> Function:
+    """A large kernel that kernels call: compiled once, by itself, and kept on disk."""
+    dispatcher: Any = numba.njit(**_CALLED, pipeline_class=linking.Shared)(function)
+    dispatcher._cache = SharedKernelCache(dispatcher.py_func)
     return cast(Function, dispatcher)
 
 

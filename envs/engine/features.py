@@ -14,7 +14,7 @@ from .bodies import (
     TRACK_SPACING,
     TRACK_Y,
 )
-from .compiled import compiled, inlined, internal
+from .compiled import compiled, inlined, internal, shared
 from .trigonometry import sine_and_cosine
 
 # As named in `names.OBSERVED_JOINTS` and `names.OBSERVED_LIMBS`, whose order is that of the published recordings.
@@ -34,7 +34,10 @@ _LIMBS = np.array(
 _BODIES = np.array([at.HEAD, *_LIMBS])
 _COLUMNS = np.array([0, *range(5 + len(_JOINTS), 5 + len(_JOINTS) + 5 * len(_LIMBS), 5)])
 
-_START_STATE = np.hstack([START, np.zeros((at.MOVING, 3))]).ravel()
+_START_ROW = np.zeros(at.REALS)
+_START_ROW[: at.EVENTS] = np.hstack([START, np.zeros((at.MOVING, 3))]).ravel()
+for _hip in (at.LEFT_HIP, at.RIGHT_HIP):
+    _START_ROW[at.JOINT + at.JOINT_REALS * _hip + at.LOWER] = LOWER_ANGLE[_hip]
 
 FEATURES = 5 + len(_JOINTS) + 5 * len(_LIMBS)
 FULL_FEATURES = FEATURES + 12 + 6 + 2 + 3
@@ -155,7 +158,7 @@ def hidden_of(reals, out):
     out[2] = _lower_limit(reals, at.RIGHT_HIP)
 
 
-@internal
+@shared
 def observe_game(kind, reals, out):
     """Write the observation of a game (its row of reals): FEATURES_ONLY, FULL or CONTACT."""
     observe(reals, out)
@@ -192,10 +195,11 @@ def bent_knees(states, out):
 
 
 @compiled
-def observe_start(kind, out):
-    """Write the observation of the start position, before the frame that a reset plays."""
-    observe(_START_STATE, out)
-    if kind != FEATURES_ONLY:
-        observe_more(_START_STATE, 0.0, 0.0, LOWER_ANGLE[at.LEFT_HIP], LOWER_ANGLE[at.RIGHT_HIP], out)
-    if kind == CONTACT:
-        observe_feet(_START_STATE, out)
+def observe_start(kind, scratch, out):
+    """Write the observation of the start position, before the frame that a reset plays.
+
+    scratch: float64 [REALS or more].
+    """
+    for place in range(len(_START_ROW)):
+        scratch[place] = _START_ROW[place]
+    observe_game(kind, scratch, out)

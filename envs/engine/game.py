@@ -4,7 +4,7 @@ import math
 
 from . import layout as at
 from .bodies import BLOCK_X, BLOCK_Y, CREATION, DESTRUCTION, LOWER_ANGLE, START, TRACK_SPACING, TRACK_Y, UPPER_ANGLE
-from .compiled import compiled, inlined, internal, merged
+from .compiled import compiled, inlined, internal, shared
 from .contacts import destroy_contacts_of, find_new_contacts, rounded
 from .island import PLAYING, PLAYING_COUNT, PRESSED
 from .libraries import sine_and_cosine
@@ -48,7 +48,7 @@ def _press(reals, keys):
         _set_limits(reals, at.RIGHT_HIP, -0.8, 1.2)
 
 
-@merged
+@shared
 def advance(lanes, reals, integers, memory, work):
     """One frame of the games `work[:, PLAYING]`, with the keys `work[:, PRESSED]` (Q 1, W 2, O 4, P 8).
 

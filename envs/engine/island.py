@@ -7,7 +7,7 @@ is done. In `memory` the numbers `place` of all lanes lie together, at `width * 
 
 from . import layout as at
 from .bodies import HALF_HEIGHT, HALF_WIDTH, INVERSE_INERTIA, RADIUS
-from .compiled import inlined, internal
+from .compiled import inlined, internal, shared
 from .contact_solver import solve_contact_position, solve_contact_velocity, start_contact, warm_start_contact
 from .contacts import fixed_body_of
 from .joints import DT, INVERSE_DT, LINEAR_SLOP, solve_joint_position, solve_joint_velocity, start_joint
@@ -36,7 +36,7 @@ STACK = JOINTS + at.JOINTS
 WORK = STACK + at.ROWS
 
 
-@internal
+@shared
 def solve_island(lanes, reals, integers, memory, work):
     """Solve the island that `work` describes, in the games that it lists.
 

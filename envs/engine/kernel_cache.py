@@ -15,6 +15,7 @@ import hashlib
 import os
 import pickle
 import shutil
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -28,7 +29,12 @@ import numba
 from numba.core import caching
 from platformdirs import user_cache_path
 
+from . import linking
+
 UNUSED_DAYS = 30
+
+LONGEST_COMPILING = 300
+"""Seconds to wait for another process that compiles a kernel."""
 
 _BROKEN = (OSError, EOFError, ValueError, KeyError, AttributeError, ImportError, pickle.UnpicklingError)
 """Exceptions from reading a damaged file of the cache."""
@@ -122,11 +128,45 @@ class KernelCache(caching.FunctionCache):  # type: ignore[misc]
             _mark_as_used()
         return found
 
+    def holds(self, sig: Any, target_context: Any) -> bool:
+        """True if the kernel is on the disk for this signature."""
+        try:
+            return self._index_key(sig, target_context.codegen()) in self._cache_file._load_index()
+        except _BROKEN:
+            return False
+
     def save_overload(self, sig: Any, data: Any) -> None:
         try:
             super().save_overload(sig, data)
         except OSError as error:
             _report_unwritable(error.strerror or str(error))
+
+
+being_compiled: dict[tuple[Any, ...], "subprocess.Popen[bytes]"] = {}
+"""Signatures that other processes are compiling for this one; see `ahead`."""
+
+
+def _wait_for(process: "subprocess.Popen[bytes]") -> None:
+    try:
+        process.wait(LONGEST_COMPILING)
+    except subprocess.TimeoutExpired:
+        process.kill()
+
+
+class SharedKernelCache(KernelCache):
+    """Cache of a kernel that other kernels call by its symbol."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        if sig in being_compiled:
+            _wait_for(being_compiled.pop(sig))
+        found = None if linking.whole else super().load_overload(sig, target_context)
+        if found is not None:
+            linking.define(found.library, found.fndesc)
+        return found
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        if not linking.whole:
+            super().save_overload(sig, data)
 
 
 @cache
@@ -137,7 +177,9 @@ def _mark_as_used() -> None:
 
 @cache
 def _report_compiling() -> None:
-    print("compiling the game's engine (once after installing or changing it; about half a minute) …", file=sys.stderr)
+    print(
+        "compiling the game's engine (once after installing or changing it; ten to twenty seconds) …", file=sys.stderr
+    )
 
 
 @cache

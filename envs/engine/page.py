@@ -1,11 +1,13 @@
 """A page's first world, and the beginning of a game on it."""
 
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import layout as at
+from .ahead import compile_ahead
 from .bodies import START
 from .game import HEAD_ANGLE, HEAD_STIFFNESS, load_page, reset
 from .layout import INTEGERS, REALS
@@ -18,10 +20,29 @@ RESETS = ("a", "b")
 Game = tuple[NDArray[np.float64], NDArray[np.int32]]
 
 
+FIRST_GAME = Path(__file__).with_name("first_game.npz")
+"""A page's first game at its frame 0, kept in a file: an environment can begin without the kernels that make it."""
+
+
+def first_game() -> Game:
+    """Return a page's first game after its reset, with the frame that it plays: rows [1, REALS] and [1, INTEGERS]."""
+    with np.load(FIRST_GAME) as kept:
+        return kept["reals"], kept["integers"]
+
+
+def played_first_game() -> Game:
+    """Return the same by playing it; `np.savez_compressed(page.FIRST_GAME, reals=…, integers=…)` keeps it."""
+    reals, integers = loaded()
+    begin(reals, integers)
+    return reals, integers
+
+
 @cache
 def _loaded(trigonometry: str) -> Game:
+    lanes = lanes_of(trigonometry, 1)
+    compile_ahead(lanes)
     reals, integers = np.zeros((1, REALS)), np.zeros((1, INTEGERS), dtype=np.int32)
-    load_page(lanes_of(trigonometry, 1), reals[0], integers[0])
+    load_page(lanes, reals[0], integers[0])
     return reals, integers
 
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import layout as at
+from .ahead import compile_ahead
 from .compiled import compiled, inlined
 from .features import HIDDEN, hidden_of
 from .game import advance
@@ -34,6 +35,7 @@ def play_together(
     lanes: tuple[int | float, ...],
 ) -> list[NDArray[np.float64]]:
     """Play g games (rows [g, REALS] and [g, INTEGERS]), each with its keys [n], in as many lanes; see `play_keys`."""
+    compile_ahead(lanes)
     begins = np.concatenate([[0], np.cumsum([len(one) for one in keys])]).astype(np.int64)
     frames = np.empty((begins[-1] + len(keys), at.EVENTS + 6 + HIDDEN))
     played = np.zeros(len(keys), dtype=np.int64)

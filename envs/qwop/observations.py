@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...common.errors import BadInput
+from ..engine import layout as at
 from ..engine.features import CONTACT, FEATURES, FULL, HIDDEN, bent_knees, observe_all, observe_all_full
 from ..engine.features import observe_start as _observe_start
 from ..names import CONTACT_FEATURES, EVENT_COLUMNS, FULL_FEATURES
@@ -54,7 +55,7 @@ def observe_start(observation: str = "features") -> NDArray[np.float32]:
     """Return the start position, float32 [71, 94 or 112]: the first observation of an observer that lags by a frame."""
     kind, names = OBSERVATIONS[observation]
     out = np.empty(len(names), dtype=np.float32)
-    _observe_start(kind, out)
+    _observe_start(kind, np.empty(at.REALS), out)
     return out
 
 

@@ -13,7 +13,9 @@ from ...common.settings import Settings, setting
 from ...common.shared_settings import max_idle_frames
 from ..engine import batch, new_games, workspace
 from ..engine import layout as at
+from ..engine.ahead import compile_ahead
 from ..engine.features import CONTACT, FEATURES_ONLY, FULL
+from ..engine.lanes import ALL_LANES, ONE_LANE
 from ..names import CONTACT_FEATURES, FEATURES, FULL_FEATURES, LONGEST_GAME, REWARDS
 from ..names import FRAMES_A_SECOND as FRAMES_A_SECOND
 from .pixels import Pictures, picture_shape
@@ -143,6 +145,8 @@ class Games:
 
     def __init__(self, task: QWOPTask, count: int) -> None:
         self.task = task.numbers()
+        self._lanes = ONE_LANE if count == 1 else ALL_LANES
+        compile_ahead(self._lanes)
         fresh = new_games(1)
         self.fresh_reals, self.fresh_integers = fresh[0][0], fresh[1][0]
         self.reals, self.integers = new_games(count)
@@ -168,8 +172,9 @@ class Games:
     def play(self, first: int, last: int, follow: bool, memory: NDArray[np.float64], work: NDArray[np.int64]) -> None:
         """Carry out the orders of rows first … last − 1, in a workspace of this thread; see `batch.play_games`."""
         batch.play_games(
-            self.reals, self.integers, self.counters, self.numbers, self.observations, self.final_observations,
-            self.orders, self.task, self.fresh_reals, self.fresh_integers, memory, work, first, last, follow,
+            self._lanes, self.reals, self.integers, self.counters, self.numbers, self.observations,
+            self.final_observations, self.orders, self.task, self.fresh_reals, self.fresh_integers, memory, work,
+            first, last, follow,
         )  # fmt: skip
 
     def look(self, chosen: NDArray[np.bool_], begun: NDArray[np.bool_]) -> None:

@@ -26,6 +26,7 @@ from llvmlite import binding as llvm
 
 from ...common.errors import BadInput
 from ...common.files import write_atomic
+from ..engine import linking
 from . import STATIC
 from .fused import fused_code
 from .kernels import ARRAYS, KERNELS, Compiled, compile_kernel
@@ -62,6 +63,7 @@ def build(path: Path) -> Path:
         raise BadInput(f"{LINKER}: not found; it comes with LLVM's linker lld (Debian: apt install lld)")
     if any(os.environ.get(name) != value for name, value in PROCESSOR.items()):
         raise BadInput(f"environment: expected {PROCESSOR}, so that the module does not depend on this processor")
+    linking.whole = True
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     machine = llvm.Target.from_triple(_TRIPLE).create_target_machine(opt=3, features=_FEATURES)

@@ -43,9 +43,9 @@ def observe(reals, observation, kind):
     observe_game(kind, reals[0], observation)
 
 
-def observe_start(observation, kind):
+def observe_start(observation, scratch, kind):
     """The start position, as observers see it that lag by a frame."""
-    _observe_start(kind, observation)
+    _observe_start(kind, scratch, observation)
 
 
 def _arrays() -> dict[str, NDArray[Any]]:

@@ -96,3 +96,40 @@ def test_kernels_of_other_sources_are_removed_once_nobody_uses_them(script: Path
     assert not (base / "engine-old").exists()
     assert (base / "engine-recent").exists()
     assert (base / "notes").exists()
+
+
+SHARED = """
+import subprocess
+import sys
+import numpy as np
+from numba.core import types
+from qwop.envs.engine import kernel_cache
+from qwop.envs.engine.compiled import compiled, shared
+
+@shared
+def add_one(values):
+    for place in range(len(values)):
+        values[place] += 1
+
+@compiled
+def add_two(values):
+    add_one(values)
+    add_one(values)
+
+# Another process that should compile it, and fails.
+kernel_cache.being_compiled[(types.float64[::1],)] = subprocess.Popen([sys.executable, "-c", "raise SystemExit(1)"])
+values = np.array([-2.0, 0.0, 2.0])
+add_two(values)
+print(values.tolist())
+"""
+
+
+def test_a_shared_kernel_is_compiled_by_itself_and_again_if_its_file_is_lost(script: Path, tmp_path: Path) -> None:
+    script.write_text(SHARED)
+    cache = tmp_path / "cache"
+    assert "compiling" in said_by(start(script, XDG_CACHE_HOME=str(cache)))
+    assert said_by(start(script, XDG_CACHE_HOME=str(cache))) == ""
+    for path in cache.glob("qwop/engine-*/*add_one*"):
+        path.unlink()
+    assert "compiling" in said_by(start(script, XDG_CACHE_HOME=str(cache)))
+    assert said_by(start(script, XDG_CACHE_HOME=str(cache))) == ""
