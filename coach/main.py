@@ -105,8 +105,8 @@ def _round(settings: CoachSettings, out: Path, number: int, console: Console) ->
         said += "; the policy before stays"
     result = {"round": number, "better": better, "said": said, **figures}
     write_atomic(folder / RESULT, json.dumps(result, indent=1, allow_nan=False) + "\n")
-    console.print(f"round {number}: {said}\npolicy: {policy}", highlight=False, soft_wrap=True)
-    console.print(next_command("qwop-watch", policy=policy), highlight=False, soft_wrap=True)
+    console.print(f"round {number}: {said}\npolicy: {policy}")
+    console.print(next_command("qwop-watch", policy=policy))
 
 
 def _learn(settings: CoachSettings, before: Path, folder: Path, number: int) -> Path:

@@ -35,7 +35,7 @@ def record_round(settings: CoachSettings, policy: Path, folder: Path, number: in
         source = _open(settings, policy, folder, left / 60, settings.seed + number, news)
         writer = DatasetWriter(folder, source.info)
         for note in source.notes:
-            console.print(note, highlight=False, soft_wrap=True)
+            console.print(note)
         record(replace(source, episodes=limited(source.episodes, left, fps)), RescuingWriter(writer), console)
     if not folder.is_dir() or not next_number(folder):
         return False

@@ -48,10 +48,10 @@ def run(settings: ExportSettings) -> None:
             FOLDERS[settings.to](dataset, info, out.resolve().name, folder)
     else:
         _write_file(dataset, info, settings.to, out)
-    console.print(f"{out}: {len(dataset)} episodes for {settings.to}", soft_wrap=True, highlight=False)
+    console.print(f"{out}: {len(dataset)} episodes for {settings.to}")
     for lost in LOST.get(settings.to, ()):
-        console.print(f"not held by this format: {lost}", soft_wrap=True, highlight=False)
-    console.print(clone_next(dataset.folder), soft_wrap=True, highlight=False)
+        console.print(f"not held by this format: {lost}")
+    console.print(clone_next(dataset.folder))
 
 
 def _write_file(dataset: Dataset, info: DatasetInfo, format: str, out: Path) -> None:

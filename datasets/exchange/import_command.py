@@ -62,7 +62,7 @@ def run(settings: DatasetImportSettings) -> None:
     with new_folder(out, [path]) as folder:
         write_dataset(folder, found.info, found.episodes, found.total, console, [])
     for note in found.notes:
-        console.print(note, soft_wrap=True, highlight=False)
+        console.print(note)
     finish(out, console)
 
 

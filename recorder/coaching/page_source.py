@@ -130,4 +130,4 @@ def _environment(recording: Recording, back: float, journals: Journals) -> Coach
 
 
 def _said(text: str) -> None:
-    plain_console().print(text, highlight=False, soft_wrap=True)
+    plain_console().print(text)

@@ -59,7 +59,7 @@ def open_environment(settings: EnvironmentPageSettings, folder: Path) -> Source:
     except BaseException:
         env.close()
         raise
-    after_game = NextCommand(folder, _said).after_game
+    after_game = NextCommand(folder, plain_console().print).after_game
     return page_source(server, info, settings.open, env.close, after_game)
 
 
