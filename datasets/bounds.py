@@ -149,7 +149,7 @@ def _chunks(file: Any, size: int) -> Iterator[_Chunk]:
                 if not 0 <= place <= end <= size:
                     raise BadInput(f"column {quoted(name)} lies outside the file")
                 yield _Chunk(name, found[_TYPE], place, end)
-    except (KeyError, TypeError, AttributeError):
+    except (KeyError, IndexError, TypeError, AttributeError):
         raise BadInput("its footer does not tell where its columns are") from None
 
 
@@ -175,7 +175,7 @@ def _pages(file: Any, chunk: _Chunk, size: int) -> Iterator[tuple[int, int]]:
             uncompressed, compressed = header[_UNCOMPRESSED_PAGE], header[_COMPRESSED_PAGE]
             values = sum(header[kind][_VALUES] for kind in _KINDS_OF_PAGE if kind in header)
             sound = 0 <= compressed <= size and uncompressed >= 0 and values >= 0
-        except (KeyError, TypeError):
+        except (KeyError, IndexError, TypeError):
             raise BadInput(f"column {quoted(chunk.name)} has a page without sizes") from None
         if not sound:
             raise BadInput(f"column {quoted(chunk.name)} has a page of negative or impossible size")

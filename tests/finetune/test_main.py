@@ -308,7 +308,7 @@ def test_in_another_environment_a_schedule_leaves_out_what_it_has_for_its_own(
     assert done.code == 0, done.err
     assert "made for QWOP-v1; in CartPole-v1 it leaves out reward, restarts" in done.out
     assert load_policy(workplace / "run" / "policy.safetensors").environment == CARTPOLE
-    wrong = finetune(*run, "schedule.phases.alone.environment.gravity=1", "out=other")
+    wrong = finetune(*run, "schedule.phases.polish.environment.gravity=1", "out=other")
     assert (wrong.code, wrong.err) == (2, "qwop-finetune: environment CartPole-v1: no setting gravity\n")
     wrong = finetune(*run, "schedule.environment=null", "out=other")
     assert (wrong.code, wrong.err) == (2, "qwop-finetune: environment CartPole-v1: no setting reward\n")
@@ -338,7 +338,7 @@ def test_a_schedule_can_change_its_algorithm_and_goes_on_to_the_bit(finetune: Fi
     rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     decisions = [row["decisions"] for row in rows]
     assert decisions == sorted(decisions)
-    assert decisions[-1] == 1040 + 3584 + 2048
+    assert decisions[-1] == 1040 + 4096 + 2048
     assert {row["phase"] for row in rows if "memory/demonstrations" in row} == {"mixed"}
 
     # Again from the checkpoint at the end of ACER's phase.
