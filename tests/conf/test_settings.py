@@ -218,7 +218,7 @@ BY_HAND = [
         "schedule=kurodo +schedule.phases.mixed.huors=1",
         "mixed.huors: no such setting; did you mean",
     ),
-    ("finetune", "schedule=kurodo +schedule.phases.polish.live=false", "phases.polish.live=false: neither live play nor"),
+    ("finetune", "schedule=kurodo +schedule.phases.polish.live=false", "polish.live=false: neither live play nor"),
     (
         "finetune",
         "schedule=kurodo schedule.phases.polish.entropy=-1",

@@ -308,7 +308,8 @@ def test_in_another_environment_a_schedule_leaves_out_what_it_has_for_its_own(
     assert done.code == 0, done.err
     assert "made for QWOP-v1; in CartPole-v1 it leaves out reward, restarts" in done.out
     assert load_policy(workplace / "run" / "policy.safetensors").environment == CARTPOLE
-    wrong = finetune(*run, "schedule.phases.polish.environment.gravity=1", "out=other")
+    heavy = ("schedule.phases.polish.environment.gravity=1", "schedule.phases.polish.imitation=0")
+    wrong = finetune(*run, *heavy, "out=other")
     assert (wrong.code, wrong.err) == (2, "qwop-finetune: environment CartPole-v1: no setting gravity\n")
     wrong = finetune(*run, "schedule.environment=null", "out=other")
     assert (wrong.code, wrong.err) == (2, "qwop-finetune: environment CartPole-v1: no setting reward\n")
