@@ -58,11 +58,12 @@ def test_another_policy_than_the_rounds_began_with_is_refused(
 @pytest.mark.slow
 def test_two_rounds(policy: Path, tmp_path: Path, run_command: Callable[..., Any]) -> None:
     out = tmp_path / "rounds"
-    words = [f"out={out}", "who=scripted", "minutes=0.05", "decisions=30000", "games=4"]
-    first = run_command(main, f"policy={policy}", *words)
+    words = [f"out={out}", "who=scripted", "decisions=30000", "games=4"]
+    first = run_command(main, f"policy={policy}", *words, "minutes=0.05")
     assert first.code == 0, first.err
     assert "round 1: finished" in first.out
-    assert run_command(main, *words, "clone=true").code == 0
+    second = run_command(main, *words, "minutes=3", "clone=true")  # long enough for the games that cloning needs
+    assert second.code == 0, second.err
     assert [(out / f"round-{number}" / "cloned").exists() for number in (1, 2)] == [False, True]
     results = [json.loads((out / f"round-{number}" / "result.json").read_text()) for number in (1, 2)]
     assert [one["round"] for one in results] == [1, 2]
