@@ -12,6 +12,7 @@ import torch
 from qwop.common.errors import BadInput
 from qwop.common.folder_lock import LEFTOVER
 from qwop.datasets import open_dataset
+from qwop.datasets.describe import describe
 from qwop.datasets.exchange.export_command import ExportSettings
 from qwop.datasets.exchange.export_command import run as export
 from qwop.datasets.folder import EPISODE_NAME
@@ -167,6 +168,7 @@ def prepare(folder: Path) -> None:
     )
     (folder / "study.yaml").write_text(study + "\n")
     shutil.copytree(folder / "demonstrations", folder / "damaged")
+    describe(folder / "damaged")
     path = folder / "damaged" / "episode-000002.parquet"
     path.write_bytes(path.read_bytes()[:-5])
     export(ExportSettings(str(folder / "demonstrations"), "huggingface", str(folder / "hub")))
