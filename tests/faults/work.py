@@ -43,9 +43,9 @@ _MIXED = ("schedule=kurodo-published", "schedule.scale=0.00034", "demonstrations
 class Work:
     """One command. arguments: without its folder, which the setting `place` names.
 
-    resumes: with resume=true, where the run's folder has this file. over: a file that says that the work is done, which
-    is then refused to be done again. games: subfolder of the dataset that is its result ('' for its folder, None where
-    it has other results). copies: folder whose copy it works on.
+    resumes: with resume=true, where the run's folder has this file or a checkpoint. over: a file that says that the
+    work is done, which is then refused to be done again. games: subfolder of the dataset that is its result ('' for its
+    folder, None where it has other results). copies: folder whose copy it works on.
     """
 
     name: str
@@ -61,7 +61,8 @@ class Work:
 
     def again(self, folder: Path) -> list[str]:
         """The command that a person gives after an interruption."""
-        more = ["resume=true"] if self.resumes and (folder / self.resumes).exists() else []
+        begun = (folder / self.resumes).exists() or checkpoints(folder / "checkpoints")
+        more = ["resume=true"] if self.resumes and begun else []
         return self.command(folder.name, *more)
 
 
@@ -76,7 +77,7 @@ WORK = {
         ),
         Work(
             "cloning",
-            ("pretrain", "dataset=demonstrations", "epochs=8", "games=2", "hidden=[32]"),
+            ("pretrain", "dataset=demonstrations", "epochs=8", "games=2", "hidden=[32]", "frames_per_step=[2,3]"),
             over="pretraining.json",
         ),
         Work(
