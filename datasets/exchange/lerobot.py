@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from ...common.checks import quoted
-from ...common.errors import BadInput
+from ...common.errors import BadInput, naming
 from ...common.reading import MEGABYTE, CannotBeRead, parse_json, read_bytes
 from ..arrays import ArrayForm
 from .imported import Imported, Unknown
 from .parquet import parquet_files
-from .table_files import columns_of, imported_table, read_table
+from .table_files import columns_of, imported_table, numbers_of, read_table
 
 INFO = Path("meta", "info.json")
 
@@ -63,6 +63,9 @@ def read(path: Path, unknown: Unknown, columns: Mapping[str, Any]) -> Imported:
     for name in table.columns:
         if features.get(name) not in PICTURES and _lists_of_one(table[name].iloc[:1].tolist()):
             table[name] = table[name].str[0]
+    with naming(path):
+        for name in ORDER:
+            table[name] = numbers_of(table, name)
     made = imported_table(table.sort_values(ORDER, ignore_index=True), names, form, unknown, path)
     left_out = [] if "observation" in columns else pictures
     return replace(made, notes=[*made.notes, *(f"left out: {name}, a picture" for name in left_out)])

@@ -69,7 +69,7 @@ class ForeignParquet:
         """All rows."""
         tables = [*self.batches(65_536)]
         texts = [table.column(name) for table in tables for name, kind in self._columns.items() if is_text(kind)]
-        require_permitted(sum(map(_length, texts)), permitted(self._size), self._size)
+        require_permitted(sum(map(length_of_texts, texts)), permitted(self._size), self._size)
         schema = pa.schema({name: _read_as(kind) for name, kind in self._columns.items()})
         return pa.concat_tables(tables).unify_dictionaries() if tables else schema.empty_table()
 
@@ -89,7 +89,7 @@ def _read_as(kind: pa.DataType) -> pa.DataType:
     return pa.dictionary(pa.int32(), kind) if is_text(kind) else kind
 
 
-def _length(column: pa.ChunkedArray) -> int:
+def length_of_texts(column: pa.ChunkedArray) -> int:
     """Bytes of all texts of a column, each counted as often as it is there."""
     return sum(pc.sum(pc.binary_length(one.dictionary).take(one.indices)).as_py() or 0 for one in column.chunks)
 

@@ -27,7 +27,7 @@ from ..reader import Dataset
 from ..schema import DatasetInfo
 from ..step_table import step_table
 from .imported import Imported, Unknown
-from .parquet import is_text
+from .parquet import is_text, length_of_texts
 from .parts import Part, imported
 
 LARGEST = 1024 * MEGABYTE
@@ -134,15 +134,41 @@ def _parquet(file: BinaryIO, size: int, needed: Needed) -> tuple[pd.DataFrame, i
         schema = parquet.schema_arrow
     index = (schema.pandas_metadata or {}).get("index_columns", ())
     names = needed([name for name in schema.names if name not in index])
-    if twice := [name for name in names if schema.names.count(name) > 1]:
-        raise BadInput(f"column {quoted(twice[0])} is there twice")
+    for name in names:
+        if schema.names.count(name) > 1:
+            raise BadInput(f"column {quoted(name)} is there twice")
+        kind = schema.field(name).type
+        if (pa.types.is_nested(kind) and not _holds_numbers(kind)) or _holds_bytes(kind):
+            raise BadInput(f"column {quoted(name)} is {quoted(kind)}, expected numbers, or lists of them")
     memory = require_memory(file, size, width=max(map(_width, schema), default=8), columns=names)
     file.seek(0)
-    # A text that is repeated a million times is there once.
-    texts = [name for name in names if is_text(schema.field(name).type)]
+    # A text that is repeated a million times is there once, until its length is known.
+    texts = [name for name in dict.fromkeys(names) if is_text(schema.field(name).type)]
     with pq.ParquetFile(file, read_dictionary=texts) as parquet:
         table = parquet.read([*dict.fromkeys(names)], use_threads=False)
+    for name in texts:
+        column = table.column(name)
+        memory += length_of_texts(column)
+        require_permitted(memory, permitted(size), size)
+        table = table.set_column(table.column_names.index(name), name, column.cast(column.type.value_type))
     return table.to_pandas(ignore_metadata=True), memory
+
+
+def _holds_numbers(kind: pa.DataType) -> bool:
+    """True for lists of numbers, also in lists."""
+    while pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        kind = kind.value_type
+    return any(
+        fits(kind) for fits in (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_null)
+    )
+
+
+def _holds_bytes(kind: pa.DataType) -> bool:
+    """True for bytes that need not be text."""
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return any(
+        is_kind(kind) for is_kind in (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
+    )
 
 
 def _width(field: pa.Field) -> int:
@@ -171,7 +197,7 @@ def _parts(table: pd.DataFrame, columns: Mapping[str, Any]) -> list[Part]:
     decisions = ~pd.isna(table[names["action"][0]]).to_numpy()
     ends = {flag: _flags(table, names[flag]) for flag in ("terminated", "truncated")}
     observations = _stacked(table, names["observation"])
-    rewards = table[names["reward"][0]].to_numpy(dtype=np.float64, na_value=np.nan) if names["reward"] else None
+    rewards = numbers_of(table, names["reward"][0]).astype(np.float64) if names["reward"] else None
     parts = []
     for rows in _episodes(table, names, decisions, ends["terminated"] | ends["truncated"]):
         made = rows[decisions[rows]]
@@ -179,8 +205,7 @@ def _parts(table: pd.DataFrame, columns: Mapping[str, Any]) -> list[Part]:
             raise BadInput(f"row {rows[0]}: an episode without an action in one of its rows, expected that in the last")
         seen = observations[rows]
         earned = None if rewards is None else rewards[made]
-        taken = np.array(action[made].tolist())
-        parts.append(Part(seen, taken, earned, *(bool(flags[made[-1]]) for flags in ends.values())))
+        parts.append(Part(seen, action[made], earned, *(bool(flags[made[-1]]) for flags in ends.values())))
     return parts
 
 
@@ -219,21 +244,28 @@ def _stacked(table: pd.DataFrame, names: Sequence[str]) -> NDArray[Any]:
 def _column(table: pd.DataFrame, name: str) -> NDArray[Any]:
     lists = table[name].dropna()
     if not len(lists) or not isinstance(lists.iloc[0], list | tuple | np.ndarray):
-        return _numbers(table, name)
+        return numbers_of(table, name)
     try:
-        return np.stack([np.asarray(one) for one in table[name]])
+        stacked = np.stack([np.asarray(one) for one in table[name]])
+        stacked = np.array(stacked.tolist()) if stacked.dtype == object else stacked  # lists in lists
     except ValueError:
-        raise BadInput(f"column {name} holds lists of different lengths") from None
+        raise BadInput(f"column {quoted(name)} holds lists of different lengths") from None
+    if stacked.dtype.kind not in "biuf":
+        raise BadInput(f"column {quoted(name)} holds {quoted(list(lists.iloc[0]))}, expected numbers")
+    return stacked
 
 
-def _numbers(table: pd.DataFrame, name: str) -> NDArray[Any]:
+def numbers_of(table: pd.DataFrame, name: str) -> NDArray[Any]:
+    """A column of numbers, [rows], with NaN where it has none; BadInput if it holds anything else."""
     column = table[name]
     if column.dtype == bool:
         return column.to_numpy().astype(np.int64)
     try:
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
-    except (TypeError, ValueError):
-        raise BadInput(f"column {name} holds {quoted(column.dropna().iloc[0])}, expected numbers") from None
+    except (TypeError, ValueError, OverflowError):
+        raise BadInput(
+            f"column {quoted(name)} holds {quoted(next(iter(column.dropna()), None))}, expected numbers"
+        ) from None
 
 
 def _flags(table: pd.DataFrame, names: Sequence[str]) -> NDArray[np.bool_]:
