@@ -29,6 +29,7 @@ from .imports import import_asked
 from .interrupts import EXIT_INTERRUPTED
 from .option_files import naming_files, with_option_files
 from .overrides import explain, normalise, set_in_entries, sweep_jobs
+from .reading import reason
 from .same_settings import read_settings
 from .settings import Settings, declarations, defaults, dotted, names_in, read, to_plain
 from .typed_texts import as_typed
@@ -89,6 +90,7 @@ class Command(Generic[S]):
     def __call__(self) -> None:
         """Run the command line; SystemExit if the exit code is not 0."""
         with _handled(self.program):
+            _require_working_folder()
             given, notes = current_overrides(sys.argv[1:])
             for note in notes:
                 print(f"{self.program}: note: {printable(note)}", file=sys.stderr)
@@ -228,6 +230,14 @@ def to_yaml(settings: Settings) -> str:
     return OmegaConf.to_yaml(OmegaConf.create(to_plain(settings)))
 
 
+def _require_working_folder() -> None:
+    """Raise BadInput if the folder that the command was started in has been removed."""
+    try:
+        Path.cwd()
+    except OSError as error:
+        raise BadInput(f"the working folder cannot be read ({reason(error)}); go to another one with cd") from None
+
+
 def _written(settings: Settings, place: str = "") -> Iterator[tuple[str, str]]:
     """The folders that the command writes: the setting's place, and the folder."""
     for name, spec in declarations(type(settings)).items():
@@ -265,10 +275,23 @@ def _handled(program: str) -> Iterator[None]:
         advice = "make room and go on" if error.errno in NO_ROOM else "bring it back and go on"
         print(f"{program}: {where}{error.strerror}; what was finished is kept: {advice}", file=sys.stderr)
         sys.exit(EXIT_BAD_INPUT)
+    except Exception as error:
+        if not lacks_memory(error):
+            raise
+        found = quoted(str(error).splitlines()[0] if str(error) else "not enough memory", 200)
+        advice = "what was finished is kept: give smaller settings, or more memory, and go on"
+        print(f"{program}: out of memory ({found}); {advice}", file=sys.stderr)
+        sys.exit(EXIT_BAD_INPUT)
     except KeyboardInterrupt as interruption:
         print(f"\n{program}: interrupted", file=sys.stderr)
         code = EXIT_SIGNAL + interruption.number if isinstance(interruption, Terminated) else EXIT_INTERRUPTED
         sys.exit(code)
+
+
+def lacks_memory(error: BaseException) -> bool:
+    """True for the errors with which Python, NumPy and PyTorch say that there is not enough memory."""
+    by_pytorch = type(error).__name__ == "OutOfMemoryError" or "can't allocate memory" in str(error)
+    return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and by_pytorch)
 
 
 class _Interrupt:

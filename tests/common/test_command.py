@@ -126,6 +126,35 @@ def test_a_full_disk_is_one_line(walk: Run) -> None:
     assert "walked/steps.txt: No space left on device; what was finished is kept" in err
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        MemoryError("Unable to allocate 7.45 GiB for an array with shape (1000000000,)"),
+        RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 17179869184 bytes.\nmore"),
+    ],
+    ids=["Python", "NumPy", "PyTorch"],
+)
+def test_too_little_memory_is_one_line(error: Exception, walk: Run) -> None:
+    def grow(settings: Walk) -> None:
+        raise error
+
+    code, err = walk(work=grow)
+    assert (code, err.count("\n")) == (2, 1)
+    assert err.startswith("qwop-walk: out of memory (")
+    assert err.endswith("what was finished is kept: give smaller settings, or more memory, and go on\n")
+
+
+def test_a_working_folder_that_was_removed_is_one_line(
+    walk: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    said = "qwop-walk: the working folder cannot be read (no such file); go to another one with cd\n"
+    assert walk(work=lambda settings: None) == (2, said)
+
+
 def test_a_mistake_in_the_program_keeps_its_traceback(walk: Run) -> None:
     with pytest.raises(ZeroDivisionError):
         walk(work=lambda settings: print(1 // 0))
