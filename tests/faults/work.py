@@ -65,13 +65,17 @@ class Work:
         more = ["resume=true"] if self.resumes and begun else []
         return self.command(folder.name, *more)
 
+    def check(self, folder: Path) -> list[str]:
+        """The command that finds fault with a damaged result."""
+        return [] if self.games is None else ["verify", f"dataset={Path(folder.name) / self.games}"]
+
 
 WORK = {
     work.name: work
     for work in (
         Work(
             "recording",
-            ("record", "source=policy", "source.policy=policy.safetensors", "source.episodes=25", "source.num_envs=4"),
+            ("record", "source=policy", "source.policy=policy.safetensors", "source.episodes=15", "source.num_envs=4"),
             place="dataset",
             games="",
         ),
