@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.console import Console
 
-from ..common.command import write_configuration
+from ..common.command import require_no_other_run, write_configuration
 from ..common.command_line import next_command
 from ..common.errors import BadInput
 from ..common.files import write_atomic
@@ -39,6 +39,7 @@ def run(settings: CoachSettings) -> None:
         console = plain_console()
         use_one_thread()
         _require_start(settings, out)
+        require_no_other_run(out, CoachSettings, (POLICY,))
         write_configuration(settings, out)
         _begin(settings, out, console)
         done = rounds_in(out)

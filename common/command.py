@@ -212,10 +212,12 @@ def write_configuration(settings: Settings, out: Path) -> Path:
     return out
 
 
-def require_no_other_run(out: Path, settings: type[Settings]) -> None:
-    """Raise BadInput if the folder's configuration sets what `settings` lacks: another command's run, whose files would
-    be overwritten."""
+def require_no_other_run(out: Path, settings: type[Settings], writes: Sequence[str] = ()) -> None:
+    """Raise BadInput if files in the folder would be overwritten that are not a run's of this command: its
+    configuration sets what `settings` lacks, or it has none, and holds one of the files that the command `writes`."""
     if not (out / CONFIGURATION).exists():
+        if there := [name for name in writes if os.path.lexists(out / name)]:
+            raise BadInput(f"out={out}: holds {there[0]}, which would be overwritten; give out= another folder")
         return
     before = read_settings(out / CONFIGURATION)
     if foreign := [name for name, value in before.items() if value is not None and name not in names_in(settings)]:

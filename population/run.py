@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..common.checks import quoted
-from ..common.command import CONFIGURATION, write_configuration
+from ..common.command import CONFIGURATION, require_no_other_run, write_configuration
 from ..common.command_line import next_command
 from ..common.errors import BadInput
 from ..common.files import write_atomic
@@ -64,6 +64,7 @@ class Run:
         use_one_thread()
         settings = self._settings
         state = require_resumable(settings, self._out)
+        require_no_other_run(self._out, PopulationSettings, (BEST,))
         rivals = self._rivals()
         start = [(path, load_policy(path)) for path in settings.start or ()] if state is None else []
         against = self._against(rivals)

@@ -39,12 +39,15 @@ from .opening import opening_of
 GAMES = "games"
 """The dataset of a search, in its folder."""
 
+KEYS, FILM = WRITES = ("best_keys.txt", "best.mp4")
+"""The best game's keys and its film."""
+
 
 def run(settings: SearchCommandSettings) -> None:
     """Search for the games missing in `out`; write them there, with the best one's keys and film."""
     out = Path(settings.out)
     with shared_lock(out, "out"):
-        require_no_other_run(out, SearchCommandSettings)
+        require_no_other_run(out, SearchCommandSettings, WRITES)
         _search(settings, out)
 
 
@@ -154,13 +157,13 @@ def _source(settings: SearchCommandSettings) -> tuple[str, Origin]:
 
 def _write_best(best: Episode, settings: SearchCommandSettings, console: Console) -> None:
     out, keys = Path(settings.out), frames_of(best)
-    path = write_keys(out / "best_keys.txt", keys, f"QWOP: {described(best)}; {best.source}")
+    path = write_keys(out / KEYS, keys, f"QWOP: {described(best)}; {best.source}")
     console.print(
         f"best: {described(best)}\nits keys: {path} (qwop-evaluate keys=… plays it again)\ngames: {out / GAMES}"
     )
     if settings.video:
         with progress_bar("pictures", console) as bar:
             task = bar.add_task("film of the best game", total=None)
-            film_keys(out / "best.mp4", keys, lambda done, of: bar.update(task, completed=done, total=of))
+            film_keys(out / FILM, keys, lambda done, of: bar.update(task, completed=done, total=of))
         console.print(f"film: {out / 'best.mp4'}")
     console.print(next_command("qwop-distil", policy=settings.policy, games=[str(out / GAMES)]))

@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import Progress, TaskID
 
-from ..common.command import CONFIGURATION, write_configuration
+from ..common.command import CONFIGURATION, require_no_other_run, write_configuration
 from ..common.errors import BadInput
 from ..common.folder_lock import lock_waiting, remove_leftovers
 from ..common.progress import plain_console, progress_bar
@@ -16,7 +16,7 @@ from ..common.settings import to_plain
 from .commands import COMMANDS
 from .fresh import FreshRuns
 from .journal import open_journal
-from .report import importances_of, write_report
+from .report import STUDY, importances_of, write_report
 from .results import COMPLETE, FAILED, PRUNED, StudyResults, mean, results_of, standard_error
 from .runs import CommandRun
 from .search import Search
@@ -36,6 +36,7 @@ def run(settings: StudyCommandSettings) -> None:
     out.mkdir(parents=True, exist_ok=True)
     with lock_waiting(out):
         remove_leftovers([out])  # of killed processes: whoever writes here holds the lock
+        require_no_other_run(out, StudyCommandSettings, (STUDY,))
         if (out / CONFIGURATION).exists():
             _require_same_study(settings, out)
         write_configuration(settings, out)

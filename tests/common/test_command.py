@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from omegaconf import OmegaConf
-from qwop.common.command import Command, write_configuration
+from qwop.common.command import Command, require_no_other_run, write_configuration
 from qwop.common.errors import BadInput
 from qwop.common.settings import Settings, choice_of, setting
 
@@ -228,3 +228,12 @@ def test_the_run_folder_holds_the_resolved_configuration(tmp_path: Path) -> None
     assert OmegaConf.load(folder / "config.yaml") == {
         "steps": 10, "out": "walked", "free": {}, "pet": {"kind": "cat", "lives": 3},
     }  # fmt: skip
+
+
+def test_files_of_no_run_are_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(BadInput, match=r"^out=.*: holds mine\.txt, which would be overwritten; give out= another"):
+        require_no_other_run(tmp_path, Walk, ("other.txt", "mine.txt"))
+    require_no_other_run(tmp_path, Walk, ("other.txt",))
+    write_configuration(Walk(out=str(tmp_path)), tmp_path)
+    require_no_other_run(tmp_path, Walk, ("mine.txt",))  # a run of this command wrote it
