@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -111,8 +112,10 @@ def _is_number(value: object) -> bool:
 
 
 def _require_alike(path: Path, rows: list[dict[str, Any]]) -> None:
-    """Raise BadInput unless all rows are of the same agents, with the same genes and rewards."""
-    for row in rows[1:]:
+    """Raise BadInput unless the rows are in order, and all of the same agents, with the same genes and rewards."""
+    for before, row in pairwise(rows):
+        if row["round"] <= before["round"]:
+            raise BadInput(f"{path}: round {row['round']} comes after round {before['round']}; remove it")
         for kept in ("genes", "rewards"):
             if [one[kept].keys() for one in row["agents"]] != [one[kept].keys() for one in rows[0]["agents"]]:
                 raise BadInput(f"{path}: round {row['round']} has other agents or {kept} than the first; remove it")

@@ -81,6 +81,8 @@ class Run:
             write_configuration(settings, self._out)
             if state is None:
                 self._save_first()
+            else:
+                self._first_agents()  # which the final races need: told now, not after hours
             self._history = History(self._out, None if state is None else self._population.round)
             with saying_how_to_continue(self._console, lambda: f"round {self._population.round}", lambda: True):
                 try:
@@ -167,11 +169,17 @@ class Run:
             returns = np.array([game.rewards.sum() for game in played])
             said = f"mean return {returns.mean():.2f} over {len(returns)} episodes"
             return {**found, "returns": {"mean": float(returns.mean()), "said": said}}
-        first = [self._first(member) for member in self._population.members]
+        first = self._first_agents()
         for name, others in against.items():
             races = self._final_races(policy, others or first, name, report)
             found["races"].append({**races.to_json(), "said": str(races)})
         return found
+
+    def _first_agents(self) -> list[Policy]:
+        """All agents as they began; none where no final race is run."""
+        if not (self._settings.is_race and self._settings.evaluation.games):
+            return []
+        return [self._first(member) for member in self._population.members]
 
     def _first(self, member: Member) -> Policy:
         """Load an agent as it began; BadInput for another policy."""
