@@ -52,6 +52,9 @@ IMPOSSIBLE = {errno.ENAMETOOLONG, errno.ELOOP}
 CONFIGURATION = "config.yaml"
 """Name of the file of a run's settings in its folder."""
 
+DATASET = "dataset.json"
+"""Name of the file that describes a dataset in its folder."""
+
 CONFIGURATIONS = "qwop.conf"
 """The package of the YAML files: schedules, and presets of groups."""
 
@@ -213,8 +216,10 @@ def write_configuration(settings: Settings, out: Path) -> Path:
 
 
 def require_no_other_run(out: Path, settings: type[Settings], writes: Sequence[str] = ()) -> None:
-    """Raise BadInput if files in the folder would be overwritten that are not a run's of this command: its
-    configuration sets what `settings` lacks, or it has none, and holds one of the files that the command `writes`."""
+    """Raise BadInput for a folder with another content than a run of this command: a dataset; another configuration,
+    which sets what `settings` lacks; or none, and one of the files that the command `writes` and would overwrite."""
+    if (out / DATASET).exists():
+        raise BadInput(f"out={out}: holds a dataset; give out= another folder")
     if not (out / CONFIGURATION).exists():
         if there := [name for name in writes if os.path.lexists(out / name)]:
             raise BadInput(f"out={out}: holds {there[0]}, which would be overwritten; give out= another folder")

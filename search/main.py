@@ -72,14 +72,14 @@ def _search(settings: SearchCommandSettings, out: Path) -> None:
         else:
             starts.append(idle)
     searches = _searches(policy, settings, len(starts))
+    if starts and not len(opening) and not searches[0].begins(latest := max(starts)):
+        raise BadInput(
+            f"first={first}: after {latest:,} frames without a key the game is over; lower games, first or every"
+        )
     writer = DatasetWriter(games, DatasetInfo(policy.environment, policy.observation, policy.actions))
     write_configuration(settings, out)
     with progress_bar("metres", console) as bar, closing(_searched(searches, starts, opening, bar)) as searched:
         for idle, actions in searched:
-            if not len(actions):
-                raise BadInput(
-                    f"first={first}: after {idle:,} frames without a key the game is over; lower games, first or every"
-                )
             this = replace(origin, game=idle)
             episode = found_episode(policy.environment, actions, idle, source, this)
             writer.write(episode)

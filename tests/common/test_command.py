@@ -237,3 +237,9 @@ def test_files_of_no_run_are_not_overwritten(tmp_path: Path) -> None:
     require_no_other_run(tmp_path, Walk, ("other.txt",))
     write_configuration(Walk(out=str(tmp_path)), tmp_path)
     require_no_other_run(tmp_path, Walk, ("mine.txt",))  # a run of this command wrote it
+
+
+def test_a_run_is_not_written_into_a_dataset(tmp_path: Path) -> None:
+    (tmp_path / "dataset.json").write_text("{}")
+    with pytest.raises(BadInput, match=r"^out=.*: holds a dataset; give out= another folder$"):
+        write_configuration(Walk(out=str(tmp_path)), tmp_path)
