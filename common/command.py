@@ -46,6 +46,9 @@ NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
 GONE = {errno.EACCES, errno.EPERM, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EIO, errno.ESTALE, errno.ENODEV}
 """Errors of a place that existed before: permissions lost, a folder moved away, a drive that failed."""
 
+IN_THE_WAY = {errno.EEXIST, errno.ENOTEMPTY}
+"""Errors of a name that something else has: a file where a folder is made."""
+
 IMPOSSIBLE = {errno.ENAMETOOLONG, errno.ELOOP}
 """Errors of names that no file can have."""
 
@@ -277,10 +280,11 @@ def _handled(program: str) -> Iterator[None]:
         if error.errno in IMPOSSIBLE:
             print(f"{program}: {where}{error.strerror}; give another name", file=sys.stderr)
             sys.exit(EXIT_BAD_INPUT)
-        if error.errno not in NO_ROOM and not (error.errno in GONE and error.filename):
+        if error.errno not in NO_ROOM and not (error.errno in GONE | IN_THE_WAY and error.filename):
             raise
-        advice = "make room and go on" if error.errno in NO_ROOM else "bring it back and go on"
-        print(f"{program}: {where}{error.strerror}; what was finished is kept: {advice}", file=sys.stderr)
+        advice = "make room" if error.errno in NO_ROOM else "bring it back"
+        advice = "move it away" if error.errno in IN_THE_WAY else advice
+        print(f"{program}: {where}{error.strerror}; what was finished is kept: {advice} and go on", file=sys.stderr)
         sys.exit(EXIT_BAD_INPUT)
     except Exception as error:
         if not lacks_memory(error):

@@ -166,6 +166,13 @@ def test_a_folder_that_is_gone_is_one_line(walk: Run) -> None:
     assert "walked/steps.txt: No such file or directory; what was finished is kept: bring it back" in err
 
 
+def test_a_file_in_the_place_of_a_folder_is_one_line(walk: Run, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    code, err = walk(work=lambda settings: (tmp_path / "file").mkdir(parents=True, exist_ok=True))
+    assert (code, err.count("\n")) == (2, 1)
+    assert err.endswith("file: File exists; what was finished is kept: move it away and go on\n")
+
+
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_an_interrupted_command_says_so_and_has_its_own_exit_code(walk: Run, sent: signal.Signals, code: int) -> None:
     before = signal.getsignal(signal.SIGTERM)
