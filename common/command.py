@@ -46,6 +46,9 @@ NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
 GONE = {errno.EACCES, errno.EPERM, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EIO, errno.ESTALE, errno.ENODEV}
 """Errors of a place that existed before: permissions lost, a folder moved away, a drive that failed."""
 
+FORBIDDEN = {errno.EACCES, errno.EPERM}
+"""Errors of a place that may not be entered, read or written."""
+
 IN_THE_WAY = {errno.EEXIST, errno.ENOTEMPTY}
 """Errors of a name that something else has: a file where a folder is made."""
 
@@ -282,8 +285,13 @@ def _handled(program: str) -> Iterator[None]:
             sys.exit(EXIT_BAD_INPUT)
         if error.errno not in NO_ROOM and not (error.errno in GONE | IN_THE_WAY and error.filename):
             raise
-        advice = "make room" if error.errno in NO_ROOM else "bring it back"
-        advice = "move it away" if error.errno in IN_THE_WAY else advice
+        remedies = (
+            (NO_ROOM, "make room"),
+            (IN_THE_WAY, "move it away"),
+            (FORBIDDEN, "permit it"),
+            (GONE, "bring it back"),
+        )
+        advice = next(remedy for errors, remedy in remedies if error.errno in errors)
         print(f"{program}: {where}{error.strerror}; what was finished is kept: {advice} and go on", file=sys.stderr)
         sys.exit(EXIT_BAD_INPUT)
     except Exception as error:

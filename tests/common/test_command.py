@@ -166,6 +166,14 @@ def test_a_folder_that_is_gone_is_one_line(walk: Run) -> None:
     assert "walked/steps.txt: No such file or directory; what was finished is kept: bring it back" in err
 
 
+def test_a_place_that_may_not_be_entered_is_one_line(walk: Run) -> None:
+    def enter(settings: Walk) -> None:
+        raise PermissionError(13, "Permission denied", "walked/steps")
+
+    said = "qwop-walk: walked/steps: Permission denied; what was finished is kept: permit it and go on\n"
+    assert walk(work=enter) == (2, said)
+
+
 def test_a_file_in_the_place_of_a_folder_is_one_line(walk: Run, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     code, err = walk(work=lambda settings: (tmp_path / "file").mkdir(parents=True, exist_ok=True))
