@@ -189,6 +189,7 @@ def _run(works: list[tuple[Any, Any]], folder: Path, prepare: Callable[[], None]
     code = 70
     try:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which nohup ignores
         os.chdir(folder)
         prepare()
         os.write(begin, b"1")
