@@ -18,7 +18,7 @@ from ..common.imports import without_module
 from .actions import action_count, action_names, with_indexed_actions
 from .capabilities import NONE, Capabilities, Capable
 from .from_files import environment_in_file
-from .observed import CheckedEnvironment, with_plain_observations
+from .observed import LONGEST_REASON, CheckedEnvironment, with_plain_observations
 from .registration import NAMESPACE, REGISTERED, registered_id, short_id
 
 OBSERVATION_DTYPES = ("float32", "uint8")
@@ -34,10 +34,6 @@ left. Bytes in a smaller square, such as a board or a grid, are numbers."""
 
 LARGEST_OBSERVATION = 2**24
 """Largest size of an observation that a file may describe: more numbers than a picture of 2,560 × 1,440 pixels has."""
-
-LONGEST_REASON = 200
-"""Characters of another library's error that a message quotes."""
-
 
 Observations = NDArray[np.float32 | np.uint8]
 """Observations of games, [..., *shape]: numbers or pictures."""
@@ -120,6 +116,8 @@ class ObservationSpec:
                 f"{name}: its observations are {quoted(space, LONGEST_REASON)}, expected a Box of numbers or an image, "
                 "discrete ones, or a Dict or Tuple of these; wrap the environment (gymnasium.ObservationWrapper)"
             )
+        if 0 in space.shape:
+            raise BadInput(f"{name}: its observations are {space}, which has no numbers; expected one or more")
         return cls(tuple(space.shape), "uint8" if space.dtype == np.uint8 else "float32")
 
     def to_json(self) -> dict[str, Any]:
