@@ -17,15 +17,12 @@ from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Sp
 from gymnasium.spaces.utils import flatten_space
 from gymnasium.wrappers import FilterObservation, FlattenObservation, TransformObservation
 
-from ..common.checks import quoted
+from ..common.checks import LONGEST_REASON, quoted
 from ..common.errors import BadInput
 from .capabilities import Capabilities
 
 OWN_INFO = "environment_info"
 """Entry of an info that holds, as `OwnInfo`, all that the environment's capabilities do not declare."""
-
-LONGEST_REASON = 200
-"""Characters of an environment's exception that a message quotes."""
 
 LARGEST = np.float64(np.finfo(np.float32).max)
 """Largest float32, as a float64, so that a comparison with a narrower array does not narrow it."""

@@ -12,13 +12,13 @@ import numpy as np
 from gymnasium.envs.registration import EnvSpec
 from numpy.typing import NDArray
 
-from ..common.checks import printable, quoted
+from ..common.checks import LONGEST_REASON, printable, quoted
 from ..common.errors import BadInput
 from ..common.imports import without_module
 from .actions import action_count, action_names, with_indexed_actions
 from .capabilities import NONE, Capabilities, Capable
 from .from_files import environment_in_file
-from .observed import LONGEST_REASON, CheckedEnvironment, with_plain_observations
+from .observed import CheckedEnvironment, with_plain_observations
 from .registration import NAMESPACE, REGISTERED, registered_id, short_id
 
 OBSERVATION_DTYPES = ("float32", "uint8")
