@@ -16,6 +16,9 @@ from .errors import BadInput
 LONGEST_SHOWN = 60
 """Characters of a wrong value that a message quotes."""
 
+LONGEST_REASON = 200
+"""Characters of another library's or an environment's error that a message quotes."""
+
 
 @dataclass(frozen=True)
 class Declaration:

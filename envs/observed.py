@@ -4,8 +4,11 @@ A number that is not finite would be found much later, as a policy that has dive
 where the environment's capabilities say so, whatever its name is.
 """
 
-from collections.abc import Mapping
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -14,7 +17,7 @@ from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Sp
 from gymnasium.spaces.utils import flatten_space
 from gymnasium.wrappers import FilterObservation, FlattenObservation, TransformObservation
 
-from ..common.checks import quoted
+from ..common.checks import LONGEST_REASON, quoted
 from ..common.errors import BadInput
 from .capabilities import Capabilities
 
@@ -38,23 +41,25 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
     """An environment whose observations and rewards are checked, and whose infos are its own.
 
     Raises BadInput, with the environment's `name`, the step and the field, for an observation of another form than the
-    space says, for numbers that are not finite as float32, and for a reward that is no number.
+    space says, for numbers that are not finite as float32, for a reward that is no number, and for any exception of the
+    environment's own, which is its cause.
     """
 
     def __init__(self, env: gymnasium.Env[Any, Any], name: str, capabilities: Capabilities) -> None:
         super().__init__(env)
         self._name, self._known = name, capabilities.info_names
-        self._place = "after a reset"
         self._steps = 0
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        observation, info = self.env.reset(seed=seed, options=options)
         self._steps = 0
+        with self._naming("reset"):
+            observation, info = self.env.reset(seed=seed, options=options)
         return self._checked(observation), self._told(info)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        observation, reward, terminated, truncated, info = self.env.step(action)
         self._steps += 1
+        with self._naming("step"):
+            observation, reward, terminated, truncated, info = self.env.step(action)
         try:
             number = float(reward)
         except (TypeError, ValueError):
@@ -62,6 +67,27 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         if not -LARGEST <= number <= LARGEST:
             raise self._wrong(f"reward is {quoted(reward)}, expected a finite number")
         return self._checked(observation), number, bool(terminated), bool(truncated), self._told(info)
+
+    def render(self) -> Any:
+        with self._naming("render"):
+            return self.env.render()
+
+    @contextmanager
+    def _naming(self, method: str) -> Iterator[None]:
+        """Context manager: turn an exception of the environment's method into BadInput with the line it came from."""
+        try:
+            yield
+        except BadInput:
+            raise
+        except Exception as error:
+            why = f"{type(error).__name__}: {quoted(str(error), LONGEST_REASON)}"
+            own = [line for line in traceback.extract_tb(error.__traceback__) if not _is_wrapper(Path(line.filename))]
+            if own:
+                why += f"; {Path(own[-1].filename).name}, line {own[-1].lineno}"
+            when = f" in decision {self._steps:,} of a game" if self._steps else ""
+            raise BadInput(
+                f"environment {self._name}: its {method} failed{when} ({why}); mend the environment, or wrap it"
+            ) from error
 
     def _checked(self, observation: Any) -> Any:
         space = self.env.observation_space
@@ -81,6 +107,11 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         if len(known) < len(info):
             known[OWN_INFO] = OwnInfo({name: value for name, value in info.items() if name not in self._known})
         return known
+
+
+def _is_wrapper(path: Path) -> bool:
+    """True for code between the project and an environment: this file, and Gymnasium's wrappers."""
+    return path == Path(__file__) or Path(gymnasium.__file__).parent in path.parents
 
 
 def problem_of(space: Space[Any], value: Any, place: str) -> str | None:

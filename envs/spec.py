@@ -12,7 +12,7 @@ import numpy as np
 from gymnasium.envs.registration import EnvSpec
 from numpy.typing import NDArray
 
-from ..common.checks import printable, quoted
+from ..common.checks import LONGEST_REASON, printable, quoted
 from ..common.errors import BadInput
 from ..common.imports import without_module
 from .actions import action_count, action_names, with_indexed_actions
@@ -34,10 +34,6 @@ left. Bytes in a smaller square, such as a board or a grid, are numbers."""
 
 LARGEST_OBSERVATION = 2**24
 """Largest size of an observation that a file may describe: more numbers than a picture of 2,560 × 1,440 pixels has."""
-
-LONGEST_REASON = 200
-"""Characters of another library's error that a message quotes."""
-
 
 Observations = NDArray[np.float32 | np.uint8]
 """Observations of games, [..., *shape]: numbers or pictures."""
@@ -120,6 +116,8 @@ class ObservationSpec:
                 f"{name}: its observations are {quoted(space, LONGEST_REASON)}, expected a Box of numbers or an image, "
                 "discrete ones, or a Dict or Tuple of these; wrap the environment (gymnasium.ObservationWrapper)"
             )
+        if 0 in space.shape:
+            raise BadInput(f"{name}: its observations are {space}, which has no numbers; expected one or more")
         return cls(tuple(space.shape), "uint8" if space.dtype == np.uint8 else "float32")
 
     def to_json(self) -> dict[str, Any]:

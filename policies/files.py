@@ -13,12 +13,12 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 
-from ..common.checks import quoted
+from ..common.checks import LONGEST_REASON, quoted
 from ..common.errors import BadInput
 from ..common.files import write_atomic
 from ..common.reading import MEGABYTE, parse_json, read_bytes, whole_number
 from ..envs.actions import MOST_ACTIONS
-from ..envs.spec import LONGEST_REASON, EnvironmentSpec, ObservationSpec
+from ..envs.spec import EnvironmentSpec, ObservationSpec
 from .architectures import ARCHITECTURES
 from .champion import policy_path
 from .networks import Values

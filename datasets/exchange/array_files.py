@@ -10,11 +10,10 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from ...common.checks import quoted
+from ...common.checks import LONGEST_REASON, quoted
 from ...common.errors import BadInput
 from ...common.npz import array_names, read_arrays
 from ...common.reading import MEGABYTE
-from ...envs.spec import LONGEST_REASON
 from ..arrays import ArrayForm
 from .imported import Imported, Unknown
 from .parts import imported, parts_of

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.checks import quoted
+from ...common.checks import LONGEST_REASON, quoted
 from ...common.errors import BadInput
-from ...envs.spec import LONGEST_REASON
 from ..origin import Origin
 from ..schema import DatasetInfo, Episode
 from .hdf5 import BROKEN, foreign_hdf5

@@ -15,13 +15,13 @@ import numpy as np
 from gymnasium.spaces import Dict, Discrete, MultiBinary, MultiDiscrete, Tuple
 from numpy.typing import NDArray
 
-from ...common.checks import quoted
+from ...common.checks import LONGEST_REASON, quoted
 from ...common.errors import BadInput, naming
 from ...common.reading import MEGABYTE, CannotBeRead, parse_json, read_text
 from ...envs.actions import action_at, action_count, form_names
 from ...envs.observed import plain_space, without_texts
 from ...envs.registration import NAMESPACE
-from ...envs.spec import LONGEST_REASON, EnvironmentSpec, ObservationSpec, interface_of
+from ...envs.spec import EnvironmentSpec, ObservationSpec, interface_of
 from ..arrays import ArrayForm
 from ..arrow import episode_fields, episode_metadata
 from ..origin import Origin

@@ -14,10 +14,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ...common.checks import quoted
+from ...common.checks import LONGEST_REASON, quoted
 from ...common.errors import BadInput
 from ...common.reading import MEGABYTE
-from ...envs.spec import LONGEST_REASON
 from ..arrays import ArrayForm
 from ..folder import episode_name
 from ..reader import Dataset

@@ -110,7 +110,7 @@ class CoachedPageGame(ABC):
         except Exception as error:  # of any environment
             if isinstance(self._game.stage, QwopStage):
                 raise
-            self._problem = quoted(error, 100) or type(error).__name__
+            self._problem = quoted(error, 300) or type(error).__name__
             self._report(f"{self._problem}; the game is kept up to the decision before")
 
     @abstractmethod

@@ -73,5 +73,5 @@ class EnvironmentGame:
             self._play.step(action)
         except Exception as error:  # of any environment
             self._play.truncated = True
-            self._problem = f"{self._info.environment.id} failed ({quoted(error, 100) or type(error).__name__})"
+            self._problem = quoted(error, 300) or type(error).__name__
             self._report(f"{self._problem}; the game is kept up to the {len(self._play.actions)} decisions before")
