@@ -237,6 +237,7 @@ _BY_FILE = {
         ("settings: γ of any rate", "self.gamma_rate / decisions_per_second", "1.0"),
     ),
     "finetune/agents/vtrace/learner.py": (
+        ("vtrace: nothing follows a time limit", "network.value_head(ends).squeeze(-1)", "0.0"),
         ("vtrace: critic_only is not passed on", "critic_only=now.critic_only)", "critic_only=False)"),
         ("vtrace: no discount", "rho, now.gamma,", "rho, 1.0,"),
         ("vtrace: the entropy does not follow the phase", "- now.entropy *", "-"),
@@ -244,9 +245,6 @@ _BY_FILE = {
          "settings.learning_rate * now.learning_rate", "settings.learning_rate"),
         ("vtrace: statistics are forgotten on resuming", ', "seen": self._scale}', "}"),
         ("vtrace: one pass", "range(self.settings.passes)", "range(1)"),
-    ),
-    "finetune/agents/vtrace/unroll.py": (
-        ("vtrace: nothing follows a time limit", "network.value_head(ends).squeeze(-1)", "0.0"),
     ),
     "finetune/distributed/collector.py": (
         ("actors: play under way goes on in another environment",
