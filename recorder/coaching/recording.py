@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -22,6 +22,7 @@ from ...policies.champion import policy_path
 from ...policies.files import load_policy, policy_digest
 from ...policies.policy import Policy
 from ..page.environment_keys import KeyMap
+from ..settings import EnvironmentPageSettings, RecorderPageSettings, ScriptedSettings
 from ..source import recorded_games
 from .environment_stage import EnvironmentStage
 from .game import CoachedGame
@@ -29,30 +30,8 @@ from .journal import Interrupted
 from .qwop_stage import QwopStage
 from .stage import Facts, Stage
 
-
-class CoachSettings(Protocol):
-    """The settings that all ways of coaching share."""
-
-    @property
-    def policy(self) -> str | None: ...
-
-    @property
-    def player(self) -> str: ...
-
-    @property
-    def greedy(self) -> bool: ...
-
-    @property
-    def seed(self) -> int: ...
-
-    @property
-    def max_idle_frames(self) -> int: ...
-
-    @property
-    def epsilon(self) -> float: ...
-
-    @property
-    def release(self) -> float: ...
+CoachSettings = RecorderPageSettings | EnvironmentPageSettings | ScriptedSettings
+"""The settings of all ways of coaching."""
 
 
 class Recording:

@@ -57,12 +57,8 @@ def parse(message: str | bytes, num_keys: int) -> Start | Keys | Back | HandOver
     except RecursionError:
         raise ValueError("nested too deeply") from None
     match read:
-        case {"type": "start", "game": int(game), **rest} if not rest and _is_game(game):
-            return Start(game)
-        case {"type": "back", "game": int(game), **rest} if not rest and _is_game(game):
-            return Back(game)
-        case {"type": "hand over", "game": int(game), **rest} if not rest and _is_game(game):
-            return HandOver(game)
+        case {"type": "start" | "back" | "hand over" as kind, "game": int(game), **rest} if not rest and _is_game(game):
+            return {"start": Start, "back": Back, "hand over": HandOver}[kind](game)
         case {"type": "keys", "game": int(game), "keys": list(keys), **rest} if not rest and _is_game(game):
             if len(keys) <= MAX_FRAMES and all(type(held) is int and 0 <= held < 2**num_keys for held in keys):
                 return Keys(game, tuple(keys))
