@@ -202,10 +202,8 @@ def _episodes(path: Path, total: int, jpeg: bool, form: ArrayForm, unknown: Unkn
     with foreign_hdf5(path, "Minari", EXPECTED) as file:
         for number in range(total):
             group = file.group(f"episode_{number}")
-            try:
+            with naming(f"episode {number}"):
                 yield _episode(group, jpeg, form, unknown, source, number)
-            except BadInput as error:
-                raise BadInput(f"episode {number}: {error}") from None
 
 
 def _episode(group: ForeignGroup, jpeg: bool, form: ArrayForm, unknown: Unknown, source: str, number: int) -> Episode:

@@ -2,54 +2,20 @@
 
 import os
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from uuid import uuid4
 
 from rich.console import Console
 
 from ...common.command_line import clone_next
 from ...common.errors import BadInput
-from ...common.files import cannot_be_written
 from ...common.progress import plain_console, progress_bar
 from ...common.settings import Settings, setting
-from ..checksums import add_removed
 from ..folder import EPISODE_NAME
 from ..subcommand import Subcommand
 from .files import Verification
 from .problem import Problem
-
-FOLDER = "set-aside"
-
-REASONS = "reasons.txt"
-
-
-def set_aside(folder: Path, problems: Iterable[Problem]) -> list[Path]:
-    """Move the files with these problems into the folder `set-aside`, with a line for each in `reasons.txt`.
-
-    Moves only what is in `folder` itself; returns the new paths. Nothing is deleted.
-    """
-    reasons: dict[Path, list[str]] = {}
-    for problem in problems:
-        if problem.file.parent == folder and os.path.lexists(problem.file):
-            reasons.setdefault(problem.file, []).append(problem.found)
-    if not reasons:
-        return []
-    try:
-        (folder / FOLDER).mkdir(exist_ok=True)
-    except OSError as error:
-        raise cannot_be_written(folder / FOLDER, error) from None
-    moved = []
-    for path, found in reasons.items():
-        # The number may be used again, so the name alone could already be taken.
-        target = folder / FOLDER / f"{path.stem}-{uuid4().hex[:8]}{path.suffix}"
-        with (folder / FOLDER / REASONS).open("a", encoding="utf-8") as file:
-            file.write(f"{target.name}: {'; '.join(found)}\n")
-        add_removed(folder, path.name)
-        path.rename(target)
-        moved.append(target)
-    return moved
+from .set_aside import FOLDER, set_aside
 
 
 @dataclass(frozen=True)

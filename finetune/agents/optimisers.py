@@ -7,15 +7,13 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
+Tensors = list[Tensor] | tuple[Tensor, ...]
 
-class RMSpropTF(Optimizer):
-    """v ← d·v + (1 − d)·g²;  θ ← θ − lr·g/√(v + ε), with v = 1 at the start.
 
-    PyTorch's RMSprop has ε outside the root and starts from v = 0, which makes its first steps up to a hundred times
-    longer. Defaults are those of ACER in stable-baselines.
-    """
+class _RMSprop(Optimizer):
+    """θ ← θ − lr·g/√(v + ε), where subclasses define the estimate v of the variance of the gradient g."""
 
-    def __init__(self, params: Iterable[Tensor], lr: float = 7e-4, decay: float = 0.99, epsilon: float = 1e-5) -> None:
+    def __init__(self, params: Iterable[Tensor], lr: float, decay: float, epsilon: float) -> None:
         super().__init__(params, {"lr": lr, "decay": decay, "epsilon": epsilon})
 
     @torch.no_grad()
@@ -30,10 +28,14 @@ class RMSpropTF(Optimizer):
                 torch._foreach_sqrt_(roots)
                 torch._foreach_addcdiv_(parameters, gradients, roots, -group["lr"])
 
-    def _variances(
-        self, parameters: list[Tensor], gradients: list[Tensor], decay: float, start: float = 1.0
-    ) -> list[Tensor]:
+    def _variances(self, parameters: list[Tensor], gradients: list[Tensor], decay: float) -> Tensors:
         """v of each parameter, after these gradients."""
+        raise NotImplementedError
+
+    def _mean_squares(
+        self, parameters: list[Tensor], gradients: list[Tensor], decay: float, start: float
+    ) -> list[Tensor]:
+        """Decaying means of the squared gradients, including the current ones."""
         mean_squares = self._averages("mean_square", parameters, start)
         torch._foreach_mul_(mean_squares, decay)
         torch._foreach_addcmul_(mean_squares, gradients, gradients, 1.0 - decay)
@@ -47,7 +49,21 @@ class RMSpropTF(Optimizer):
         return [self.state[parameter][name] for parameter in parameters]
 
 
-class CentredRMSprop(RMSpropTF):
+class RMSpropTF(_RMSprop):
+    """v ← d·v + (1 − d)·g²;  θ ← θ − lr·g/√(v + ε), with v = 1 at the start.
+
+    PyTorch's RMSprop has ε outside the root and starts from v = 0, which makes its first steps up to a hundred times
+    longer. Defaults are those of ACER in stable-baselines.
+    """
+
+    def __init__(self, params: Iterable[Tensor], lr: float = 7e-4, decay: float = 0.99, epsilon: float = 1e-5) -> None:
+        super().__init__(params, lr, decay, epsilon)
+
+    def _variances(self, parameters: list[Tensor], gradients: list[Tensor], decay: float) -> Tensors:
+        return self._mean_squares(parameters, gradients, decay, start=1.0)
+
+
+class CentredRMSprop(_RMSprop):
     """m ← d·m + (1 − d)·g;  n ← d·n + (1 − d)·g²;  θ ← θ − lr·g/√(n − m² + ε), with m = n = 0 at the start.
 
     Mnih et al. 2015 sum the gradients of 32 samples, with d = 0.95 and ε = 0.01; for their mean, ε is 0.01/32².
@@ -58,13 +74,11 @@ class CentredRMSprop(RMSpropTF):
     ) -> None:
         super().__init__(params, lr, decay, epsilon)
 
-    def _variances(
-        self, parameters: list[Tensor], gradients: list[Tensor], decay: float, start: float = 0.0
-    ) -> list[Tensor]:
-        means = self._averages("mean", parameters, start)
+    def _variances(self, parameters: list[Tensor], gradients: list[Tensor], decay: float) -> Tensors:
+        means = self._averages("mean", parameters, 0.0)
         torch._foreach_lerp_(means, gradients, 1.0 - decay)
-        mean_squares = super()._variances(parameters, gradients, decay, start)
-        variances = list(torch._foreach_addcmul(mean_squares, means, means, -1.0))
+        mean_squares = self._mean_squares(parameters, gradients, decay, start=0.0)
+        variances = torch._foreach_addcmul(mean_squares, means, means, -1.0)
         torch._foreach_clamp_min_(variances, 0.0)  # rounding
         return variances
 
