@@ -30,6 +30,7 @@ import torch
 from numpy.typing import NDArray
 from qwop.datasets import Dataset, DatasetInfo, DatasetWriter, Episode, open_dataset
 from qwop.datasets.behaviour_probabilities import RECORDED
+from qwop.envs.actions import Env
 from qwop.envs.spec import EnvironmentSpec
 from qwop.evaluation.evaluate import evaluate
 from qwop.evaluation.settings import EvaluationSettings
@@ -47,7 +48,7 @@ from qwop.policies.policy import Policy
 from qwop.pretrain.clone import clone
 from repeated import Results, markdown
 
-Choose = Callable[[gymnasium.Env[Any, Any], NDArray[Any]], int]
+Choose = Callable[[Env, NDArray[Any]], int]
 """The demonstrator's own choice, of the environment and what it shows."""
 
 
@@ -104,7 +105,7 @@ class DoorKey(gymnasium.ObservationWrapper[Any, Any, Any]):
 gymnasium.register("DoorKey-v0", entry_point=DoorKey)
 
 
-def swing(env: gymnasium.Env[Any, Any], seen: NDArray[Any]) -> int:
+def swing(env: Env, seen: NDArray[Any]) -> int:
     """MountainCar: push right between two curves of the speed over the place, else left (Z. Xiao, *Reinforcement
     Learning*, 2019)."""
     x, v = float(seen[0]), float(seen[1])
@@ -112,12 +113,12 @@ def swing(env: gymnasium.Env[Any, Any], seen: NDArray[Any]) -> int:
     return 2 if least <= v <= -0.07 * (x + 0.38) ** 2 + 0.07 else 0
 
 
-def pump(env: gymnasium.Env[Any, Any], seen: NDArray[Any]) -> int:
+def pump(env: Env, seen: NDArray[Any]) -> int:
     """Acrobot: bend the way that the first link is swinging."""
     return 2 if seen[4] < 0 else 0
 
 
-def fetch(env: gymnasium.Env[Any, Any], seen: NDArray[Any]) -> int:
+def fetch(env: Env, seen: NDArray[Any]) -> int:
     """DoorKey: by the shortest way to the key, then to the door, then to the goal."""
     grid: Any = env.unwrapped
     left, right, forward, pickup, toggle = 0, 1, 2, 3, 5
@@ -243,7 +244,7 @@ def demonstrations(task: Task, folder: Path, seed: int) -> Dataset:
     return open_dataset(folder)
 
 
-def play(task: Task, env: gymnasium.Env[Any, Any], random: np.random.Generator, seed: int) -> Episode:
+def play(task: Task, env: Env, random: np.random.Generator, seed: int) -> Episode:
     actions: int = env.action_space.n  # type: ignore[attr-defined]
     seen, taken, probabilities, rewards = [env.reset(seed=seed)[0]], [], [], []
     terminated = truncated = False

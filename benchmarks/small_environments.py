@@ -21,6 +21,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import torch
+from qwop.envs.actions import Env
 from qwop.finetune.main import main as finetune
 from qwop.policies.files import load_policy
 from qwop.policies.rollout import play
@@ -77,7 +78,7 @@ def theirs(name: str) -> Callable[[Task, int, Path], float]:
     return learn
 
 
-def _greedy(model: Any, env: gymnasium.Env[Any, Any], seed: int) -> float:
+def _greedy(model: Any, env: Env, seed: int) -> float:
     """The return of an episode."""
     seen, _ = env.reset(seed=seed)
     total, over = 0.0, False

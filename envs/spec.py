@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..common.checks import LONGEST_REASON, printable, quoted
 from ..common.errors import BadInput
 from ..common.imports import without_module
-from .actions import action_count, action_names, with_indexed_actions
+from .actions import Env, Space, action_count, action_names, with_indexed_actions
 from .capabilities import NONE, Capabilities, Capable
 from .from_files import environment_in_file
 from .observed import CheckedEnvironment, with_plain_observations
@@ -109,7 +109,7 @@ class ObservationSpec:
         return np.array(observations, dtype=self.dtype)
 
     @classmethod
-    def of(cls, space: gymnasium.Space[Any], name: str) -> "ObservationSpec":
+    def of(cls, space: Space, name: str) -> "ObservationSpec":
         """Return the observations of a space; BadInput about environment `name` for a space that is not a Box."""
         if not isinstance(space, gymnasium.spaces.Box):
             raise BadInput(
@@ -144,9 +144,7 @@ class ObservationSpec:
         return f"{self.dtype} {list(self.shape)}"
 
 
-def interface_of(
-    observations: gymnasium.Space[Any], actions: gymnasium.Space[Any], name: str
-) -> tuple[ObservationSpec, int]:
+def interface_of(observations: Space, actions: Space, name: str) -> tuple[ObservationSpec, int]:
     """Return the observations and the number of actions of environment `name`; BadInput for other spaces."""
     count = action_count(actions, name)
     return ObservationSpec.of(observations, name), count
@@ -169,7 +167,7 @@ class EnvironmentSpec:
             self, "id", known if known in REGISTERED else without_module(known, f"environment {self.id}")
         )
 
-    def make(self, **more: Any) -> gymnasium.Env[Any, Any]:
+    def make(self, **more: Any) -> Env:
         """Make the environment; `more` are settings that do not change the task (`render_mode`, `max_idle_frames`).
 
         Observations that are not in a Box become rows of numbers (`with_plain_observations`), discrete actions of other
@@ -180,7 +178,7 @@ class EnvironmentSpec:
             return env
         return with_indexed_actions(with_plain_observations(CheckedEnvironment(env, str(self), self.capabilities)))
 
-    def own_spaces(self) -> tuple[gymnasium.Space[Any], gymnasium.Space[Any]]:
+    def own_spaces(self) -> tuple[Space, Space]:
         """The observation and action spaces that the environment itself declares."""
         env = self._make_as_released()
         try:
@@ -188,7 +186,7 @@ class EnvironmentSpec:
         finally:
             env.close()
 
-    def _make_as_released(self, **more: Any) -> gymnasium.Env[Any, Any]:
+    def _make_as_released(self, **more: Any) -> Env:
         with self.refusing():
             return gymnasium.make(self.registered_id, **{**self.settings, **more})
 

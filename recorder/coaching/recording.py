@@ -5,9 +5,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import gymnasium
 import numpy as np
 
 from ...common.errors import naming
@@ -15,7 +13,7 @@ from ...common.shared_settings import LARGEST_SEED
 from ...datasets.folder import DESCRIPTION, read_info, require_same
 from ...datasets.origin import Origin
 from ...datasets.schema import SHARED_CONTROL, DatasetInfo, Episode
-from ...envs.actions import action_names
+from ...envs.actions import Env, action_names
 from ...envs.names import FRAMES_A_SECOND
 from ...envs.spec import EnvironmentSpec
 from ...policies.champion import policy_path
@@ -44,7 +42,7 @@ class Recording:
         self,
         settings: CoachSettings,
         folder: Path,
-        env: gymnasium.Env[Any, Any] | None = None,
+        env: Env | None = None,
         keys: KeyMap | None = None,
         fps: float = 0.0,
     ) -> None:
