@@ -28,8 +28,6 @@ OWN_INFO = "environment_info"
 LARGEST = np.float64(np.finfo(np.float32).max)
 """Largest float32, as a float64, so that a comparison with a narrower array does not narrow it."""
 
-_FLATTENED = (Discrete, MultiDiscrete, MultiBinary, Dict, Tuple)
-
 
 @dataclass(frozen=True)
 class OwnInfo:
@@ -161,9 +159,7 @@ def with_plain_observations(env: Env) -> Env:
         if 0 < len(numbers) < len(space.spaces):
             env = FilterObservation(env, numbers)
             space = env.observation_space
-    if not (isinstance(space, _FLATTENED) or (isinstance(space, Box) and not space.shape)):
-        return env
-    return FlattenObservation(env) if space.is_np_flattenable else env
+    return FlattenObservation(env) if _becomes_a_row(space) else env
 
 
 def without_texts(space: Space) -> Space:
@@ -176,9 +172,13 @@ def without_texts(space: Space) -> Space:
 
 def plain_space(space: Space) -> Space:
     """The `Box` of observations that consist of numbers; other spaces unchanged."""
-    if not (isinstance(space, _FLATTENED) or (isinstance(space, Box) and not space.shape)):
-        return space
-    return flatten_space(space) if space.is_np_flattenable else space
+    return flatten_space(space) if _becomes_a_row(space) else space
+
+
+def _becomes_a_row(space: Space) -> bool:
+    """True for numbers in another form than an array of one dimension or more."""
+    scattered = isinstance(space, Discrete | MultiDiscrete | MultiBinary | Dict | Tuple)
+    return (scattered or (isinstance(space, Box) and not space.shape)) and space.is_np_flattenable
 
 
 def _is_text(space: Space) -> bool:

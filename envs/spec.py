@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -180,11 +180,8 @@ class EnvironmentSpec:
 
     def own_spaces(self) -> tuple[Space, Space]:
         """The observation and action spaces that the environment itself declares."""
-        env = self._make_as_released()
-        try:
+        with closing(self._make_as_released()) as env:
             return env.observation_space, env.action_space
-        finally:
-            env.close()
 
     def _make_as_released(self, **more: Any) -> Env:
         with self.refusing():
@@ -194,30 +191,22 @@ class EnvironmentSpec:
         """Return the observations and the number of actions; BadInput for spaces that have no form here."""
         if self._registered is not None and self._registered.entry_point is None:
             return self._interface_of_vector()
-        env = self.make()
-        try:
+        with closing(self.make()) as env:
             return interface_of(env.observation_space, env.action_space, str(self))
-        finally:
-            env.close()
 
     def action_names(self) -> tuple[str, ...] | None:
         """Names of the actions, as files keep them (`actions.action_names`); None where numbers are all there is."""
         if self._registered is not None and self._registered.entry_point is None:
             return self.capabilities.action_names
-        env = self.make()
-        try:
+        with closing(self.make()) as env:
             return self.capabilities.action_names or action_names(env)
-        finally:
-            env.close()
 
     def _interface_of_vector(self) -> tuple[ObservationSpec, int]:
         """The interface of an environment that has only a vector form."""
         with self.refusing():
             several = gymnasium.make_vec(self.registered_id, self.capabilities.group, **self.settings)
-        try:
+        with closing(several):
             return interface_of(several.single_observation_space, several.single_action_space, str(self))
-        finally:
-            several.close()
 
     @property
     def longest_episode(self) -> int | None:
