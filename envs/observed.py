@@ -13,12 +13,13 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space, Tuple
+from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Tuple
 from gymnasium.spaces.utils import flatten_space
 from gymnasium.wrappers import FilterObservation, FlattenObservation, TransformObservation
 
 from ..common.checks import LONGEST_REASON, quoted
 from ..common.errors import BadInput
+from .actions import Env, Space
 from .capabilities import Capabilities
 
 OWN_INFO = "environment_info"
@@ -26,8 +27,6 @@ OWN_INFO = "environment_info"
 
 LARGEST = np.float64(np.finfo(np.float32).max)
 """Largest float32, as a float64, so that a comparison with a narrower array does not narrow it."""
-
-_FLATTENED = (Discrete, MultiDiscrete, MultiBinary, Dict, Tuple)
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
     environment's own, which is its cause.
     """
 
-    def __init__(self, env: gymnasium.Env[Any, Any], name: str, capabilities: Capabilities) -> None:
+    def __init__(self, env: Env, name: str, capabilities: Capabilities) -> None:
         super().__init__(env)
         self._name, self._known = name, capabilities.info_names
         self._steps = 0
@@ -114,7 +113,7 @@ def _is_wrapper(path: Path) -> bool:
     return path == Path(__file__) or Path(gymnasium.__file__).parent in path.parents
 
 
-def problem_of(space: Space[Any], value: Any, place: str) -> str | None:
+def problem_of(space: Space, value: Any, place: str) -> str | None:
     """Describe the first field in which a value does not fit its space, such as 'speed[1] is inf, …'; None if it fits.
 
     Limits of a Box are not checked, as many environments exceed theirs.
@@ -144,7 +143,7 @@ def problem_of(space: Space[Any], value: Any, place: str) -> str | None:
     return f"{field} is {quoted(float(numbers[at]))}, expected a finite number"
 
 
-def with_plain_observations(env: gymnasium.Env[Any, Any]) -> gymnasium.Env[Any, Any]:
+def with_plain_observations(env: Env) -> Env:
     """The environment with observations in a `Box`, where they consist of numbers.
 
     Discrete ones become rows of zeros and ones, `Dict` and `Tuple` one row of all their numbers, by Gymnasium's
@@ -160,12 +159,10 @@ def with_plain_observations(env: gymnasium.Env[Any, Any]) -> gymnasium.Env[Any, 
         if 0 < len(numbers) < len(space.spaces):
             env = FilterObservation(env, numbers)
             space = env.observation_space
-    if not (isinstance(space, _FLATTENED) or (isinstance(space, Box) and not space.shape)):
-        return env
-    return FlattenObservation(env) if space.is_np_flattenable else env
+    return FlattenObservation(env) if _becomes_a_row(space) else env
 
 
-def without_texts(space: Space[Any]) -> Space[Any]:
+def without_texts(space: Space) -> Space:
     """A `Dict` without its texts, unless it has nothing else; any other space unchanged."""
     if not isinstance(space, Dict):
         return space
@@ -173,16 +170,20 @@ def without_texts(space: Space[Any]) -> Space[Any]:
     return Dict(kept) if kept else space
 
 
-def plain_space(space: Space[Any]) -> Space[Any]:
+def plain_space(space: Space) -> Space:
     """The `Box` of observations that consist of numbers; other spaces unchanged."""
-    if not (isinstance(space, _FLATTENED) or (isinstance(space, Box) and not space.shape)):
-        return space
-    return flatten_space(space) if space.is_np_flattenable else space
+    return flatten_space(space) if _becomes_a_row(space) else space
 
 
-def _is_text(space: Space[Any]) -> bool:
+def _becomes_a_row(space: Space) -> bool:
+    """True for numbers in another form than an array of one dimension or more."""
+    scattered = isinstance(space, Discrete | MultiDiscrete | MultiBinary | Dict | Tuple)
+    return (scattered or (isinstance(space, Box) and not space.shape)) and space.is_np_flattenable
+
+
+def _is_text(space: Space) -> bool:
     return space.dtype is not None and space.dtype.kind == "U"
 
 
-def _is_array(space: Space[Any]) -> bool:
+def _is_array(space: Space) -> bool:
     return isinstance(space, Box) and len(space.shape) > 1

@@ -4,11 +4,10 @@ import secrets
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import gymnasium
-
 from ...common.checks import quoted
 from ...common.shared_settings import LARGEST_SEED
 from ...datasets.schema import DatasetInfo, Episode
+from ...envs.actions import Env
 from . import messages
 from .environment_keys import KeyMap
 from .environment_play import EnvironmentPlay
@@ -25,7 +24,7 @@ class EnvironmentGame:
 
     def __init__(
         self,
-        env: gymnasium.Env[Any, Any],
+        env: Env,
         keys: KeyMap,
         info: DatasetInfo,
         player: str,
