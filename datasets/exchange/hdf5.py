@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.checks import quoted
+from ...common.checks import LONGEST_REASON, quoted
 from ...common.errors import BadInput
 from ...common.reading import CannotBeRead, open_regular
-from ...envs.spec import LONGEST_REASON
 from ..bounds import LARGEST, permitted, require_permitted
 
 BROKEN = (

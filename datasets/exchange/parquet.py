@@ -8,10 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ...common.checks import quoted
+from ...common.checks import LONGEST_REASON, quoted
 from ...common.errors import BadInput
 from ...common.reading import CannotBeRead, open_regular
-from ...envs.spec import LONGEST_REASON
 from ..bounds import permitted, require_footer, require_memory, require_permitted
 
 EXPECTED = "expected a Parquet file"

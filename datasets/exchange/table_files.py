@@ -16,10 +16,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from ...common.checks import quoted
+from ...common.checks import LONGEST_REASON, quoted
 from ...common.errors import BadInput
 from ...common.reading import MEGABYTE, CannotBeRead, open_regular
-from ...envs.spec import LONGEST_REASON
 from ..arrays import ArrayForm
 from ..bounds import permitted, require_footer, require_memory, require_permitted
 from ..folder import episode_name
