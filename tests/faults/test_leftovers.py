@@ -35,7 +35,9 @@ def run_verify(folder: Path) -> None:
 
 
 COMMANDS: dict[str, Callable[[Path], None]] = {
-    "evaluate": lambda folder: evaluate.run(evaluate.read([f"keys={folder}/keys.txt", f"out={folder}", "video=false"])),
+    "evaluate": lambda folder: evaluate.run(
+        evaluate.read([f"keys={folder}/keys.txt", f"out={folder}-evaluation", "video=false"])
+    ),
     "watch": lambda folder: watch.run(watch.read([f"keys={folder}/keys.txt", f"out={folder}/game.html"])),
     "play": run_play,
     "report": lambda folder: report.run(report.read([f"dataset={folder}", f"out={folder}/report.html"])),
@@ -44,6 +46,15 @@ COMMANDS: dict[str, Callable[[Path], None]] = {
     ),
     "verify": run_verify,
 }
+
+
+def left_by(name: str, folder: Path) -> Path:
+    """The hidden file that the command would have left."""
+    places = {"play": "board", "export": "../data-exports", "evaluate": "../data-evaluation"}
+    left = folder / places.get(name, ".") / LEFT
+    left.parent.mkdir(exist_ok=True)
+    left.touch()
+    return left
 
 
 @pytest.fixture
@@ -60,19 +71,18 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_killed_commands_hidden_file_is_removed_by_the_next(name: str, folder: Path) -> None:
-    left = folder / {"play": "board", "export": "../data-exports"}.get(name, ".") / LEFT
-    left.parent.mkdir(exist_ok=True)
-    left.touch()
+    left = left_by(name, folder)
     COMMANDS[name](folder)
     assert not left.exists()
 
 
 @pytest.mark.parametrize("name", ["evaluate", "watch", "report", "verify"])
 def test_a_running_commands_hidden_file_is_left_alone(name: str, folder: Path) -> None:
-    with closing(FolderLock(folder)):
-        (folder / LEFT).touch()
+    left = left_by(name, folder)
+    with closing(FolderLock(left.parent)):
+        left.touch()
         COMMANDS[name](folder)
-    assert (folder / LEFT).exists()
+    assert left.exists()
 
 
 def test_a_page_can_be_written_into_the_folder_of_a_training_run(folder: Path) -> None:
