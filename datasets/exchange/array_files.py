@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ...common.checks import quoted
 from ...common.errors import BadInput, naming
 from ...common.npz import array_names, read_arrays
-from ...common.reading import MEGABYTE, open_regular
+from ...common.reading import MEGABYTE, open_regular, reason
 from ..arrays import ArrayForm
 from .hdf5 import foreign_hdf5
 from .imported import Imported, Unknown
@@ -55,10 +55,14 @@ def read_npz(path: Path, unknown: Unknown) -> Imported:
 
 
 def is_d4rl(path: Path) -> bool:
-    """True for an HDF5 file with D4RL's arrays; d3rlpy's files name theirs otherwise."""
+    """True for an HDF5 file with D4RL's arrays; d3rlpy's files name theirs otherwise. BadInput for no HDF5 file."""
     with open_regular(path, None, EXPECTED) as (file, _):
-        if file.read(len(HDF5)) != HDF5:
-            return False
+        try:
+            mark = file.read(len(HDF5))
+        except OSError as error:
+            raise BadInput(f"{path}: {reason(error)}; {EXPECTED}") from None
+    if mark != HDF5:
+        raise BadInput(f"{path}: not an HDF5 file; {EXPECTED}")
     _require_h5py()
     with foreign_hdf5(path, "h5py", EXPECTED) as file:
         return all(any(name in file for name in NAMES[needed]) for needed in NEEDED)
