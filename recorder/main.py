@@ -10,8 +10,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from ..common.command import CONFIGURATION, TERMINATING, Terminated, to_yaml
+from ..common.command import CONFIGURATION, to_yaml
 from ..common.command_line import clone_next, next_command
+from ..common.ends import TERMINATING, Terminated
 from ..common.errors import BadInput
 from ..common.files import require_writable_folder, write_atomic
 from ..common.progress import plain_console, progress_bar

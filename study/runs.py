@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from ..common.checks import quoted
-from ..common.command import GONE, NO_ROOM, Command, lacks_memory
+from ..common.command import Command
+from ..common.ends import GONE, NO_ROOM, lacks_memory
 from ..common.errors import BadInput, naming
 from ..common.files import CannotBeWritten, write_atomic
 from ..common.reading import MEGABYTE, parse_json, read_text
