@@ -66,16 +66,16 @@ def _file_and_changes(where: str, spec: Declaration, value: Settings) -> list[st
     """The option of a group of files and its overrides that give this value in the fewest characters."""
     found = []
     for option in options_of(where, spec):
-        start = _in_file(type(value), spec.group, option, where)
+        start = to_plain(read(type(value), _shipped(spec.group, option), where, partial=True))
         found.append([f"{where}={option}", *_differences(start, to_plain(value), where)])
     return min(found, key=lambda words: len(" ".join(words)))
 
 
 @cache
-def _in_file(kind: type[Settings], group: str, option: str, where: str) -> Mapping[str, object]:
-    """The values of a shipped option of a group of files."""
+def _shipped(group: str, option: str) -> Mapping[str, object]:
+    """The content of a shipped option's file."""
     path = resources.files("qwop.conf").joinpath(group, f"{option}.yaml")
-    return to_plain(read(kind, parse_yaml(path.read_text(encoding="utf-8")), where, partial=True))
+    return parse_yaml(path.read_text(encoding="utf-8"))
 
 
 def _differences(before: Mapping[str, object], after: Mapping[str, object], place: str) -> Iterator[str]:
