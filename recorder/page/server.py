@@ -9,10 +9,7 @@ from typing import Any, Protocol
 from websockets.sync.server import ServerConnection
 
 from ...common.content_types import TYPES, content_type
-from ...common.errors import BadInput
-from ...datasets.from_keys import replay_episode
 from ...datasets.schema import Episode
-from ...envs.pictures.frame_rows import rows_of_replay
 from ...envs.pictures.scene import PAGE_RESOLUTION, SCRIPTS, Scene
 from ..coaching.page_game import CoachedPageGame
 from . import connections, messages
@@ -41,13 +38,6 @@ class Site:
                 return _json(self._scene.to_json())
             case ["games.json"]:
                 return _json(self._library.to_json())
-            case ["games", collection, name] if name.endswith(".bin"):
-                try:
-                    game = self._library.game(collection, name.removesuffix(".bin"))
-                    rows = rows_of_replay(replay_episode(game), game.keys_of_frames)
-                except (KeyError, BadInput, OSError):
-                    return None
-                return Answer(rows.tobytes(), TYPES[".bin"])
             case ["tiles", name]:
                 content = self._scene.tiles.get(name)
                 return None if content is None else Answer(content, TYPES[".png"])
