@@ -102,7 +102,7 @@ POLICY, START, RESULT = "policy.safetensors", "start.safetensors", "result.json"
 def run(settings: CoachSettings) -> None:
     """Make the rounds, each in a folder of its own; a round that was interrupted goes on."""
     out = Path(settings.out)
-    with exclusive_lock(out, "out"):
+    with exclusive_lock(out, "out", within=[path.name for path in out.glob("round-*")]):
         console = plain_console()
         use_one_thread()
         _require_start(settings, out)
@@ -145,7 +145,7 @@ def _begin(settings: CoachSettings, out: Path, console: Console) -> None:
         if not (clone / MEASURES).exists():
             pretrain.run(pretrain.read([f"out={clone}", f"seed={settings.seed}", "games=0", "tracker=none"]))
         source = clone / POLICY
-    shutil.copyfile(source, out / POLICY)
+    write_atomic(out / POLICY, source.read_bytes())
     write_atomic(out / START, source.read_bytes())
 
 

@@ -18,8 +18,7 @@ from rich.progress import Progress
 from ..common.command import require_no_other_run, write_configuration
 from ..common.command_line import next_command
 from ..common.errors import BadInput
-from ..common.files import make_missing, remove_if_empty, require_writable_folder
-from ..common.folder_lock import FolderLock
+from ..common.folder_lock import shared_lock
 from ..common.progress import plain_console, progress_bar
 from ..datasets.folder import next_number
 from ..datasets.origin import Origin
@@ -76,14 +75,9 @@ GAMES = "games"
 def run(settings: SearchCommandSettings) -> None:
     """Search for the games missing in `out`; write them there, with the best one's keys and film."""
     out = Path(settings.out)
-    require_writable_folder(out, "out")
-    require_no_other_run(out, SearchCommandSettings)
-    made = make_missing(out)
-    try:
-        with closing(FolderLock(out)):  # removes what a killed search left
-            _search(settings, out)
-    finally:
-        remove_if_empty(made)
+    with shared_lock(out, "out"):
+        require_no_other_run(out, SearchCommandSettings)
+        _search(settings, out)
 
 
 def _search(settings: SearchCommandSettings, out: Path) -> None:

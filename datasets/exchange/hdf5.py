@@ -55,6 +55,10 @@ class ForeignGroup:
         """The number of groups and arrays in it."""
         return len(self._group)
 
+    def __iter__(self) -> Iterator[str]:
+        """Names of the groups and arrays in it."""
+        return iter(self._group)
+
     def __contains__(self, name: str) -> bool:
         return name in self._group
 

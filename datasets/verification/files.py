@@ -173,7 +173,14 @@ class Verification:
             yield Problem(self.folder / DESCRIPTION, f"its SHA-256 is not the one in {CHECKSUMS}")
         for name in sorted({*self.checksums} - {DESCRIPTION, *self.names}):
             yield Problem(self.folder / name, f"missing, though {CHECKSUMS} lists it")
-        if lines := malformed_lines(self.folder):
+        cut, lines = malformed_lines(self.folder)
+        if cut:
+            yield Problem(
+                path,
+                f"line {cut[0]} was cut off by a full disk or a power failure; qwop-dataset describe removes it",
+                harmless=self.info.version > 1,
+            )
+        if lines:
             more = f", nor are {len(lines) - 1:,} others" if len(lines) > 1 else ""
             yield Problem(path, f"line {lines[0]} is no checksum of a file of this dataset{more}")
         if self.info.version > 1:
