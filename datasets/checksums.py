@@ -56,7 +56,8 @@ def malformed_lines(folder: Path) -> tuple[list[int], list[int]]:
 
     A power failure or a full disk cuts a line off. The file that it names is unlisted then.
     """
-    cut, others = [], []
+    cut: list[int] = []
+    others: list[int] = []
     for number, line in enumerate(_lines(folder), 1):
         if not ((entry := _LINE.fullmatch(line)) and listed(entry[2])) and not _REMOVED.fullmatch(line):
             (cut if _is_cut(line) else others).append(number)

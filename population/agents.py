@@ -70,7 +70,8 @@ class PopulationAgents(Discounted):
     @property
     def genes(self) -> dict[str, Range]:
         """The initial range of each gene."""
-        return {name: Range(*getattr(self, name), logarithmic=True) for name in self.gene_names}
+        ends = {name: getattr(self, name) for name in self.gene_names}
+        return {name: Range(low, high, logarithmic=True) for name, (low, high) in ends.items()}
 
     def settings(self, genes: Genes) -> Settings:
         """The settings of the algorithm with these genes."""

@@ -53,7 +53,7 @@ class PlayServer(LocalServer):
             case [""]:
                 return Answer(self._page(), content_type("index.html"))
             case ["games.json"]:
-                return Answer.of_json(self._library.toAnswer.of_json())
+                return Answer.of_json(self._library.to_json())
             case ["games", collection, name] if name.endswith((".json", ".bin")):
                 return self._game(collection, name)
         own = {file.name: file for file in STATIC.iterdir()}
