@@ -30,7 +30,7 @@ import torch
 from numpy.typing import NDArray
 from qwop.datasets import Dataset, DatasetInfo, DatasetWriter, Episode, open_dataset
 from qwop.datasets.behaviour_probabilities import RECORDED
-from qwop.envs.actions import Env
+from qwop.envs.actions import Env, action_count
 from qwop.envs.spec import EnvironmentSpec
 from qwop.evaluation.evaluate import evaluate
 from qwop.evaluation.settings import EvaluationSettings
@@ -245,7 +245,7 @@ def demonstrations(task: Task, folder: Path, seed: int) -> Dataset:
 
 
 def play(task: Task, env: Env, random: np.random.Generator, seed: int) -> Episode:
-    actions: int = env.action_space.n  # type: ignore[attr-defined]
+    actions = action_count(env.action_space, task.id)
     seen, taken, probabilities, rewards = [env.reset(seed=seed)[0]], [], [], []
     terminated = truncated = False
     while not terminated and not truncated:

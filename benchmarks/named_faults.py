@@ -380,7 +380,8 @@ _BY_FILE = {
          'if whole[row] and outcome_name(infos["outcome"][row]) == "fell":', "if whole[row]:"),
         ("saved states: the last second counts", "list(self._recent[row])[:-NOT_AFTER]", "list(self._recent[row])"),
         ("saved states: recent ones are forgotten on resuming",
-         '        self._recent = [deque(from_plain(one), maxlen=NOT_BEFORE) for one in state["recent"]]\n', ""),
+         '        self._recent = [deque((SavedState(**one) for one in recent), maxlen=NOT_BEFORE) for recent in '
+         'state["recent"]]\n', ""),
     ),
     "finetune/schedules/schedule.py": (
         ("schedule: ramps stand still within a phase", "self.phase.at(self.progress,", "self.phase.at(0.0,"),

@@ -93,20 +93,13 @@ def expected(hint: Any, spec: Declaration) -> str:
     return f"{words}, or null" if allows_none(hint) else words
 
 
-def span(spec: Declaration) -> str:
-    """The range in words: 'at least 0, less than 1'; empty without a range."""
+def span(spec: Declaration, *, signs: bool = False) -> str:
+    """The range in words, 'at least 0, less than 1', or in signs, '≥ 0, < 1'; empty without a range."""
     if spec.at_least is not None and spec.at_most is not None:
-        return f"from {_number(spec.at_least)} to {_number(spec.at_most)}"
-    bounds = {"at least": spec.at_least, "more than": spec.above, "at most": spec.at_most, "less than": spec.below}
-    return ", ".join(f"{words} {_number(bound)}" for words, bound in bounds.items() if bound is not None)
-
-
-def short_span(spec: Declaration) -> str:
-    """The range in signs: '≥ 0, < 1'; empty without a range."""
-    if spec.at_least is not None and spec.at_most is not None:
-        return f"{_number(spec.at_least)} to {_number(spec.at_most)}"
-    bounds = {"≥": spec.at_least, ">": spec.above, "≤": spec.at_most, "<": spec.below}
-    return ", ".join(f"{sign} {_number(bound)}" for sign, bound in bounds.items() if bound is not None)
+        return f"{'' if signs else 'from '}{_number(spec.at_least)} to {_number(spec.at_most)}"
+    names = ("≥", ">", "≤", "<") if signs else ("at least", "more than", "at most", "less than")
+    bounds = zip(names, (spec.at_least, spec.above, spec.at_most, spec.below), strict=True)
+    return ", ".join(f"{name} {_number(bound)}" for name, bound in bounds if bound is not None)
 
 
 def one_of(choices: Sequence[object]) -> str:

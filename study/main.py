@@ -3,10 +3,8 @@
 import shlex
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
-from optuna.study import Study
 from rich.console import Console
 from rich.progress import Progress, TaskID
 
@@ -21,29 +19,13 @@ from .journal import open_journal
 from .report import STUDY, importances_of, write_report
 from .results import COMPLETE, FAILED, PRUNED, StudyResults, TrialResult, fresh_key, mean, results_of, standard_error
 from .runs import CommandRun, RunFailed
-from .search import WAIT, Play, Search, run_folder
+from .search import WAIT, Search, Work, run_folder
 from .seeds import fresh_seed
-from .settings import BudgetSettings, StudyCommandSettings, StudySettings
+from .settings import BudgetSettings, StudyCommandSettings
 
 
-class FreshRuns:
-    """Runs the finalists again with seeds not used in the search; other processes may share the work."""
-
-    def __init__(
-        self,
-        study: Study,
-        settings: StudySettings,
-        seed: int,
-        out: Path,
-        play: Play,
-        on_run: Callable[[], None] = lambda: None,
-    ) -> None:
-        self._study = study
-        self._settings = settings
-        self._seed = seed
-        self._out = out
-        self._play = play
-        self._on_run = on_run
+class FreshRuns(Work):
+    """Runs the finalists again with seeds not used in the search."""
 
     def run(self) -> StudyResults:
         """Make the missing runs, wait for those of other processes, and return all results."""
@@ -60,7 +42,7 @@ class FreshRuns:
         with claimed(self._out / "fresh" / f"{trial.number:04d}") as mine:
             if not mine:
                 return False
-            for run in range(self._settings.budget.fresh_seeds):
+            for run in range(self._budget.fresh_seeds):
                 key = fresh_key(trial.number, run)
                 if key in self._study.user_attrs:
                     continue

@@ -19,7 +19,7 @@ from ...common.settings import Settings, setting
 from ...common.shared_settings import smoothing
 from ...envs.names import FEATURES, NUMBERS, REWARDS
 from ..describe import describe
-from ..folder import next_number
+from ..folder import RECORDINGS, next_number
 from ..from_keys import episode_from_keys, qwop_info
 from ..origin import Origin
 from ..reader import Dataset, open_dataset
@@ -133,7 +133,7 @@ class Report:
     """The rows of the games tried so far, kept in the new dataset's folder."""
 
     def __init__(self, folder: Path) -> None:
-        self.path = folder / "recordings" / REPORT
+        self.path = folder / RECORDINGS / REPORT
         self.rows: dict[str, Row] = {}
         rows: list[Row] = []
         if self.path.exists():

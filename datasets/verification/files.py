@@ -16,7 +16,7 @@ from ..card import CARD, card_is_true
 from ..checksums import CHECKSUMS, malformed_lines, read_checksums, sha256
 from ..croissant import CROISSANT, croissant
 from ..episode_file import ADVICE, open_episode_file
-from ..folder import DESCRIPTION, EPISODE_NAME, episode_numbers, parse_info, read_description
+from ..folder import DESCRIPTION, EPISODE_NAME, RECORDINGS, episode_numbers, parse_info, read_description
 from ..from_keys import replay_episodes
 from ..origin import Origin
 from ..reader import read_episode
@@ -81,7 +81,7 @@ def _bytes(array: Any, rows: int) -> bytes | None:
     return None if array is None else np.ascontiguousarray(array[:rows]).tobytes()
 
 
-OTHERS = (DESCRIPTION, CHECKSUMS, CARD, CROISSANT, "recordings", "discarded", "set-aside")
+OTHERS = (DESCRIPTION, CHECKSUMS, CARD, CROISSANT, RECORDINGS, "discarded", "set-aside")
 """Other names that a dataset's folder may contain, besides episodes."""
 
 

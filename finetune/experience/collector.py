@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
 from ...common.errors import BadInput
 from ...envs.names import outcome_name
 from ...envs.qwop.task import FRAMES_A_SECOND
 from ...envs.spec import ObservationSpec
+from ...envs.vector import VectorEnv
 from ...policies.dense_layers import DenseLayers
 from ...policies.networks import Network, TrunkedPolicy, feed_arrays
 from ...policies.policy import choose
@@ -79,7 +79,7 @@ class Collector:
 
     def __init__(
         self,
-        env: VectorEnv[Any, Any, Any],
+        env: VectorEnv,
         steps: int,
         generator: np.random.Generator,
         state: dict[str, Any] | None = None,
@@ -170,7 +170,7 @@ class Collector:
         )
         return sequences, ends
 
-    def enter(self, env: VectorEnv[Any, Any, Any]) -> None:
+    def enter(self, env: VectorEnv) -> None:
         """Close the current vector environment and start new games in `env`, which has the same size."""
         self._env.close()
         self._env = env
@@ -189,8 +189,8 @@ class Collector:
         state: dict[str, Any] = {"generator": self._generator.bit_generator.state}
         if not self.saves_games() and not self._played:
             return {"seed": self._seed, **state}
-        if self.saves_games():
-            state["env"] = self._env.get_state()  # type: ignore[attr-defined]
+        if hasattr(self._env, "get_state"):
+            state["env"] = self._env.get_state()
         else:
             progress, actions = zip(*self._played, strict=True)
             state |= {"seed": self._seed, "progress": np.array(progress), "actions": np.concatenate(actions, axis=1)}

@@ -45,7 +45,7 @@ def open_coached_page(settings: RecorderPageSettings | EnvironmentPageSettings, 
     server = PageServer(
         Library(folder, {}),
         lambda: CoachedQwop(recording.new_game(), settings.back, partial(journals.begin, about=recording.about)),
-        {"player": settings.player, "ghost": "none", "coach": _coach(settings, news, goes_back=True)},
+        {"player": settings.player, "coach": _coach(settings, news, goes_back=True)},
         settings.port,
     )
     return _rescuing(page_source(server, recording.info, settings.open), recording, journals)
