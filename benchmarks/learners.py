@@ -320,7 +320,7 @@ class Parts:
         from qwop.finetune.agents.agent import LiveAgent
         from qwop.finetune.agents.dqn.agent import DqnAgent
         from qwop.finetune.agents.dqn.learner import DqnLearner
-        from qwop.finetune.agents.optimisers import RMSpropTF
+        from qwop.finetune.agents.optimisers import FusedAdam, RMSpropTF
         from qwop.finetune.agents.ppo.dense_gradients import DenseGradients
         from qwop.finetune.agents.ppo.learner import PpoLearner
         from qwop.finetune.experience.collector import Collector, PolicySnapshot
@@ -340,7 +340,7 @@ class Parts:
             (AcerLearner, "update", "forward"),
             (DqnLearner, "update", "forward"),
             (torch.Tensor, "backward", "backward"),
-            (torch.optim.Adam, "step", "optimiser"),
+            (FusedAdam, "step", "optimiser"),
             (RMSpropTF, "step", "optimiser"),
             (torch.nn.utils, "clip_grad_norm_", "optimiser"),
         ):

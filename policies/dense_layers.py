@@ -10,8 +10,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from .encoders import MLP
-
 ROWS = 2048
 """Rows that are evaluated at a time, so that their activations stay in the processor's cache."""
 
@@ -25,21 +23,20 @@ class DenseLayers:
     and results are not.
     """
 
-    def __init__(self, trunk: MLP, head: nn.Linear, low: bool = False) -> None:
-        layers = [*(one for one in trunk if isinstance(one, nn.Linear)), head]
-        self._weights = [one.weight for one in layers]
-        self._biases = [one.bias for one in layers]
-        self._tanh = any(isinstance(one, nn.Tanh) for one in trunk)
+    def __init__(self, layers: Sequence[nn.Module], low: bool = False) -> None:
+        linear = [one for one in layers if isinstance(one, nn.Linear)]
+        self._weights = [one.weight for one in linear]
+        self._biases = [one.bias for one in linear]
+        self._tanh = any(isinstance(one, nn.Tanh) for one in layers)
         self._low = low
         self._forget()
 
     @classmethod
-    def of(cls, trunk: nn.Module, head: nn.Module, low: bool = False) -> "DenseLayers | None":
-        """The layers of a trunk and a head on it; None if they are of another kind (convolutions)."""
-        if type(trunk) is not MLP or type(head) is not nn.Linear:
-            return None
-        kinds = {type(one) for one in trunk} - {nn.Linear}
-        return cls(trunk, head, low) if kinds in ({nn.Tanh}, {nn.ReLU}) else None
+    def of(cls, layers: Sequence[nn.Module], low: bool = False) -> "DenseLayers | None":
+        """These modules, if they are linear layers with tanh, or ReLU, after each but the last; else None."""
+        linear, between = {type(one) for one in layers[::2]}, {type(one) for one in layers[1::2]}
+        fits = len(layers) % 2 == 1 and linear == {nn.Linear} and between in ({nn.Tanh}, {nn.ReLU})
+        return cls(layers, low) if fits else None
 
     @property
     def parameters(self) -> list[Tensor]:

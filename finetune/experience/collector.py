@@ -16,6 +16,7 @@ from ...envs.spec import ObservationSpec
 from ...policies.dense_layers import DenseLayers
 from ...policies.networks import Network, TrunkedPolicy, feed_arrays
 from ...policies.policy import choose
+from ...policies.q_networks import QNetwork, epsilon_greedy
 from ...policies.state import ArrayState, reset_rows, to_arrays, to_tensors
 from .sequences import LIVE, Sequences, TruncatedObservations
 
@@ -26,8 +27,8 @@ class PolicySnapshot:
     def __init__(self, network: Network) -> None:
         self._network = copy.deepcopy(network).cpu().requires_grad_(False)
         self._dense: DenseLayers | None = None
-        if isinstance(self._network, TrunkedPolicy):
-            self._dense = DenseLayers.of(self._network.trunk, self._network.policy_head)
+        if isinstance(self._network, TrunkedPolicy | QNetwork):
+            self._dense = self._network.dense_layers()
 
     @torch.no_grad()
     def take(self, network: Network) -> None:
@@ -43,6 +44,9 @@ class PolicySnapshot:
         """π(·|s) float32 [n, A] of observations [n, *shape], and the next state."""
         rows = torch.from_numpy(observations)
         with torch.inference_mode():
+            if self._dense is not None and isinstance(self._network, QNetwork):
+                q = self._dense.forward(self._network.layer_input(rows.flatten(1)))
+                return epsilon_greedy(q, self._network.epsilon).numpy(), state
             if self._dense is not None:
                 assert isinstance(self._network, TrunkedPolicy)
                 outputs = self._dense.forward(self._network.trunk_input(rows.flatten(1)))
