@@ -96,8 +96,8 @@ MUTANTS = (
     Mutant(
         "acer: rewards are not scaled",
         LEARNER,
-        "self._tensor(batch.rewards) * self.settings.reward_scale,",
-        "self._tensor(batch.rewards),",
+        "self._by_step(batch.rewards) * self.settings.reward_scale,",
+        "self._by_step(batch.rewards),",
     ),
     Mutant("acer: gradients are not clipped", LEARNER, "self.settings.max_gradient_norm)", "1e9)"),
     Mutant(
@@ -129,8 +129,8 @@ MUTANTS = (
     Mutant(
         "acer: imitation has a weight of 1",
         LEARNER,
-        "loss + now.imitation * acer.imitation_loss",
-        "loss + acer.imitation_loss",
+        "alpha=now.imitation)",
+        "alpha=1.0)",
     ),
     Mutant(
         "acer: memory is kept in another environment",

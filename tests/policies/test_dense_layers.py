@@ -49,6 +49,21 @@ def test_gradients_are_autograds(kind: Any) -> None:
                 torch.testing.assert_close(mine, parameter.grad)
 
 
+def test_two_last_layers_stand_side_by_side() -> None:
+    network = ActorCritic(4, 3, (8, 5), torch.Generator().manual_seed(0))
+    layers = DenseLayers.of([*network.trunk, network.policy_head], beside=network.q_head)
+    assert layers is not None
+    slope = torch.randn(6, 7, generator=torch.Generator().manual_seed(1))
+    expected = torch.cat(network(rows(7)), dim=-1).t()
+    (expected * slope).sum().backward()
+    with torch.inference_mode():
+        found = [torch.full_like(one, 7.0) for one in layers.parameters]
+        torch.testing.assert_close(layers.forward(rows(7)), expected)
+        layers.backward(slope, found)
+        for mine, parameter in zip(found, layers.parameters, strict=True):
+            torch.testing.assert_close(mine, parameter.grad)
+
+
 @pytest.mark.parametrize("kind", [Actor, ActorCritic])
 def test_products_of_bfloat16_are_near_those_of_float64(kind: Any) -> None:
     network = kind(24, 3, (64, 32), torch.Generator().manual_seed(0))
