@@ -63,7 +63,8 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
             DenseLayers.of([*one.trunk, one.policy_head], low, one.q_head) for one in (self.network, self.average)
         )
         self._gradients = [] if self._dense is None else [torch.zeros_like(one) for one in self._dense.parameters]
-        self._optimiser = RMSpropTF(self.network.parameters(), settings.learning_rate, settings.decay, settings.epsilon)
+        self._parameters, self._averages = (list(one.parameters()) for one in (self.network, self.average))
+        self._optimiser = RMSpropTF(self._parameters, settings.learning_rate, settings.decay, settings.epsilon)
 
     @property
     def parts(self) -> dict[str, Part]:
@@ -106,10 +107,10 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
             for name, parameter in self.network.named_parameters():
                 if not name.startswith("q_head."):
                     parameter.grad = None
-        norm = torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.settings.max_gradient_norm)
+        norm = torch.nn.utils.clip_grad_norm_(self._parameters, self.settings.max_gradient_norm)
         self._optimiser.param_groups[0]["lr"] = self.settings.learning_rate * now.learning_rate
         self._optimiser.step()
-        acer.update_average(self.average, self.network, self.settings.alpha)
+        acer.update_average(self._averages, self._parameters, self.settings.alpha)
         if not diagnose:
             return None
         stats = self._stats(batch, targets, step, norm)
@@ -123,8 +124,9 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
     ) -> tuple[Tensor, _Targets, _ActorStep | None]:
         """The gradient of the loss with respect to the outputs, [2A, rows], with its targets and the actor's step."""
         n, k = batch.actions.shape
-        logits, q = outputs.view(2, -1, k + 1, n).transpose(1, 3)  # [n, k + 1, A] each
-        targets = self._targets(batch, torch.softmax(logits, dim=-1), q, finals, now.gamma)
+        logits, q = outputs.view(2, -1, k + 1, n)
+        probabilities = torch.softmax(logits, dim=0).transpose(0, 2)  # [n, k + 1, A]
+        targets = self._targets(batch, probabilities, q.transpose(0, 2), finals, now.gamma)
         gradient = torch.zeros_like(outputs)
         to_logits, to_q = gradient.view(2, -1, k + 1, n).transpose(1, 3)[:, :, :-1]
         to_taken = self.settings.q_coefficient * acer.critic_gradient(targets.q_taken, targets.q_ret)

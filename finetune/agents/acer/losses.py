@@ -10,8 +10,10 @@ action's probability is of order 1/π(a), and the part that the projection remov
 Every function returns a target or a gradient with respect to φ; no result carries a gradient to the parameters.
 """
 
+from collections.abc import Sequence
+
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 EPSILON = 1e-6
 """Keeps quotients and logarithms finite (stable-baselines' value)."""
@@ -162,6 +164,6 @@ def trace_lengths(rho: Tensor, done: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def update_average(average: nn.Module, network: nn.Module, alpha: float) -> None:
+def update_average(average: Sequence[Tensor], parameters: Sequence[Tensor], alpha: float) -> None:
     """θ_avg ← α·θ_avg + (1 − α)·θ, in place."""
-    torch._foreach_lerp_(list(average.parameters()), list(network.parameters()), 1.0 - alpha)
+    torch._foreach_lerp_(average, parameters, 1.0 - alpha)

@@ -181,7 +181,7 @@ def test_the_first_step_of_a_trace_counts_whatever_its_weight() -> None:
 def test_the_average_network_moves_by_one_hundredth() -> None:
     average, network = nn.Linear(3, 2), nn.Linear(3, 2)
     before = [parameter.clone() for parameter in average.parameters()]
-    acer.update_average(average, network, alpha=0.99)
+    acer.update_average(list(average.parameters()), list(network.parameters()), alpha=0.99)
     for old, new, target in zip(before, average.parameters(), network.parameters(), strict=True):
         assert torch.allclose(new, 0.99 * old + 0.01 * target)
 
