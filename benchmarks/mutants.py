@@ -165,10 +165,8 @@ MUTANTS = (
     Mutant("ppo: no clipping of ratios", PPO, "advantage, self.settings.clip)", "advantage, 1e9)"),
     Mutant("ppo, by hand: entropy is punished", PPO_DENSE, "slope + weight *", "slope - weight *"),
     Mutant("ppo, by hand: no clipping of ratios", PPO_DENSE, "advantage, settings.clip)", "advantage, 1e9)"),
-    Mutant(
-        "ppo, by hand: imitation has a weight of 1", PPO_DENSE, "(demonstrated, now.imitation)", "(demonstrated, 1.0)"
-    ),
-    Mutant("ppo, by hand: imitates actions", PPO_DENSE, "if shown.probabilities is None:", "if True:"),
+    Mutant("ppo, by hand: imitation has a weight of 1", PPO_DENSE, "mul_(now.imitation / ", "mul_(1.0 / "),
+    Mutant("ppo, by hand: imitates actions", PPO_DENSE, "if shown.probabilities is not None:", "if False:"),
     Mutant("ppo, by hand: the teacher has a weight of 1", PPO_DENSE, ", alpha=now.kickstarting)", ")"),
     Mutant(
         "ppo, by hand: steps of the critic alone move the policy",
@@ -204,7 +202,7 @@ MUTANTS = (
         "q: Tensor = self.network(following)",
         "q: Tensor = self.target(following)",
     ),
-    Mutant("dqn: imitates live play", DQN, "now.imitation * demonstrated *", "now.imitation *"),
+    Mutant("dqn: imitates live play", DQN, "(batch.source == DEMONSTRATIONS)", "(batch.source >= 0)"),
     Mutant(
         "dqn, rlpd: steps wait across a pause",
         "finetune/agents/q_learning.py",
