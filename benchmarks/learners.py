@@ -5,8 +5,8 @@
 
 Each row is one task with the same settings on every side: games, rollout, batch, epochs, layers. Sides alternate, each
 repetition in a process of its own, which trains for a while before it is timed. `--against` names the Python of
-another checkout. `--profile` adds where our CPU time goes; its timers cost a few per cent. CleanRL is a collection of
-scripts and no package, so it is left out.
+another checkout. `--more algorithm.precision=bfloat16` gives our side further settings. `--profile` tells where our CPU
+time goes; its timers cost a few per cent. CleanRL is a collection of scripts and no package, so it is left out.
 """
 
 import argparse
@@ -22,7 +22,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -117,24 +117,26 @@ def main() -> None:
     parser.add_argument("--tasks", nargs="+", choices=list(TASKS), default=list(TASKS))
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--against", help="Python of another checkout, beside Stable-Baselines3")
+    parser.add_argument("--more", nargs="+", default=[], help="further settings of ours")
     parser.add_argument("--profile", action="store_true", help="tell where our time goes, instead of comparing")
     parser.add_argument("--child", nargs=2, metavar=("SIDE", "TASK"), help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.child:
         side, name = asked.child
-        print(json.dumps(their_run(TASKS[name]) if side == "theirs" else our_run(TASKS[name], profile=asked.profile)))
+        task = replace(TASKS[name], settings=(*TASKS[name].settings, *asked.more))
+        print(json.dumps(their_run(task) if side == "theirs" else our_run(task, profile=asked.profile)))
         return
     sides = {"ours": sys.executable}
     if asked.against:
         sides["before"] = asked.against
     sides["theirs"] = sys.executable
     if asked.profile:
-        profile(asked.tasks)
+        profile(asked.tasks, asked.more)
     else:
-        compare(asked.tasks, sides, asked.repetitions)
+        compare(asked.tasks, sides, asked.repetitions, asked.more)
 
 
-def compare(tasks: list[str], sides: dict[str, str], repetitions: int) -> None:
+def compare(tasks: list[str], sides: dict[str, str], repetitions: int, more: list[str]) -> None:
     print("| task | side | decisions per CPU second | per wall second | ours relative to it, CPU: median (range) |")
     print("|---|---|---:|---:|---|")
     for name in tasks:
@@ -142,7 +144,8 @@ def compare(tasks: list[str], sides: dict[str, str], repetitions: int) -> None:
         found: dict[str, list[dict[str, Any]]] = {side: [] for side in mine}
         for _ in range(repetitions):
             for side, python in mine.items():
-                found[side].append(measured(python, side, name))
+                ours = ["--more", *more] if more and side == "ours" else []
+                found[side].append(measured(python, side, name, *ours))
         for side, runs in found.items():
             cpu, wall = ([run[kind] for run in runs] for kind in ("cpu", "wall"))
             pairs = [ours["cpu"] / other for ours, other in zip(found["ours"], cpu, strict=True)]
@@ -153,9 +156,9 @@ def compare(tasks: list[str], sides: dict[str, str], repetitions: int) -> None:
             )
 
 
-def profile(tasks: list[str]) -> None:
+def profile(tasks: list[str], more: list[str]) -> None:
     for name in tasks:
-        run = measured(sys.executable, "ours", name, "--profile")
+        run = measured(sys.executable, "ours", name, "--profile", *(["--more", *more] if more else []))
         print(f"{name}: {run['cpu']:,.0f} decisions per CPU second; µs of a decision in each part:")
         for part, seconds in sorted(run["parts"].items(), key=lambda item: -item[1]):
             print(f"  {part:22} {seconds * 1e6:7.2f}")
