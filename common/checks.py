@@ -16,10 +16,22 @@ from .errors import BadInput
 LONGEST_SHOWN = 60
 """Characters of a wrong value that a message quotes."""
 
+LONGEST_REASON = 200
+"""Characters of another library's or an environment's error that a message quotes."""
+
 
 @dataclass(frozen=True)
 class Declaration:
-    """The declaration of one setting, apart from its type and default; see `settings.setting`."""
+    """The declaration of one setting, apart from its type and default.
+
+    help: its effect, with its unit. at_least, above, at_most, below: its range, or that of every item of a list.
+    choices: all that it may be. example: a value to suggest where a required one is missing. expected: words for the
+    permitted values, where type and range do not give them. path: a file or folder; a leading ~ is the home folder.
+    written: a folder that the command writes, which is tried before any work. inline: see `settings.nested`.
+    parse(value, place), plain(value): from and to plain data, for types that YAML does not have. entries: the settings
+    of each entry of a mapping, for `--help`. options, tag, follows: of a group, see `settings.choice_of`. group,
+    prefers, default, default_beside: see `settings.file_choice`.
+    """
 
     help: str = ""
     at_least: float | None = None

@@ -4,18 +4,22 @@ A number that is not finite would be found much later, as a policy that has dive
 where the environment's capabilities say so, whatever its name is.
 """
 
-from collections.abc import Mapping
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space, Tuple
+from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Tuple
 from gymnasium.spaces.utils import flatten_space
 from gymnasium.wrappers import FilterObservation, FlattenObservation, TransformObservation
 
-from ..common.checks import quoted
+from ..common.checks import LONGEST_REASON, quoted
 from ..common.errors import BadInput
+from .actions import Env, Space
 from .capabilities import Capabilities
 
 OWN_INFO = "environment_info"
@@ -23,8 +27,6 @@ OWN_INFO = "environment_info"
 
 LARGEST = np.float64(np.finfo(np.float32).max)
 """Largest float32, as a float64, so that a comparison with a narrower array does not narrow it."""
-
-_FLATTENED = (Discrete, MultiDiscrete, MultiBinary, Dict, Tuple)
 
 
 @dataclass(frozen=True)
@@ -38,23 +40,25 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
     """An environment whose observations and rewards are checked, and whose infos are its own.
 
     Raises BadInput, with the environment's `name`, the step and the field, for an observation of another form than the
-    space says, for numbers that are not finite as float32, and for a reward that is no number.
+    space says, for numbers that are not finite as float32, for a reward that is no number, and for any exception of the
+    environment's own, which is its cause.
     """
 
-    def __init__(self, env: gymnasium.Env[Any, Any], name: str, capabilities: Capabilities) -> None:
+    def __init__(self, env: Env, name: str, capabilities: Capabilities) -> None:
         super().__init__(env)
         self._name, self._known = name, capabilities.info_names
-        self._place = "after a reset"
         self._steps = 0
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        observation, info = self.env.reset(seed=seed, options=options)
         self._steps = 0
+        with self._naming("reset"):
+            observation, info = self.env.reset(seed=seed, options=options)
         return self._checked(observation), self._told(info)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        observation, reward, terminated, truncated, info = self.env.step(action)
         self._steps += 1
+        with self._naming("step"):
+            observation, reward, terminated, truncated, info = self.env.step(action)
         try:
             number = float(reward)
         except (TypeError, ValueError):
@@ -62,6 +66,27 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         if not -LARGEST <= number <= LARGEST:
             raise self._wrong(f"reward is {quoted(reward)}, expected a finite number")
         return self._checked(observation), number, bool(terminated), bool(truncated), self._told(info)
+
+    def render(self) -> Any:
+        with self._naming("render"):
+            return self.env.render()
+
+    @contextmanager
+    def _naming(self, method: str) -> Iterator[None]:
+        """Context manager: turn an exception of the environment's method into BadInput with the line it came from."""
+        try:
+            yield
+        except BadInput:
+            raise
+        except Exception as error:
+            why = f"{type(error).__name__}: {quoted(str(error), LONGEST_REASON)}"
+            own = [line for line in traceback.extract_tb(error.__traceback__) if not _is_wrapper(Path(line.filename))]
+            if own:
+                why += f"; {Path(own[-1].filename).name}, line {own[-1].lineno}"
+            when = f" in decision {self._steps:,} of a game" if self._steps else ""
+            raise BadInput(
+                f"environment {self._name}: its {method} failed{when} ({why}); mend the environment, or wrap it"
+            ) from error
 
     def _checked(self, observation: Any) -> Any:
         space = self.env.observation_space
@@ -83,7 +108,12 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         return known
 
 
-def problem_of(space: Space[Any], value: Any, place: str) -> str | None:
+def _is_wrapper(path: Path) -> bool:
+    """True for code between the project and an environment: this file, and Gymnasium's wrappers."""
+    return path == Path(__file__) or Path(gymnasium.__file__).parent in path.parents
+
+
+def problem_of(space: Space, value: Any, place: str) -> str | None:
     """Describe the first field in which a value does not fit its space, such as 'speed[1] is inf, …'; None if it fits.
 
     Limits of a Box are not checked, as many environments exceed theirs.
@@ -113,7 +143,7 @@ def problem_of(space: Space[Any], value: Any, place: str) -> str | None:
     return f"{field} is {quoted(float(numbers[at]))}, expected a finite number"
 
 
-def with_plain_observations(env: gymnasium.Env[Any, Any]) -> gymnasium.Env[Any, Any]:
+def with_plain_observations(env: Env) -> Env:
     """The environment with observations in a `Box`, where they consist of numbers.
 
     Discrete ones become rows of zeros and ones, `Dict` and `Tuple` one row of all their numbers, by Gymnasium's
@@ -129,12 +159,10 @@ def with_plain_observations(env: gymnasium.Env[Any, Any]) -> gymnasium.Env[Any, 
         if 0 < len(numbers) < len(space.spaces):
             env = FilterObservation(env, numbers)
             space = env.observation_space
-    if not (isinstance(space, _FLATTENED) or (isinstance(space, Box) and not space.shape)):
-        return env
-    return FlattenObservation(env) if space.is_np_flattenable else env
+    return FlattenObservation(env) if _becomes_a_row(space) else env
 
 
-def without_texts(space: Space[Any]) -> Space[Any]:
+def without_texts(space: Space) -> Space:
     """A `Dict` without its texts, unless it has nothing else; any other space unchanged."""
     if not isinstance(space, Dict):
         return space
@@ -142,16 +170,20 @@ def without_texts(space: Space[Any]) -> Space[Any]:
     return Dict(kept) if kept else space
 
 
-def plain_space(space: Space[Any]) -> Space[Any]:
+def plain_space(space: Space) -> Space:
     """The `Box` of observations that consist of numbers; other spaces unchanged."""
-    if not (isinstance(space, _FLATTENED) or (isinstance(space, Box) and not space.shape)):
-        return space
-    return flatten_space(space) if space.is_np_flattenable else space
+    return flatten_space(space) if _becomes_a_row(space) else space
 
 
-def _is_text(space: Space[Any]) -> bool:
+def _becomes_a_row(space: Space) -> bool:
+    """True for numbers in another form than an array of one dimension or more."""
+    scattered = isinstance(space, Discrete | MultiDiscrete | MultiBinary | Dict | Tuple)
+    return (scattered or (isinstance(space, Box) and not space.shape)) and space.is_np_flattenable
+
+
+def _is_text(space: Space) -> bool:
     return space.dtype is not None and space.dtype.kind == "U"
 
 
-def _is_array(space: Space[Any]) -> bool:
+def _is_array(space: Space) -> bool:
     return isinstance(space, Box) and len(space.shape) > 1

@@ -12,7 +12,8 @@ from rich.table import Table
 from ..common.command import require_no_other_run, to_yaml, write_configuration
 from ..common.command_line import command_line, next_command
 from ..common.errors import BadInput, naming
-from ..common.files import require_writable_folder, write_atomic
+from ..common.files import write_atomic
+from ..common.folder_lock import shared_lock
 from ..common.progress import plain_console, progress_bar
 from ..envs.engine.libraries import TRIGONOMETRIES
 from ..envs.limit import limit_note
@@ -36,11 +37,16 @@ from .tables import figure, table
 
 def run(settings: EvaluateSettings) -> None:
     """Play, print a table, and write evaluation.json, report.html, the best game's keys and its film into `out`."""
-    require_writable_folder(Path(settings.folder), "out")
-    require_no_other_run(Path(settings.folder), EvaluateSettings)
-    if settings.keys is not None:
-        _run_keys(settings.keys, settings)
-        return
+    with shared_lock(Path(settings.folder), "out"):
+        require_no_other_run(Path(settings.folder), EvaluateSettings)
+        if settings.keys is not None:
+            _run_keys(settings.keys, settings)
+        else:
+            _run_policy(settings)
+
+
+def _run_policy(settings: EvaluateSettings) -> None:
+    """Play a policy's games, print a table, and write all files."""
     assert settings.policy is not None
     if settings.card:
         require_free(Path(settings.folder))

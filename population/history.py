@@ -56,7 +56,7 @@ class History:
                 {"rating": float(done.ratings.ratings[number]), "error": float(done.ratings.errors[number])}
                 for number in range(len(done.members), len(done.ratings.ratings))
             ],
-            "copies": [[copy.child, copy.parent] for copy in done.copies],
+            "copies": [list(copy) for copy in done.copies],
         }
         self.rows.append(row)
         with self._path.open("a") as file:

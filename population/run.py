@@ -27,7 +27,7 @@ from ..common.same_settings import settings_before
 from ..common.settings import to_plain
 from ..finetune.checkpoint import checkpoints, load_checkpoint, save_checkpoint
 from ..finetune.distributed.ray_actors import RayEngine
-from ..finetune.distributed.settings import Local, RaySettings
+from ..finetune.distributed.settings import RaySettings
 from ..policies.files import load_policy, save_policy
 from ..policies.policy import Policy
 from ..policies.rollout import play
@@ -40,7 +40,7 @@ from .report import EVALUATION, FILM, write_report
 from .rival_races import ObservationMap
 from .settings import FIRST, PopulationSettings
 from .training import AgentTrainer, teacher_of
-from .workers import Distributed, Serial, Workers
+from .workers import Distributed, Workers
 
 MAY_DIFFER = (
     "resume", "out", "rounds", "device", "evaluation", "video", "distributed", "checkpoint_every", "report_every",
@@ -69,7 +69,9 @@ class Run:
         against = self._against(rivals)
         arguments = self._workshop_arguments(rivals)
         with closing(AgentTrainer(*arguments)) as trainer:
-            workers = _workers(settings.distributed, trainer, arguments)
+            workers: Workers = trainer
+            if isinstance(how := settings.distributed, RaySettings):
+                workers = Distributed(RayEngine(how.actors, how.address), how.actors, *arguments)
             self._population = Population(settings, trainer, workers, len(rivals))
             newest = None if state is None else checkpoints(self._out / "checkpoints")[-1]
             if state is not None and newest is not None:
@@ -98,10 +100,9 @@ class Run:
         self._checkpoint()
 
     def _rounds(self, resumed_from: Path | None) -> None:
-        settings, population = self._settings, self._population
+        settings, population, per_round = self._settings, self._population, self._settings.agents
         # The first round loads what the checkpoint has of learners and games.
         first_round: AbstractContextManager[None] = nullcontext() if resumed_from is None else restoring(resumed_from)
-        per_round = settings.agents
         with progress_bar("agents", self._console) as bar:
             task = bar.add_task("starting", total=settings.rounds * per_round, completed=population.round * per_round)
             while population.round < settings.rounds:
@@ -112,8 +113,7 @@ class Run:
                 row = self._history.write(done, time.perf_counter() - began)
                 bar.update(task, description=_describe(row), completed=population.round * per_round)
                 for copy in done.copies:
-                    said = f"round {done.number}: agent {copy.child} copies agent {copy.parent}"
-                    bar.console.print(said)
+                    bar.console.print(f"round {done.number}: agent {copy.child} copies agent {copy.parent}")
                 if done.number % settings.checkpoint_every == 0 or done.number == settings.rounds:
                     self._checkpoint()
                 if self._films and done.number % settings.film_every == 0:
@@ -130,7 +130,6 @@ class Run:
         with progress_bar("races", console) as bar:
             total = meetings * settings.evaluation.games if settings.is_race else None
             task = bar.add_task("racing the finalists", total=total)
-
             report = partial(bar.advance, task)
             finals = self._finals(finalists, report)
             best = population.members[finals[0]["agent"]]
@@ -262,12 +261,6 @@ def require_resumable(settings: PopulationSettings, out: Path) -> dict[str, Any]
     before, now = settings_before(out / CONFIGURATION, PopulationSettings), to_plain(settings)
     require_same_settings(before, now, out, MAY_DIFFER)
     return load_checkpoint(newest)
-
-
-def _workers(distributed: Local | RaySettings, trainer: AgentTrainer, arguments: tuple[Any, ...]) -> Workers:
-    if isinstance(distributed, RaySettings):
-        return Distributed(RayEngine(distributed.actors, distributed.address), distributed.actors, *arguments)
-    return Serial(trainer)
 
 
 def _name(number: int) -> str:

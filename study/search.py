@@ -6,6 +6,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
+from optuna.exceptions import UpdateFinishedTrialError
 from optuna.study import Study
 from optuna.trial import Trial, TrialState
 
@@ -120,7 +121,8 @@ class Search:
         except RunFailed as error:
             self._fail(trial, str(error))
         except BaseException:
-            with suppress(OSError):  # of a full disk, which must not hide what happened
+            # A full disk, or a trial whose end was written before the disk failed, must not hide what happened.
+            with suppress(OSError, UpdateFinishedTrialError):
                 trial.set_user_attr(STARTS, starts - 1)  # interrupted, not died
             raise
 

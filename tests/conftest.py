@@ -14,7 +14,7 @@ import torch
 from qwop.common.command import Command
 from qwop.envs.original.browser import BROWSERS
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
-from qwop.policies.architectures import ARCHITECTURES
+from qwop.policies.files import ARCHITECTURES
 from qwop.policies.networks import Network
 from qwop.policies.policy import Policy
 from qwop.policies.state import State

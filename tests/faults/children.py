@@ -133,7 +133,9 @@ def preload() -> None:
     import torch
     import torch._dynamo  # imported by the first optimiser
     import torch.utils.tensorboard
+    from qwop.common.command_line import command_line
     from qwop.envs import replay
+    from qwop.envs.pictures.player import player
     from qwop.envs.qwop.vector import QWOPVectorEnv
     from qwop.finetune.replay.sum_tree import SumTree
     from qwop.recorder import policy_source  # noqa: F401
@@ -143,6 +145,8 @@ def preload() -> None:
     for module in WORK:
         importlib.import_module(f"qwop.{module}")
     torch.set_num_threads(1)
+    command_line("qwop-finetune", main_of("finetune").read(["schedule=kurodo"]))
+    player([])
     replay(np.full(30, 5, np.uint8))
     games = QWOPVectorEnv(4, max_idle_frames=3, num_threads=1)
     state = games.reset(seed=0) and games.get_state()

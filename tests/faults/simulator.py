@@ -65,6 +65,9 @@ class Simulator:
             self._require_nothing_hidden(run)
         assert self._inputs() == inputs, "what was read has changed"
         trials._finish(run)
+        if work.games is not None:
+            verified = children.run(["verify", f"dataset={run / work.games}"], self.folder)
+            assert verified.code == 0, verified
         self._require_kept(said)
         assert self._inputs() == inputs, "what was read has changed"
         return f"{work.name}, {fault.kind} at call {fault.call}: {_how(end)}"

@@ -12,6 +12,7 @@ import torch
 from qwop.common.errors import BadInput
 from qwop.common.folder_lock import LEFTOVER
 from qwop.datasets import open_dataset
+from qwop.datasets.describe import describe
 from qwop.datasets.exchange.export_command import ExportSettings
 from qwop.datasets.exchange.export_command import run as export
 from qwop.datasets.folder import EPISODE_NAME
@@ -42,9 +43,9 @@ _MIXED = ("schedule=kurodo-published", "schedule.scale=0.00034", "demonstrations
 class Work:
     """One command. arguments: without its folder, which the setting `place` names.
 
-    resumes: with resume=true, where the run's folder has this file. over: a file that says that the work is done, which
-    is then refused to be done again. games: subfolder of the dataset that is its result ('' for its folder, None where
-    it has other results). copies: folder whose copy it works on.
+    resumes: with resume=true, where the run's folder has this file or a checkpoint. over: a file that says that the
+    work is done, which is then refused to be done again. games: subfolder of the dataset that is its result ('' for its
+    folder, None where it has other results). copies: folder whose copy it works on.
     """
 
     name: str
@@ -60,7 +61,8 @@ class Work:
 
     def again(self, folder: Path) -> list[str]:
         """The command that a person gives after an interruption."""
-        more = ["resume=true"] if self.resumes and (folder / self.resumes).exists() else []
+        begun = (folder / self.resumes).exists() or checkpoints(folder / "checkpoints")
+        more = ["resume=true"] if self.resumes and begun else []
         return self.command(folder.name, *more)
 
 
@@ -75,7 +77,7 @@ WORK = {
         ),
         Work(
             "cloning",
-            ("pretrain", "dataset=demonstrations", "epochs=8", "games=2", "hidden=[32]"),
+            ("pretrain", "dataset=demonstrations", "epochs=8", "games=2", "hidden=[32]", "frames_per_step=[2,3]"),
             over="pretraining.json",
         ),
         Work(
@@ -167,6 +169,7 @@ def prepare(folder: Path) -> None:
     )
     (folder / "study.yaml").write_text(study + "\n")
     shutil.copytree(folder / "demonstrations", folder / "damaged")
+    describe(folder / "damaged")
     path = folder / "damaged" / "episode-000002.parquet"
     path.write_bytes(path.read_bytes()[:-5])
     export(ExportSettings(str(folder / "demonstrations"), "huggingface", str(folder / "hub")))

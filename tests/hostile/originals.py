@@ -18,8 +18,7 @@ from qwop.envs.qwop.keys_file import write_keys
 from qwop.envs.qwop.session import GameStart, Opening, PlayedGame
 from qwop.envs.spec import EnvironmentSpec, ObservationSpec
 from qwop.finetune.main import main
-from qwop.policies.architectures import ARCHITECTURES
-from qwop.policies.files import save_policy
+from qwop.policies.files import ARCHITECTURES, save_policy
 from qwop.policies.networks import ActorCritic
 from qwop.policies.policy import Policy
 from qwop.population.main import main as population

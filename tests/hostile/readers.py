@@ -18,8 +18,7 @@ from qwop.envs.qwop.keys_file import read_keys
 from qwop.evaluation.command import main as evaluate_command
 from qwop.evaluation.keys_game import in_simulator
 from qwop.finetune.main import main as finetune_command
-from qwop.policies.architectures import ARCHITECTURES
-from qwop.policies.files import load_policy
+from qwop.policies.files import ARCHITECTURES, load_policy
 from qwop.policies.rollout import play
 from qwop.population.main import main as population_command
 from qwop.pretrain.command import main as pretrain_command

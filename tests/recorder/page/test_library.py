@@ -16,7 +16,7 @@ from qwop.envs.qwop.session import GameStart, Opening
 from qwop.envs.spec import ObservationSpec
 from qwop.policies.champion import keys_path
 from qwop.recorder.page.library import Library
-from qwop.recorder.page.site import Site
+from qwop.recorder.page.server import Site
 
 INFO = qwop_info(frames_per_step=3, reward="shaped", observation_lag=0)
 
