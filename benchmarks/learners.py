@@ -5,7 +5,8 @@
 
 Each row is one task with the same settings on every side: games, rollout, batch, epochs, layers. Sides alternate, each
 repetition in a process of its own, which trains for a while before it is timed. `--against` names the Python of
-another checkout; `--more algorithm.precision=bfloat16` gives our side further settings. CleanRL is a collection of scripts and no package, so it is left out.
+another checkout; `--more algorithm.precision=bfloat16` gives our side further settings. CleanRL is a collection of
+scripts and no package, so it is left out.
 """
 
 import argparse

@@ -27,8 +27,10 @@ class DenseLayers:
     def __init__(self, layers: Sequence[nn.Module], low: bool = False, beside: nn.Linear | None = None) -> None:
         *hidden, last = [one for one in layers if isinstance(one, nn.Linear)]
         heads = [last] if beside is None else [last, beside]
-        self._hidden_weights, self._head_weights = ([one.weight for one in part] for part in (hidden, heads))
-        self._hidden_biases, self._head_biases = ([one.bias for one in part] for part in (hidden, heads))
+        self._hidden_weights: list[Tensor] = [one.weight for one in hidden]
+        self._hidden_biases: list[Tensor] = [one.bias for one in hidden]
+        self._head_weights: list[Tensor] = [one.weight for one in heads]
+        self._head_biases: list[Tensor] = [one.bias for one in heads]
         self._tanh = any(isinstance(one, nn.Tanh) for one in layers)
         self._low = low
         self._forget()
@@ -119,10 +121,12 @@ class DenseLayers:
         self._widths: list[int] = []
         self._views: dict[int, tuple[list[Tensor], list[Tensor], list[Tensor]]] = {}
         self._inputs = self._last = torch.empty(0)
-        self._low_weights, self._low_biases = (
-            [torch.empty_like(one, dtype=torch.bfloat16) if self._low else one for one in every]
-            for every in (self._hidden_weights, self._hidden_biases)
-        )
+        self._low_weights: list[Tensor] = self._lowered(self._hidden_weights)
+        self._low_biases: list[Tensor] = self._lowered(self._hidden_biases)
+
+    def _lowered(self, every: list[Tensor]) -> list[Tensor]:
+        """The tensors or, with `low`, memory for them in bfloat16."""
+        return [torch.empty_like(one, dtype=torch.bfloat16) for one in every] if self._low else every
 
     def _through(self, slope: Tensor, here: Tensor) -> None:
         """Turn gradients with respect to the activations `here` into those with respect to what they are of."""

@@ -63,7 +63,8 @@ class AcerLearner(Learner[ActorCritic, AcerSettings]):
             DenseLayers.of([*one.trunk, one.policy_head], low, one.q_head) for one in (self.network, self.average)
         )
         self._gradients = [] if self._dense is None else [torch.zeros_like(one) for one in self._dense.parameters]
-        self._parameters, self._averages = (list(one.parameters()) for one in (self.network, self.average))
+        self._parameters: list[Tensor] = list(self.network.parameters())
+        self._averages: list[Tensor] = list(self.average.parameters())
         self._optimiser = RMSpropTF(self._parameters, settings.learning_rate, settings.decay, settings.epsilon)
 
     @property

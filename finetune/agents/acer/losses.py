@@ -10,8 +10,6 @@ action's probability is of order 1/π(a), and the part that the projection remov
 Every function returns a target or a gradient with respect to φ; no result carries a gradient to the parameters.
 """
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor
 
@@ -164,6 +162,6 @@ def trace_lengths(rho: Tensor, done: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def update_average(average: Sequence[Tensor], parameters: Sequence[Tensor], alpha: float) -> None:
+def update_average(average: list[Tensor], parameters: list[Tensor], alpha: float) -> None:
     """θ_avg ← α·θ_avg + (1 − α)·θ, in place."""
     torch._foreach_lerp_(average, parameters, 1.0 - alpha)
