@@ -5,7 +5,8 @@
 
 Each row is one task with the same settings on every side: games, rollout, batch, epochs, layers. Sides alternate, each
 repetition in a process of its own, which trains for a while before it is timed. `--against` names the Python of
-another checkout. CleanRL is a collection of scripts and no package, so it is left out.
+another checkout; `--more algorithm.precision=bfloat16` gives our side further settings. CleanRL is a collection of
+scripts and no package, so it is left out.
 """
 
 import argparse
@@ -18,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -113,20 +114,22 @@ def main() -> None:
     parser.add_argument("--tasks", nargs="+", choices=list(TASKS), default=list(TASKS))
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--against", help="Python of another checkout, beside Stable-Baselines3")
+    parser.add_argument("--more", nargs="+", default=[], help="further settings of ours")
     parser.add_argument("--child", nargs=2, metavar=("SIDE", "TASK"), help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.child:
         side, name = asked.child
-        print(json.dumps(their_run(TASKS[name]) if side == "theirs" else our_run(TASKS[name])))
+        task = replace(TASKS[name], settings=(*TASKS[name].settings, *asked.more))
+        print(json.dumps(their_run(task) if side == "theirs" else our_run(task)))
         return
     sides = {"ours": sys.executable}
     if asked.against:
         sides["before"] = asked.against
     sides["theirs"] = sys.executable
-    compare(asked.tasks, sides, asked.repetitions)
+    compare(asked.tasks, sides, asked.repetitions, asked.more)
 
 
-def compare(tasks: list[str], sides: dict[str, str], repetitions: int) -> None:
+def compare(tasks: list[str], sides: dict[str, str], repetitions: int, more: list[str]) -> None:
     print("| task | side | decisions per CPU second | per wall second | ours relative to it, CPU: median (range) |")
     print("|---|---|---:|---:|---|")
     for name in tasks:
@@ -134,7 +137,8 @@ def compare(tasks: list[str], sides: dict[str, str], repetitions: int) -> None:
         found: dict[str, list[dict[str, Any]]] = {side: [] for side in mine}
         for _ in range(repetitions):
             for side, python in mine.items():
-                found[side].append(measured(python, side, name))
+                ours = ["--more", *more] if more and side == "ours" else []
+                found[side].append(measured(python, side, name, *ours))
         for side, runs in found.items():
             cpu, wall = ([run[kind] for run in runs] for kind in ("cpu", "wall"))
             pairs = [ours["cpu"] / other for ours, other in zip(found["ours"], cpu, strict=True)]
@@ -145,10 +149,10 @@ def compare(tasks: list[str], sides: dict[str, str], repetitions: int) -> None:
             )
 
 
-def measured(python: str, side: str, name: str) -> dict[str, Any]:
+def measured(python: str, side: str, name: str, *ours: str) -> dict[str, Any]:
     """One repetition, in a process of its own with one thread."""
     threads = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "MKL", "OPENBLAS", "NUMBA")}
-    command = [python, str(Path(__file__).resolve()), "--child", side, name]
+    command = [python, str(Path(__file__).resolve()), "--child", side, name, *ours]
     done = subprocess.run(command, env=os.environ | threads, stdout=subprocess.PIPE, text=True, check=True)
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found

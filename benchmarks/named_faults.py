@@ -68,7 +68,7 @@ _BY_FILE = {
     "finetune/agents/acer/learner.py": (
         ("acer: no trust region", "acer.trust_region(g, direction, self.settings.delta)", "g"),
         ("acer: rewards are not scaled",
-         "self._tensor(batch.rewards) * self.settings.reward_scale,", "self._tensor(batch.rewards),"),
+         "self._by_step(batch.rewards) * self.settings.reward_scale,", "self._by_step(batch.rewards),"),
         ("acer: gradients are not clipped", "self.settings.max_gradient_norm)", "1e9)"),
         ("acer: a hundred times the entropy", "weight = entropy *", "weight = 100 * entropy *"),
         ("acer: values are not bounded", "values = self._bounded(unbounded)", "values = unbounded"),
@@ -79,7 +79,7 @@ _BY_FILE = {
          "weights = self._imitation_weights(batch, targets)"),
         ("acer: critic_only moves the policy", 'if not name.startswith("q_head.")', "if False"),
         ("acer: imitation has a weight of 1",
-         "loss + now.imitation * acer.imitation_loss", "loss + acer.imitation_loss"),
+         "alpha=now.imitation)", "alpha=1.0)"),
         ("acer: values are fitted to unscaled rewards",
          "rewards = self._tensor(played.rewards) * self.settings.reward_scale",
          "rewards = self._tensor(played.rewards)"),
@@ -131,7 +131,7 @@ _BY_FILE = {
     "finetune/agents/dqn/learner.py": (
         ("dqn: the target chooses the action",
          "q: Tensor = self.network(following)", "q: Tensor = self.target(following)"),
-        ("dqn: imitates live play", "now.imitation * demonstrated *", "now.imitation *"),
+        ("dqn: imitates live play", "(batch.source == DEMONSTRATIONS)", "(batch.source >= 0)"),
         ("dqn: the target is forgotten on resuming", ' "target": self.target,', ""),
         ("dqn: the learning rate does not follow the phase",
          "self.settings.learning_rate * now.learning_rate", "self.settings.learning_rate"),
@@ -156,8 +156,8 @@ _BY_FILE = {
     "finetune/agents/ppo/dense_gradients.py": (
         ("ppo, by hand: entropy is punished", "slope + weight *", "slope - weight *"),
         ("ppo, by hand: no clipping of ratios", "advantage, settings.clip)", "advantage, 1e9)"),
-        ("ppo, by hand: imitation has a weight of 1", "(demonstrated, now.imitation)", "(demonstrated, 1.0)"),
-        ("ppo, by hand: imitates actions", "if shown.probabilities is None:", "if True:"),
+        ("ppo, by hand: imitation has a weight of 1", "mul_(now.imitation / ", "mul_(1.0 / "),
+        ("ppo, by hand: imitates actions", "if shown.probabilities is not None:", "if False:"),
         ("ppo, by hand: the teacher has a weight of 1", ", alpha=now.kickstarting)", ")"),
         ("ppo, by hand: steps of the critic alone move the policy", "None if now.critic_only else view", "view"),
         ("ppo, by hand: the entropy does not follow the phase",
@@ -256,7 +256,7 @@ _BY_FILE = {
     ),
     "finetune/experience/collector.py": (
         ("collector: the policy's memory outlives an episode",
-         "            if done.any():\n", "            if False:\n"),
+         "            self._policy_state = reset_rows(self._policy_state, policy.initial_state(n), done)\n", ""),
         ("collector: sequences have the state after them", "state=state_before,", "state=self._policy_state,"),
         ("collector: the policy's memory is forgotten on resuming",
          'None if state["policy"] is None else tuple(state["policy"])', "None"),
@@ -271,7 +271,7 @@ _BY_FILE = {
         ("collector: games from saved states count as episodes", "if not restarted[i]:", "if True:"),
         ("collector: a lost life is an episode", "np.flatnonzero(done & ~goes_on)", "np.flatnonzero(done)"),
         ("collector: the policy does not hear what it did",
-         "            self._policy_state = policy.feed(self._policy_state, actions[:, t], rewards[:, t])\n", ""),
+         "            self._policy_state = policy.feed(self._policy_state, chosen, rewards[:, t])\n", ""),
         ("collector: actors keep buffers", "([*one.parameters(), *one.buffers()] for", "([*one.parameters()] for"),
     ),
     "finetune/experience/transitions.py": (

@@ -5,8 +5,7 @@ where the environment's capabilities say so, whatever its name is.
 """
 
 import traceback
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Tuple
 from gymnasium.spaces.utils import flatten_space
 from gymnasium.wrappers import FilterObservation, FlattenObservation, TransformObservation
+from numpy.typing import NDArray
 
 from ..common.checks import LONGEST_REASON, quoted
 from ..common.errors import BadInput
@@ -46,19 +46,27 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     def __init__(self, env: Env, name: str, capabilities: Capabilities) -> None:
         super().__init__(env)
-        self._name, self._known = name, capabilities.info_names
+        self._name, self._known, self._space = name, capabilities.info_names, env.observation_space
         self._steps = 0
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         self._steps = 0
-        with self._naming("reset"):
+        try:
             observation, info = self.env.reset(seed=seed, options=options)
+        except BadInput:
+            raise
+        except Exception as error:
+            raise self._failed("reset", error) from error
         return self._checked(observation), self._told(info)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         self._steps += 1
-        with self._naming("step"):
+        try:
             observation, reward, terminated, truncated, info = self.env.step(action)
+        except BadInput:
+            raise
+        except Exception as error:
+            raise self._failed("step", error) from error
         try:
             number = float(reward)
         except (TypeError, ValueError):
@@ -68,32 +76,29 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         return self._checked(observation), number, bool(terminated), bool(truncated), self._told(info)
 
     def render(self) -> Any:
-        with self._naming("render"):
-            return self.env.render()
-
-    @contextmanager
-    def _naming(self, method: str) -> Iterator[None]:
-        """Context manager: turn an exception of the environment's method into BadInput with the line it came from."""
         try:
-            yield
+            return self.env.render()
         except BadInput:
             raise
         except Exception as error:
-            why = f"{type(error).__name__}: {quoted(str(error), LONGEST_REASON)}"
-            own = [line for line in traceback.extract_tb(error.__traceback__) if not _is_wrapper(Path(line.filename))]
-            if own:
-                why += f"; {Path(own[-1].filename).name}, line {own[-1].lineno}"
-            when = f" in decision {self._steps:,} of a game" if self._steps else ""
-            raise BadInput(
-                f"environment {self._name}: its {method} failed{when} ({why}); mend the environment, or wrap it"
-            ) from error
+            raise self._failed("render", error) from error
+
+    def _failed(self, method: str, error: Exception) -> BadInput:
+        """An exception of the environment's method as BadInput, with the line it came from."""
+        why = f"{type(error).__name__}: {quoted(str(error), LONGEST_REASON)}"
+        own = [line for line in traceback.extract_tb(error.__traceback__) if not _is_wrapper(Path(line.filename))]
+        if own:
+            why += f"; {Path(own[-1].filename).name}, line {own[-1].lineno}"
+        when = f" in decision {self._steps:,} of a game" if self._steps else ""
+        return BadInput(
+            f"environment {self._name}: its {method} failed{when} ({why}); mend the environment, or wrap it"
+        )
 
     def _checked(self, observation: Any) -> Any:
-        space = self.env.observation_space
-        if problem := problem_of(space, observation, "observation"):
+        if problem := problem_of(self._space, observation, "observation"):
             raise self._wrong(problem)
         # A copy, because some environments change the array that they gave before.
-        return np.array(observation) if isinstance(space, Box) else observation
+        return np.array(observation) if isinstance(self._space, Box) else observation
 
     def _wrong(self, problem: str) -> BadInput:
         when = f"after decision {self._steps:,} of a game" if self._steps else "after a reset"
@@ -118,6 +123,8 @@ def problem_of(space: Space, value: Any, place: str) -> str | None:
 
     Limits of a Box are not checked, as many environments exceed theirs.
     """
+    if isinstance(space, Box):
+        return _problem_of_numbers(space, np.asarray(value), place)
     if isinstance(space, Dict | Tuple):
         parts = list(space.spaces.items()) if isinstance(space, Dict) else list(enumerate(space.spaces))
         for name, part in parts:
@@ -128,12 +135,13 @@ def problem_of(space: Space, value: Any, place: str) -> str | None:
             if problem := problem_of(part, inner, f"{place}[{name!r}]"):
                 return problem
         return None
-    if not isinstance(space, Box):
-        return None if space.contains(value) else f"{place} is {quoted(value)}, expected {space}"
-    numbers = np.asarray(value)
+    return None if space.contains(value) else f"{place} is {quoted(value)}, expected {space}"
+
+
+def _problem_of_numbers(space: Box, numbers: NDArray[Any], place: str) -> str | None:
     if numbers.shape != space.shape or numbers.dtype.kind not in "fiub":
         return f"{place} is {numbers.dtype} {list(numbers.shape)}, expected {space.dtype} {list(space.shape)}"
-    if numbers.dtype.kind != "f":
+    if numbers.dtype.kind != "f" or (numbers.ndim == 1 and np.vdot(numbers, numbers) <= LARGEST):  # fast, mostly enough
         return None
     finite = np.isfinite(numbers) if numbers.dtype == np.float32 else np.abs(numbers) <= LARGEST
     if finite.all():

@@ -10,8 +10,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from .encoders import MLP
-
 ROWS = 2048
 """Rows that are evaluated at a time, so that their activations stay in the processor's cache."""
 
@@ -20,84 +18,141 @@ class DenseLayers:
     """Linear layers with tanh or ReLU between them, evaluated with the weights of these modules, whatever they are now.
 
     Call it in inference mode.
-    Results are stored by column, [outputs, n], because softmax and sums over few actions are faster that way.
+    Results are stored by column, [outputs, n], because softmax and sums over few actions are faster that way. The last
+    layer may be several, side by side, whose outputs follow each other.
+    With `low`, the products of the hidden layers are those of bfloat16, forwards and backwards; the last layer, sums
+    and results are not.
     """
 
-    def __init__(self, trunk: MLP, head: nn.Linear) -> None:
-        layers = [*(one for one in trunk if isinstance(one, nn.Linear)), head]
-        self._weights = [one.weight for one in layers]
-        self._biases = [one.bias for one in layers]
-        self._tanh = any(isinstance(one, nn.Tanh) for one in trunk)
-        self._rows = 0
-        self._buffers: list[Tensor] = []
-        self._views: dict[int, list[Tensor]] = {}
-        self._inputs = torch.empty(0)
+    def __init__(self, layers: Sequence[nn.Module], low: bool = False, beside: nn.Linear | None = None) -> None:
+        *hidden, last = [one for one in layers if isinstance(one, nn.Linear)]
+        heads = [last] if beside is None else [last, beside]
+        self._hidden_weights: list[Tensor] = [one.weight for one in hidden]
+        self._hidden_biases: list[Tensor] = [one.bias for one in hidden]
+        self._head_weights: list[Tensor] = [one.weight for one in heads]
+        self._head_biases: list[Tensor] = [one.bias for one in heads]
+        self._tanh = any(isinstance(one, nn.Tanh) for one in layers)
+        self._low = low
+        self._forget()
 
     @classmethod
-    def of(cls, trunk: nn.Module, head: nn.Module) -> "DenseLayers | None":
-        """The layers of a trunk and a head on it; None if they are of another kind (convolutions)."""
-        if type(trunk) is not MLP or type(head) is not nn.Linear:
-            return None
-        kinds = {type(one) for one in trunk} - {nn.Linear}
-        return cls(trunk, head) if kinds in ({nn.Tanh}, {nn.ReLU}) else None
+    def of(
+        cls, layers: Sequence[nn.Module], low: bool = False, beside: nn.Linear | None = None
+    ) -> "DenseLayers | None":
+        """These modules, if they are linear layers with tanh, or ReLU, after each but the last; else None. beside: a
+        second last layer."""
+        linear, between = {type(one) for one in layers[::2]}, {type(one) for one in layers[1::2]}
+        fits = len(layers) % 2 == 1 and linear == {nn.Linear} and between in ({nn.Tanh}, {nn.ReLU})
+        return cls(layers, low, beside) if fits else None
 
     @property
     def parameters(self) -> list[Tensor]:
         """Weights and biases, layer by layer."""
-        return [one for layer in zip(self._weights, self._biases, strict=True) for one in layer]
+        weights, biases = self._hidden_weights + self._head_weights, self._hidden_biases + self._head_biases
+        return [one for layer in zip(weights, biases, strict=True) for one in layer]
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Outputs [outputs, n] of the inputs [n, size]; they hold until the next call."""
-        hidden = self._views_of(len(inputs))[: len(self._weights) - 1]
+        hidden, _, precise = self._views_of(len(inputs))
+        if self._low:
+            torch._foreach_copy_(self._low_weights, self._hidden_weights)
+            torch._foreach_copy_(self._low_biases, self._hidden_biases)
+            inputs = inputs.bfloat16()
         self._inputs = below = inputs
-        for weight, bias, here in zip(self._weights, self._biases, hidden, strict=False):
+        for weight, bias, here, wide in zip(self._low_weights, self._low_biases, hidden, precise, strict=True):
             torch.addmm(bias, below, weight.t(), out=here)
-            here.tanh_() if self._tanh else here.clamp_min_(0.0)
+            if not self._low:
+                here.tanh_() if self._tanh else here.clamp_min_(0.0)
+            elif self._tanh:
+                here.copy_(wide.copy_(here).tanh_())  # tanh of bfloat16 takes five times as long
+            else:
+                here.view(torch.int16).clamp_min_(0)  # has the same sign bit, takes a fifth of the time
             below = here
-        return torch.addmm(self._biases[-1].unsqueeze(1), self._weights[-1], below.t())
+        if self._low and not self._tanh:
+            precise[-1].copy_(below)
+        self._last = _joined(self._head_weights)
+        return torch.addmm(_joined(self._head_biases).unsqueeze(1), self._last, precise[-1].t())
 
     def values(self, inputs: Tensor) -> Tensor:
         """The single output [...] of inputs [..., size], evaluated `ROWS` at a time."""
         parts = inputs.reshape(-1, inputs.shape[-1]).split(ROWS)
         return torch.cat([self.forward(part).squeeze(0) for part in parts]).view(inputs.shape[:-1])
 
-    def backward(self, gradient: Tensor, into: Sequence[Tensor], *, add: bool = False) -> None:
-        """Write the gradients of `parameters` into tensors of their shapes, or add them there.
+    def backward(self, gradient: Tensor, into: Sequence[Tensor]) -> None:
+        """Write the gradients of `parameters` into tensors of their shapes.
 
         gradient: of the loss with respect to the result of the last `forward`, [outputs, n].
         """
-        views = self._views_of(gradient.shape[1])
-        hidden, slopes = views[: len(self._weights) - 1], views[len(self._weights) - 1 :]
-        above = gradient  # [width, n]
-        for layer in range(len(self._weights) - 1, -1, -1):
-            below = hidden[layer - 1] if layer else self._inputs
-            weight, bias = into[2 * layer], into[2 * layer + 1]
-            if add:
-                weight.addmm_(above, below)
-                bias.add_(above.sum(1))
+        hidden, slopes, precise = self._views_of(gradient.shape[1])
+        heads = into[2 * len(hidden) :]
+        parts = gradient.split([len(one) for one in self._head_biases])
+        for weight, bias, part in zip(heads[::2], heads[1::2], parts, strict=True):
+            torch.mm(part, precise[-1], out=weight)
+            torch.sum(part, 1, out=bias)
+        above = gradient.t()
+        weights = [*self._low_weights, self._last]
+        if self._low:
+            above, weights[-1] = above.bfloat16(), weights[-1].bfloat16()
+        for layer in range(len(hidden) - 1, -1, -1):
+            slope, below = slopes[layer], hidden[layer - 1] if layer else self._inputs
+            torch.mm(above, weights[layer + 1], out=slope)
+            self._through(slope, hidden[layer])
+            if self._low:
+                into[2 * layer].copy_(torch.mm(slope.t(), below))
+                into[2 * layer + 1].copy_(torch.sum(slope, 0))
             else:
-                torch.mm(above, below, out=weight)
-                torch.sum(above, 1, out=bias)
-            if layer:
-                slope = slopes[layer - 1]
-                torch.mm(above.t(), self._weights[layer], out=slope)
-                if self._tanh:
-                    torch.ops.aten.tanh_backward.grad_input(slope, below, grad_input=slope)
-                else:
-                    torch.ops.aten.threshold_backward.grad_input(slope, below, 0.0, grad_input=slope)
-                above = slope.t()
+                torch.mm(slope.t(), below, out=into[2 * layer])
+                torch.sum(slope, 0, out=into[2 * layer + 1])
+            above = slope
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the buffers, which hold nothing between calls."""
-        empty = {"_rows": 0, "_buffers": [], "_views": {}, "_inputs": torch.empty(0)}
-        return self.__dict__ | empty
+        made = {"_rows", "_buffers", "_widths", "_views", "_inputs", "_last", "_low_weights", "_low_biases"}
+        return {name: value for name, value in self.__dict__.items() if name not in made}
 
-    def _views_of(self, n: int) -> list[Tensor]:
-        """The first n rows of the buffers: activations of each hidden layer, then gradients of each."""
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._forget()
+
+    def _forget(self) -> None:
+        """Drop the buffers."""
+        self._rows = 0
+        self._buffers: list[Tensor] = []
+        self._widths: list[int] = []
+        self._views: dict[int, tuple[list[Tensor], list[Tensor], list[Tensor]]] = {}
+        self._inputs = self._last = torch.empty(0)
+        self._low_weights: list[Tensor] = self._lowered(self._hidden_weights)
+        self._low_biases: list[Tensor] = self._lowered(self._hidden_biases)
+
+    def _lowered(self, every: list[Tensor]) -> list[Tensor]:
+        """The tensors or, with `low`, memory for them in bfloat16."""
+        return [torch.empty_like(one, dtype=torch.bfloat16) for one in every] if self._low else every
+
+    def _through(self, slope: Tensor, here: Tensor) -> None:
+        """Turn gradients with respect to the activations `here` into those with respect to what they are of."""
+        if self._tanh:
+            torch.ops.aten.tanh_backward.grad_input(slope, here, grad_input=slope)
+        else:
+            if self._low:
+                slope, here = slope.view(torch.int16), here.view(torch.int16)
+            torch.ops.aten.threshold_backward.grad_input(slope, here, 0, grad_input=slope)
+
+    def _views_of(self, n: int) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
+        """The first n rows of the buffers: activations of each hidden layer, gradients of each, and the activations in
+        full precision, of which those of the last layer hold."""
         if n > self._rows:
             self._rows, self._views = n, {}
-            widths = [len(one) for one in self._biases[:-1]]
-            self._buffers = [self._biases[0].new_empty(n, width) for width in (*widths, *widths)]
+            self._widths = [len(one) for one in self._low_biases]
+            whole = [one.new_empty(n * len(one)) for one in (*self._low_biases, *self._low_biases)]
+            self._buffers = [*whole, self._head_biases[0].new_empty(n * max(self._widths) if self._low else 0)]
         if n not in self._views:
-            self._views[n] = [one[:n] for one in self._buffers]
+            *halves, wide = self._buffers
+            views = [one[: n * width].view(n, width) for one, width in zip(halves, 2 * self._widths, strict=True)]
+            hidden, slopes = views[: len(self._widths)], views[len(self._widths) :]
+            precise = [wide[: n * width].view(n, width) for width in self._widths] if self._low else hidden
+            self._views[n] = hidden, slopes, precise
         return self._views[n]
+
+
+def _joined(heads: list[Tensor]) -> Tensor:
+    return heads[0] if len(heads) == 1 else torch.cat(heads)

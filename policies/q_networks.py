@@ -11,6 +11,7 @@ from ..common.checks import quoted
 from ..common.errors import BadInput
 from ..common.reading import whole_number
 from ..envs.spec import ObservationSpec
+from .dense_layers import DenseLayers
 from .encoders import Convolutions, normed_layers, plain_layers
 from .networks import LayeredNetwork, convolutions_of, hidden_widths
 from .sizes import HIDDEN, NATURE
@@ -128,6 +129,11 @@ class QNetwork(EpsilonGreedy):
         """Q(s, ·), [..., actions], of raw observations [..., observation_size]."""
         return self.quantile_values(observations).mean(-1)
 
+    def dense_layers(self) -> DenseLayers | None:
+        """Q(s, ·) of inputs `layer_input` without autograd; None if there is more than plain layers."""
+        plain = not self.dueling and self.quantiles == 1 and not self.observation.is_image
+        return DenseLayers.of([*self.advantage]) if plain else None
+
     def description(self) -> dict[str, object]:
         return {
             **super().description(),
@@ -218,6 +224,13 @@ class EnsembleQ(EpsilonGreedy):
     def from_description(cls, observation: ObservationSpec, actions: int, description: Mapping[str, object]) -> Self:
         members = whole_number(description["members"], "members", MOST_MEMBERS)
         return cls(observation, actions, hidden_widths(description), members=members)
+
+
+def epsilon_greedy(q: Tensor, epsilon: Tensor) -> Tensor:
+    """π(·|s), [n, A], of the policy (1 − ε)·1{a = argmax Q(s, ·)} + ε/A, from values [A, n]."""
+    actions, n = q.shape
+    probabilities = (epsilon / actions).expand(n, actions).contiguous()
+    return probabilities.scatter_add_(1, q.argmax(0).unsqueeze(1), (1 - epsilon).expand(n, 1))
 
 
 def epsilon_greedy_logits(q: Tensor, epsilon: Tensor) -> Tensor:

@@ -150,24 +150,26 @@ class QWOPVectorEnv(OwnVectorEnv):
                 f"environments {np.flatnonzero(waiting).tolist()} have ended; reset them with "
                 "reset(options={'reset_mask': ...}), or choose another autoreset_mode"
             )
-        keys = ACTION_KEYS[chosen]
+        first_keys = keys = ACTION_KEYS[chosen]
         if self._delays:
             drawn = [1.0 if over else delays.random() for delays, over in zip(self._delays, waiting, strict=True)]
             self._late = np.array(drawn) < self.task.delay
-        self._first_keys[:] = np.where(self._late, self._keys, keys)
-        self._keys[:] = keys
-        self._do[:] = np.where(waiting, batch.BEGIN, batch.DECIDE)
-        games = self._games
+            first_keys = np.where(self._late, self._keys, keys)
+        self._first_keys[:], self._keys[:] = first_keys, keys
+        any_waiting = not same_step and bool(waiting.any())
+        if any_waiting:
+            self._do[waiting] = batch.BEGIN
+        games, played = self._games, np.ones(self.num_envs, dtype=np.bool_)
         # A picture of a game's end is drawn before the next one begins.
         self._play_all(follow=same_step and games.pictures is None)
-        self._do[:] = batch.DECIDE
-        self._look_at(np.ones(self.num_envs, dtype=np.bool_), waiting)
-        if waiting.any():
+        self._look_at(played, waiting)
+        if any_waiting:
+            self._do[:] = batch.DECIDE
             self._begun(waiting)
         terminations = games.counters[:, batch.TERMINATED] != 0
         truncations = games.counters[:, batch.TRUNCATED] != 0
         base = self._infos()
-        infos = masked(base, np.ones(self.num_envs, dtype=np.bool_))
+        infos = masked(base, played)
         rewards = games.numbers[:, batch.REWARD].copy()
         done = terminations | truncations
         if same_step and done.any():

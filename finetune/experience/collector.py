@@ -16,6 +16,7 @@ from ...envs.vector import VectorEnv
 from ...policies.dense_layers import DenseLayers
 from ...policies.networks import Network, TrunkedPolicy, feed_arrays
 from ...policies.policy import choose
+from ...policies.q_networks import QNetwork, epsilon_greedy
 from ...policies.state import ArrayState, reset_rows, to_arrays, to_tensors
 from .sequences import LIVE, Sequences, TruncatedObservations
 
@@ -26,8 +27,8 @@ class PolicySnapshot:
     def __init__(self, network: Network) -> None:
         self._network = copy.deepcopy(network).cpu().requires_grad_(False)
         self._dense: DenseLayers | None = None
-        if isinstance(self._network, TrunkedPolicy):
-            self._dense = DenseLayers.of(self._network.trunk, self._network.policy_head)
+        if isinstance(self._network, TrunkedPolicy | QNetwork):
+            self._dense = self._network.dense_layers()
 
     @torch.no_grad()
     def take(self, network: Network) -> None:
@@ -43,6 +44,9 @@ class PolicySnapshot:
         """π(·|s) float32 [n, A] of observations [n, *shape], and the next state."""
         rows = torch.from_numpy(observations)
         with torch.inference_mode():
+            if self._dense is not None and isinstance(self._network, QNetwork):
+                q = self._dense.forward(self._network.layer_input(rows.flatten(1)))
+                return epsilon_greedy(q, self._network.epsilon).numpy(), state
             if self._dense is not None:
                 assert isinstance(self._network, TrunkedPolicy)
                 outputs = self._dense.forward(self._network.trunk_input(rows.flatten(1)))
@@ -121,6 +125,7 @@ class Collector:
         terminated = np.empty((n, k), dtype=np.bool_)
         truncated = np.empty((n, k), dtype=np.bool_)
         probabilities: list[NDArray[np.float32]] = []
+        uniforms = self._generator.random((k, n))
         taught: list[NDArray[np.float32]] = []
         stopped: list[tuple[int, int, NDArray[Any]]] = []
         ends: list[EpisodeStats] = []
@@ -130,24 +135,26 @@ class Collector:
                 taught.append(teacher(self._observations))
             mu, self._policy_state = policy.step(self._observations, self._policy_state)
             probabilities.append(mu)
-            actions[:, t], _ = choose(mu, self._generator.random(n))
-            seen, reward, terminated[:, t], truncated[:, t], infos = self._env.step(actions[:, t])
-            rewards[:, t] = reward
-            self._policy_state = policy.feed(self._policy_state, actions[:, t], rewards[:, t])
+            chosen, _ = choose(mu, uniforms[t])
+            actions[:, t] = chosen
+            seen, reward, over, stops, infos = self._env.step(chosen)
+            rewards[:, t], terminated[:, t], truncated[:, t] = reward, over, stops
+            self._policy_state = policy.feed(self._policy_state, chosen, rewards[:, t])
             self._observations = self._spec.array(seen)
             self._returns += reward
             self._lengths += 1
-            done = terminated[:, t] | truncated[:, t]
+            done = over | stops
+            if not done.any():
+                continue
             restarted = infos.get("restarted", np.zeros(n, dtype=np.bool_))
             goes_on = infos.get("game_goes_on", np.zeros(n, dtype=np.bool_))
             for i in np.flatnonzero(done & ~goes_on):
                 end = self._end(int(i), infos)
                 if not restarted[i]:
                     ends.append(end)
-                if not terminated[i, t]:
+                if not over[i]:
                     stopped.append((int(i), t, self._spec.array(infos["final_obs"][i])))
-            if done.any():
-                self._policy_state = reset_rows(self._policy_state, policy.initial_state(n), done)
+            self._policy_state = reset_rows(self._policy_state, policy.initial_state(n), done)
         observations[:, k] = self._observations
         if not self.saves_games():
             self._played.append((progress, actions.astype(np.int32)))
