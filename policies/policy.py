@@ -143,9 +143,9 @@ def choose(
     if uniforms is None:
         actions = probabilities.argmax(axis=1)
         return actions, np.eye(probabilities.shape[1], dtype=np.float32)[actions]
-    cumulative = np.cumsum(probabilities, axis=1, dtype=np.float64)
+    cumulative = probabilities.T.astype(np.float64, order="C")  # [A, n], because sums along rows are slow
+    np.add.accumulate(cumulative, axis=0, out=cumulative)
     # The total is 1 only to float32 precision; rounding must not exceed it.
-    total = cumulative[:, -1]
+    total = cumulative[-1]
     points = np.minimum(uniforms * total, np.nextafter(total, 0))
-    actions = (cumulative <= points[:, None]).sum(axis=1)
-    return actions, probabilities
+    return np.count_nonzero(cumulative <= points, axis=0), probabilities

@@ -1,4 +1,4 @@
-"""RMSProp as in TensorFlow 1, and as published with DQN; a step with clipped gradients."""
+"""Adam without overhead; RMSProp as in TensorFlow 1, and as published with DQN; a step with clipped gradients."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -6,8 +6,37 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.optim import Optimizer
+from torch.optim.adam import adam
 
 Tensors = list[Tensor] | tuple[Tensor, ...]
+
+
+class FusedAdam(torch.optim.Adam):
+    """PyTorch's fused Adam without the bookkeeping of its `step`, which with small networks takes twice as long as the
+    arithmetic. The same bits, and the same state."""
+
+    def __init__(self, params: Iterable[Tensor], lr: float, epsilon: float) -> None:
+        super().__init__(params, lr, eps=epsilon, fused=True)
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:  # type: ignore[override]
+        """Take one step; parameters without a gradient do not change."""
+        assert closure is None
+        (group,) = self.param_groups
+        parameters = [one for one in group["params"] if one.grad is not None]
+        if any(one not in self.state for one in parameters):
+            super().step()
+            return
+        states = [self.state[one] for one in parameters]
+        means, squares, steps = ([state[name] for state in states] for name in ("exp_avg", "exp_avg_sq", "step"))
+        gradients = [one.grad for one in parameters]
+        beta1, beta2 = group["betas"]
+        adam(
+            parameters, gradients, means, squares, [], steps, fused=True, amsgrad=False, beta1=beta1, beta2=beta2,
+            lr=group["lr"], weight_decay=0.0, eps=group["eps"], maximize=False,
+        )  # fmt: skip
+
+    step.hooked = True  # type: ignore[attr-defined]  # without the profiler's entry for every step
 
 
 class _RMSprop(Optimizer):

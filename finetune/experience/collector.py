@@ -121,6 +121,7 @@ class Collector:
         terminated = np.empty((n, k), dtype=np.bool_)
         truncated = np.empty((n, k), dtype=np.bool_)
         probabilities: list[NDArray[np.float32]] = []
+        uniforms = self._generator.random((k, n))
         taught: list[NDArray[np.float32]] = []
         stopped: list[tuple[int, int, NDArray[Any]]] = []
         ends: list[EpisodeStats] = []
@@ -130,24 +131,26 @@ class Collector:
                 taught.append(teacher(self._observations))
             mu, self._policy_state = policy.step(self._observations, self._policy_state)
             probabilities.append(mu)
-            actions[:, t], _ = choose(mu, self._generator.random(n))
-            seen, reward, terminated[:, t], truncated[:, t], infos = self._env.step(actions[:, t])
-            rewards[:, t] = reward
-            self._policy_state = policy.feed(self._policy_state, actions[:, t], rewards[:, t])
+            chosen, _ = choose(mu, uniforms[t])
+            actions[:, t] = chosen
+            seen, reward, over, stops, infos = self._env.step(chosen)
+            rewards[:, t], terminated[:, t], truncated[:, t] = reward, over, stops
+            self._policy_state = policy.feed(self._policy_state, chosen, rewards[:, t])
             self._observations = self._spec.array(seen)
             self._returns += reward
             self._lengths += 1
-            done = terminated[:, t] | truncated[:, t]
+            done = over | stops
+            if not done.any():
+                continue
             restarted = infos.get("restarted", np.zeros(n, dtype=np.bool_))
             goes_on = infos.get("game_goes_on", np.zeros(n, dtype=np.bool_))
             for i in np.flatnonzero(done & ~goes_on):
                 end = self._end(int(i), infos)
                 if not restarted[i]:
                     ends.append(end)
-                if not terminated[i, t]:
+                if not over[i]:
                     stopped.append((int(i), t, self._spec.array(infos["final_obs"][i])))
-            if done.any():
-                self._policy_state = reset_rows(self._policy_state, policy.initial_state(n), done)
+            self._policy_state = reset_rows(self._policy_state, policy.initial_state(n), done)
         observations[:, k] = self._observations
         if not self.saves_games():
             self._played.append((progress, actions.astype(np.int32)))

@@ -1,5 +1,6 @@
 """Dense layers without autograd against the modules whose weights they have."""
 
+import copy
 import pickle
 from typing import Any
 
@@ -34,18 +35,40 @@ def test_outputs_are_the_modules_whatever_the_number_of_rows(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", [Actor, ActorCritic])
-def test_gradients_are_autograds_and_can_be_added(kind: Any) -> None:
+def test_gradients_are_autograds(kind: Any) -> None:
     network = kind(4, 3, (8, 5), torch.Generator().manual_seed(0))
     layers, slope = layers_of(network), torch.randn(3, 7, generator=torch.Generator().manual_seed(1))
     (network.policy_head(network.trunk(rows(7))) * slope.t()).sum().backward()
     with torch.inference_mode():
         found = [torch.full_like(one, 7.0) for one in layers.parameters]
-        for times, add in ((1, False), (2, True)):
+        for _ in range(2):
             layers.forward(rows(7))
-            layers.backward(slope, found, add=add)
+            layers.backward(slope, found)
             for mine, parameter in zip(found, layers.parameters, strict=True):
                 assert parameter.grad is not None
-                torch.testing.assert_close(mine, times * parameter.grad)
+                torch.testing.assert_close(mine, parameter.grad)
+
+
+@pytest.mark.parametrize("kind", [Actor, ActorCritic])
+def test_products_of_bfloat16_are_near_those_of_float64(kind: Any) -> None:
+    network = kind(24, 3, (64, 32), torch.Generator().manual_seed(0))
+    layers = DenseLayers.of(network.trunk, network.policy_head, low=True)
+    assert layers is not None
+    generator = torch.Generator().manual_seed(1)
+    seen, slope = torch.randn(200, 24, generator=generator), torch.randn(3, 200, generator=generator)
+    with torch.inference_mode():
+        found = [torch.full_like(one, 7.0) for one in layers.parameters]
+        outputs = layers.forward(seen)
+        layers.backward(slope, found)
+    exact = copy.deepcopy(network).double()
+    expected = exact.policy_head(exact.trunk(seen.double()))
+    (expected * slope.t()).sum().backward()
+    gradients = [one.grad for part in (exact.trunk, exact.policy_head) for one in part.parameters()]
+    for mine, theirs in zip([outputs, *found], [expected.t(), *gradients], strict=True):
+        assert mine.dtype == torch.float32
+        apart = (mine - theirs).norm() / theirs.norm()
+        assert 1e-5 < apart < 0.04 or theirs.shape == (3,)  # the last biases' gradient is a sum of the slopes
+    torch.testing.assert_close(found[-1], slope.sum(1))
 
 
 @torch.inference_mode()

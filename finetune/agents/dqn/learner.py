@@ -14,7 +14,7 @@ from ...experience.transitions import Transitions
 from ...metrics import UpdateStats, means_by_source
 from ...schedules.phase import PhaseValues
 from ..learner import Learner, Part
-from ..optimisers import CentredRMSprop
+from ..optimisers import CentredRMSprop, FusedAdam
 from . import losses as dqn
 from .settings import ADAM, DqnSettings
 
@@ -33,9 +33,7 @@ class DqnLearner(Learner[QNetwork, DqnSettings]):
         self._parameters: list[Tensor] = list(self.network.parameters())
         self._optimiser: torch.optim.Optimizer
         if settings.optimiser == ADAM:
-            self._optimiser = torch.optim.Adam(
-                self._parameters, settings.learning_rate, eps=settings.adam_epsilon, fused=True
-            )
+            self._optimiser = FusedAdam(self._parameters, settings.learning_rate, settings.adam_epsilon)
         else:
             self._optimiser = CentredRMSprop(self._parameters, settings.learning_rate)
 

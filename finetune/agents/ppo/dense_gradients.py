@@ -35,11 +35,12 @@ class DenseGradients:
 
     @classmethod
     def of(cls, network: Actor | ActorCritic, values: Values | None, settings: PpoSettings) -> "DenseGradients | None":
-        """The gradients of these networks; None if they share layers, see pictures or learn in bfloat16."""
-        if values is None or isinstance(network, ValuedActor) or settings.precision != "float32":
+        """The gradients of these networks; None if they share layers or see pictures."""
+        if values is None or isinstance(network, ValuedActor):
             return None
-        policy = DenseLayers.of(network.trunk, network.policy_head)
-        critic = DenseLayers.of(values.trunk, values.head)
+        low = settings.precision == "bfloat16"
+        policy = DenseLayers.of(network.trunk, network.policy_head, low)
+        critic = DenseLayers.of(values.trunk, values.head, low)
         return None if policy is None or critic is None else cls(network, policy, critic, settings)
 
     @torch.inference_mode()
@@ -57,9 +58,7 @@ class DenseGradients:
             critic = beside.submit(self._set_critic_gradient, batch)
         else:
             self._set_critic_gradient(batch)
-        log_ratio, bonus, losses = self._set_policy_gradient(batch, now)
-        if demonstrated is not None and not now.critic_only:
-            losses["imitation_loss"] = self._add_imitation(demonstrated, now.imitation)
+        log_ratio, bonus, losses = self._set_policy_gradient(batch, demonstrated, now)
         if critic is not None:
             critic.result()
         gradient = self._vector[: self._critic_size] if now.critic_only else self._vector
@@ -77,8 +76,10 @@ class DenseGradients:
         error = self._critic.forward(bounded(batch.inputs, self._observation)).sub_(batch.returns)
         self._critic.backward(error.mul_(2 * self._settings.value_coefficient / len(batch.returns)), self._critic_views)
 
-    def _set_policy_gradient(self, batch: Minibatch, now: PhaseValues) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
-        """Set the policy's gradient; return log ρ, H and the losses of a teacher.
+    def _set_policy_gradient(
+        self, batch: Minibatch, demonstrated: Demonstrated | None, now: PhaseValues
+    ) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
+        """Set the policy's gradient; return log ρ, H and the losses of a teacher and of imitation.
 
         With the logits z, log π = z − log Σ exp z, and the surrogate's slope g = ∂/∂log π(a|s) at each step:
 
@@ -86,11 +87,14 @@ class DenseGradients:
             ∂/∂z of −w·H       = w·π·(log π + H)/m
             ∂/∂z of −Σ π_T log π = (π·Σ π_T − π_T)/m
 
-        All arrays are [A, m].
+        All arrays are [A, m]. Demonstrated decisions go through the layers behind the others.
         """
         settings, m = self._settings, len(batch.actions)
-        log_pi = torch.log_softmax(self._policy.forward(batch.inputs), dim=0)
-        pi, action = log_pi.exp(), batch.actions.unsqueeze(0)
+        imitated = None if now.critic_only else demonstrated
+        inputs = batch.inputs if imitated is None else torch.cat([batch.inputs, imitated.inputs])
+        all_log_pi = torch.log_softmax(self._policy.forward(inputs), dim=0)
+        all_pi = all_log_pi.exp()
+        log_pi, pi, action = all_log_pi[:, :m], all_pi[:, :m], batch.actions.unsqueeze(0)
         log_ratio = log_pi.gather(0, action).squeeze(0) - batch.log_mu
         bonus = (pi * log_pi).sum(0).neg_()
         losses: dict[str, Tensor] = {}
@@ -100,22 +104,26 @@ class DenseGradients:
         gain = ratio * batch.advantage
         slope = torch.where(gain <= ppo.clipped_surrogate(ratio, batch.advantage, settings.clip), gain, 0.0)
         weight = now.entropy * settings.entropy_coefficient
-        gradient = pi * (slope + weight * (log_pi + bonus))
+        every = torch.empty_like(all_pi)
+        gradient = torch.mul(pi, slope + weight * (log_pi + bonus), out=every[:, :m])
         gradient.scatter_add_(0, action, -slope.unsqueeze(0))
         if batch.teacher is not None:
             teacher = batch.teacher.t()
             losses["kickstarting"] = -(teacher * log_pi).sum(0).mean()
             gradient.add_(pi * teacher.sum(0) - teacher, alpha=now.kickstarting)
-        self._policy.backward(gradient.div_(m), self._policy_views)
+        gradient.div_(m)
+        if imitated is not None:
+            player, log_pi = _player(imitated, len(every)), all_log_pi[:, m:]
+            torch.addcmul(-player, all_pi[:, m:], player.sum(0), out=every[:, m:])
+            every[:, m:].mul_(now.imitation / player.shape[1])
+            losses["imitation_loss"] = -(player * log_pi).sum(0).mean()
+        self._policy.backward(every, self._policy_views)
         return log_ratio, bonus, losses
 
-    def _add_imitation(self, shown: Demonstrated, weight: float) -> Tensor:
-        """Add the gradient of the cross-entropy with the demonstrated probabilities, or actions; return the loss."""
-        log_pi = torch.log_softmax(self._policy.forward(shown.inputs), dim=0)
-        if shown.probabilities is None:
-            player = torch.zeros_like(log_pi).scatter_(0, shown.actions.unsqueeze(0), 1.0)
-        else:
-            player = shown.probabilities.t()
-        gradient = (log_pi.exp() * player.sum(0) - player).mul_(weight / len(shown.actions))
-        self._policy.backward(gradient, self._policy_views, add=True)
-        return -(player * log_pi).sum(0).mean()
+
+def _player(shown: Demonstrated, actions: int) -> Tensor:
+    """The probabilities to imitate, [A, m]: the demonstrator's, or 1 for its action."""
+    if shown.probabilities is not None:
+        return shown.probabilities.t()
+    one_hot = shown.inputs.new_zeros(actions, len(shown.actions))
+    return one_hot.scatter_(0, shown.actions.unsqueeze(0), 1.0)

@@ -15,6 +15,7 @@ from ...metrics import UpdateStats
 from ...schedules.phase import PhaseValues
 from ..learner import LiveLearner, Part, autocast
 from ..losses import final_values, kickstarting_loss
+from ..optimisers import FusedAdam
 from ..running_scale import RunningScale
 from . import losses as ppo
 from .dense_gradients import DenseGradients
@@ -51,9 +52,7 @@ class PpoLearner(LiveLearner[Actor | ActorCritic, PpoSettings]):
         self._shuffle, self._demonstrated = shuffle, demonstrated
         self._scale = RunningScale(network)
         self._dense = DenseGradients.of(self.network, self.values, settings)
-        self._optimiser = torch.optim.Adam(
-            self._parameters(), lr=settings.learning_rate, eps=settings.epsilon, fused=True
-        )
+        self._optimiser = FusedAdam(self._parameters(), settings.learning_rate, settings.epsilon)
         # Otherwise MKL would start one thread per core from that thread.
         threads = (torch.get_num_threads(),)
         self._beside = ThreadPoolExecutor(1, "critic", initializer=torch.set_num_threads, initargs=threads)

@@ -2,7 +2,7 @@ import copy
 
 import pytest
 import torch
-from qwop.finetune.agents.optimisers import RMSpropTF
+from qwop.finetune.agents.optimisers import FusedAdam, RMSpropTF
 from torch import Tensor
 
 
@@ -41,3 +41,23 @@ def test_its_state_can_be_saved_and_loaded() -> None:
     steps(optimiser, straight, 2)
     steps(other, resumed, 2)
     assert torch.equal(straight, resumed)
+
+
+def test_adam_takes_pytorchs_steps_to_the_bit_and_shares_its_state() -> None:
+    def weights() -> list[Tensor]:
+        generator = torch.Generator().manual_seed(0)
+        return [torch.randn(shape, generator=generator).requires_grad_() for shape in ((3, 2), (2,), (4,))]
+
+    mine, theirs, resumed = weights(), weights(), weights()
+    adam = FusedAdam(mine, 0.1, 1e-5)
+    reference, other = torch.optim.Adam(theirs, 0.1, eps=1e-5, fused=True), FusedAdam(resumed, 0.1, 1e-5)
+    for number in range(6):
+        for optimiser, every in ((adam, mine), (reference, theirs), (other, resumed)):
+            for place, one in enumerate(every):  # the last has its first gradient later
+                one.grad = None if place == 2 and number < 2 else torch.full_like(one, 0.3 * (number - place))
+            optimiser.param_groups[0]["lr"] = 0.1 / (number + 1)
+            optimiser.step()
+        other.load_state_dict(copy.deepcopy(reference.state_dict()))
+    for one, another, third in zip(mine, theirs, resumed, strict=True):
+        assert torch.equal(one, another)
+        assert torch.equal(one, third)
